@@ -1,0 +1,9 @@
+#include "cmd/version.hpp"
+
+namespace driftless {
+
+const char* version() {
+    return DRIFTLESS_VERSION;
+}
+
+}  // namespace driftless

@@ -1,0 +1,83 @@
+/// Driver: the seam between the engine and the world. Operations go in as data, completions come
+/// out, and time is asked here and nowhere else. `UringDriver` (uring.hpp) is the product; the
+/// simulator in `tests/sim` is the other one.
+///
+/// Single-threaded: made, used and destroyed on one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/io/op.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// How a turn may wait when nothing is ready.
+enum class Wait : std::uint8_t {
+    none,   ///< return at once
+    spin,   ///< do not give up the core: return after one short pause
+    sleep,  ///< sleep until a completion or `until`
+};
+
+struct Turn {
+    Instant until;                       ///< sleep: no later than this (the wake may be late)
+    std::uint32_t completions_max = 16;  ///< handlers called at most
+    Wait wait = Wait::none;
+    bool may_enter = true;  ///< allowed to let the kernel run its deferred work (bounded, ~100 us)
+};
+
+struct TurnResult {
+    std::uint32_t completions = 0;  ///< handlers called
+    bool entered = false;           ///< the kernel was entered
+    bool slept = false;
+};
+
+/// Counts since the start.
+struct DriverCounters {
+    std::uint64_t submits = 0;  ///< operations
+    std::uint64_t enters = 0;   ///< system calls
+    std::uint64_t completions = 0;
+    std::uint64_t no_buffers = 0;  ///< receives that ended for want of a buffer, and were re-armed
+    std::uint64_t overflows = 0;   ///< turns in which the completion queue had overflowed
+};
+
+class Driver {
+  public:
+    virtual ~Driver() = default;
+
+    /// CLOCK_MONOTONIC, or virtual time. Never goes back.
+    virtual Instant now() = 0;
+
+    /// A TCP socket (TCP_NODELAY, close-on-exec) or a Unix one, by the address family, not yet
+    /// connected. Errors: exhausted (descriptors), unsupported, io_failed.
+    virtual Result<Socket> open_socket(const Address& address) = 0;
+    /// A listening socket. Port 0 picks one. Errors: exists (address in use), denied, io_failed.
+    virtual Result<Socket> listen(const Address& address, int backlog) = 0;
+    virtual Result<Address> local_address(Socket socket) = 0;
+    /// Ends both directions; receives and sends in flight complete soon after.
+    virtual void shutdown(Socket socket) = 0;
+    /// Frees the socket. CHECK: no operation of ours on it is in flight.
+    virtual void close(Socket socket) = 0;
+
+    /// Takes the operation; it may reach the kernel only at the next `flush` or `turn`.
+    /// CHECKs that it is not in flight already. Never fails: what fails, fails by its completion.
+    virtual void submit(Op& op) = 0;
+    /// Hands all taken operations to the kernel now, without running completions.
+    virtual void flush() = 0;
+
+    /// Flushes, lets completions happen, calls handlers, perhaps waits. One clock read stamps all
+    /// completions that became visible together.
+    virtual TurnResult turn(const Turn& turn) = 0;
+
+    /// Operations in flight.
+    virtual std::uint32_t in_flight() const = 0;
+    virtual const DriverCounters& counters() const = 0;
+
+  protected:
+    static std::uint32_t slot_of(const Op& op) { return op.slot_; }
+    static void set_slot(Op& op, std::uint32_t slot) { op.slot_ = slot; }
+    static constexpr std::uint32_t no_slot = Op::no_slot;
+};
+
+}  // namespace driftless

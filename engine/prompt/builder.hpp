@@ -1,0 +1,86 @@
+/// PromptBuilder: a row's prompt bytes from its block ids, at memory speed, in bounded slices.
+///
+/// The rule (design, section 3; token-exact.md 5-7): the prompt is `input_length` tokens, of which
+/// the first `h_pre` and the last `h_post` are the server's own (template, BOS); block k of a row
+/// lies at server tokens [k B, (k+1) B). What a block says depends on (seed, namespace, id) only,
+/// never on position or neighbours; a partial block is the head of the full one. Tokens beyond the
+/// ids come from (seed, row index) and are shared with nobody.
+///
+/// The builder refers to a trace and a word table that outlive it; it owns the block cache, whose
+/// size changes speed and never bytes. One thread. It never touches a file, a clock or a socket.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "proto/api/dialect.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+class WordTable;
+
+/// The tokens that a server adds around every prompt: H = pre + post, from the preflight.
+struct Overhead {
+    std::uint32_t pre = 0;
+    std::uint32_t post = 0;
+};
+
+struct PromptOptions {
+    std::uint64_t seed = 0;
+    PromptKind kind = PromptKind::text;
+    Overhead overhead;                  ///< (0, 0) for ids
+    std::uint32_t ids_from = 1000;      ///< `--ids-from`: first of 4,096 token ids
+    std::size_t block_cache_bytes = 0;  ///< `--block-cache`; 0: regenerate always
+};
+
+/// Where the building of one prompt stands. Plain value; belongs to whoever builds.
+struct PromptCursor {
+    const TraceRow* row = nullptr;
+    std::uint32_t next_token = 0;  ///< position in the virtual token stream
+    std::uint32_t end_token = 0;
+    std::size_t bytes = 0;         ///< written so far
+    std::uint64_t digest[4] = {};  ///< running digest of the bytes
+    bool done = false;
+};
+
+class PromptBuilder {
+  public:
+    PromptBuilder(const Trace& trace, const WordTable& words, const PromptOptions& options);
+    ~PromptBuilder();
+    PromptBuilder(const PromptBuilder&) = delete;
+    PromptBuilder& operator=(const PromptBuilder&) = delete;
+
+    /// Tokens that we write for this row: input_length - H, at least 1 (`clamped` then).
+    std::uint32_t words_of(const TraceRow& row) const;
+    bool clamped(const TraceRow& row) const;
+
+    /// Room that `fill` needs for the whole prompt: an upper bound of its bytes plus the slack that
+    /// wide stores may touch. Exact plus slack where all words have one length.
+    std::size_t room_of(const TraceRow& row) const;
+
+    PromptCursor begin(const TraceRow& row) const;
+
+    /// Writes up to about `tokens_max` further tokens at `out + cursor.bytes` (`out` is the start
+    /// of the prompt each time); true when the prompt is complete. May write up to 16 bytes beyond
+    /// its end (inside `room_of`).
+    bool fill(PromptCursor& cursor, char* out, std::uint32_t tokens_max);
+
+    /// 64-bit hash of a complete prompt's bytes; does not depend on how it was cut into slices.
+    static std::uint64_t digest_of(const PromptCursor& cursor);
+
+    /// Bytes held by the cache, its hits and misses in blocks.
+    struct CacheMarks {
+        std::size_t bytes = 0;
+        std::uint64_t hits = 0;
+        std::uint64_t misses = 0;
+    };
+    CacheMarks cache_marks() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace driftless

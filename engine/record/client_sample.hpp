@@ -1,0 +1,53 @@
+/// ClientSample: what the client itself did and suffered in one second. Produced by the engine
+/// thread, written by the writer as one line of `client.jsonl`.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace driftless {
+
+/// Counters are per second unless named otherwise; times in ns. -1: not measured (unknown).
+struct ClientSample {
+    std::int64_t from_ns = 0;  ///< absolute clock readings
+    std::int64_t to_ns = 0;
+    std::int64_t rows_fired = 0;
+    std::int64_t rows_ended = 0;
+    std::int64_t inflight = 0;  ///< at the end of the second
+    std::int64_t lanes_open = 0;
+    std::int64_t lanes_idle = 0;
+    std::int64_t drift_max_ns = 0;
+    std::int64_t drift_sum_ns = 0;
+    std::int64_t submit_max_ns = 0;  ///< longest fire call
+    std::int64_t submit_sum_ns = 0;
+    std::int64_t loop_turns = 0;
+    std::int64_t turn_max_ns = 0;   ///< longest time between two looks at the schedule
+    std::int64_t busy_fire_ns = 0;  ///< time in each kind of work
+    std::int64_t busy_receive_ns = 0;
+    std::int64_t busy_prepare_ns = 0;
+    std::int64_t slept_ns = 0;
+    std::int64_t completions = 0;
+    std::int64_t receives = 0;
+    std::int64_t bytes_received = 0;
+    std::int64_t bytes_sent = 0;
+    std::int64_t chunks = 0;
+    std::int64_t coalesced_chunks = 0;
+    std::int64_t no_buffers = 0;  ///< ENOBUFS
+    std::int64_t overflows = 0;   ///< completion queue overflow seen
+    std::int64_t ring_dropped_payloads = 0;
+    std::int64_t ring_dropped_entries = 0;
+    std::int64_t ring_high_bytes = 0;  ///< high-water mark of the event ring, whole run
+    std::int64_t late_arms = 0;
+    std::int64_t missing_lanes = 0;
+    std::int64_t armed_bytes = 0;  ///< bytes of armed bodies at the end of the second
+    std::int64_t spin_gaps = 0;    ///< gaps over 20 us between clock reads outside our own work
+    std::int64_t spin_gap_max_ns = 0;
+    std::int64_t run_delay_ns = -1;  ///< run-queue delay (schedstat)
+    std::int64_t involuntary_switches = -1;
+    std::int64_t minor_faults = -1;
+    std::int64_t major_faults = -1;
+    std::int64_t steal_ns = -1;
+};
+static_assert(std::is_trivially_copyable_v<ClientSample>);
+
+}  // namespace driftless

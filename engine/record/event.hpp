@@ -1,0 +1,86 @@
+/// Event: what the engine thread tells the writer thread. 64 bytes, then `length` bytes of payload.
+///
+/// The engine stamps and frames; it does not look inside. All stamps are absolute readings of the
+/// driver's clock (ns); the writer subtracts time 0. One row's events arrive in the order below:
+///
+///     armed  fired  [wire]  [sent]  [part ...]  head  ( part | chunk )*  end
+///
+/// `sent` may come anywhere after `fired`: a server may answer before it has read everything.
+/// A counted stale retry repeats nothing: the row keeps its first `fired`. A row that never left
+/// has `end` alone (or `armed`, `end`).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "proto/record/outcome.hpp"
+
+namespace driftless {
+
+enum class EventKind : std::uint8_t {
+    armed,   ///< every byte is ready
+    fired,   ///< stamp read right before the enter that carries the first byte; `fired` below
+    wire,    ///< kernel transmit stamp in `kernel_ns`
+    sent,    ///< the kernel has accepted the last byte; `sent` below
+    part,    ///< payload: response head bytes before `head`, afterwards body bytes of an event that
+             ///< is not complete yet
+    head,    ///< the response head is complete; `status` is valid
+    chunk,   ///< one event of the body is complete; payload: its bytes since the last part
+    end,     ///< the exchange is over; `end` below. The last event of its row
+    sample,  ///< once a second: payload is a ClientSample (client_sample.hpp); row is unused
+    skip,    ///< filler up to the end of the ring's memory; never seen by a reader
+};
+
+/// Flags of an event.
+inline constexpr std::uint8_t event_payload_dropped = 1;  ///< the ring was near full: no payload
+inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with an earlier chunk
+inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
+
+struct FiredInfo {
+    std::int64_t connect_ns;  ///< when the lane was connected
+    std::int64_t held_ns;     ///< held back by --max-inflight
+    std::uint32_t inflight;   ///< exchanges open, this one not counted
+    std::uint32_t target;     ///< index of the URL
+    LateCause late_cause;
+    bool reused;
+    std::uint8_t reserved[6];
+};
+
+struct SentInfo {
+    std::uint64_t bytes;  ///< of the whole request
+    std::uint64_t reserved[3];
+};
+
+struct EndInfo {
+    std::uint64_t bytes_sent;
+    std::uint64_t bytes_received;
+    std::int32_t sys_errno;         ///< 0 where the kernel had no part in it
+    std::uint32_t entries_dropped;  ///< chunk entries that found the ring full
+    std::uint16_t stale_retries;
+    /// What the engine knows. `ok` means: framing is complete; content decides the rest.
+    Outcome outcome;
+    bool close_delimited;  ///< complete only because the connection ended
+    std::uint8_t reserved[4];
+};
+
+struct Event {
+    EventKind kind = EventKind::skip;
+    std::uint8_t flags = 0;
+    std::uint16_t status = 0;  ///< head: HTTP status
+    std::uint32_t row = 0;     ///< position in the plan (not the file index)
+    std::uint32_t lane = 0;
+    std::uint32_t length = 0;  ///< payload bytes that follow
+    std::int64_t stamp_ns = 0;
+    std::int64_t kernel_ns = 0;  ///< kernel receive or transmit stamp, same clock; 0: none
+    union {
+        FiredInfo fired;
+        SentInfo sent;
+        EndInfo end;
+    };
+    Event() : fired{} {}
+};
+static_assert(sizeof(FiredInfo) == 32 && sizeof(SentInfo) == 32 && sizeof(EndInfo) == 32);
+static_assert(sizeof(Event) == 64);
+static_assert(std::is_trivially_copyable_v<Event>);
+
+}  // namespace driftless

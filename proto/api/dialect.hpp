@@ -1,0 +1,113 @@
+/// Dialects: how a server's API is spoken. One file per dialect beside this one; each is a table of
+/// plain functions: body out, event in. No dialect knows of sockets, clocks or files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "proto/core/result.hpp"
+#include "proto/json/document.hpp"
+#include "proto/sse/scanner.hpp"
+
+namespace driftless {
+
+enum class Api : std::uint8_t { openai_chat, openai_completions };
+
+enum class PromptKind : std::uint8_t { text, ids };
+
+/// `--output`: how the recorded output length binds the server.
+enum class OutputRule : std::uint8_t { exact, cap, free };
+
+/// What a request body holds besides its prompt and its length.
+struct BodySpec {
+    std::string model;
+    PromptKind prompt = PromptKind::text;
+    OutputRule output = OutputRule::exact;
+    bool ignore_eos = true;         ///< only under OutputRule::exact
+    bool continuous_usage = false;  ///< stream_options.continuous_usage_stats
+    bool stream = true;
+    /// `--extra-body`: a JSON object whose members are added to the body and replace ours of the
+    /// same name (a null removes it). Empty for none.
+    std::string extra_body;
+};
+
+/// A body cut at what changes per row: before + prompt + between + asked tokens + after.
+/// Where `has_length` is false (`--output free`, or the user set the length himself) the number is
+/// left out, and `between` leads straight into `after`. Prompt bytes stand inside the quotes of a
+/// string (text) or inside the brackets of an array (ids).
+struct BodyFrame {
+    std::string before;
+    std::string between;
+    std::string after;
+    bool has_length = true;
+};
+
+/// What one event of a stream said. Unknown numbers are -1; views live until the document's next
+/// parse.
+struct EventReading {
+    enum class Kind : std::uint8_t {
+        delta,    ///< anything that is neither of the others: role, tokens, usage, finish, progress
+        done,     ///< the dialect's end marker (`[DONE]`)
+        error,    ///< an error object inside the stream
+        ignored,  ///< an event of a name we do not know, or of no meaning for us
+        bad,      ///< no JSON, or not the shape of this API
+    };
+    Kind kind = Kind::ignored;
+
+    std::string_view content;     ///< answer text
+    std::string_view reasoning;   ///< `reasoning` or `reasoning_content`, never both
+    std::string_view tool_text;   ///< function names and arguments of tool call deltas, as written
+    std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them
+    bool token_bearing = false;   ///< content, reasoning or tool text, or at least one token id
+
+    std::int64_t prompt_tokens = -1;
+    std::int64_t completion_tokens = -1;
+    std::int64_t cached_tokens = -1;
+    bool has_usage = false;
+    /// The usage stands on an event with choices: continuous usage, or a server that puts its final
+    /// usage on the finish event. The last one read is the final one either way.
+    bool usage_with_choices = false;
+
+    std::string_view finish_reason;  ///< empty where null or absent
+    std::string_view response_id;    ///< JSON id
+    std::string_view error_message;
+};
+
+/// A dialect as a table.
+struct Dialect {
+    Api api = Api::openai_chat;
+    const char* name = "";          ///< as `--api` spells it
+    const char* default_path = "";  ///< "/v1/chat/completions"
+    Framing framing = Framing::sse;
+    bool takes_ids = false;  ///< `--prompt ids` makes sense
+    bool has_ignore_eos = true;
+
+    /// Builds the frame. Errors: bad_json or invalid, when `extra_body` is no JSON object.
+    Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;
+    /// Reads one event's payload (SSE data, or a line). `event_name` is the SSE name or empty.
+    EventReading (*read_event)(JsonDocument& document, std::string_view event_name,
+                               std::string_view data) = nullptr;
+};
+
+/// The table of a dialect, by value of `--api` or by enum. nullptr for a name we do not speak.
+const Dialect* find_dialect(std::string_view name);
+const Dialect& dialect_of(Api api);
+/// All names, comma-separated, for messages. Static storage.
+const char* dialect_names();
+
+/// The human part of a server's error body (`wire-formats` 1.7): `error.message`, `error` as
+/// a string, `message`, `detail`, else the first bytes of the body as they are; cut at a code point
+/// to at most `bytes_max`. Secrets are masked by the caller.
+std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max);
+
+/// Usage of a non-streamed JSON answer; fields -1 where absent.
+struct Usage {
+    std::int64_t prompt_tokens = -1;
+    std::int64_t completion_tokens = -1;
+    std::int64_t cached_tokens = -1;
+};
+Usage read_usage(const JsonValue& usage);
+
+}  // namespace driftless

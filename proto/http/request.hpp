@@ -1,0 +1,51 @@
+/// HTTP/1.1 request heads as bytes. Pure values; no socket, no clock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// One header field. Neither part holds CR, LF or NUL (checked where it enters: `parse_header`).
+struct Header {
+    std::string name;
+    std::string value;
+};
+
+/// Reads `Name: value` or `Name=value` (whichever of ':' and '=' comes first, as users of other
+/// tools type both). Errors: invalid, for an empty or illegal name, or a control byte in the value.
+Result<Header> parse_header(std::string_view text);
+
+/// What every request of a run shares.
+struct RequestHeadSpec {
+    std::string method = "POST";
+    std::string target;  ///< path and query, beginning with '/'
+    std::string host;    ///< value of Host, port included where it is not the default
+    std::vector<Header> headers;
+};
+
+/// The parts of a head that do not change from request to request, made once; per request only the
+/// id and the length are filled in. `append` allocates nothing when `out` has the capacity.
+class RequestHead {
+  public:
+    explicit RequestHead(const RequestHeadSpec& spec);
+
+    /// Upper bound of the bytes that `write` needs for ids of at most `id_bytes_max` bytes.
+    std::size_t bytes_max(std::size_t id_bytes_max) const;
+
+    /// Writes the whole head, blank line included, to `out` (room for `bytes_max`); returns its
+    /// size. Sends Content-Length always (0 for GET: none), X-Request-Id where `request_id` is not
+    /// empty, Content-Type: application/json for bodies; never Accept-Encoding, never Expect.
+    std::size_t write(char* out, std::string_view request_id, std::uint64_t body_bytes) const;
+
+  private:
+    std::string before_id_;
+    std::string after_id_;
+    bool has_body_ = true;
+};
+
+}  // namespace driftless

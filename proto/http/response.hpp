@@ -1,0 +1,68 @@
+/// ResponseParser: HTTP/1.1 response framing on one connection, by llhttp, across any split.
+///
+/// It finds where the head, the body bytes and the message end; it copies nothing, allocates
+/// nothing after construction and keeps no text: pieces point into the bytes that were fed.
+/// Interim answers (1xx) are skipped. Head size, header count and chunk-size lines are bounded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace driftless {
+
+/// Largest response head: 64 KiB (nginx and Node default to 8-16 KiB; proxies add cookies).
+inline constexpr std::size_t response_head_bytes_max = 64 * 1024;
+inline constexpr unsigned response_headers_max = 256;
+
+/// What `feed` found next.
+enum class ResponsePiece : std::uint8_t {
+    need_more,   ///< all bytes are consumed, the message goes on
+    head_bytes,  ///< bytes of the status line and header fields, as received (possibly one of
+                 ///< several pieces); interim heads are not reported
+    head_done,   ///< the head is complete: status() and the flags below are valid
+    body,        ///< a run of body bytes, transfer coding removed
+    done,        ///< the message is complete
+    error,       ///< not HTTP, or over a limit; error_text() says what. Nothing can follow
+};
+
+class ResponseParser {
+  public:
+    ResponseParser();
+    ~ResponseParser();
+    ResponseParser(ResponseParser&&) noexcept;
+    ResponseParser& operator=(ResponseParser&&) noexcept;
+
+    /// Ready for the next message on a connection. Keeps its memory.
+    void reset();
+
+    /// One step over `bytes`: reports the next piece, says how many bytes it consumed, and for
+    /// head_bytes and body gives the span. Call again with the rest until need_more, done or error.
+    /// After `done`, bytes that were not consumed belong to nobody: the server spoke out of turn.
+    struct Step {
+        ResponsePiece piece = ResponsePiece::need_more;
+        std::size_t consumed = 0;
+        std::string_view span;
+    };
+    Step feed(std::string_view bytes);
+
+    /// The peer closed its side. True where that completes the message (close-delimited body).
+    bool finish();
+
+    int status() const;              ///< valid from head_done
+    bool close_delimited() const;    ///< the body ends with the connection; valid from head_done
+    bool keep_alive() const;         ///< the connection may carry another message; valid at done
+    bool head_too_large() const;     ///< the error was a limit, not bad syntax
+    const char* error_text() const;  ///< static string
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Walks the header fields of a head that was collected from head_bytes: calls nothing, returns the
+/// value of the first field of that name (case-insensitive, blanks trimmed), or nullptr data.
+std::string_view header_value(std::string_view head, std::string_view name);
+
+}  // namespace driftless

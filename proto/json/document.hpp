@@ -1,0 +1,98 @@
+/// JsonDocument: the only way this project reads JSON. simdjson does the work, behind this wall.
+///
+/// A document owns its parser, its padded copy of the text and a flat index of nodes; parsing again
+/// reuses all three, so that steady-state parsing does not allocate. Values are handles of 16 bytes
+/// into the document, valid until its next parse. Members may be looked up in any order and any
+/// number of times. Every value keeps its text as written (`raw`), so that a decimal can be read
+/// without passing through a double.
+///
+/// Never recursive: depth is bounded by `json_depth_max`, deeper input is refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// Deepest nesting that is accepted. Real events and rows stay below 20.
+inline constexpr unsigned json_depth_max = 256;
+
+enum class JsonType : std::uint8_t { null, boolean, number, string, array, object };
+
+class JsonDocument;
+
+/// A handle to one value of a parsed document. A default-made one is "absent": every read of it
+/// gives nothing, so that look-ups can be chained.
+class JsonValue {
+  public:
+    JsonValue() = default;
+
+    bool present() const { return document_ != nullptr; }
+    bool is(JsonType type) const;
+    JsonType type() const;  ///< CHECKs presence
+
+    /// The value's text exactly as written, strings with their quotes and escapes.
+    std::string_view raw() const;
+
+    /// Nothing where the value is absent, of another type, negative, fractional or too large.
+    std::optional<std::uint64_t> as_u64() const;
+    std::optional<std::int64_t> as_i64() const;
+    std::optional<double> as_double() const;
+    std::optional<bool> as_bool() const;
+    /// Unescaped UTF-8; lives as long as the document's current parse. A lone surrogate escape
+    /// becomes U+FFFD.
+    std::optional<std::string_view> as_string() const;
+
+    /// The member of that name (the first of equal names), or absent.
+    JsonValue find(std::string_view key) const;
+    /// The element at that index, or absent. Linear in the index.
+    JsonValue at(std::size_t index) const;
+    /// Elements of an array or members of an object; 0 for all else.
+    std::size_t size() const;
+
+    /// Iteration over an array's elements or an object's members, in document order:
+    /// `for (JsonValue v = array.first(); v.present(); v = v.next())`.
+    JsonValue first() const;
+    JsonValue next() const;
+    /// The unescaped name under which an object member stands; empty for elements and the root.
+    std::string_view key() const;
+
+  private:
+    friend class JsonDocument;
+    JsonValue(const JsonDocument* document, std::uint32_t node)
+        : document_(document), node_(node) {}
+
+    const JsonDocument* document_ = nullptr;
+    std::uint32_t node_ = 0;
+};
+
+/// Parser and storage. Not thread-safe; one per reader.
+class JsonDocument {
+  public:
+    JsonDocument();
+    ~JsonDocument();
+    JsonDocument(JsonDocument&&) noexcept;
+    JsonDocument& operator=(JsonDocument&&) noexcept;
+    JsonDocument(const JsonDocument&) = delete;
+    JsonDocument& operator=(const JsonDocument&) = delete;
+
+    /// Parses one whole JSON text (any type at the root; trailing bytes other than white space are
+    /// an error). Invalidates all earlier values. Errors: bad_json, too_large (depth or 4 GiB);
+    /// `error_offset` says where.
+    Result<JsonValue> parse(std::string_view text);
+
+    /// Byte offset of the last parse's error in its text; best effort.
+    std::size_t error_offset() const;
+
+  private:
+    friend class JsonValue;
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace driftless

@@ -1,0 +1,48 @@
+/// JsonWriter: appends JSON to a string. It never builds a tree and never fails.
+///
+/// The caller owns the string; commas and colons are placed by the writer. UTF-8 passes through;
+/// control characters, quotes and backslashes are escaped; bytes that are no UTF-8 become U+FFFD.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace driftless {
+
+class JsonWriter {
+  public:
+    explicit JsonWriter(std::string& out) : out_(out) {}
+
+    JsonWriter& begin_object();
+    JsonWriter& end_object();
+    JsonWriter& begin_array();
+    JsonWriter& end_array();
+    JsonWriter& key(std::string_view name);
+
+    JsonWriter& string(std::string_view text);
+    JsonWriter& integer(std::int64_t value);
+    JsonWriter& unsigned_integer(std::uint64_t value);
+    /// Shortest text that reads back to the same double; null for NaN and infinities.
+    JsonWriter& number(double value);
+    JsonWriter& boolean(bool value);
+    JsonWriter& null();
+    /// Text that is JSON already, copied as it stands.
+    JsonWriter& raw(std::string_view json);
+
+    /// A value that may be unknown: null then.
+    JsonWriter& optional_integer(std::optional<std::int64_t> value);
+    JsonWriter& optional_string(std::optional<std::string_view> text);
+
+  private:
+    void separate();
+
+    std::string& out_;
+    bool needs_comma_ = false;
+};
+
+/// Appends `text` escaped, without quotes, as it may stand inside a JSON string.
+void append_json_escaped(std::string& out, std::string_view text);
+
+}  // namespace driftless

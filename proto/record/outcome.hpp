@@ -1,0 +1,56 @@
+/// How a row ended, why it was late, and where its token count comes from: closed lists, named as
+/// they stand in the records.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace driftless {
+
+/// One enum for every end that a row can have (design, section 5). Every row has exactly one.
+enum class Outcome : std::uint8_t {
+    ok,                  ///< framing complete, tokens came, no error
+    short_output,        ///< ok, but ended before the asked length under `--output exact`
+    connect_failed,      ///< refused, unreachable, or reset before a connection stood
+    tls_failed,          ///< handshake or certificate
+    send_failed,         ///< the connection broke while the request was being sent
+    timeout_connect,     ///< `--timeout-connect`
+    timeout_first_byte,  ///< `--timeout-first-byte`: no response byte in time
+    timeout_idle,        ///< `--timeout-idle`: silence inside a response
+    timeout_total,       ///< `--timeout-total`
+    http_3xx,            ///< a redirect; never followed
+    http_4xx,            ///< status 400..499 but 429
+    http_429,            ///< too many requests
+    http_5xx,            ///< status 500..599
+    bad_content,         ///< a 200 that is no stream of the API, or is encoded
+    stream_error,        ///< an error object inside a 200
+    truncated,           ///< closed or reset before the response was complete
+    bad_http,            ///< the answer is no HTTP/1.1 response
+    bad_event,           ///< an event that is no JSON or not of the API
+    limit_exceeded,      ///< more bytes or events than the limits allow
+    no_tokens,           ///< complete, without error, and not one token
+    cancelled,           ///< in flight when the user ended the run
+    interrupted,         ///< in flight when an earlier segment of this run died
+    not_sent,            ///< never fired
+};
+inline constexpr unsigned outcome_count = 23;
+
+const char* name_of(Outcome outcome);
+std::optional<Outcome> outcome_from_name(std::string_view name);
+
+/// Why a row was fired later than its due instant.
+enum class LateCause : std::uint8_t {
+    none,      ///< within what the loop counts as on time
+    wake,      ///< the thread woke late, or was taken off its core
+    guard,     ///< other work (receive, an earlier fire of the same burst) still ran
+    prepare,   ///< its bytes were not ready
+    lane,      ///< no connection was ready
+    inflight,  ///< held back by `--max-inflight`
+};
+const char* name_of(LateCause cause);
+
+enum class TokensSource : std::uint8_t { usage, continuous, ids, chunks };
+const char* name_of(TokensSource source);
+
+}  // namespace driftless

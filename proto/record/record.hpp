@@ -1,0 +1,92 @@
+/// Record: what is known about one row at the end. One row, one record, always.
+///
+/// All stamps are ns from time 0 of the run (negative before it); unknown is nullopt and written as
+/// null, never 0. The key of every field in `requests.jsonl` is its name here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/core/result.hpp"
+#include "proto/record/outcome.hpp"
+
+namespace driftless {
+
+/// Version of the record's keys. Later work adds keys and raises it; it never renames.
+inline constexpr int record_schema = 1;
+
+using OptionalNs = std::optional<std::int64_t>;
+
+struct Record {
+    std::uint32_t row = 0;  ///< index in file order
+    std::optional<std::string> session;
+    std::optional<std::uint32_t> turn;
+    std::string kept;  ///< JSON object text, or empty: null
+
+    std::string url;
+    std::string api;
+    std::optional<std::uint32_t> connection;  ///< lane number; null when nothing left
+    bool reused = false;                      ///< an earlier exchange had used the connection
+    std::uint32_t stale_retries = 0;
+
+    std::int64_t due_ns = 0;
+    OptionalNs armed_ns;
+    OptionalNs fired_ns;
+    OptionalNs drift_ns;  ///< fired_ns - due_ns
+    std::int64_t held_ns = 0;
+    LateCause late_cause = LateCause::none;
+    std::vector<std::string> tainted;  ///< reasons; empty is written as null
+
+    OptionalNs connect_ns;
+    OptionalNs wire_ns;
+    OptionalNs sent_ns;
+    OptionalNs headers_ns;
+    OptionalNs first_byte_ns;
+    OptionalNs first_token_ns;
+    OptionalNs first_content_ns;
+    OptionalNs last_token_ns;
+    OptionalNs done_ns;
+
+    OptionalNs ttft_ns;             ///< first_token_ns - fired_ns
+    OptionalNs ttft_due_ns;         ///< first_token_ns - due_ns
+    std::optional<double> tpot_ns;  ///< (last - first token) / (output_tokens - 1)
+    OptionalNs e2e_ns;              ///< last_token_ns - fired_ns
+
+    bool has_chunks = true;              ///< false under `--chunks none`: both arrays null
+    std::vector<std::int64_t> chunk_ns;  ///< [chunks] stamp - fired_ns
+    std::vector<std::int32_t>
+        chunk_tokens;  ///< [chunks]; written as null where `!chunk_tokens_known`
+    bool chunk_tokens_known = false;
+
+    std::uint32_t input_length = 0;
+    std::optional<std::int64_t> prompt_tokens;
+    std::int64_t expected_cached_tokens = 0;
+    std::optional<std::int64_t> cached_tokens;
+    std::uint32_t output_length = 0;
+    std::optional<std::int64_t> output_tokens;
+    std::optional<TokensSource> tokens_source;
+
+    Outcome outcome = Outcome::not_sent;
+    std::optional<int> status;
+    std::optional<std::string> error;  ///< at most 256 bytes, keys masked
+    std::optional<std::string> finish_reason;
+    std::optional<std::string> response_id;
+
+    std::optional<std::uint32_t> inflight;  ///< exchanges open at the fire, this one not counted
+    std::optional<std::uint64_t> output_digest;  ///< written as 16 hex digits
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint32_t coalesced_chunks = 0;
+    OptionalNs receive_delay_ns;
+};
+
+/// Appends one line, newline included. Every line has every key, in the order above.
+void append_jsonl(std::string& out, const Record& record);
+
+/// Reads a line back (without newline). Errors: bad_json, missing, out_of_range.
+class JsonDocument;
+Result<Record> read_record(JsonDocument& document, std::string_view line);
+
+}  // namespace driftless

@@ -1,0 +1,43 @@
+/// EventScanner: where one event of a stream ends, and nothing else.
+///
+/// The engine thread uses it to cut body bytes into events without looking inside; what an event
+/// says is read later (`events.hpp`). Lines end with LF, CRLF or CR in any mix; an event ends with
+/// an empty line. State is a few bytes, so any split of the input gives the same cuts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace driftless {
+
+/// How the body of an answer is cut into events.
+enum class Framing : std::uint8_t {
+    sse,    ///< server-sent events: blocks that end with an empty line
+    lines,  ///< NDJSON: one event a line
+    whole,  ///< the whole body is one event, which ends with the response
+};
+
+class EventScanner {
+  public:
+    void reset(Framing framing);
+
+    /// Looks for the end of the current event in `bytes`. Returns the number of bytes up to and
+    /// including its last byte, or 0 where all of `bytes` belong to an event that goes on.
+    /// An event ends at the first CR or LF that ends its empty line; the LF of a CRLF that was cut
+    /// there opens the next event's bytes and means nothing. Blank lines between events are part
+    /// of the event that follows and never an event of their own.
+    std::size_t next(std::string_view bytes);
+
+    /// True where bytes of an unfinished event have been seen since the last cut.
+    bool pending() const { return pending_; }
+
+  private:
+    Framing framing_ = Framing::sse;
+    bool pending_ = false;
+    bool line_has_bytes_ = false;   ///< the current line has at least one byte
+    bool block_has_bytes_ = false;  ///< the current event has at least one non-empty line
+    bool last_was_cr_ = false;      ///< the previous byte was CR: a following LF joins it
+};
+
+}  // namespace driftless

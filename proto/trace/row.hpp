@@ -1,0 +1,98 @@
+/// The canonical row: what every trace format is read into, and what replay is planned from.
+///
+/// A `Trace` owns all rows and one arena of block ids; rows refer into the arena. It is built once
+/// by a reader (one file per format beside this one) and never changed afterwards.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+/// How the number of block ids follows from the length (trace-formats 12.3).
+enum class TailRule : std::uint8_t {
+    ceil,   ///< the last, partial block has an id too (Mooncake, Qwen)
+    floor,  ///< only full blocks have ids; the rest of the prompt is private to its row (Weka)
+};
+
+inline constexpr std::uint32_t no_session = 0xFFFFFFFFu;
+
+/// One request of a trace. Trivially copyable, 56 bytes.
+struct TraceRow {
+    std::int64_t at_ns = 0;              ///< trace time; the earliest row of the trace is 0
+    std::uint64_t ids_begin = 0;         ///< first block id in `Trace::ids`
+    std::uint32_t ids_count = 0;         ///< number of block ids
+    std::uint32_t index = 0;             ///< file order, over all files of the trace, from 0
+    std::uint32_t line = 0;              ///< 1-based line in its file; 0 where lines mean nothing
+    std::uint32_t input_length = 0;      ///< prompt tokens, at least 1
+    std::uint32_t output_length = 0;     ///< generated tokens as recorded, at least 1
+    std::uint32_t name_space = 0;        ///< equal ids mean equal tokens inside one namespace only
+    std::uint32_t session = no_session;  ///< index into `Trace::sessions`
+    std::uint32_t turn = 0;              ///< 1-based; 0 where unknown
+};
+
+/// A whole trace, sorted stably by time (equal instants keep file order).
+struct Trace {
+    std::string name;              ///< file name without folder and endings
+    std::string format;            ///< as `--format` spells it
+    std::string time_unit;         ///< "ms", "s", "us", "ns", "iso"
+    std::uint32_t block_size = 0;  ///< tokens; 0 where the format has no blocks
+    TailRule tail_rule = TailRule::ceil;
+
+    std::vector<TraceRow> rows;
+    std::vector<std::uint64_t> ids;  ///< arena, all rows' block ids back to back
+    std::vector<std::string> sessions;
+    /// `--keep`: for row with `index` i, the JSON text of its kept columns ("{...}"), or empty
+    /// strings throughout where nothing is kept. [index]
+    std::vector<std::string> kept;
+
+    std::uint64_t bytes = 0;   ///< of the decompressed input
+    std::uint64_t digest = 0;  ///< 64-bit digest of the decompressed input
+    std::uint64_t rows_unsorted =
+        0;  ///< rows whose time is before their predecessor's, before sorting
+    std::uint64_t surplus_ids = 0;     ///< `--lenient`: block ids ignored
+    std::uint64_t rows_uncovered = 0;  ///< `--lenient`: rows whose missing ids were filled
+    std::uint64_t unknown_keys = 0;    ///< keys that no reader knows, ignored
+    std::uint64_t zero_outputs = 0;    ///< output lengths of 0, clamped to 1
+
+    std::span<const std::uint64_t> ids_of(const TraceRow& row) const {
+        CHECK(row.ids_begin + row.ids_count <= ids.size());
+        return {ids.data() + row.ids_begin, row.ids_count};
+    }
+};
+
+/// One reason why a trace is refused: everything a person needs to mend it.
+struct InputError {
+    std::string file;
+    std::uint64_t line = 0;  ///< 0: the file as a whole
+    std::string field;       ///< empty: the line as a whole
+    std::string value;       ///< as written, cut at 80 bytes
+    std::string problem;     ///< what is wrong, a clause
+    std::string remedy;      ///< what mends it, with the flag's name where there is one
+};
+
+/// At most this many errors are listed; the rest is counted.
+inline constexpr std::size_t input_errors_max = 100;
+
+struct InputErrors {
+    std::vector<InputError> list;  ///< the first `input_errors_max`
+    std::uint64_t count = 0;       ///< all
+
+    void add(InputError error) {
+        ++count;
+        if (list.size() < input_errors_max) {
+            list.push_back(std::move(error));
+        }
+    }
+    bool empty() const { return count == 0; }
+};
+
+/// One line for a person: `file:line: field "value": problem; remedy`.
+std::string to_text(const InputError& error);
+
+}  // namespace driftless
