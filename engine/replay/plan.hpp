@@ -1,0 +1,65 @@
+/// Plan: which rows are sent, and when. Built once from a trace and the user's choices; immutable
+/// afterwards and shared by the engine thread and the writer thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/core/result.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// `--speed` as the exact fraction that its decimal says: 2.5 is 5/2. Never a double, so that a due
+/// instant is the same on every machine.
+struct Speed {
+    std::uint64_t numerator = 1;
+    std::uint64_t denominator = 1;
+};
+
+/// Reads a positive decimal ("2", "0.5", "1e2"), at most 18 significant digits. Errors: invalid,
+/// out_of_range.
+Result<Speed> parse_speed(std::string_view text);
+
+/// floor(trace_ns / speed), computed in 128 bits.
+std::int64_t due_of(std::int64_t trace_ns, Speed speed);
+
+/// What is selected, in this order: window of trace time, number of rows, wall time.
+struct PlanOptions {
+    Speed speed;
+    std::optional<std::int64_t> start_ns;     ///< `--start`: trace time, inclusive
+    std::optional<std::int64_t> end_ns;       ///< `--end`: trace time, exclusive
+    std::optional<std::uint64_t> limit;       ///< `--limit`: rows, after sorting
+    std::optional<std::int64_t> duration_ns;  ///< `--duration`: rows due before this, wall time
+    bool spread = false;                      ///< `--spread`
+    std::uint64_t seed = 0;
+};
+
+/// One selected row. 16 bytes.
+struct Planned {
+    std::int64_t due_ns = 0;  ///< from time 0; the first planned row is due at 0
+    std::uint32_t row = 0;    ///< position in `Trace::rows`
+    /// Tokens that an infinite prefix cache would hold when this row comes: block size times the
+    /// blocks of the longest prefix seen in an earlier row of the trace (file order, selected rows
+    /// only, full blocks only, never the row's last token).
+    std::uint32_t expected_cached_tokens = 0;
+};
+
+struct Plan {
+    std::vector<Planned> rows;          ///< sorted by due, equal instants in file order
+    std::uint64_t schedule_digest = 0;  ///< of (file index, due) of every row, in order
+    std::uint64_t rows_outside = 0;     ///< rows of the trace that were not selected
+    std::uint32_t burst_rows_max = 0;   ///< most rows at one instant
+    std::uint64_t input_tokens = 0;     ///< sums over the selected rows
+    std::uint64_t output_tokens = 0;
+    std::uint64_t expected_cached_tokens = 0;
+    std::int64_t last_due_ns = 0;
+};
+
+/// Errors: invalid, where nothing is selected.
+Result<Plan> make_plan(const Trace& trace, const PlanOptions& options);
+
+}  // namespace driftless
