@@ -4,16 +4,21 @@
 /// `skip` entry fills the end of the memory where a payload would wrap). Producer and consumer own
 /// one cache line each and cache the other's position. Nothing blocks and nothing allocates.
 ///
-/// Full is a handled outcome, in two steps (design, section 2): with less room than
-/// `payload_reserve` left, payloads are dropped and their entries keep their stamps; with less than
-/// `entry_reserve` left, `part` and `chunk` entries are dropped too. `fired` and `end` of every row
-/// in flight always find room, because the reserve holds two cells for each of `rows_open_max`.
+/// Full is a handled outcome, in steps. R is `rows_open_max`; what must stay free behind an event:
+///
+///     payload of part, chunk              6 R cells and an eighth of the ring (payload_reserve)
+///     part, chunk without payload         6 R cells: one for each other entry of an open row
+///     armed, wire, sent, head, sample     2 R cells
+///     fired; end of a row that never left   R cells: one `end` for each open row
+///     end of an open row                  none
+///
+/// So an open row never loses its `end`. `fired` can only be refused when the consumer has stalled
+/// for as long as R rows take: ask `has_room_for_row` before a fire, and hold the row back if not.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 
 #include "engine/record/event.hpp"
@@ -22,7 +27,7 @@ namespace driftless {
 
 class EventRing {
   public:
-    /// `bytes` is rounded up to a power of two. CHECKs that the reserves leave room for work.
+    /// `bytes` is rounded up to a power of two, and up to what the reserves and one payload need.
     /// Memory is taken and touched here.
     EventRing(std::size_t bytes, std::size_t rows_open_max);
     ~EventRing();
@@ -32,35 +37,51 @@ class EventRing {
     enum class Push : std::uint8_t { whole, payload_dropped, entry_dropped };
 
     // Producer side.
-    /// Copies the event and its payload (at most `payload_bytes_max`). Sets length and flags.
-    Push push(Event event, std::string_view payload = {});
-    /// High-water mark in bytes since the start; producer's view.
+    /// Copies the event and its payload (at most `payload_bytes_max`). Sets length, and the flag
+    /// of a dropped payload. A sample is dropped whole or not at all.
+    Push push(const Event& event, std::string_view payload = {});
+    /// Room for the `fired` and the `end` of one further row beside those of all open rows.
+    bool has_room_for_row();
+    /// High-water mark in bytes since the start; the producer's view, which is up to 128 KiB
+    /// behind the consumer.
     std::size_t high_bytes() const;
+    std::size_t capacity_bytes() const { return (mask_ + 1) * sizeof(Cell); }
 
     // Consumer side.
     /// The oldest event, or nullptr. Payload follows in memory. Valid until `pop`.
     const Event* front();
     static std::string_view payload_of(const Event& event);
     /// Releases the front. Space is given back to the producer lazily, at the latest every 64 KiB
-    /// and when the ring runs empty.
+    /// (or every eighth of a smaller ring) and when the ring runs empty.
     void pop();
 
     static constexpr std::size_t payload_bytes_max = 64 * 1024;
+    /// Largest ring: 4 GiB, so that a count of cells fits the length of a `skip`.
+    static constexpr std::size_t bytes_max = std::size_t{1} << 32;
 
   private:
     struct Cell {
         alignas(64) std::byte bytes[64];
     };
+    static_assert(sizeof(Cell) == sizeof(Event));
+
+    std::uint64_t must_stay_free(const Event& event) const;
+    bool fits(std::uint64_t cells, std::uint64_t reserve);
+    std::uint64_t with_skip(std::uint64_t cells) const;
+    void place(const Event& event, std::string_view payload, std::uint64_t cells);
+    void look_at_consumer();
+
     Cell* cells_ = nullptr;
-    std::size_t bytes_mapped_ = 0;
     std::uint64_t mask_ = 0;             ///< cells - 1
+    std::uint64_t release_cells_ = 0;    ///< given back at the latest after so many
+    std::uint64_t rows_open_max_ = 0;    ///< R
     std::uint64_t payload_reserve_ = 0;  ///< cells
-    std::uint64_t entry_reserve_ = 0;    ///< cells
 
     struct alignas(64) Producer {
         std::uint64_t tail = 0;
         std::uint64_t head_seen = 0;
-        std::uint64_t high = 0;
+        std::uint64_t looked_at = 0;  ///< tail when `head_seen` was read
+        std::uint64_t high = 0;       ///< cells
     } producer_;
     struct alignas(64) Consumer {
         std::uint64_t head = 0;
