@@ -10,6 +10,8 @@
 #include <memory>
 #include <string_view>
 
+#include "proto/http/fields.hpp"
+
 namespace driftless {
 
 /// Largest response head: 64 KiB (nginx and Node default to 8-16 KiB; proxies add cookies).
@@ -60,9 +62,5 @@ class ResponseParser {
     struct State;
     std::unique_ptr<State> state_;
 };
-
-/// Walks the header fields of a head that was collected from head_bytes: calls nothing, returns the
-/// value of the first field of that name (case-insensitive, blanks trimmed), or nullptr data.
-std::string_view header_value(std::string_view head, std::string_view name);
 
 }  // namespace driftless
