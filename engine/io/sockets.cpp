@@ -1,0 +1,90 @@
+#include "engine/io/sockets.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace driftless {
+
+Error error_from_errno(int sys_errno, const char* doing) {
+    switch (sys_errno) {
+        case ECONNREFUSED:
+            return {ErrorCode::refused, sys_errno, doing};
+        case ECONNRESET:
+        case EPIPE:
+        case ECONNABORTED:
+            return {ErrorCode::reset, sys_errno, doing};
+        case ENETUNREACH:
+        case EHOSTUNREACH:
+        case ENETDOWN:
+        case EADDRNOTAVAIL:
+            return {ErrorCode::unreachable, sys_errno, doing};
+        case ETIMEDOUT:
+        case ETIME:
+            return {ErrorCode::timed_out, sys_errno, doing};
+        case ECANCELED:
+            return {ErrorCode::cancelled, sys_errno, doing};
+        case ENOENT:
+            return {ErrorCode::not_found, sys_errno, doing};
+        case EACCES:
+        case EPERM:
+            return {ErrorCode::denied, sys_errno, doing};
+        case EMFILE:
+        case ENFILE:
+        case ENOMEM:
+        case ENOBUFS:
+            return {ErrorCode::exhausted, sys_errno, doing};
+        case EADDRINUSE:
+        case EEXIST:
+            return {ErrorCode::exists, sys_errno, doing};
+        case ENOSYS:
+        case EOPNOTSUPP:
+        case EAFNOSUPPORT:
+            return {ErrorCode::unsupported, sys_errno, doing};
+        default:
+            return {ErrorCode::io_failed, sys_errno, doing};
+    }
+}
+
+Result<Socket> make_stream_socket(const Address& address) {
+    const int number = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (number < 0) {
+        return error_from_errno(errno, "make a socket");
+    }
+    if (address.family() == AF_INET || address.family() == AF_INET6) {
+        const int on = 1;
+        (void)::setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    }
+    return Socket{number};
+}
+
+Result<Socket> make_listening_socket(const Address& address, int backlog) {
+    Result<Socket> made = make_stream_socket(address);
+    if (!made) {
+        return made;
+    }
+    const int number = made.value().number;
+    const int on = 1;
+    (void)::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (::bind(number, address.raw(), address.length) != 0 || ::listen(number, backlog) != 0) {
+        const Error error = error_from_errno(errno, "listen");
+        ::close(number);
+        return error;
+    }
+    return made;
+}
+
+Result<Address> local_address_of(Socket socket) {
+    Address address;
+    address.length = sizeof(address.storage);
+    if (::getsockname(socket.number, reinterpret_cast<sockaddr*>(&address.storage),
+                      &address.length) != 0) {
+        return error_from_errno(errno, "read a socket's address");
+    }
+    return address;
+}
+
+}  // namespace driftless

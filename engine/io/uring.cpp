@@ -1,0 +1,331 @@
+#include "engine/io/uring.hpp"
+
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "engine/io/sockets.hpp"
+#include "engine/io/uring_flags.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::uint16_t buffer_group = 1;
+
+inline void pause_core() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+std::uint32_t power_of_two_above(std::uint32_t n) {
+    std::uint32_t power = 1;
+    while (power < n) {
+        power <<= 1;
+    }
+    return power;
+}
+
+__kernel_timespec timespec_of(std::int64_t ns) {
+    const std::int64_t positive = std::max<std::int64_t>(ns, 0);
+    return {positive / 1'000'000'000, positive % 1'000'000'000};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<UringDriver>> UringDriver::make(const UringOptions& options) {
+    std::unique_ptr<UringDriver> driver(new UringDriver());
+    const Result<void> opened = driver->open(options);
+    if (!opened) {
+        return opened.error();
+    }
+    return driver;
+}
+
+Result<void> UringDriver::open(const UringOptions& options) {
+    io_uring_params params{};
+    params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                   IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE |
+                   IORING_SETUP_CLAMP;
+    // Two completions an operation never overflow: receives end one by one and are re-armed.
+    params.cq_entries =
+        power_of_two_above(std::max(options.ops_max * 2, options.submit_entries * 2));
+    const int status = io_uring_queue_init_params(options.submit_entries, &ring_, &params);
+    if (status == -EINVAL) {
+        return Error{ErrorCode::unsupported, EINVAL, "set up io_uring (Linux 6.1 or newer)"};
+    }
+    if (status < 0) {
+        return error_from_errno(-status, "set up io_uring");
+    }
+    ring_open_ = true;
+    kernel_features_ = params.features;
+    absolute_wait_ = (params.features & uring_flags::feature_min_timeout) != 0;
+    no_iowait_ = (params.features & uring_flags::feature_no_iowait) != 0;
+    ring_registered_ = io_uring_register_ring_fd(&ring_) == 1;
+    slots_.resize(options.ops_max);
+    for (std::uint32_t slot = options.ops_max; slot-- > 0;) {
+        slots_[slot].next_free = free_slot_;
+        free_slot_ = slot;
+    }
+    stamp_ = now();
+    return buffers_.open(ring_, buffer_group, options.buffers, options.buffer_bytes);
+}
+
+UringDriver::~UringDriver() {
+    CHECK(in_flight_ == 0);
+    if (ring_open_) {
+        io_uring_queue_exit(&ring_);
+    }
+}
+
+Instant UringDriver::now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return {time.tv_sec * 1'000'000'000 + time.tv_nsec};
+}
+
+Result<Socket> UringDriver::open_socket(const Address& address) {
+    return make_stream_socket(address);
+}
+
+Result<Socket> UringDriver::listen(const Address& address, int backlog) {
+    return make_listening_socket(address, backlog);
+}
+
+Result<Address> UringDriver::local_address(Socket socket) {
+    return local_address_of(socket);
+}
+
+void UringDriver::shutdown(Socket socket) {
+    (void)::shutdown(socket.number, SHUT_RDWR);
+}
+
+void UringDriver::close(Socket socket) {
+    CHECK(socket.open());
+    (void)::close(socket.number);
+}
+
+std::uint64_t UringDriver::user_data_of(std::uint32_t slot) const {
+    return (std::uint64_t{slots_[slot].generation} << 32) | slot;
+}
+
+std::uint32_t UringDriver::take_slot(Op& op) {
+    CHECK(free_slot_ != no_slot);  // bounded: ops_max counts every operation that can be in flight
+    const std::uint32_t slot = free_slot_;
+    free_slot_ = slots_[slot].next_free;
+    slots_[slot].op = &op;
+    set_slot(op, slot);
+    ++in_flight_;
+    return slot;
+}
+
+void UringDriver::free_slot(Op& op) {
+    const std::uint32_t slot = slot_of(op);
+    slots_[slot].op = nullptr;
+    slots_[slot].generation += 1;
+    slots_[slot].next_free = free_slot_;
+    free_slot_ = slot;
+    set_slot(op, no_slot);
+    --in_flight_;
+}
+
+io_uring_sqe& UringDriver::next_entry() {
+    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+    if (entry == nullptr) {
+        flush();
+        entry = io_uring_get_sqe(&ring_);
+    }
+    CHECK(entry != nullptr);
+    return *entry;
+}
+
+void UringDriver::prepare(Op& op) {
+    io_uring_sqe& entry = next_entry();
+    const OpSpec& spec = op.spec;
+    const int number = spec.socket.number;
+    switch (spec.kind) {
+        case OpKind::connect:
+            io_uring_prep_connect(&entry, number, spec.address->raw(), spec.address->length);
+            break;
+        case OpKind::send:
+            io_uring_prep_send(&entry, number, spec.bytes.data(), spec.bytes.size(),
+                               MSG_NOSIGNAL | (spec.more_follows ? MSG_MORE : 0));
+            break;
+        case OpKind::receive:
+            io_uring_prep_recv_multishot(&entry, number, nullptr, 0, 0);
+            entry.flags |= IOSQE_BUFFER_SELECT;
+            entry.buf_group = buffer_group;
+            break;
+        case OpKind::accept:
+            io_uring_prep_multishot_accept(&entry, number, nullptr, nullptr, SOCK_CLOEXEC);
+            break;
+        case OpKind::cancel: {
+            CHECK(spec.target != nullptr);
+            const std::uint32_t slot = slot_of(*spec.target);
+            io_uring_prep_cancel64(&entry, slot == no_slot ? UINT64_MAX : user_data_of(slot), 0);
+            break;
+        }
+    }
+    entry.user_data = user_data_of(slot_of(op));
+    ++counters_.submits;
+}
+
+void UringDriver::submit(Op& op) {
+    CHECK(!op.in_flight());
+    CHECK(op.handler != nullptr);
+    take_slot(op);
+    prepare(op);
+}
+
+// Makes prepared entries visible to the kernel; returns how many it has yet to take. liburing maps
+// the index array one to one, so that publishing is the tail alone.
+std::uint32_t UringDriver::publish() {
+    io_uring_sq& queue = ring_.sq;
+    if (queue.sqe_head != queue.sqe_tail) {
+        queue.sqe_head = queue.sqe_tail;
+        io_uring_smp_store_release(queue.ktail, queue.sqe_tail);
+    }
+    return queue.sqe_tail - io_uring_smp_load_acquire(queue.khead);
+}
+
+int UringDriver::enter(std::uint32_t submits, std::uint32_t completions_min, std::uint32_t flags,
+                       const Instant* until) {
+    io_uring_getevents_arg argument{};
+    __kernel_timespec time{};
+    if (ring_registered_) {
+        flags |= IORING_ENTER_REGISTERED_RING;
+    }
+    if (until != nullptr) {
+        flags |= IORING_ENTER_EXT_ARG | (absolute_wait_ ? uring_flags::enter_abs_timer : 0u) |
+                 (no_iowait_ ? uring_flags::enter_no_iowait : 0u);
+        time = timespec_of(absolute_wait_ ? until->ns : until->ns - now().ns);
+        argument.sigmask_sz = _NSIG / 8;
+        argument.ts = reinterpret_cast<std::uint64_t>(&time);
+    }
+    ++counters_.enters;
+    return io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), submits, completions_min,
+                           flags,
+                           until != nullptr ? reinterpret_cast<sigset_t*>(&argument) : nullptr,
+                           until != nullptr ? sizeof(argument) : _NSIG / 8);
+}
+
+// -EAGAIN and -EBUSY leave entries queued; the next turn takes completions and tries again.
+void UringDriver::flush() {
+    constexpr int interruptions_max = 16;
+    for (int tries = 0; tries < interruptions_max; ++tries) {
+        const std::uint32_t submits = publish();
+        if (submits == 0 || enter(submits, 0, 0, nullptr) != -EINTR) {
+            return;
+        }
+    }
+}
+
+bool UringDriver::kernel_has_work() const {
+    const unsigned flags = IO_URING_READ_ONCE(*ring_.sq.kflags);
+    return (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
+}
+
+// Lets completions become visible, and stamps what did.
+void UringDriver::look(const Turn& turn, TurnResult& result) {
+    const std::uint32_t submits = publish();
+    const bool visible = io_uring_cq_ready(&ring_) > 0;
+    const bool overflowed = (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0;
+    counters_.overflows += overflowed ? 1 : 0;
+    if (kernel_has_work() && turn.may_enter && (!visible || overflowed)) {
+        (void)enter(submits, 0, IORING_ENTER_GETEVENTS, nullptr);
+        result.entered = true;
+    } else if (!visible && turn.wait == Wait::sleep) {
+        (void)enter(submits, 1, IORING_ENTER_GETEVENTS, &turn.until);
+        result.entered = true;
+        result.slept = true;
+    } else if (submits > 0) {
+        (void)enter(submits, 0, 0, nullptr);
+        result.entered = true;
+    } else if (!visible && turn.wait == Wait::spin) {
+        pause_core();
+    }
+    if (io_uring_cq_ready(&ring_) > 0) {
+        stamp_ = now();  // before any byte is looked at
+        ++batch_;
+        batch_end_ = io_uring_smp_load_acquire(ring_.cq.ktail);
+    }
+}
+
+TurnResult UringDriver::turn(const Turn& turn) {
+    TurnResult result;
+    if (*ring_.cq.khead == batch_end_) {
+        look(turn, result);
+    } else if (publish() > 0) {
+        flush();
+        result.entered = true;
+    }
+    while (*ring_.cq.khead != batch_end_ && result.completions < turn.completions_max) {
+        const unsigned head = *ring_.cq.khead;
+        const io_uring_cqe entry = ring_.cq.cqes[head & *ring_.cq.kring_mask];
+        io_uring_cq_advance(&ring_, 1);
+        ++result.completions;
+        complete(entry);
+    }
+    counters_.completions += result.completions;
+    return result;
+}
+
+void UringDriver::complete(const io_uring_cqe& entry) {
+    const std::uint32_t slot = static_cast<std::uint32_t>(entry.user_data);
+    CHECK(slot < slots_.size() && slots_[slot].op != nullptr);
+    CHECK(slots_[slot].generation == static_cast<std::uint32_t>(entry.user_data >> 32));
+    Op& op = *slots_[slot].op;
+    const bool multishot = op.spec.kind == OpKind::receive || op.spec.kind == OpKind::accept;
+    const bool receive = op.spec.kind == OpKind::receive;
+    const bool has_buffer = (entry.flags & IORING_CQE_F_BUFFER) != 0;
+    const bool more = (entry.flags & IORING_CQE_F_MORE) != 0;
+    const std::uint16_t buffer = static_cast<std::uint16_t>(entry.flags >> IORING_CQE_BUFFER_SHIFT);
+
+    Completion done;
+    done.result = entry.res;
+    done.stamp = stamp_;
+    done.batch = batch_;
+    const bool no_buffers = receive && entry.res == -ENOBUFS;
+    const bool goes_on = receive ? entry.res > 0 || no_buffers : entry.res >= 0;
+    done.more = multishot && (more || goes_on);
+    if (multishot && !more && goes_on) {
+        prepare(op);  // same slot, same generation: the operation never ended for its owner
+    } else if (!done.more) {
+        free_slot(op);
+    }
+    if (no_buffers) {
+        ++counters_.no_buffers;
+        return;
+    }
+    if (has_buffer && entry.res > 0) {
+        done.bytes = buffers_.filled(buffer, static_cast<std::size_t>(entry.res));
+    }
+    op.handler(op, done);
+    if (has_buffer) {
+        buffers_.give_back(buffer);
+    }
+}
+
+std::vector<std::pair<std::string, std::string>> UringDriver::features() const {
+    const auto yes_no = [](bool yes) { return std::string(yes ? "yes" : "no"); };
+    char bits[16] = {};
+    std::snprintf(bits, sizeof(bits), "0x%x", kernel_features_);
+    return {{"features", bits},
+            {"single_issuer", "yes"},
+            {"defer_taskrun", "yes"},
+            {"registered_ring", yes_no(ring_registered_)},
+            {"absolute_wait", yes_no(absolute_wait_)},
+            {"no_iowait", yes_no(no_iowait_)},
+            {"submission_entries", std::to_string(ring_.sq.ring_entries)},
+            {"completion_entries", std::to_string(ring_.cq.ring_entries)},
+            {"receive_buffer_bytes", std::to_string(buffers_.bytes())}};
+}
+
+}  // namespace driftless

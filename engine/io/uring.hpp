@@ -1,0 +1,92 @@
+/// UringDriver: the Driver over io_uring. One ring, made, used and destroyed on one thread.
+///
+/// Operations become submission entries; `user_data` is slot and generation, so that a stale
+/// completion is a CHECK and never somebody else's. Receives are multishot into a provided-buffer
+/// ring and are re-armed here when the kernel ends one for want of buffers or room. Submitting
+/// never runs completions: a fire costs one enter and no receive work (timing-and-io.md, C.1).
+#pragma once
+
+#include <liburing.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/io/buffers.hpp"
+#include "engine/io/driver.hpp"
+
+namespace driftless {
+
+struct UringOptions {
+    std::uint32_t ops_max = 4096;         ///< operations in flight at most
+    std::uint32_t submit_entries = 1024;  ///< power of two
+    std::uint32_t buffers = 4096;         ///< receive buffers, a power of two
+    std::uint32_t buffer_bytes = 4096;
+};
+
+class UringDriver final : public Driver {
+  public:
+    /// Errors: denied (io_uring forbidden by a container or sysctl), unsupported (kernel before
+    /// 6.1), exhausted (memory or descriptor limits), io_failed.
+    static Result<std::unique_ptr<UringDriver>> make(const UringOptions& options);
+    ~UringDriver() override;
+    UringDriver(const UringDriver&) = delete;
+    UringDriver& operator=(const UringDriver&) = delete;
+
+    Instant now() override;
+    Result<Socket> open_socket(const Address& address) override;
+    Result<Socket> listen(const Address& address, int backlog) override;
+    Result<Address> local_address(Socket socket) override;
+    void shutdown(Socket socket) override;
+    void close(Socket socket) override;
+    void submit(Op& op) override;
+    void flush() override;
+    TurnResult turn(const Turn& turn) override;
+    std::uint32_t in_flight() const override { return in_flight_; }
+    const DriverCounters& counters() const override { return counters_; }
+
+    /// What was asked for, probed and used, for `run.json`: name, value.
+    std::vector<std::pair<std::string, std::string>> features() const;
+
+  private:
+    struct Slot {
+        Op* op = nullptr;
+        std::uint32_t generation = 0;
+        std::uint32_t next_free = no_slot;
+    };
+
+    UringDriver() = default;
+    Result<void> open(const UringOptions& options);
+
+    std::uint32_t take_slot(Op& op);
+    void free_slot(Op& op);
+    std::uint64_t user_data_of(std::uint32_t slot) const;
+    io_uring_sqe& next_entry();
+    void prepare(Op& op);
+    std::uint32_t publish();
+    int enter(std::uint32_t submits, std::uint32_t completions_min, std::uint32_t flags,
+              const Instant* until);
+    bool kernel_has_work() const;
+    void look(const Turn& turn, TurnResult& result);
+    void complete(const io_uring_cqe& entry);
+
+    io_uring ring_{};
+    bool ring_open_ = false;
+    bool ring_registered_ = false;
+    bool absolute_wait_ = false;
+    bool no_iowait_ = false;
+    std::uint32_t kernel_features_ = 0;
+    BufferRing buffers_;
+
+    std::vector<Slot> slots_;
+    std::uint32_t free_slot_ = no_slot;
+    std::uint32_t in_flight_ = 0;
+
+    std::uint32_t batch_end_ = 0;  ///< completion queue tail when the stamp below was taken
+    std::uint32_t batch_ = 0;
+    Instant stamp_;
+    DriverCounters counters_;
+};
+
+}  // namespace driftless

@@ -1,0 +1,187 @@
+// The ring over real loopback sockets: connect, accept, send, receive across tiny buffers, end of
+// stream, cancel, refusal, and sleeping until an instant.
+#include "engine/io/uring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "engine/io/loop.hpp"
+
+namespace driftless {
+namespace {
+
+struct Peer {
+    Op accept;
+    Op receive;
+    Op send;
+    Driver* driver = nullptr;
+    Socket socket;
+    std::string got;
+    bool ended = false;
+};
+
+void on_receive(Op& op, const Completion& done) {
+    Peer& peer = *static_cast<Peer*>(op.owner);
+    peer.got.append(done.bytes);
+    peer.ended = !done.more;
+}
+
+void on_accept(Op& op, const Completion& done) {
+    Peer& peer = *static_cast<Peer*>(op.owner);
+    if (done.result < 0) {
+        return;
+    }
+    peer.socket = Socket{done.result};
+    peer.receive.spec.kind = OpKind::receive;
+    peer.receive.spec.socket = peer.socket;
+    peer.receive.handler = on_receive;
+    peer.receive.owner = &peer;
+    peer.driver->submit(peer.receive);
+}
+
+void on_end(Op& op, const Completion& done) {
+    *static_cast<int*>(op.owner) = done.result;
+}
+
+class Uring : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        UringOptions options;
+        options.ops_max = 64;
+        options.submit_entries = 16;
+        options.buffers = 4;  // few and small, so that receives run out of them
+        options.buffer_bytes = 512;
+        auto made = UringDriver::make(options);
+        if (!made) {
+            GTEST_SKIP() << "io_uring is not available: errno " << made.error().sys_errno;
+        }
+        driver_ = std::move(made).value();
+    }
+
+    void turn_until(const bool& condition) {
+        for (int turns = 0; turns < 100'000 && !condition; ++turns) {
+            (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
+        }
+        ASSERT_TRUE(condition);
+    }
+
+    std::unique_ptr<UringDriver> driver_;
+};
+
+Task<void> send_all(Loop& loop, Op& op, Socket socket, const Address& address, std::string bytes,
+                    bool& done) {
+    op.spec.kind = OpKind::connect;
+    op.spec.socket = socket;
+    op.spec.address = &address;
+    const Completion connected = co_await perform(loop, op);
+    EXPECT_EQ(connected.result, 0);
+    std::size_t sent = 0;
+    while (sent < bytes.size()) {
+        op.spec.kind = OpKind::send;
+        op.spec.bytes = std::string_view(bytes).substr(sent);
+        const Completion accepted = co_await perform(loop, op);
+        if (accepted.result <= 0) {
+            break;
+        }
+        sent += static_cast<std::size_t>(accepted.result);
+    }
+    EXPECT_EQ(sent, bytes.size());
+    done = true;
+}
+
+// A megabyte arrives whole and in order through four buffers of 512 bytes: running out of buffers
+// ends the kernel's multishot receive, and the driver arms it again unseen.
+TEST_F(Uring, MovesBytesThroughFewBuffers) {
+    auto address = resolve("127.0.0.1", 0);
+    ASSERT_TRUE(address);
+    const auto listener = driver_->listen(address.value()[0], 8);
+    ASSERT_TRUE(listener);
+    const auto local = driver_->local_address(listener.value());
+    ASSERT_TRUE(local);
+
+    Peer peer;
+    peer.driver = driver_.get();
+    peer.accept.spec.kind = OpKind::accept;
+    peer.accept.spec.socket = listener.value();
+    peer.accept.handler = on_accept;
+    peer.accept.owner = &peer;
+    driver_->submit(peer.accept);
+
+    std::string bytes(1 << 20, '\0');
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = static_cast<char>(i * 31 >> 3);
+    }
+    {
+        Loop loop(*driver_, 8);
+        const auto client = driver_->open_socket(local.value());
+        ASSERT_TRUE(client);
+        Op op;
+        bool done = false;
+        loop.jobs().spawn(send_all(loop, op, client.value(), local.value(), bytes, done));
+        for (int turns = 0; turns < 100'000 && !(done && peer.got.size() == bytes.size());
+             ++turns) {
+            (void)loop.turn(driver_->now() + milliseconds(10), Wait::sleep);
+        }
+        EXPECT_TRUE(peer.got == bytes);
+        driver_->shutdown(client.value());
+        turn_until(peer.ended);
+        driver_->close(client.value());
+    }
+    Op cancel;
+    int cancelled = 1;
+    cancel.spec.kind = OpKind::cancel;
+    cancel.spec.target = &peer.accept;
+    cancel.handler = on_end;
+    cancel.owner = &cancelled;
+    driver_->submit(cancel);
+    for (int turns = 0; turns < 1000 && driver_->in_flight() > 0; ++turns) {
+        (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
+    }
+    EXPECT_EQ(cancelled, 0);
+    EXPECT_EQ(driver_->in_flight(), 0u);
+    driver_->close(peer.socket);
+    driver_->close(listener.value());
+}
+
+// A connect to a port where nobody listens ends with -ECONNREFUSED.
+TEST_F(Uring, ReportsRefusal) {
+    auto address = resolve("127.0.0.1", 1);
+    ASSERT_TRUE(address);
+    const auto socket = driver_->open_socket(address.value()[0]);
+    ASSERT_TRUE(socket);
+    Op op;
+    int result = 1;
+    op.spec.kind = OpKind::connect;
+    op.spec.socket = socket.value();
+    op.spec.address = &address.value()[0];
+    op.handler = on_end;
+    op.owner = &result;
+    driver_->submit(op);
+    for (int turns = 0; turns < 1000 && result == 1; ++turns) {
+        (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
+    }
+    EXPECT_EQ(result, -ECONNREFUSED);
+    driver_->close(socket.value());
+}
+
+// A sleeping turn never returns before its instant when nothing completes.
+TEST_F(Uring, SleepsUntilTheInstant) {
+    const Instant until = driver_->now() + milliseconds(3);
+    const TurnResult result = driver_->turn({until, 16, Wait::sleep, true});
+    EXPECT_TRUE(result.slept);
+    EXPECT_GE(driver_->now().ns, until.ns);
+}
+
+// A spinning turn returns at once and makes no system call.
+TEST_F(Uring, SpinsWithoutEntering) {
+    const auto enters = driver_->counters().enters;
+    for (int i = 0; i < 1000; ++i) {
+        (void)driver_->turn({driver_->now() + seconds(1), 16, Wait::spin, true});
+    }
+    EXPECT_EQ(driver_->counters().enters, enters);
+}
+
+}  // namespace
+}  // namespace driftless
