@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "proto/api/dialect.hpp"
+#include "proto/core/xxh64.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -30,19 +31,22 @@ struct Overhead {
 struct PromptOptions {
     std::uint64_t seed = 0;
     PromptKind kind = PromptKind::text;
-    Overhead overhead;                  ///< (0, 0) for ids
-    std::uint32_t ids_from = 1000;      ///< `--ids-from`: first of 4,096 token ids
+    Overhead overhead;  ///< (0, 0) for ids
+    /// `--ids-from`: first of 4,096 token ids, at most `WordTable::ids_from_max`.
+    std::uint32_t ids_from = 1000;
     std::size_t block_cache_bytes = 0;  ///< `--block-cache`; 0: regenerate always
 };
 
 /// Where the building of one prompt stands. Plain value; belongs to whoever builds.
 struct PromptCursor {
     const TraceRow* row = nullptr;
-    std::uint32_t next_token = 0;  ///< position in the virtual token stream
+    std::uint32_t first_token = 0;  ///< positions in the virtual token stream
+    std::uint32_t next_token = 0;
     std::uint32_t end_token = 0;
-    std::size_t bytes = 0;         ///< written so far
-    std::uint64_t digest[4] = {};  ///< running digest of the bytes
     bool done = false;
+    std::size_t bytes = 0;     ///< written so far
+    Xxh64Lanes lanes;          ///< over the whole 32-byte stripes written so far
+    std::uint64_t digest = 0;  ///< valid when done
 };
 
 class PromptBuilder {
@@ -62,12 +66,12 @@ class PromptBuilder {
 
     PromptCursor begin(const TraceRow& row) const;
 
-    /// Writes up to about `tokens_max` further tokens at `out + cursor.bytes` (`out` is the start
-    /// of the prompt each time); true when the prompt is complete. May write up to 16 bytes beyond
-    /// its end (inside `room_of`).
+    /// Writes up to `tokens_max` further tokens (at least one) at `out + cursor.bytes`; `out` is
+    /// the start of the prompt each time, and what earlier calls wrote there must be unchanged.
+    /// True when the prompt is complete. May write a few bytes beyond its end (inside `room_of`).
     bool fill(PromptCursor& cursor, char* out, std::uint32_t tokens_max);
 
-    /// 64-bit hash of a complete prompt's bytes; does not depend on how it was cut into slices.
+    /// XXH64 of a complete prompt's bytes; does not depend on how it was cut into slices.
     static std::uint64_t digest_of(const PromptCursor& cursor);
 
     /// Bytes held by the cache, its hits and misses in blocks.

@@ -1,0 +1,125 @@
+#include "engine/prompt/block.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace driftless {
+namespace {
+
+std::uint64_t body_bits(ContentKey key, std::uint32_t group) {
+    return mix64(key.value + golden_gamma * (std::uint64_t{group} + 1));
+}
+
+// Slots of one length known at compile time: the end of word n needs no table and no chain.
+template <std::uint32_t length>
+struct PutUniform {
+    const std::uint64_t* slots;
+
+    char* operator()(std::uint32_t index, char* out) const {
+        if constexpr (length == 4) {
+            const auto slot = static_cast<std::uint32_t>(slots[index]);
+            std::memcpy(out, &slot, sizeof slot);
+        } else {
+            std::memcpy(out, &slots[index], sizeof slots[index]);
+        }
+        return out + length;
+    }
+};
+
+struct PutVariable {
+    const std::uint64_t* slots;
+    const std::uint8_t* lengths;
+
+    char* operator()(std::uint32_t index, char* out) const {
+        std::memcpy(out, &slots[index], sizeof slots[index]);
+        return out + lengths[index];
+    }
+};
+
+// Whole groups: one mix, 64 / bits words, unrolled since `bits` is a constant.
+template <unsigned bits, typename Put>
+char* write_groups(ContentKey key, std::uint32_t group, std::uint32_t groups, Put put, char* out) {
+    constexpr std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    std::uint64_t counter = key.value + golden_gamma * (std::uint64_t{group} + 1);
+    for (; groups > 0; --groups, counter += golden_gamma) {
+        std::uint64_t picks = mix64(counter);
+        for (unsigned i = 0; i < 64 / bits; ++i, picks >>= bits) {
+            out = put(static_cast<std::uint32_t>(picks & mask), out);
+        }
+    }
+    return out;
+}
+
+template <unsigned bits, typename Put>
+char* write_range(const WordTable& table, ContentKey key, std::uint32_t from, std::uint32_t end,
+                  Put put, char* out) {
+    constexpr std::uint32_t per_group = 64 / bits;
+    const std::uint32_t head = head_words(table);
+    const auto one_by_one = [&](std::uint32_t stop) {
+        for (; from < stop; ++from) {
+            out = put(word_index(table, key, from), out);
+        }
+    };
+    one_by_one(std::min(head, end));
+    if (from < end) {
+        const std::uint32_t ragged = (per_group - (from - head) % per_group) % per_group;
+        one_by_one(from + std::min(ragged, end - from));
+        const std::uint32_t groups = (end - from) / per_group;
+        out = write_groups<bits>(key, (from - head) / per_group, groups, put, out);
+        from += groups * per_group;
+        one_by_one(end);
+    }
+    return out;
+}
+
+template <unsigned bits>
+char* write_with(const WordTable& table, ContentKey key, std::uint32_t from, std::uint32_t end,
+                 char* out) {
+    switch (table.uniform_length()) {
+        case 4:
+            return write_range<bits>(table, key, from, end, PutUniform<4>{table.slots()}, out);
+        case 5:
+            return write_range<bits>(table, key, from, end, PutUniform<5>{table.slots()}, out);
+        default:
+            return write_range<bits>(table, key, from, end,
+                                     PutVariable{table.slots(), table.lengths()}, out);
+    }
+}
+
+}  // namespace
+
+std::uint32_t word_index(const WordTable& table, ContentKey key, std::uint32_t position) {
+    const std::uint64_t mask = table.size() - 1;
+    const std::uint32_t head = head_words(table);
+    if (position == 0) {
+        return static_cast<std::uint32_t>(key.value & ((1U << table.first_bits()) - 1));
+    }
+    if (position < head) {
+        const unsigned shift = table.first_bits() + table.index_bits() * (position - 1);
+        return static_cast<std::uint32_t>((key.value >> shift) & mask);
+    }
+    const std::uint32_t per_group = 64 / table.index_bits();
+    const std::uint32_t place = position - head;
+    const unsigned shift = table.index_bits() * (place % per_group);
+    return static_cast<std::uint32_t>((body_bits(key, place / per_group) >> shift) & mask);
+}
+
+char* write_words(const WordTable& table, ContentKey key, std::uint32_t from, std::uint32_t count,
+                  char* out) {
+    const std::uint32_t end = from + count;
+    switch (table.index_bits()) {
+        case 8:
+            return write_with<8>(table, key, from, end, out);
+        case 9:
+            return write_with<9>(table, key, from, end, out);
+        case 10:
+            return write_with<10>(table, key, from, end, out);
+        case 11:
+            return write_with<11>(table, key, from, end, out);
+        default:
+            static_assert(WordTable::words_min == 1U << 8 && WordTable::words_max == 1U << 12);
+            return write_with<12>(table, key, from, end, out);
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,60 @@
+/// Content: what a block of prompt tokens says, as an endless sequence of words from one number.
+///
+/// Nothing is stored: every word is computed from (key, position), so that a block can be cut
+/// anywhere and costs no memory (token-exact.md, section 6). Pure functions of their arguments; the
+/// same on every machine.
+///
+/// - Head: word 0 and the next few spell out the key in digits, so two keys never agree in all of
+///   them: 8 words of the built-in table, 6 of a table of 4,096. Word 0 takes only those that may
+///   open a prompt: a block's bytes are the same wherever it stands.
+/// - Body: picks of the table's index bits from one 64-bit mix per 64 / bits words.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/prompt/vocab.hpp"
+#include "proto/core/hash.hpp"
+
+namespace driftless {
+
+/// Names one sequence. Within a namespace, different block ids have different keys.
+struct ContentKey {
+    std::uint64_t value = 0;
+    constexpr bool operator==(const ContentKey&) const = default;
+};
+
+/// Derives keys from the run's seed.
+class ContentKeys {
+  public:
+    explicit constexpr ContentKeys(std::uint64_t seed)
+        : blocks_(mix64(seed + golden_gamma)), rows_(mix64(seed + 2 * golden_gamma)) {}
+
+    /// Of a block id in its namespace: a bijection of the id.
+    constexpr ContentKey of_block(std::uint32_t name_space, std::uint64_t id) const {
+        return {mix64(id ^ mix64(blocks_ + golden_gamma * name_space))};
+    }
+    /// Of the tokens of a row that no block id covers; `index` is the row's place in file order.
+    constexpr ContentKey of_row(std::uint32_t index) const { return {mix64(index ^ rows_)}; }
+
+  private:
+    std::uint64_t blocks_;
+    std::uint64_t rows_;
+};
+
+/// Words of the head: enough digits for 64 bits, the first of `first_bits`.
+inline std::uint32_t head_words(const WordTable& table) {
+    return 1 + (64 - table.first_bits() + table.index_bits() - 1) / table.index_bits();
+}
+
+/// The table index of word `position` of a sequence: the definition, one word at a time.
+std::uint32_t word_index(const WordTable& table, ContentKey key, std::uint32_t position);
+
+/// What a wide store may touch beyond the last word.
+inline constexpr std::size_t write_slack = 8;
+
+/// Writes words [from, from + count), each with its separator in front, and returns their end. May
+/// write up to `write_slack` bytes beyond it. The same words as `word_index`, at memory speed.
+char* write_words(const WordTable& table, ContentKey key, std::uint32_t from, std::uint32_t count,
+                  char* out);
+
+}  // namespace driftless

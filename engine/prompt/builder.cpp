@@ -1,0 +1,171 @@
+#include "engine/prompt/builder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "engine/prompt/block.hpp"
+#include "engine/prompt/cache.hpp"
+#include "engine/prompt/vocab.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+namespace {
+
+// Larger blocks are computed each time: they amortise what the cache would save, and a copy of one
+// would not fit a slice.
+constexpr std::uint32_t cached_block_tokens_max = 4096;
+
+/// A run of tokens in the virtual stream with one content key; its first token is word 0.
+struct Segment {
+    ContentKey key;
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;  ///< of what is written: inside the prompt
+    bool full_block = false;
+};
+
+}  // namespace
+
+struct PromptBuilder::State {
+    State(const Trace& trace_in, const WordTable& words, const PromptOptions& options)
+        : trace(trace_in),
+          ids(options.kind == PromptKind::ids
+                  ? std::optional(WordTable::token_ids(options.ids_from))
+                  : std::nullopt),
+          table(ids ? *ids : words),
+          keys(options.seed),
+          overhead(options.overhead),
+          cacheable(trace.block_size > 0 && trace.block_size <= cached_block_tokens_max &&
+                    options.block_cache_bytes > 0),
+          cache(options.block_cache_bytes,
+                cacheable ? std::size_t{trace.block_size} * table.length_max() : 0) {}
+
+    Segment segment_at(const PromptCursor& cursor) const;
+    char* write(const Segment& segment, std::uint32_t from, std::uint32_t count, char* out);
+    char* write_opening(const Segment& segment, std::uint32_t count, char* out);
+
+    const Trace& trace;
+    std::optional<WordTable> ids;  ///< under `--prompt ids` it stands in for the words
+    const WordTable& table;
+    ContentKeys keys;
+    Overhead overhead;
+    bool cacheable;
+    BlockCache cache;
+};
+
+// Block k lies at server tokens [k B, (k+1) B). The first one that is visible behind the template
+// is delayed, not cut, so that its head is never lost; so is a private tail.
+Segment PromptBuilder::State::segment_at(const PromptCursor& cursor) const {
+    const TraceRow& row = *cursor.row;
+    const std::uint64_t size = trace.block_size;
+    const std::uint64_t covered = std::min<std::uint64_t>(row.ids_count * size, row.input_length);
+    Segment segment;
+    if (cursor.next_token >= covered) {
+        segment.key = keys.of_row(row.index);
+        segment.begin = std::max(static_cast<std::uint32_t>(covered), cursor.first_token);
+        segment.end = cursor.end_token;
+        return segment;
+    }
+    const std::uint64_t block = cursor.next_token / size;
+    const std::uint64_t block_end = std::min((block + 1) * size, covered);
+    segment.key = keys.of_block(row.name_space, trace.ids[row.ids_begin + block]);
+    segment.begin = std::max(static_cast<std::uint32_t>(block * size), cursor.first_token);
+    segment.end = std::min(static_cast<std::uint32_t>(block_end), cursor.end_token);
+    segment.full_block = segment.end - segment.begin == size;
+    return segment;
+}
+
+/// Words [from, from + count) of a segment, each with its separator.
+char* PromptBuilder::State::write(const Segment& segment, std::uint32_t from, std::uint32_t count,
+                                  char* out) {
+    const bool whole = segment.full_block && count == trace.block_size;
+    const std::uint32_t length = table.uniform_length();
+    // The head of a cached block serves a partial one too, where its bytes can be counted.
+    if (!cacheable || from != 0 || (!whole && length == 0)) {
+        return write_words(table, segment.key, from, count, out);
+    }
+    const std::string_view cached = cache.find(segment.key);
+    if (!cached.empty()) {
+        const std::size_t bytes = whole ? cached.size() : std::size_t{count} * length;
+        std::memcpy(out, cached.data(), bytes);
+        return out + bytes;
+    }
+    char* const end = write_words(table, segment.key, from, count, out);
+    if (whole) {
+        cache.store(segment.key, {out, static_cast<std::size_t>(end - out)});
+    }
+    return end;
+}
+
+/// The first words of a prompt: as `write` from 0, but without the very first separator.
+char* PromptBuilder::State::write_opening(const Segment& segment, std::uint32_t count, char* out) {
+    const std::uint32_t index = word_index(table, segment.key, 0);
+    const std::uint64_t word = table.slot(index) >> 8;
+    std::memcpy(out, &word, sizeof word);
+    out += table.length(index) - 1;
+    return count == 1 ? out : write(segment, 1, count - 1, out);
+}
+
+PromptBuilder::PromptBuilder(const Trace& trace, const WordTable& words,
+                             const PromptOptions& options)
+    : state_(std::make_unique<State>(trace, words, options)) {}
+
+PromptBuilder::~PromptBuilder() = default;
+
+bool PromptBuilder::clamped(const TraceRow& row) const {
+    const std::uint64_t overhead =
+        std::uint64_t{state_->overhead.pre} + std::uint64_t{state_->overhead.post};
+    return row.input_length <= overhead;
+}
+
+std::uint32_t PromptBuilder::words_of(const TraceRow& row) const {
+    return clamped(row) ? 1 : row.input_length - state_->overhead.pre - state_->overhead.post;
+}
+
+std::size_t PromptBuilder::room_of(const TraceRow& row) const {
+    return std::size_t{words_of(row)} * state_->table.length_max() + write_slack;
+}
+
+PromptCursor PromptBuilder::begin(const TraceRow& row) const {
+    CHECK(row.input_length > 0);
+    PromptCursor cursor;
+    cursor.row = &row;
+    cursor.first_token = std::min(state_->overhead.pre, row.input_length - 1);
+    cursor.next_token = cursor.first_token;
+    cursor.end_token = cursor.first_token + words_of(row);
+    return cursor;
+}
+
+bool PromptBuilder::fill(PromptCursor& cursor, char* out, std::uint32_t tokens_max) {
+    CHECK(!cursor.done);
+    const std::size_t hashed = cursor.bytes & ~(Xxh64Lanes::stripe - 1);
+    char* at = out + cursor.bytes;
+    std::uint32_t left = std::max(tokens_max, 1U);
+    while (left > 0 && cursor.next_token < cursor.end_token) {
+        const Segment segment = state_->segment_at(cursor);
+        const std::uint32_t count = std::min(segment.end - cursor.next_token, left);
+        at = at == out ? state_->write_opening(segment, count, at)
+                       : state_->write(segment, cursor.next_token - segment.begin, count, at);
+        cursor.next_token += count;
+        left -= count;
+    }
+    cursor.bytes = static_cast<std::size_t>(at - out);
+    cursor.lanes.add_stripes(out + hashed, (cursor.bytes - hashed) / Xxh64Lanes::stripe);
+    cursor.done = cursor.next_token == cursor.end_token;
+    if (cursor.done) {
+        const std::size_t tail = cursor.bytes & ~(Xxh64Lanes::stripe - 1);
+        cursor.digest = cursor.lanes.finish(out + tail, cursor.bytes);
+    }
+    return cursor.done;
+}
+
+std::uint64_t PromptBuilder::digest_of(const PromptCursor& cursor) {
+    CHECK(cursor.done);
+    return cursor.digest;
+}
+
+PromptBuilder::CacheMarks PromptBuilder::cache_marks() const {
+    return {state_->cache.bytes(), state_->cache.hits(), state_->cache.misses()};
+}
+
+}  // namespace driftless

@@ -1,0 +1,69 @@
+/// WordTable: the closed vocabulary that prompts are written in, one slot of 8 bytes per word.
+///
+/// A slot holds the separator and the word, ready to be stored as it is: " the", or ",1000" for
+/// token ids. Words of the text tables are lower-case ASCII and exactly one token each wherever
+/// they stand (token-exact.md, sections 1 and 14). Immutable; owned by whoever made it. It does not
+/// choose words: block.hpp does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace driftless {
+
+class WordTable {
+  public:
+    static constexpr std::uint32_t words_max = 4096;
+    /// Below this, heads of blocks that tell all ids apart grow beyond a server's page of 16.
+    static constexpr std::uint32_t words_min = 256;
+    /// A slot holds the separator and up to seven further bytes.
+    static constexpr std::uint32_t word_bytes_max = 7;
+    /// Last first-id of `token_ids`: seven digits fit a slot, and no vocabulary comes near.
+    static constexpr std::uint32_t ids_from_max = 10'000'000 - words_max;
+
+    /// The 512 four-byte words that hold for every mainstream tokenizer; the first 475 are one
+    /// token without a blank in front, too, and the first 256 stand at the head of prompts.
+    static const WordTable& built_in();
+
+    /// 4,096 token ids from `from`, decimal, comma-separated. CHECKs from <= ids_from_max.
+    static WordTable token_ids(std::uint32_t from);
+
+    /// A table of `words` (a power of two of them), of which the first `first_safe` (another power
+    /// of two, at least 2) may open a prompt. CHECKs the bounds above and that no word is empty.
+    WordTable(std::span<const std::string_view> words, std::uint32_t first_safe, char separator);
+
+    std::uint32_t size() const { return size_; }
+    /// Bits of one word's index.
+    unsigned index_bits() const { return index_bits_; }
+    /// Bits of the index of a word that may open a prompt.
+    unsigned first_bits() const { return first_bits_; }
+    char separator() const { return separator_; }
+
+    /// Separator and word as the bytes of a little-endian number; zero above them.
+    std::uint64_t slot(std::uint32_t index) const { return slots_[index]; }
+    /// Bytes of the slot: separator and word.
+    std::uint32_t length(std::uint32_t index) const { return lengths_[index]; }
+    /// The slot's bytes without its separator.
+    std::string_view word(std::uint32_t index) const;
+
+    /// Length of every slot, or 0 where they differ.
+    std::uint32_t uniform_length() const { return uniform_length_; }
+    std::uint32_t length_max() const { return length_max_; }
+
+    const std::uint64_t* slots() const { return slots_.data(); }
+    const std::uint8_t* lengths() const { return lengths_.data(); }
+
+  private:
+    std::uint32_t size_ = 0;
+    unsigned index_bits_ = 0;
+    unsigned first_bits_ = 0;
+    std::uint32_t uniform_length_ = 0;
+    std::uint32_t length_max_ = 0;
+    char separator_ = ' ';
+    std::array<std::uint64_t, words_max> slots_{};
+    std::array<std::uint8_t, words_max> lengths_{};
+};
+
+}  // namespace driftless

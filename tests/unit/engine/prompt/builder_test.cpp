@@ -1,0 +1,269 @@
+// A prompt has exactly the tokens it must, shares exactly what the trace shares, and its bytes
+// depend on nothing but seed, trace, words and overhead.
+#include "engine/prompt/builder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/prompt/vocab.hpp"
+#include "proto/core/hash.hpp"
+
+namespace driftless {
+namespace {
+
+struct Built {
+    std::string text;
+    std::uint64_t digest = 0;
+    bool operator==(const Built&) const = default;
+};
+
+Built build(PromptBuilder& builder, const TraceRow& row, std::uint32_t slice = 4096) {
+    std::string room(builder.room_of(row), '#');
+    PromptCursor cursor = builder.begin(row);
+    while (!builder.fill(cursor, room.data(), slice)) {
+    }
+    room.resize(cursor.bytes);
+    return {room, PromptBuilder::digest_of(cursor)};
+}
+
+Built build(const Trace& trace, const PromptOptions& options, const TraceRow& row,
+            std::uint32_t slice = 4096) {
+    PromptBuilder builder(trace, WordTable::built_in(), options);
+    return build(builder, row, slice);
+}
+
+std::vector<std::string> words(const std::string& text, char separator) {
+    std::vector<std::string> all(1);
+    for (const char c : text) {
+        if (c == separator) {
+            all.emplace_back();
+        } else {
+            all.back().push_back(c);
+        }
+    }
+    return all;
+}
+
+TraceRow add_row(Trace& trace, std::uint32_t input_length, const std::vector<std::uint64_t>& ids) {
+    TraceRow row;
+    row.index = static_cast<std::uint32_t>(trace.rows.size());
+    row.input_length = input_length;
+    row.ids_begin = trace.ids.size();
+    row.ids_count = static_cast<std::uint32_t>(ids.size());
+    trace.ids.insert(trace.ids.end(), ids.begin(), ids.end());
+    trace.rows.push_back(row);
+    return row;
+}
+
+Trace trace_of_blocks(std::uint32_t block_size) {
+    Trace trace;
+    trace.block_size = block_size;
+    return trace;
+}
+
+std::vector<std::uint64_t> range(std::uint64_t from, std::uint64_t count) {
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        ids.push_back(from + i);
+    }
+    return ids;
+}
+
+// The rule as an independent program (Python) computes it: text, ids, overhead, the largest id.
+TEST(PromptBuilder, GivesTheBytesOfTheRule) {
+    Trace trace = trace_of_blocks(16);
+    const TraceRow plain = add_row(trace, 20, {0, 1});
+    EXPECT_EQ(build(trace, {}, plain),
+              (Built{"cur rob lan own rom fee sur abs xml put dev url fig pal ham pol "
+                     "est rub ind ain",
+                     0xFD05515B86495D6EULL}));
+    PromptOptions ids;
+    ids.kind = PromptKind::ids;
+    EXPECT_EQ(build(trace, ids, plain),
+              (Built{"3147,4159,2273,3237,2022,1003,3007,4243,4585,1154,4304,3898,2676,5077,"
+                     "3752,3340,2169,3527,3089,1748",
+                     0x2F5A4991851B4FB7ULL}));
+    TraceRow covered = add_row(trace, 30, {18446744073709551615ULL});
+    covered.index = 3;
+    covered.name_space = 2;
+    PromptOptions behind_template;
+    behind_template.seed = 7;
+    behind_template.overhead = {3, 5};
+    EXPECT_EQ(build(trace, behind_template, covered),
+              (Built{"kin dat law bit kin cha inv act pro jet bos the ran "
+                     "jar now key rot sys boy pot abs dam",
+                     0xF8047DD2077DFC25ULL}));
+}
+
+// The same for a prompt of twelve blocks with a private tail, by its digest.
+TEST(PromptBuilder, GivesTheDigestOfTheRule) {
+    Trace trace = trace_of_blocks(512);
+    TraceRow row = add_row(trace, 6000, range(100, 11));
+    row.index = 5;
+    PromptOptions chat;
+    chat.overhead = {24, 5};
+    EXPECT_EQ(build(trace, chat, row).digest, 0x0B51B6FCD0BBBABEULL);
+    PromptOptions ids;
+    ids.kind = PromptKind::ids;
+    EXPECT_EQ(build(trace, ids, row).digest, 0x9F5FBC6870054EE0ULL);
+}
+
+// Every length near block borders, behind every small overhead: input_length - H words, exactly.
+TEST(PromptBuilder, CountsAreExact) {
+    for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
+        for (const Overhead overhead :
+             {Overhead{0, 0}, Overhead{1, 0}, Overhead{3, 5}, Overhead{40, 2}}) {
+            Trace trace = trace_of_blocks(16);
+            for (std::uint32_t length = 1; length <= 70; ++length) {
+                add_row(trace, length, range(length * 100, (length + 15) / 16));
+            }
+            PromptOptions options;
+            options.kind = kind;
+            options.overhead = overhead;
+            PromptBuilder builder(trace, WordTable::built_in(), options);
+            for (const TraceRow& row : trace.rows) {
+                const std::uint32_t h = overhead.pre + overhead.post;
+                const std::uint32_t expected = row.input_length > h ? row.input_length - h : 1;
+                EXPECT_EQ(builder.clamped(row), row.input_length <= h);
+                EXPECT_EQ(builder.words_of(row), expected);
+                const std::string text = build(builder, row).text;
+                const auto all = words(text, kind == PromptKind::text ? ' ' : ',');
+                EXPECT_EQ(all.size(), expected);
+                EXPECT_TRUE(std::all_of(all.begin(), all.end(), [&](const std::string& word) {
+                    return word.size() == (kind == PromptKind::text ? 3U : 4U);
+                })) << text;
+                EXPECT_LE(text.size() + 8, builder.room_of(row));
+            }
+        }
+    }
+}
+
+// Block k lies at server tokens [k B, (k+1) B): behind a template, only the first visible block
+// moves, and it moves as a whole.
+TEST(PromptBuilder, LaysBlocksBehindTheTemplate) {
+    Trace trace = trace_of_blocks(16);
+    const TraceRow row = add_row(trace, 64, range(0, 4));
+    const auto plain = words(build(trace, {}, row).text, ' ');
+    PromptOptions chat;
+    chat.overhead = {20, 3};  // the template covers block 0 and four tokens of block 1
+    const auto shifted = words(build(trace, chat, row).text, ' ');
+    ASSERT_EQ(shifted.size(), 64U - 23U);
+    for (std::uint32_t p = 20; p < 32; ++p) {
+        EXPECT_EQ(shifted[p - 20], plain[16 + p - 20]) << "delayed, not cut: " << p;
+    }
+    for (std::uint32_t p = 32; p < 61; ++p) {
+        EXPECT_EQ(shifted[p - 20], plain[p]) << p;
+    }
+}
+
+// A partial block is the head of the full one, and equal ids are equal tokens at any position.
+TEST(PromptBuilder, PartialBlocksAndPositions) {
+    Trace trace = trace_of_blocks(32);
+    const auto full = words(build(trace, {}, add_row(trace, 64, {5, 6})).text, ' ');
+    const auto part = words(build(trace, {}, add_row(trace, 45, {5, 6})).text, ' ');
+    const auto moved = words(build(trace, {}, add_row(trace, 96, {9, 6, 5})).text, ' ');
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), full.begin()));
+    EXPECT_TRUE(std::equal(moved.begin() + 32, moved.begin() + 64, full.begin() + 32));
+    EXPECT_TRUE(std::equal(moved.begin() + 64, moved.begin() + 96, full.begin()));
+}
+
+// The server's shared token prefix of two rows is what their ids say, to a few chance words.
+TEST(PromptBuilder, SharesExactlyThePrefixOfTheTrace) {
+    Trace trace = trace_of_blocks(64);
+    const TraceRow one = add_row(trace, 300, {1, 2, 3, 4, 5});
+    const TraceRow two = add_row(trace, 290, {1, 2, 3, 7, 8});
+    const auto a = words(build(trace, {}, one).text, ' ');
+    const auto b = words(build(trace, {}, two).text, ' ');
+    const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    const auto shared = end - a.begin();
+    EXPECT_GE(shared, 192);
+    EXPECT_LT(shared, 192 + 8);
+}
+
+// What no id covers is private: equal for nobody, stable for its row.
+TEST(PromptBuilder, TailsWithoutIdsArePrivate) {
+    Trace trace = trace_of_blocks(64);
+    const TraceRow one = add_row(trace, 200, {1});
+    const TraceRow two = add_row(trace, 200, {1});
+    const TraceRow three = add_row(trace, 200, {});
+    const auto a = words(build(trace, {}, one).text, ' ');
+    const auto b = words(build(trace, {}, two).text, ' ');
+    const auto c = words(build(trace, {}, three).text, ' ');
+    EXPECT_TRUE(std::equal(a.begin(), a.begin() + 64, b.begin()));
+    EXPECT_FALSE(std::equal(a.begin() + 64, a.begin() + 72, b.begin() + 64));
+    EXPECT_FALSE(std::equal(a.begin(), a.begin() + 8, c.begin()));
+    EXPECT_EQ(build(trace, {}, one), build(trace, {}, one));
+
+    Trace no_blocks = trace_of_blocks(0);
+    const TraceRow row = add_row(no_blocks, 1000, {});
+    EXPECT_EQ(words(build(no_blocks, {}, row).text, ' ').size(), 1000U);
+}
+
+// Surplus ids never lengthen a prompt.
+TEST(PromptBuilder, IgnoresSurplusIds) {
+    Trace trace = trace_of_blocks(16);
+    const TraceRow exact = add_row(trace, 30, {1, 2});
+    const TraceRow surplus = add_row(trace, 30, {1, 2, 3, 4});
+    EXPECT_EQ(build(trace, {}, exact), build(trace, {}, surplus));
+}
+
+Trace random_trace(std::uint32_t block_size, int rows) {
+    Trace trace = trace_of_blocks(block_size);
+    Random random(block_size);
+    for (int i = 0; i < rows; ++i) {
+        const auto blocks = random.below(20);
+        const auto tail = static_cast<std::uint32_t>(random.below(3 * block_size));
+        add_row(trace, static_cast<std::uint32_t>(blocks * block_size + tail + 1),
+                range(random.below(12), blocks + 1));
+    }
+    return trace;
+}
+
+// However the work is sliced, the bytes and the digest are the same.
+TEST(PromptBuilder, SlicingNeverChangesBytes) {
+    const Trace trace = random_trace(64, 30);
+    for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
+        PromptOptions options;
+        options.kind = kind;
+        options.overhead = {5, 2};
+        options.block_cache_bytes = 64 << 10;
+        for (const TraceRow& row : trace.rows) {
+            const Built whole = build(trace, options, row, 1U << 30);
+            for (const std::uint32_t slice : {0U, 1U, 7U, 64U, 65U, 1000U}) {
+                ASSERT_EQ(build(trace, options, row, slice), whole) << slice;
+            }
+        }
+    }
+}
+
+// Whatever the cache's size, the bytes are the same; a roomy one is hit.
+TEST(PromptBuilder, CacheSizeNeverChangesBytes) {
+    const Trace trace = random_trace(128, 60);
+    // Four digits and five: the lengths of words differ.
+    for (const std::uint32_t ids_from : {1000U, 8000U}) {
+        for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
+            PromptOptions options;
+            options.kind = kind;
+            options.ids_from = ids_from;
+            PromptBuilder none(trace, WordTable::built_in(), options);
+            options.block_cache_bytes = 16 << 10;
+            PromptBuilder small(trace, WordTable::built_in(), options);
+            options.block_cache_bytes = 4 << 20;
+            PromptBuilder large(trace, WordTable::built_in(), options);
+            for (const TraceRow& row : trace.rows) {
+                const Built expected = build(none, row);
+                ASSERT_EQ(build(small, row), expected);
+                ASSERT_EQ(build(large, row), expected);
+            }
+            EXPECT_EQ(none.cache_marks().bytes, 0U);
+            EXPECT_LE(small.cache_marks().bytes, std::size_t{16} << 10);
+            EXPECT_GT(large.cache_marks().hits, large.cache_marks().misses);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace driftless
