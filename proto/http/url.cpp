@@ -1,0 +1,166 @@
+#include "proto/http/url.hpp"
+
+#include <charconv>
+#include <system_error>
+
+namespace driftless {
+
+namespace {
+
+constexpr std::string_view http_scheme = "http://";
+constexpr std::string_view https_scheme = "https://";
+constexpr std::string_view unix_scheme = "unix:";
+
+Error invalid(const char* why) {
+    return {ErrorCode::invalid, 0, why};
+}
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Cuts `prefix` (lower-case) off, whatever the case in `text`.
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+    if (text.size() < prefix.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < prefix.size(); ++i) {
+        if (lower(text[i]) != prefix[i]) {
+            return false;
+        }
+    }
+    text.remove_prefix(prefix.size());
+    return true;
+}
+
+/// A blank or a control byte would end the request line or a header.
+bool has_illegal_byte(std::string_view text) {
+    for (const char c : text) {
+        if (static_cast<unsigned char>(c) <= ' ' || c == '\x7F') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Splits "host:port" or "[v6]:port" into the Url.
+Result<void> read_authority(std::string_view authority, Url& url) {
+    std::string_view port;
+    if (!authority.empty() && authority.front() == '[') {
+        const std::size_t close = authority.find(']');
+        if (close == authority.npos) {
+            return invalid("has an IPv6 address without its closing ]");
+        }
+        url.host = authority.substr(1, close - 1);
+        port = authority.substr(close + 1);
+        if (url.host.find(':') == url.host.npos || (!port.empty() && port.front() != ':')) {
+            return invalid("is no URL: write an IPv6 address as [::1]:8000");
+        }
+    } else {
+        const std::size_t colon = authority.find(':');
+        if (colon != authority.npos && authority.find(':', colon + 1) != authority.npos) {
+            return invalid("has more than one colon: write an IPv6 address as [::1]:8000");
+        }
+        url.host = authority.substr(0, colon);
+        port = colon == authority.npos ? "" : authority.substr(colon);
+    }
+    if (url.host.empty()) {
+        return invalid("names no host: write http://HOST:PORT");
+    }
+    if (port.empty()) {
+        return {};
+    }
+    port.remove_prefix(1);
+    const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), url.port);
+    if (code != std::errc{} || end != port.data() + port.size() || url.port == 0) {
+        return Error{ErrorCode::out_of_range, 0, "has no port between 1 and 65535"};
+    }
+    return {};
+}
+
+/// Length of the longest run of whole segments that ends `base` and begins `path`.
+std::size_t shared_bytes(std::string_view base, std::string_view path) {
+    const std::size_t most = base.size() < path.size() ? base.size() : path.size();
+    for (std::size_t bytes = most; bytes > 0; --bytes) {
+        const bool whole_in_path = bytes == path.size() || path[bytes] == '/';
+        if (whole_in_path && base.ends_with(path.substr(0, bytes))) {
+            return bytes;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+Result<Url> parse_url(std::string_view text) {
+    Url url;
+    if (has_illegal_byte(text)) {
+        return invalid("has a blank or a control byte");
+    }
+    if (take_prefix(text, unix_scheme)) {
+        url.unix_socket = true;
+        url.host = text;
+        return text.empty() ? Result<Url>(invalid("names no socket: write unix:PATH"))
+                            : Result<Url>(url);
+    }
+    if (take_prefix(text, https_scheme)) {
+        return Error{ErrorCode::unsupported, 0, "https is not supported by this version"};
+    }
+    if (!take_prefix(text, http_scheme) && text.find("://") != text.npos) {
+        return invalid("has an unknown scheme: write http://HOST:PORT or unix:PATH");
+    }
+    if (text.find_first_of("?#") != text.npos) {
+        return invalid("has a query or fragment: give the base path only");
+    }
+    const std::size_t slash = text.find('/');
+    const std::string_view authority = text.substr(0, slash);
+    if (authority.find('@') != authority.npos) {
+        return invalid("has credentials: send them with --header 'Authorization: ...'");
+    }
+    if (Result<void> read = read_authority(authority, url); !read) {
+        return read.error();
+    }
+    url.path = slash == text.npos ? "" : text.substr(slash);
+    while (!url.path.empty() && url.path.back() == '/') {
+        url.path.pop_back();
+    }
+    return url;
+}
+
+bool looks_like_url(std::string_view text) {
+    return text.find("://") != text.npos || take_prefix(text, unix_scheme);
+}
+
+std::string host_header(const Url& url) {
+    if (url.unix_socket) {
+        return "localhost";
+    }
+    const bool literal = url.host.find(':') != url.host.npos;
+    std::string text = literal ? "[" + url.host + "]" : url.host;
+    if (url.port != 80) {
+        text += ":" + std::to_string(url.port);
+    }
+    return text;
+}
+
+std::string to_text(const Url& url) {
+    if (url.unix_socket) {
+        return "unix:" + url.host;
+    }
+    return "http://" + host_header(url) + url.path;
+}
+
+std::string join_path(std::string_view base, std::string_view path) {
+    while (!base.empty() && base.back() == '/') {
+        base.remove_suffix(1);
+    }
+    std::string joined(base.substr(0, base.size() - shared_bytes(base, path)));
+    joined += path;
+    return joined;
+}
+
+std::string root_path(std::string_view base, std::string_view api_path) {
+    return std::string(base.substr(0, base.size() - shared_bytes(base, api_path)));
+}
+
+}  // namespace driftless
