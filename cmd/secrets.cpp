@@ -1,0 +1,106 @@
+#include "cmd/secrets.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t secret_bytes_min = 4;
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return out;
+}
+
+/// "Name: value" or "Name=value" with its value masked where the name calls for it.
+std::string mask_header(std::string_view text) {
+    const std::size_t cut = text.find_first_of(":=");
+    if (cut == text.npos || !is_secret_header(text.substr(0, cut))) {
+        return std::string(text);
+    }
+    return std::string(text.substr(0, cut + 1)) + std::string(mask_text);
+}
+
+}  // namespace
+
+std::string mask_value(std::string_view flag, std::string_view value) {
+    if (flag == "--api-key") {
+        return std::string(mask_text);
+    }
+    if (flag == "--header") {
+        return mask_header(value);
+    }
+    return mask_url(value);
+}
+
+bool is_authorization(std::string_view header_name) {
+    return lower(header_name) == "authorization";
+}
+
+bool is_secret_header(std::string_view header_name) {
+    constexpr std::array<std::string_view, 6> parts{"auth",  "cookie", "key",
+                                                    "token", "secret", "password"};
+    const std::string name = lower(header_name);
+    for (const std::string_view part : parts) {
+        if (name.find(part) != name.npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::string mask_url(std::string_view text) {
+    const std::size_t scheme = text.find("://");
+    const std::size_t begin = scheme == text.npos ? 0 : scheme + 3;
+    const std::size_t end = text.find('/', begin);
+    const std::size_t at = text.substr(0, end).rfind('@');
+    const std::size_t colon = text.find(':', begin);
+    const bool has_user = at != text.npos && at >= begin;
+    if (!has_user || (scheme == text.npos && colon > at)) {
+        return std::string(text);
+    }
+    return std::string(text.substr(0, begin)) + std::string(mask_text) +
+           std::string(text.substr(at));
+}
+
+std::vector<std::string> mask_command(const std::vector<std::string>& arguments) {
+    std::vector<std::string> masked;
+    std::string_view flag;  // the flag whose value the next argument is
+    for (const std::string& argument : arguments) {
+        const std::size_t equals = argument.find('=');
+        if (argument.starts_with("--") && equals != argument.npos) {
+            const std::string_view name = std::string_view(argument).substr(0, equals);
+            const std::string_view value = std::string_view(argument).substr(equals + 1);
+            masked.push_back(std::string(name) + "=" + mask_value(name, value));
+            flag = {};
+        } else {
+            masked.push_back(mask_value(flag, argument));
+            flag = argument;
+        }
+    }
+    return masked;
+}
+
+std::vector<std::string> secrets_of(const std::vector<Header>& headers) {
+    std::vector<std::string> secrets;
+    for (const Header& header : headers) {
+        std::string_view value = header.value;
+        if (!is_secret_header(header.name)) {
+            continue;
+        }
+        if (value.starts_with("Bearer ")) {
+            value.remove_prefix(7);
+        }
+        if (value.size() >= secret_bytes_min) {
+            secrets.emplace_back(value);
+        }
+    }
+    return secrets;
+}
+
+}  // namespace driftless

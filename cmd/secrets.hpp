@@ -1,0 +1,40 @@
+/// Secrets: what must never be printed or recorded, and how text is cleaned of it.
+///
+/// Pure functions on text. A secret is the value of `--api-key`, of a header that carries a
+/// credential, or the user part of a URL.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/http/request.hpp"
+
+namespace driftless {
+
+/// What stands in the place of a secret.
+inline constexpr std::string_view mask_text = "***";
+
+bool is_authorization(std::string_view header_name);
+
+/// Header names whose values are credentials: Authorization, Cookie, and all that speak of keys,
+/// tokens or secrets. Ignores case.
+bool is_secret_header(std::string_view header_name);
+
+/// "http://user:word@host" becomes "http://***@host", without scheme too; other text stays as it
+/// is.
+std::string mask_url(std::string_view text);
+
+/// The value of a flag as it may be shown.
+std::string mask_value(std::string_view flag, std::string_view value);
+
+/// A command line as it may be recorded: `arguments` with the secrets in the values of flags
+/// masked, whether written as `--flag value` or `--flag=value`.
+std::vector<std::string> mask_command(const std::vector<std::string>& arguments);
+
+/// The values of the headers that are secrets, for masking in what a server sends back; a bearer
+/// token counts without its "Bearer ". Shorter ones than 4 bytes are left out: they would mask
+/// ordinary text.
+std::vector<std::string> secrets_of(const std::vector<Header>& headers);
+
+}  // namespace driftless

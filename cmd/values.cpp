@@ -1,0 +1,197 @@
+#include "cmd/values.hpp"
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <system_error>
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* duration_remedy =
+    "is no duration: write 90, 1.5s, 250ms, 5us, 10m or 2h (a bare number is seconds)";
+constexpr const char* bytes_remedy = "is no size: write 4096, 64k, 64M or 2G";
+constexpr const char* count_remedy = "is no whole number of 0 or more";
+
+/// 100 years: far beyond any run, and sums of two stay inside 64 bits.
+constexpr std::int64_t duration_ns_max = 100LL * 366 * 86400 * 1'000'000'000;
+constexpr std::size_t fraction_digits_max = 18;
+
+struct Unit {
+    std::string_view name;
+    std::int64_t ns;
+};
+/// Smallest first. `duration_to_text` relies on the order.
+constexpr std::array<Unit, 6> units{{{"ns", 1},
+                                     {"us", 1'000},
+                                     {"ms", 1'000'000},
+                                     {"s", 1'000'000'000},
+                                     {"m", 60'000'000'000},
+                                     {"h", 3'600'000'000'000}}};
+
+Error invalid(const char* why) {
+    return {ErrorCode::invalid, 0, why};
+}
+Error out_of_range(const char* why) {
+    return {ErrorCode::out_of_range, 0, why};
+}
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// Cuts the leading digits off `text`.
+std::string_view take_digits(std::string_view& text) {
+    std::size_t count = 0;
+    while (count < text.size() && is_digit(text[count])) {
+        ++count;
+    }
+    const std::string_view digits = text.substr(0, count);
+    text.remove_prefix(count);
+    return digits;
+}
+
+std::optional<std::uint64_t> to_u64(std::string_view digits) {
+    std::uint64_t value = 0;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (code != std::errc{} || end != digits.data() + digits.size()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+std::int64_t unit_ns(std::string_view name) {
+    for (const Unit& unit : units) {
+        if (unit.name == name) {
+            return unit.ns;
+        }
+    }
+    return name.empty() ? 1'000'000'000 : 0;
+}
+
+std::uint64_t size_factor(std::string_view suffix) {
+    if (suffix.empty() || suffix == "B") {
+        return 1;
+    }
+    constexpr std::string_view small = "kmgt";
+    constexpr std::string_view large = "KMGT";
+    const std::size_t power =
+        small.find(suffix[0]) != small.npos ? small.find(suffix[0]) : large.find(suffix[0]);
+    const std::string_view rest = suffix.substr(1);
+    if (power == small.npos || !(rest.empty() || rest == "B" || rest == "iB")) {
+        return 0;
+    }
+    return std::uint64_t{1024} << (10 * power);
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
+        text.remove_prefix(1);
+    }
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
+        text.remove_suffix(1);
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_duration_ns(std::string_view text) {
+    const std::string_view whole = take_digits(text);
+    std::string_view fraction;
+    if (!text.empty() && text[0] == '.') {
+        text.remove_prefix(1);
+        fraction = take_digits(text);
+    }
+    const std::int64_t unit = unit_ns(text);
+    if ((whole.empty() && fraction.empty()) || unit == 0) {
+        return invalid(duration_remedy);
+    }
+    const std::optional<std::uint64_t> whole_value = whole.empty() ? 0 : to_u64(whole);
+    if (!whole_value || *whole_value > static_cast<std::uint64_t>(duration_ns_max / unit)) {
+        return out_of_range("is longer than 100 years");
+    }
+    while (!fraction.empty() && fraction.back() == '0') {
+        fraction.remove_suffix(1);
+    }
+    if (fraction.size() > fraction_digits_max) {
+        return out_of_range("is finer than 1 ns: round it");
+    }
+    // fraction * unit / 10^digits, exact or refused; below 10^18 * 3.6e12, so 128 bits.
+    std::uint64_t scale = 1;
+    for (std::size_t digit = 0; digit < fraction.size(); ++digit) {
+        scale *= 10;
+    }
+    const auto scaled =
+        static_cast<unsigned __int128>(fraction.empty() ? 0 : to_u64(fraction).value_or(0)) *
+        static_cast<std::uint64_t>(unit);
+    if (scaled % scale != 0) {
+        return out_of_range("is finer than 1 ns: round it");
+    }
+    return static_cast<std::int64_t>(*whole_value) * unit +
+           static_cast<std::int64_t>(scaled / scale);
+}
+
+std::string duration_to_text(std::int64_t ns) {
+    const Unit* best = &units[0];
+    for (const Unit& unit : units) {
+        if (ns != 0 && ns % unit.ns == 0) {
+            best = &unit;
+        }
+    }
+    return ns == 0 ? "0s" : std::to_string(ns / best->ns) + std::string(best->name);
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+    const std::string_view digits = take_digits(text);
+    const std::uint64_t factor = size_factor(text);
+    if (digits.empty() || factor == 0) {
+        return invalid(bytes_remedy);
+    }
+    const std::optional<std::uint64_t> count = to_u64(digits);
+    if (!count || *count > std::numeric_limits<std::uint64_t>::max() / factor) {
+        return out_of_range("is more than 64 bits hold");
+    }
+    return *count * factor;
+}
+
+Result<std::uint64_t> parse_count(std::string_view text) {
+    std::string_view rest = text;
+    const std::string_view digits = take_digits(rest);
+    if (digits.empty() || !rest.empty()) {
+        return invalid(count_remedy);
+    }
+    const std::optional<std::uint64_t> value = to_u64(digits);
+    if (!value) {
+        return out_of_range("is more than 64 bits hold");
+    }
+    return *value;
+}
+
+Result<std::uint64_t> parse_positive_count(std::string_view text) {
+    const Result<std::uint64_t> value = parse_count(text);
+    if (value && value.value() == 0) {
+        return out_of_range("must be at least 1");
+    }
+    return value;
+}
+
+Result<std::vector<std::string>> parse_list(std::string_view text) {
+    std::vector<std::string> parts;
+    while (true) {  // bounded by the text: each turn consumes at least one byte of it
+        const std::size_t comma = text.find(',');
+        const std::string_view part = trimmed(text.substr(0, comma));
+        if (part.empty()) {
+            return invalid("has an empty part: separate names by single commas");
+        }
+        parts.emplace_back(part);
+        if (comma == text.npos) {
+            return parts;
+        }
+        text.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace driftless
