@@ -1,4 +1,66 @@
 /// The program: one binary, one command per folder beside this file.
-int main() {
-    return 2;
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+#include "cmd/version.hpp"
+
+namespace {
+
+constexpr int exit_done = 0;
+constexpr int exit_usage = 2;
+
+struct Command {
+    const char* name;
+    const char* help;  ///< one line
+    /// `argv[0]` is the command's name. Returns the exit code.
+    int (*run)(int argc, char** argv);
+};
+
+/// The commands that exist, in the order in which the help lists them.
+std::span<const Command> commands() {
+    return {};
+}
+
+void print_help(std::FILE* out) {
+    std::fputs(
+        "Replays the request traces of LLM services against an inference server, on time.\n\n"
+        "Usage: driftless COMMAND [FLAGS]\n\nCommands:\n",
+        out);
+    for (const Command& command : commands()) {
+        std::fprintf(out, "  %-10s %s\n", command.name, command.help);
+    }
+    std::fputs(
+        "\n  --version  print the version and exit\n"
+        "  --help     print this and exit; `driftless COMMAND --help` tells its flags\n",
+        out);
+}
+
+int refuse(const char* what, const char* value) {
+    std::fprintf(stderr, "driftless: unknown %s '%s' (see driftless --help)\n", what, value);
+    return exit_usage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return exit_usage;
+    }
+    const std::string_view name = argv[1];
+    if (name == "--help" || name == "-h") {
+        print_help(stdout);
+        return exit_done;
+    }
+    if (name == "--version") {
+        std::printf("driftless %s\n", driftless::version());
+        return exit_done;
+    }
+    for (const Command& command : commands()) {
+        if (name == command.name) {
+            return command.run(argc - 1, argv + 1);
+        }
+    }
+    return refuse(name.starts_with("-") ? "flag" : "command", argv[1]);
 }

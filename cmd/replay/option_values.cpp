@@ -1,0 +1,244 @@
+#include "cmd/replay/option_values.hpp"
+
+#include <array>
+#include <limits>
+
+#include "cmd/values.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+namespace {
+
+template <typename T>
+struct Choice {
+    std::string_view name;
+    T value;
+};
+
+template <typename T, std::size_t count>
+Result<T> choose(std::string_view text, const std::array<Choice<T>, count>& choices,
+                 const char* remedy) {
+    for (const Choice<T>& choice : choices) {
+        if (choice.name == text) {
+            return choice.value;
+        }
+    }
+    return Error{ErrorCode::invalid, 0, remedy};
+}
+
+/// The whole names that others use for a dialect of ours.
+struct ApiAlias {
+    std::string_view typed;
+    std::string_view name;
+};
+constexpr std::array api_aliases{
+    ApiAlias{"chat", "openai-chat"},
+    ApiAlias{"completions", "openai-completions"},
+    ApiAlias{"openai", "openai-completions"},  // vllm bench: "openai" is the completions API
+    ApiAlias{"vllm", "openai-completions"},
+};
+
+constexpr const char* goodput_remedy =
+    "is no list of limits: write ttft:200 tpot:50 e2e:3000 (milliseconds)";
+
+Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
+    const std::size_t colon = part.find(':');
+    const std::string_view name = part.substr(0, colon);
+    if (colon == part.npos) {
+        return Error{ErrorCode::invalid, 0, goodput_remedy};
+    }
+    // Our durations read "200ms" exactly; the unit of the list is always ms.
+    const Result<std::int64_t> limit =
+        parse_positive_duration_ns(std::string(part.substr(colon + 1)) + "ms");
+    if (!limit) {
+        return Error{ErrorCode::invalid, 0, goodput_remedy};
+    }
+    if (name == "ttft") {
+        limits.ttft_ns = limit.value();
+    } else if (name == "tpot") {
+        limits.tpot_ns = limit.value();
+    } else if (name == "e2e" || name == "e2el") {
+        limits.e2e_ns = limit.value();
+    } else {
+        return Error{ErrorCode::invalid, 0, goodput_remedy};
+    }
+    return {};
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view lower) {
+    if (a.size() != lower.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const char c = a[i] >= 'A' && a[i] <= 'Z' ? static_cast<char>(a[i] - 'A' + 'a') : a[i];
+        if (c != lower[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// What every request has from us; a second one would change framing or row identity.
+constexpr std::array<std::string_view, 8> own_headers{
+    "host",   "content-length",  "transfer-encoding", "content-type",
+    "expect", "accept-encoding", "connection",        "x-request-id",
+};
+
+}  // namespace
+
+Result<PromptKind> parse_prompt_kind(std::string_view text) {
+    constexpr std::array choices{Choice<PromptKind>{"text", PromptKind::text},
+                                 Choice<PromptKind>{"ids", PromptKind::ids}};
+    return choose(text, choices, "is not one of text, ids");
+}
+
+Result<OutputRule> parse_output_rule(std::string_view text) {
+    constexpr std::array choices{Choice<OutputRule>{"exact", OutputRule::exact},
+                                 Choice<OutputRule>{"cap", OutputRule::cap},
+                                 Choice<OutputRule>{"free", OutputRule::free}};
+    return choose(text, choices, "is not one of exact, cap, free");
+}
+
+Result<WaitRule> parse_wait_rule(std::string_view text) {
+    constexpr std::array choices{
+        Choice<WaitRule>{"auto", WaitRule::automatic}, Choice<WaitRule>{"spin", WaitRule::spin},
+        Choice<WaitRule>{"hybrid", WaitRule::hybrid}, Choice<WaitRule>{"sleep", WaitRule::sleep}};
+    return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
+}
+
+Result<bool> parse_chunks(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"full", true}, Choice<bool>{"none", false}};
+    return choose(text, choices, "is not one of full, none");
+}
+
+Result<const Dialect*> parse_api(std::string_view text) {
+    for (const ApiAlias& alias : api_aliases) {
+        if (alias.typed == text) {
+            text = alias.name;
+            break;
+        }
+    }
+    if (const Dialect* dialect = find_dialect(text); dialect != nullptr) {
+        return dialect;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of openai-chat, openai-completions"};
+}
+
+Result<ArmAhead> parse_arm_ahead(std::string_view text) {
+    if (text == "all") {
+        return ArmAhead{.all = true, .window_ns = 0};
+    }
+    const Result<std::int64_t> window = parse_positive_duration_ns(text);
+    if (!window) {
+        return window.error();
+    }
+    return ArmAhead{.all = false, .window_ns = window.value()};
+}
+
+Result<std::uint64_t> parse_save_responses(std::string_view text) {
+    return text == "all" ? Result<std::uint64_t>(save_all_responses) : parse_count(text);
+}
+
+Result<Overhead> parse_overhead(std::string_view text) {
+    const std::size_t comma = text.find(',');
+    const Result<std::uint32_t> pre = parse_u32(text.substr(0, comma));
+    const Result<std::uint32_t> post =
+        comma == text.npos ? Result<std::uint32_t>(0U) : parse_u32(text.substr(comma + 1));
+    if (!pre || !post || comma == text.npos) {
+        return Error{ErrorCode::invalid, 0, "is not PRE,POST: two numbers of tokens, as in 5,3"};
+    }
+    return Overhead{.pre = pre.value(), .post = post.value()};
+}
+
+Result<GoodputLimits> parse_goodput(std::string_view text) {
+    GoodputLimits limits;
+    bool any = false;
+    while (!text.empty()) {
+        const std::size_t end = text.find_first_of(" ,");
+        const std::string_view part = text.substr(0, end);
+        if (!part.empty()) {
+            if (const Result<void> read = read_goodput_part(part, limits); !read) {
+                return read.error();
+            }
+            any = true;
+        }
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    }
+    return any ? Result<GoodputLimits>(limits)
+               : Result<GoodputLimits>(Error{ErrorCode::invalid, 0, goodput_remedy});
+}
+
+Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || equals == 0) {
+        return Error{ErrorCode::invalid, 0, "is no label: write KEY=VALUE"};
+    }
+    return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+Result<std::string> parse_time_unit(std::string_view text) {
+    if (text == "ns" || text == "us" || text == "ms" || text == "s") {
+        return std::string(text);
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of ns, us, ms, s"};
+}
+
+Result<std::string> parse_extra_body(std::string_view text) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text);
+    if (!root || !root.value().is(JsonType::object)) {
+        return Error{ErrorCode::invalid, 0, R"(is no JSON object: write '{"top_p": 0.9}')"};
+    }
+    return std::string(text);
+}
+
+Result<std::uint32_t> parse_u32(std::string_view text) {
+    const Result<std::uint64_t> value = parse_count(text);
+    if (!value) {
+        return value.error();
+    }
+    if (value.value() > std::numeric_limits<std::uint32_t>::max()) {
+        return Error{ErrorCode::out_of_range, 0, "is more than 4294967295"};
+    }
+    return static_cast<std::uint32_t>(value.value());
+}
+
+Result<std::uint32_t> parse_positive_u32(std::string_view text) {
+    const Result<std::uint32_t> value = parse_u32(text);
+    if (value && value.value() == 0) {
+        return Error{ErrorCode::out_of_range, 0, "must be at least 1"};
+    }
+    return value;
+}
+
+Result<std::int64_t> parse_positive_duration_ns(std::string_view text) {
+    const Result<std::int64_t> value = parse_duration_ns(text);
+    if (value && value.value() == 0) {
+        return Error{ErrorCode::out_of_range, 0, "must be longer than 0"};
+    }
+    return value;
+}
+
+Result<std::string> parse_text(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "must not be empty"};
+    }
+    return std::string(text);
+}
+
+Result<Header> parse_added_header(std::string_view text) {
+    Result<Header> header = parse_header(text);
+    if (!header) {
+        return Error{ErrorCode::invalid, 0, "is no header: write 'Name: value'"};
+    }
+    for (const std::string_view own : own_headers) {
+        if (equals_ignoring_case(header.value().name, own)) {
+            return Error{ErrorCode::invalid, 0,
+                         "is a header that every request has already; leave it out"};
+        }
+    }
+    return header;
+}
+
+}  // namespace driftless

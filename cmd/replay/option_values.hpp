@@ -1,0 +1,47 @@
+/// Values of replay flags that have a small grammar of their own.
+///
+/// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cmd/replay/options.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+Result<PromptKind> parse_prompt_kind(std::string_view text);
+Result<OutputRule> parse_output_rule(std::string_view text);
+Result<WaitRule> parse_wait_rule(std::string_view text);
+/// "full" or "none".
+Result<bool> parse_chunks(std::string_view text);
+/// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").
+Result<const Dialect*> parse_api(std::string_view text);
+
+/// "2s" or "all".
+Result<ArmAhead> parse_arm_ahead(std::string_view text);
+/// "100" or "all".
+Result<std::uint64_t> parse_save_responses(std::string_view text);
+/// "PRE,POST" tokens.
+Result<Overhead> parse_overhead(std::string_view text);
+/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`.
+Result<GoodputLimits> parse_goodput(std::string_view text);
+/// "KEY=VALUE".
+Result<std::pair<std::string, std::string>> parse_label(std::string_view text);
+/// "ns", "us", "ms" or "s".
+Result<std::string> parse_time_unit(std::string_view text);
+/// A JSON object, as typed.
+Result<std::string> parse_extra_body(std::string_view text);
+/// 1 ... 2^32 - 1.
+Result<std::uint32_t> parse_positive_u32(std::string_view text);
+/// 0 ... 2^32 - 1.
+Result<std::uint32_t> parse_u32(std::string_view text);
+Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
+/// Any text but the empty one.
+Result<std::string> parse_text(std::string_view text);
+/// A header field that is not one of those which every request has anyway.
+Result<Header> parse_added_header(std::string_view text);
+
+}  // namespace driftless

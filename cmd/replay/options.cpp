@@ -1,0 +1,293 @@
+#include "cmd/replay/options.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cmd/replay/option_values.hpp"
+#include "cmd/replay/options_check.hpp"
+#include "cmd/replay/spelling.hpp"
+#include "cmd/secrets.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* description =
+    "Replays a request trace against an inference server: every request leaves at its recorded\n"
+    "instant, every streamed token is stamped.";
+
+constexpr const char* footer =
+    R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds.
+
+Examples:
+  driftless replay trace.jsonl --url http://127.0.0.1:8000
+  driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
+  driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
+  driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
+  driftless replay trace.jsonl --dry-run
+
+Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
+5 no request succeeded, 7 the host lacks or fails, 130 interrupted.)";
+
+/// What refuses a value: CLI11 carries it out of the parser.
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const char* why) {
+    throw CLI::ValidationError(name + " \"" + mask_value(name, value) + "\" " + why);
+}
+
+/// The flags of the command. Every value goes through a function that gives the value or the
+/// remedy; the default is typed text too, so that the help cannot differ from what happens.
+class Flags {
+  public:
+    explicit Flags(CLI::App& app) : app_(app) {}
+
+    void group(const char* name) { group_ = name; }
+
+    template <typename T, typename Target>
+    void value(const char* name, const char* unit, const char* help, const char* standard,
+               Result<T> (*parse)(std::string_view), Target& target) {
+        std::string text = help;
+        if (standard != nullptr) {
+            const Result<T> parsed = parse(standard);
+            CHECK(parsed);
+            target = parsed.value();
+            text += std::string(" [") + standard + "]";
+        }
+        const std::string flag = name;
+        add(flag, unit, text, [flag, parse, &target](const CLI::results_t& given) {
+            if (given.size() > 1) {
+                throw CLI::ValidationError(flag + " is given " + std::to_string(given.size()) +
+                                           " times; give it once");
+            }
+            const Result<T> parsed = parse(given[0]);
+            if (!parsed) {
+                refuse(flag, given[0], parsed.error().doing);
+            }
+            target = parsed.value();
+            return true;
+        });
+    }
+
+    /// A flag that may be given any number of times, each time with one value.
+    template <typename T>
+    void values(const char* name, const char* unit, const char* help,
+                Result<T> (*parse)(std::string_view), std::vector<T>& target) {
+        const std::string flag = name;
+        add(flag, unit, std::string(help) + "; repeatable",
+            [flag, parse, &target](const CLI::results_t& given) {
+                for (const std::string& text : given) {
+                    Result<T> parsed = parse(text);
+                    if (!parsed) {
+                        refuse(flag, text, parsed.error().doing);
+                    }
+                    target.push_back(std::move(parsed).value());
+                }
+                return true;
+            });
+    }
+
+    void on_off(const char* name, const char* help, bool& target, bool meaning = true) {
+        app_.add_flag_callback(name, [&target, meaning] { target = meaning; }, help)->group(group_);
+    }
+
+  private:
+    void add(const std::string& name, const char* unit, const std::string& help,
+             const CLI::callback_t& callback) {
+        CLI::Option* option = app_.add_option(name, callback, help);
+        option->type_name(unit)->group(group_)->multi_option_policy(
+            CLI::MultiOptionPolicy::TakeAll);
+    }
+
+    CLI::App& app_;
+    std::string group_;
+};
+
+void add_trace_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Trace");
+    flags.value("--format", "NAME", "format of the trace; detected where left out", nullptr,
+                parse_text, options.format);
+    flags.value("--time-unit", "UNIT", "unit of its times: ns, us, ms or s; the format's own",
+                nullptr, parse_time_unit, options.time_unit);
+    flags.value("--block-size", "TOKENS", "tokens of a block; the format's own", nullptr,
+                parse_positive_u32, options.block_size);
+    flags.on_off("--lenient", "mend and count contradictions that can be mended, not refuse them",
+                 options.lenient);
+    flags.value("--keep", "A,B", "trace columns carried into every record", nullptr, parse_list,
+                options.keep);
+    flags.value("--start", "T", "trace time of the first row taken; from the trace's first row",
+                nullptr, parse_duration_ns, options.plan.start_ns);
+    flags.value("--end", "T", "trace time before which the last row taken lies", nullptr,
+                parse_duration_ns, options.plan.end_ns);
+    flags.value("--limit", "N", "rows at most, counted after sorting", nullptr,
+                parse_positive_count, options.plan.limit);
+    flags.value("--duration", "T", "only rows due within T of wall time", nullptr,
+                parse_positive_duration_ns, options.plan.duration_ns);
+}
+
+void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
+    flags.group("Server");
+    flags.values("--url", "URL", "http://HOST:PORT/BASE or unix:PATH, round robin over several",
+                 parse_url, server.urls);
+    flags.value("--endpoint", "PATH", "path of the API, joined to the URL; the API's own", nullptr,
+                parse_text, server.endpoint);
+    flags.value("--api", "NAME", "openai-chat or openai-completions", "openai-chat", parse_api,
+                options.dialect);
+    flags.value("--model", "NAME", "model to ask for; the first of /v1/models", nullptr, parse_text,
+                options.model);
+    flags.values("--header", "K:V", "header of every request", parse_added_header, options.headers);
+    flags.value("--extra-body", "JSON", "object whose members go into every request body", nullptr,
+                parse_extra_body, options.extra_body);
+    flags.value("--api-key", "KEY", "sent as a bearer token, never printed; env OPENAI_API_KEY",
+                nullptr, parse_text, options.api_key);
+    flags.value("--wait-ready", "T", "wait that long for the server to answer; not at all", nullptr,
+                parse_positive_duration_ns, options.wait_ready_ns);
+    flags.on_off("--no-preflight", "send no probes; needs --model", options.preflight, false);
+    flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt; probed",
+                nullptr, parse_overhead, options.overhead);
+    flags.group("");  // not in the help: the spelling of other tools
+    flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
+    flags.value("--port", "N", "", "8000", parse_positive_u32, server.port);
+}
+
+void add_prompt_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Prompts and answers");
+    flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
+                options.prompt);
+    flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
+                parse_u32, options.ids_from);
+    flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
+                "64M", parse_bytes, options.block_cache_bytes);
+    flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
+                "exact", parse_output_rule, options.output);
+    flags.on_off("--continuous-usage", "ask for token counts on every chunk",
+                 options.continuous_usage);
+    flags.value("--seed", "N", "seed of prompts and --spread", "0", parse_count, options.plan.seed);
+}
+
+void add_schedule_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Schedule");
+    flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.speed_text);
+    flags.on_off("--spread", "spread rows of one instant over the gap to the next",
+                 options.plan.spread);
+    flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
+                options.arm_ahead);
+    flags.value("--max-inflight", "N", "open exchanges at most; file limit - 64", nullptr,
+                parse_positive_u32, options.inflight_max);
+    flags.value("--connections", "N", "connections kept open; as many as the schedule needs",
+                nullptr, parse_positive_u32, options.connections);
+    flags.value("--timeout-connect", "T", "until a connection stands", "5s",
+                parse_positive_duration_ns, options.timeouts.connect_ns);
+    flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
+                "600s", parse_positive_duration_ns, options.timeouts.first_byte_ns);
+    flags.value("--timeout-idle", "T", "silence inside an answer", "120s",
+                parse_positive_duration_ns, options.timeouts.idle_ns);
+    flags.value("--timeout-total", "T", "from the fire to the end of the answer", "3600s",
+                parse_positive_duration_ns, options.timeouts.total_ns);
+    flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
+                parse_duration_ns, options.grace_ns);
+    flags.on_off("--dry-run", "everything but sending", options.dry_run);
+}
+
+void add_output_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Output");
+    flags.value("--out", "DIR", "folder of the run; runs/<UTC time>-<trace name>", nullptr,
+                parse_text, options.out);
+    flags.value("--output-path", "FILE", "records go here; requests.jsonl in the folder", nullptr,
+                parse_text, options.records_path);
+    flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
+                parse_chunks, options.chunks);
+    flags.value("--save-responses", "N|all", "answers kept in responses.jsonl", "0",
+                parse_save_responses, options.save_responses);
+    flags.value("--goodput", "LIMITS", "limits in ms: \"ttft:200 tpot:50 e2e:3000\"; none", nullptr,
+                parse_goodput, options.goodput);
+    flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
+                 options.labels);
+    flags.on_off("--no-progress", "no progress line on a terminal", options.progress, false);
+}
+
+void add_host_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Host");
+    flags.value("--cpu", "N", "CPU of the engine thread; one of those allowed", nullptr, parse_u32,
+                options.cpu);
+    flags.value("--writer-cpu", "N", "CPU of the writer thread; all allowed but the engine's",
+                nullptr, parse_u32, options.writer_cpu);
+    flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
+                "auto", parse_wait_rule, options.wait);
+}
+
+/// One line about flags that do not exist, or empty.
+std::string unknown_flag(const CLI::App& app) {
+    for (const std::string& extra : app.remaining()) {
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options()) {
+            names.push_back(option->get_name());
+        }
+        const std::string nearest = nearest_name(extra, names);
+        return "unknown flag " + extra + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+    }
+    return "";
+}
+
+ReplayCommandLine refused(const std::string& why) {
+    ReplayCommandLine line;
+    line.kind = ReplayCommandLine::Kind::refused;
+    line.text = "driftless replay: " + why + " (see driftless replay --help)";
+    return line;
+}
+
+}  // namespace
+
+const char* name_of(WaitRule rule) {
+    switch (rule) {
+        case WaitRule::automatic:
+            return "auto";
+        case WaitRule::spin:
+            return "spin";
+        case WaitRule::hybrid:
+            return "hybrid";
+        case WaitRule::sleep:
+            return "sleep";
+    }
+    return "unknown";
+}
+
+ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
+                                       const std::string& api_key) {
+    Spelled spelled = spell(arguments);
+    if (!spelled.refused.empty()) {
+        return refused(spelled.refused);
+    }
+    ReplayCommandLine line;
+    ReplayOptions& options = line.options;
+    ServerFlags server;
+    CLI::App app{description, "driftless replay"};
+    app.footer(footer);
+    app.get_formatter()->column_width(30);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this and exit");
+    app.add_option("TRACE", options.traces, "trace files, a directory, or - (compressed or not)");
+    Flags flags(app);
+    add_trace_flags(flags, options);
+    add_server_flags(flags, server, options);
+    add_prompt_flags(flags, options);
+    add_schedule_flags(flags, options);
+    add_output_flags(flags, options);
+    add_host_flags(flags, options);
+    try {
+        app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
+    } catch (const CLI::CallForHelp&) {
+        line.kind = ReplayCommandLine::Kind::help;
+        line.text = app.help();
+        return line;
+    } catch (const CLI::ParseError& error) {
+        return refused(error.what());
+    }
+    std::string why = unknown_flag(app);
+    if (why.empty()) {
+        why = complete(server, api_key, options);
+    }
+    return why.empty() ? line : refused(why);
+}
+
+}  // namespace driftless

@@ -1,0 +1,127 @@
+/// ReplayOptions: what the user asked of `driftless replay`, as plain values.
+///
+/// Made once by `parse_replay_options` and never changed. Parsing touches no file, no clock and no
+/// socket; what needs them (does the output folder exist? is the model there?) is asked later.
+/// Durations are ns. A flag is here when it works.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/prompt/builder.hpp"
+#include "engine/replay/plan.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/http/request.hpp"
+#include "proto/http/url.hpp"
+
+namespace driftless {
+
+/// How the engine waits for the next due instant. `automatic`: spin where at least 3 CPUs are
+/// allowed, else hybrid.
+enum class WaitRule : std::uint8_t { automatic, spin, hybrid, sleep };
+const char* name_of(WaitRule rule);
+
+/// One server: where it is, and the paths that are joined to it.
+struct ReplayTarget {
+    Url url;
+    std::string api_path;   ///< request target of every row, for instance "/v1/chat/completions"
+    std::string root_path;  ///< what stands before "/v1": empty, or for instance "/proxy"
+};
+
+struct ReplayTimeouts {
+    std::int64_t connect_ns = 0;
+    std::int64_t first_byte_ns = 0;
+    std::int64_t idle_ns = 0;
+    std::int64_t total_ns = 0;
+};
+
+/// `--goodput`: a request is good when it is ok and keeps all limits that are given.
+struct GoodputLimits {
+    std::optional<std::int64_t> ttft_ns;
+    std::optional<std::int64_t> tpot_ns;
+    std::optional<std::int64_t> e2e_ns;
+};
+
+/// `--arm-ahead`.
+struct ArmAhead {
+    bool all = false;  ///< everything before the start; `window_ns` means nothing then
+    std::int64_t window_ns = 0;
+};
+
+/// `--save-responses all`.
+inline constexpr std::uint64_t save_all_responses = std::numeric_limits<std::uint64_t>::max();
+
+struct ReplayOptions {
+    // The trace.
+    std::vector<std::string> traces;  ///< files, directories, or "-"
+    std::string format;               ///< empty: detected
+    std::string time_unit;            ///< empty: the format's
+    std::uint32_t block_size = 0;     ///< tokens; 0: the format's
+    bool lenient = false;
+    std::vector<std::string> keep;
+
+    // The server.
+    std::vector<ReplayTarget> targets;  ///< at least one, but under `dry_run`
+    const Dialect* dialect = nullptr;   ///< never nullptr after parsing
+    std::string model;                  ///< empty: the first of /v1/models
+    std::vector<Header> headers;        ///< `--header`, then Authorization where there is a key
+    std::string extra_body;             ///< JSON object text, or empty
+    std::string api_key;                ///< to be masked wherever text leaves us; empty: none
+    bool preflight = true;
+    std::optional<std::int64_t> wait_ready_ns;
+    std::optional<Overhead> overhead;  ///< empty: what preflight finds, or none
+
+    // The prompts and answers.
+    PromptKind prompt = PromptKind::text;
+    std::uint32_t ids_from = 0;
+    std::uint64_t block_cache_bytes = 0;
+    OutputRule output = OutputRule::exact;
+    bool continuous_usage = false;
+
+    // The schedule. `plan.seed` is the seed of everything.
+    PlanOptions plan;
+    std::string speed_text;  ///< as typed, for run.json
+    ArmAhead arm_ahead;
+    std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
+    std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
+    ReplayTimeouts timeouts;
+    std::int64_t grace_ns = 0;
+
+    // What is written.
+    std::string out;           ///< folder; empty: runs/<UTC time>-<trace name>
+    std::string records_path;  ///< `--output-path`; empty: requests.jsonl in the folder
+    bool chunks = true;        ///< chunk arrays in the records
+    std::uint64_t save_responses = 0;
+    GoodputLimits goodput;
+    std::vector<std::pair<std::string, std::string>> labels;
+    bool progress = true;
+    bool dry_run = false;
+
+    // The host.
+    std::optional<std::uint32_t> cpu;
+    std::optional<std::uint32_t> writer_cpu;
+    WaitRule wait = WaitRule::automatic;
+};
+
+/// What came of a command line.
+struct ReplayCommandLine {
+    enum class Kind : std::uint8_t {
+        run,      ///< `options` is complete
+        help,     ///< `text` is the help, for standard output; exit 0
+        refused,  ///< `text` is one line for standard error; exit 2
+    };
+    Kind kind = Kind::run;
+    std::string text;
+    ReplayOptions options;
+};
+
+/// Parses everything after the command's name. `api_key` is the value of OPENAI_API_KEY, empty
+/// where it is not set; `--api-key` goes before it.
+ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
+                                       const std::string& api_key);
+
+}  // namespace driftless

@@ -1,0 +1,137 @@
+#include "cmd/replay/options_check.hpp"
+
+#include "cmd/secrets.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::string add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
+    ReplayTarget target;
+    target.url = url;
+    target.api_path = join_path(url.path, api_path);
+    target.root_path = root_path(url.path, api_path);
+    options.targets.push_back(std::move(target));
+    return "";
+}
+
+/// `--endpoint http://host:port/whole/path`: the URL of the API itself, as trace-replayer takes it.
+std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
+    const Result<Url> url = parse_url(text);
+    if (!url) {
+        return "--endpoint \"" + mask_url(text) + "\" " + url.error().doing;
+    }
+    const std::string api_path = options.dialect->default_path;
+    const std::string& path = url.value().path;
+    const bool is_whole = !path.empty() && root_path(path, api_path) == path;
+    return add_target(url.value(), is_whole ? path : api_path, options);
+}
+
+std::string complete_targets(const ServerFlags& server, ReplayOptions& options) {
+    const bool endpoint_is_url = looks_like_url(server.endpoint);
+    const int ways =
+        (server.urls.empty() ? 0 : 1) + (server.host.empty() ? 0 : 1) + (endpoint_is_url ? 1 : 0);
+    if (ways > 1) {
+        return "the server is given twice: leave all but --url out";
+    }
+    if (endpoint_is_url) {
+        return add_endpoint_url(server.endpoint, options);
+    }
+    std::string api_path =
+        server.endpoint.empty() ? options.dialect->default_path : server.endpoint;
+    if (api_path.front() != '/') {
+        api_path.insert(0, 1, '/');
+    }
+    for (const Url& url : server.urls) {
+        add_target(url, api_path, options);
+    }
+    if (!server.host.empty()) {
+        const bool literal = server.host.find(':') != std::string::npos;
+        const std::string host = literal ? "[" + server.host + "]" : server.host;
+        const Result<Url> url = parse_url(host + ":" + std::to_string(server.port));
+        if (!url) {
+            return "--host \"" + server.host + "\" " + url.error().doing;
+        }
+        add_target(url.value(), api_path, options);
+    }
+    if (options.targets.empty() && !options.dry_run) {
+        return "--url is missing: give the server, as in --url http://127.0.0.1:8000";
+    }
+    return "";
+}
+
+std::string complete_key(const std::string& from_environment, ReplayOptions& options) {
+    bool has_authorization = false;
+    for (const Header& header : options.headers) {
+        has_authorization = has_authorization || is_authorization(header.name);
+    }
+    if (has_authorization && !options.api_key.empty()) {
+        return "--api-key and --header Authorization exclude each other: give one";
+    }
+    if (has_authorization) {
+        return "";
+    }
+    const bool typed = !options.api_key.empty();
+    if (!typed) {
+        options.api_key = from_environment;
+    }
+    if (options.api_key.empty()) {
+        return "";
+    }
+    Result<Header> header = parse_header("Authorization: Bearer " + options.api_key);
+    if (!header) {
+        return std::string(typed ? "--api-key" : "OPENAI_API_KEY") + " holds a control byte";
+    }
+    options.headers.push_back(std::move(header).value());
+    return "";
+}
+
+std::string complete_speed(ReplayOptions& options) {
+    const Result<Speed> speed = parse_speed(options.speed_text);
+    if (!speed) {
+        return "--speed \"" + options.speed_text +
+               "\" is no speed: write a positive decimal, where 2 is twice as fast";
+    }
+    options.plan.speed = speed.value();
+    return "";
+}
+
+std::string contradiction(const ReplayOptions& options) {
+    if (options.traces.empty()) {
+        return "no trace is given: name a file, a directory or -";
+    }
+    if (options.prompt == PromptKind::ids && !options.dialect->takes_ids) {
+        return std::string("--prompt ids does not go with --api ") + options.dialect->name +
+               ": use --api openai-completions";
+    }
+    if (!options.preflight && options.model.empty() && !options.dry_run) {
+        return "--no-preflight needs --model: nobody asks the server for its name";
+    }
+    if (!options.preflight && options.wait_ready_ns) {
+        return "--wait-ready probes the server and --no-preflight forbids it: give one";
+    }
+    if (options.plan.start_ns && options.plan.end_ns &&
+        *options.plan.end_ns <= *options.plan.start_ns) {
+        return "--end must be later than --start";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string complete(const ServerFlags& server, const std::string& api_key_from_environment,
+                     ReplayOptions& options) {
+    std::string why = contradiction(options);
+    if (why.empty()) {
+        why = complete_speed(options);
+    }
+    if (why.empty()) {
+        why = complete_targets(server, options);
+    }
+    if (why.empty()) {
+        why = complete_key(api_key_from_environment, options);
+    }
+    return why;
+}
+
+}  // namespace driftless

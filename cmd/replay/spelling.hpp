@@ -1,0 +1,25 @@
+/// Spelling: a command line as people of other tools type it, turned into our own flag names.
+///
+/// Habits carry over without a word in the help (design, section 4). Pure; knows names, no values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace driftless {
+
+/// Arguments in our spelling, or one line that says why they are refused.
+struct Spelled {
+    std::vector<std::string> arguments;
+    std::string refused;  ///< empty: all is well
+};
+
+/// Splits `--name=value`, replaces aliases, gathers the parts of `--goodput ttft:200 tpot:50` into
+/// one argument. Arguments after `--` stay as they are.
+Spelled spell(const std::vector<std::string>& arguments);
+
+/// The name nearest to a mistyped one, or empty where none is near (2 edits).
+std::string nearest_name(std::string_view typed, const std::vector<std::string>& names);
+
+}  // namespace driftless
