@@ -1,4 +1,5 @@
-/// JsonDocument: the only way this project reads JSON. simdjson does the work, behind this wall.
+/// JsonDocument: the only way this project reads JSON. simdjson finds the structure and checks the
+/// UTF-8, behind this wall; a flat walk over what it found checks the grammar.
 ///
 /// A document owns its parser, its padded copy of the text and a flat index of nodes; parsing again
 /// reuses all three, so that steady-state parsing does not allocate. Values are handles of 16 bytes
@@ -24,7 +25,7 @@ inline constexpr unsigned json_depth_max = 256;
 
 enum class JsonType : std::uint8_t { null, boolean, number, string, array, object };
 
-class JsonDocument;
+struct JsonNodes;  // nodes.hpp, internal
 
 /// A handle to one value of a parsed document. A default-made one is "absent": every read of it
 /// gives nothing, so that look-ups can be chained.
@@ -32,7 +33,7 @@ class JsonValue {
   public:
     JsonValue() = default;
 
-    bool present() const { return document_ != nullptr; }
+    bool present() const { return nodes_ != nullptr; }
     bool is(JsonType type) const;
     JsonType type() const;  ///< CHECKs presence
 
@@ -64,14 +65,13 @@ class JsonValue {
 
   private:
     friend class JsonDocument;
-    JsonValue(const JsonDocument* document, std::uint32_t node)
-        : document_(document), node_(node) {}
+    JsonValue(const JsonNodes* nodes, std::uint32_t node) : nodes_(nodes), node_(node) {}
 
-    const JsonDocument* document_ = nullptr;
+    const JsonNodes* nodes_ = nullptr;
     std::uint32_t node_ = 0;
 };
 
-/// Parser and storage. Not thread-safe; one per reader.
+/// Parser and storage. Not thread-safe; one per reader. Moving it keeps its values valid.
 class JsonDocument {
   public:
     JsonDocument();
@@ -90,7 +90,6 @@ class JsonDocument {
     std::size_t error_offset() const;
 
   private:
-    friend class JsonValue;
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -1,0 +1,284 @@
+#include "proto/json/nodes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "proto/json/escape.hpp"
+
+namespace driftless {
+
+namespace {
+
+bool is_blank(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+// The end of the number that begins at `p`, or nullptr. The text ends with spaces, so that no digit
+// run leaves it.
+const char* number_end(const char* p) {
+    p += *p == '-';
+    if (*p == '0') {
+        ++p;
+    } else if (is_digit(*p)) {
+        while (is_digit(*p)) {
+            ++p;
+        }
+    } else {
+        return nullptr;
+    }
+    if (*p == '.') {
+        ++p;
+        if (!is_digit(*p)) {
+            return nullptr;
+        }
+        while (is_digit(*p)) {
+            ++p;
+        }
+    }
+    if (*p == 'e' || *p == 'E') {
+        ++p;
+        p += *p == '+' || *p == '-';
+        if (!is_digit(*p)) {
+            return nullptr;
+        }
+        while (is_digit(*p)) {
+            ++p;
+        }
+    }
+    return p;
+}
+
+class Walker {
+  public:
+    Walker(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals, bool escapes)
+        : out_(out),
+          text_(out.text.data()),
+          structural_(structural),
+          structurals_(structurals),
+          text_has_escapes_(escapes) {}
+
+    JsonFailure run();
+
+  private:
+    // What may stand at the next structural character.
+    enum class Expect : std::uint8_t { value, first_value, first_name, name, colon, separator };
+
+    bool take(std::uint32_t at);
+    bool take_value(std::uint32_t at);
+    bool take_name(std::uint32_t at);
+    bool take_separator(std::uint32_t at);
+    bool open(std::uint32_t at, JsonType type);
+    bool close(std::uint32_t at, char bracket);
+    bool take_string(std::uint32_t at);
+    bool take_number(std::uint32_t at);
+    bool take_word(std::uint32_t at, std::string_view word, JsonType type);
+    JsonNode& add(std::uint32_t begin, std::uint32_t end, JsonType type);
+    std::uint32_t token_end() const;
+
+    JsonNodes& out_;
+    const char* text_;
+    const std::uint32_t* structural_;
+    std::size_t structurals_;
+    bool text_has_escapes_;
+
+    std::size_t next_ = 0;  ///< structural characters taken
+    std::uint32_t nodes_ = 0;
+    std::uint32_t unescaped_ = 0;
+    std::uint32_t latest_ = 0;  ///< the sibling that was completed last at the current level
+    Expect expect_ = Expect::value;
+    bool too_deep_ = false;
+    unsigned depth_ = 0;
+    std::array<std::uint32_t, json_depth_max> open_;  ///< [depth_] nodes of the open containers
+};
+
+JsonFailure Walker::run() {
+    while (next_ < structurals_) {
+        const std::uint32_t at = structural_[next_++];
+        if (!take(at)) {
+            return {true, too_deep_, at};
+        }
+    }
+    const bool complete = depth_ == 0 && nodes_ > 0;
+    return {!complete, false, out_.text_bytes};
+}
+
+bool Walker::take(std::uint32_t at) {
+    switch (expect_) {
+        case Expect::first_value:
+            return text_[at] == ']' ? close(at, ']') : take_value(at);
+        case Expect::value:
+            return take_value(at);
+        case Expect::first_name:
+            return text_[at] == '}' ? close(at, '}') : take_name(at);
+        case Expect::name:
+            return take_name(at);
+        case Expect::colon:
+            expect_ = Expect::value;
+            return text_[at] == ':';
+        case Expect::separator:
+            return take_separator(at);
+    }
+    return false;
+}
+
+bool Walker::take_value(std::uint32_t at) {
+    expect_ = Expect::separator;
+    switch (text_[at]) {
+        case '{':
+            return open(at, JsonType::object);
+        case '[':
+            return open(at, JsonType::array);
+        case '"':
+            return take_string(at);
+        case 't':
+            return take_word(at, "true", JsonType::boolean);
+        case 'f':
+            return take_word(at, "false", JsonType::boolean);
+        case 'n':
+            return take_word(at, "null", JsonType::null);
+        default:
+            return take_number(at);
+    }
+}
+
+bool Walker::take_name(std::uint32_t at) {
+    expect_ = Expect::colon;
+    return text_[at] == '"' && take_string(at);
+}
+
+bool Walker::take_separator(std::uint32_t at) {
+    if (depth_ == 0) {
+        return false;  // something follows the root
+    }
+    const bool in_object = out_.nodes[open_[depth_ - 1]].type == JsonType::object;
+    if (text_[at] == ',') {
+        expect_ = in_object ? Expect::name : Expect::value;
+        return true;
+    }
+    return close(at, in_object ? '}' : ']');
+}
+
+JsonNode& Walker::add(std::uint32_t begin, std::uint32_t end, JsonType type) {
+    JsonNode& node = out_.nodes[nodes_];
+    node.begin = begin;
+    node.end = end;
+    node.type = type;
+    node.has_escapes = false;
+    node.is_member = false;
+    node.is_last = depth_ == 0;
+    if (expect_ == Expect::separator && depth_ > 0) {  // a value inside a container, no name
+        JsonNode& parent = out_.nodes[open_[depth_ - 1]];
+        node.is_member = parent.type == JsonType::object;
+        ++parent.size;
+        latest_ = nodes_;
+    }
+    ++nodes_;
+    return node;
+}
+
+bool Walker::open(std::uint32_t at, JsonType type) {
+    if (depth_ == json_depth_max) {
+        too_deep_ = true;
+        return false;
+    }
+    const std::uint32_t index = nodes_;
+    add(at, at + 1, type).size = 0;
+    open_[depth_++] = index;
+    expect_ = type == JsonType::object ? Expect::first_name : Expect::first_value;
+    return true;
+}
+
+bool Walker::close(std::uint32_t at, char bracket) {
+    if (text_[at] != bracket) {
+        return false;
+    }
+    const std::uint32_t index = open_[--depth_];
+    JsonNode& node = out_.nodes[index];
+    node.end = at + 1;
+    node.after = nodes_;
+    if (node.size > 0) {
+        out_.nodes[latest_].is_last = true;
+    }
+    latest_ = index;
+    expect_ = Expect::separator;
+    return true;
+}
+
+// Where the token that begins at the structural character just taken ends, blanks excluded.
+std::uint32_t Walker::token_end() const {
+    std::uint32_t end =
+        next_ < structurals_ ? structural_[next_] : static_cast<std::uint32_t>(out_.text_bytes);
+    while (is_blank(text_[end - 1])) {  // ends at the token's own first byte at the latest
+        --end;
+    }
+    return end;
+}
+
+bool Walker::take_string(std::uint32_t at) {
+    // Nothing inside a string is structural, so that its closing quote is what stands before the
+    // next structural character.
+    const std::uint32_t end = token_end();
+    if (end - at < 2 || text_[end - 1] != '"') {
+        return false;
+    }
+    JsonNode& node = add(at, end, JsonType::string);
+    if (!text_has_escapes_) {
+        return true;
+    }
+    const std::string_view inner{text_ + at + 1, end - at - 2};
+    if (std::memchr(inner.data(), '\\', inner.size()) == nullptr) {
+        return true;
+    }
+    char* const begin = out_.unescaped.get() + unescaped_;
+    char* const done = unescape_json(inner, begin);
+    if (done == nullptr) {
+        return false;
+    }
+    node.has_escapes = true;
+    node.unescaped = unescaped_;
+    node.unescaped_bytes = static_cast<std::uint32_t>(done - begin);
+    unescaped_ += node.unescaped_bytes;
+    return true;
+}
+
+bool Walker::take_number(std::uint32_t at) {
+    const char* const end = number_end(text_ + at);
+    if (end == nullptr || text_ + token_end() != end) {
+        return false;
+    }
+    add(at, static_cast<std::uint32_t>(end - text_), JsonType::number);
+    return true;
+}
+
+bool Walker::take_word(std::uint32_t at, std::string_view word, JsonType type) {
+    const std::uint32_t end = token_end();
+    if (std::string_view{text_ + at, end - at} != word) {
+        return false;
+    }
+    add(at, end, type);
+    return true;
+}
+
+}  // namespace
+
+void JsonNodes::reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted) {
+    if (nodes_wanted > nodes_max) {
+        nodes_max = std::max(nodes_wanted, 2 * nodes_max);
+        nodes = std::make_unique_for_overwrite<JsonNode[]>(nodes_max);
+    }
+    if (unescaped_wanted > unescaped_max) {
+        unescaped_max = std::max(unescaped_wanted, 2 * unescaped_max);
+        unescaped = std::make_unique_for_overwrite<char[]>(unescaped_max);
+    }
+}
+
+JsonFailure build_nodes(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals,
+                        bool has_escapes) {
+    return Walker(out, structural, structurals, has_escapes).run();
+}
+
+}  // namespace driftless

@@ -1,0 +1,72 @@
+/// The flat index that a JsonDocument keeps of its text. Internal to proto/json.
+///
+/// Nodes stand in document order: a container, then what it holds. In an object each value is
+/// preceded by the node of its name (always a string). So the first element of an array at node n
+/// is n + 1, and the value of an object's first member is n + 2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+struct JsonNode {
+    std::uint32_t begin;  ///< in the text
+    std::uint32_t end;
+    union {
+        std::uint32_t after;      ///< container: the first node that is not part of it
+        std::uint32_t unescaped;  ///< string with `has_escapes`: offset in the unescaped text
+    };
+    union {
+        std::uint32_t size;             ///< container: elements or members
+        std::uint32_t unescaped_bytes;  ///< string with `has_escapes`
+    };
+    JsonType type;
+    bool has_escapes;  ///< string
+    bool is_member;    ///< the node before this one is its name
+    bool is_last;      ///< no sibling follows
+};
+static_assert(sizeof(JsonNode) == 20);
+
+/// A text, cut into nodes. Reused from parse to parse: grows to the largest text seen.
+struct JsonNodes {
+    std::string text;  ///< our copy, followed by spaces up to a multiple of a vector register
+    std::size_t text_bytes = 0;
+    std::unique_ptr<JsonNode[]> nodes;
+    std::size_t nodes_max = 0;
+    std::unique_ptr<char[]> unescaped;
+    std::size_t unescaped_max = 0;
+
+    /// Room for that many nodes and unescaped bytes. What was there is lost.
+    void reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted);
+
+    std::string_view raw(const JsonNode& node) const {
+        return {text.data() + node.begin, node.end - node.begin};
+    }
+    std::string_view string(const JsonNode& node) const {
+        return node.has_escapes
+                   ? std::string_view{unescaped.get() + node.unescaped, node.unescaped_bytes}
+                   : std::string_view{text.data() + node.begin + 1, node.end - node.begin - 2};
+    }
+};
+
+/// Why a walk failed, and where.
+struct JsonFailure {
+    bool failed = false;
+    bool too_deep = false;
+    std::size_t offset = 0;
+};
+
+/// Builds the nodes of `out.text` from the offsets of its structural characters (brackets, colons,
+/// commas, first bytes of scalars; nothing inside strings), as simdjson's first stage finds them.
+/// It checks the whole grammar of RFC 8259. `out` has room for `structurals` nodes and, where the
+/// text has a backslash at all (`has_escapes`), for as many unescaped bytes as text.
+JsonFailure build_nodes(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals,
+                        bool has_escapes);
+
+}  // namespace driftless

@@ -1,0 +1,181 @@
+#include "proto/json/write.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "proto/json/utf8.hpp"
+
+namespace driftless {
+
+namespace {
+
+// True for bytes that cannot stand in a JSON string as they are, and for those above ASCII, which
+// must be looked at.
+constexpr std::array<bool, 256> needs_care = [] {
+    std::array<bool, 256> table{};
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        table[byte] = byte < 0x20 || byte == '"' || byte == '\\' || byte >= 0x80;
+    }
+    return table;
+}();
+
+void append_escape(std::string& out, char byte) {
+    switch (byte) {
+        case '"':
+            out += "\\\"";
+            return;
+        case '\\':
+            out += "\\\\";
+            return;
+        case '\b':
+            out += "\\b";
+            return;
+        case '\f':
+            out += "\\f";
+            return;
+        case '\n':
+            out += "\\n";
+            return;
+        case '\r':
+            out += "\\r";
+            return;
+        case '\t':
+            out += "\\t";
+            return;
+        default:
+            break;
+    }
+    constexpr const char* digits = "0123456789abcdef";
+    const auto value = static_cast<unsigned char>(byte);
+    out += "\\u00";
+    out += digits[value >> 4];
+    out += digits[value & 15];
+}
+
+template <typename Number>
+void append_number(std::string& out, Number value) {
+    std::array<char, 32> text;  // the longest double has 24 characters
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+    out.append(text.data(), end);
+}
+
+}  // namespace
+
+void append_json_escaped(std::string& out, std::string_view text) {
+    while (!text.empty()) {
+        const auto stop = std::find_if(text.begin(), text.end(), [](char byte) {
+            return needs_care[static_cast<unsigned char>(byte)];
+        });
+        const auto plain = static_cast<std::size_t>(stop - text.begin());
+        out.append(text.data(), plain);
+        text.remove_prefix(plain);
+        if (text.empty()) {
+            return;
+        }
+        std::size_t length = 1;
+        if (static_cast<unsigned char>(text.front()) < 0x80) {
+            append_escape(out, text.front());
+        } else if (const std::size_t valid = utf8_length(text); valid > 0) {
+            length = valid;
+            out.append(text.data(), length);
+        } else {
+            out += replacement_utf8;
+        }
+        text.remove_prefix(length);
+    }
+}
+
+void JsonWriter::separate() {
+    if (needs_comma_) {
+        out_ += ',';
+    }
+    needs_comma_ = true;
+}
+
+JsonWriter& JsonWriter::begin_object() {
+    separate();
+    out_ += '{';
+    needs_comma_ = false;
+    return *this;
+}
+
+JsonWriter& JsonWriter::end_object() {
+    out_ += '}';
+    needs_comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::begin_array() {
+    separate();
+    out_ += '[';
+    needs_comma_ = false;
+    return *this;
+}
+
+JsonWriter& JsonWriter::end_array() {
+    out_ += ']';
+    needs_comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+    string(name);
+    out_ += ':';
+    needs_comma_ = false;
+    return *this;
+}
+
+JsonWriter& JsonWriter::string(std::string_view text) {
+    separate();
+    out_ += '"';
+    append_json_escaped(out_, text);
+    out_ += '"';
+    return *this;
+}
+
+JsonWriter& JsonWriter::integer(std::int64_t value) {
+    separate();
+    append_number(out_, value);
+    return *this;
+}
+
+JsonWriter& JsonWriter::unsigned_integer(std::uint64_t value) {
+    separate();
+    append_number(out_, value);
+    return *this;
+}
+
+JsonWriter& JsonWriter::number(double value) {
+    if (!std::isfinite(value)) {
+        return null();
+    }
+    separate();
+    append_number(out_, value);
+    return *this;
+}
+
+JsonWriter& JsonWriter::boolean(bool value) {
+    return raw(value ? "true" : "false");
+}
+
+JsonWriter& JsonWriter::null() {
+    return raw("null");
+}
+
+JsonWriter& JsonWriter::raw(std::string_view json) {
+    separate();
+    out_ += json;
+    return *this;
+}
+
+JsonWriter& JsonWriter::optional_integer(std::optional<std::int64_t> value) {
+    return value ? integer(*value) : null();
+}
+
+JsonWriter& JsonWriter::optional_string(std::optional<std::string_view> text) {
+    return text ? string(*text) : null();
+}
+
+}  // namespace driftless
