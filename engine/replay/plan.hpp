@@ -24,7 +24,7 @@ struct Speed {
 /// out_of_range.
 Result<Speed> parse_speed(std::string_view text);
 
-/// floor(trace_ns / speed), computed in 128 bits.
+/// floor(trace_ns / speed), computed in 128 bits; the largest int64 where it would not fit.
 std::int64_t due_of(std::int64_t trace_ns, Speed speed);
 
 /// What is selected, in this order: window of trace time, number of rows, wall time.
@@ -34,7 +34,10 @@ struct PlanOptions {
     std::optional<std::int64_t> end_ns;       ///< `--end`: trace time, exclusive
     std::optional<std::uint64_t> limit;       ///< `--limit`: rows, after sorting
     std::optional<std::int64_t> duration_ns;  ///< `--duration`: rows due before this, wall time
-    bool spread = false;                      ///< `--spread`
+    /// `--spread`: rows of one recorded instant go, in file order, to seeded uniform places in the
+    /// gap to the next instant (the last instant: in the gap before it). A row's place depends on
+    /// seed and trace only; the window is that of recorded times.
+    bool spread = false;
     std::uint64_t seed = 0;
 };
 
@@ -59,7 +62,7 @@ struct Plan {
     std::int64_t last_due_ns = 0;
 };
 
-/// Errors: invalid, where nothing is selected.
+/// Errors: invalid, where nothing is selected; out_of_range, where the last row is due in 73 years.
 Result<Plan> make_plan(const Trace& trace, const PlanOptions& options);
 
 }  // namespace driftless

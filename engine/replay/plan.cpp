@@ -1,0 +1,216 @@
+#include "engine/replay/plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "engine/replay/prefix_set.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/decimal.hpp"
+#include "proto/core/hash.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::size_t speed_digits_max = 18;
+constexpr std::int64_t due_max = std::numeric_limits<std::int64_t>::max();
+
+std::string significant_digits(const Decimal& decimal) {
+    std::string digits(decimal.whole);
+    digits += decimal.fraction;
+    digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+    digits.erase(digits.find_last_not_of('0') + 1);
+    return digits;
+}
+
+/// Offsets that spread `count` rows over a gap: uniform draws in order, so that the order of the
+/// rows stays. They depend on the seed and the instant only, not on what is selected.
+void spread_instant(std::int64_t* times, std::size_t count, std::int64_t gap, std::uint64_t seed) {
+    Random random(mix64(seed) ^ mix64(static_cast<std::uint64_t>(times[0]) + golden_gamma));
+    const std::int64_t instant = times[0];
+    for (std::size_t i = 0; i < count; ++i) {
+        times[i] = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(gap)));
+    }
+    std::sort(times, times + count);
+    for (std::size_t i = 0; i < count; ++i) {
+        times[i] += instant;
+    }
+}
+
+/// The instant of every row, spread where asked. Rows that share a quantised instant go over the
+/// gap to the next one; those of the last instant over the gap before it.
+std::vector<std::int64_t> instants_of(const Trace& trace, const PlanOptions& options) {
+    std::vector<std::int64_t> times;
+    times.reserve(trace.rows.size());
+    for (const TraceRow& row : trace.rows) {
+        CHECK(times.empty() || times.back() <= row.at_ns);
+        times.push_back(row.at_ns);
+    }
+    std::int64_t gap = 0;
+    for (std::size_t begin = 0; options.spread && begin < times.size();) {
+        const std::int64_t instant = trace.rows[begin].at_ns;
+        std::size_t end = begin + 1;
+        while (end < times.size() && trace.rows[end].at_ns == instant) {
+            ++end;
+        }
+        gap = end < times.size() ? trace.rows[end].at_ns - instant : gap;
+        if (end - begin > 1) {
+            spread_instant(times.data() + begin, end - begin, gap, options.seed);
+        }
+        begin = end;
+    }
+    return times;
+}
+
+/// What an infinite prefix cache would hold for each planned row.
+class CacheForecast {
+  public:
+    CacheForecast(const Trace& trace, const std::vector<Planned>& rows)
+        : trace_(trace), seen_(full_blocks(trace, rows)) {}
+
+    /// Rows come in file order.
+    std::uint32_t next(const TraceRow& row) {
+        const std::uint32_t size = trace_.block_size;
+        if (size == 0) {
+            return 0;
+        }
+        const std::uint64_t usable = (row.input_length - std::uint64_t{1}) / size;
+        std::uint64_t held = 0;
+        bool unbroken = true;
+        std::uint64_t prefix = PrefixSet::start(row.name_space);
+        const auto ids = trace_.ids_of(row).first(full_blocks_of(trace_, row));
+        for (const std::uint64_t id : ids) {
+            prefix = PrefixSet::extend(prefix, id);
+            unbroken = !seen_.insert(prefix) && unbroken;
+            held += unbroken ? 1 : 0;
+        }
+        return static_cast<std::uint32_t>(std::min(held, usable) * size);
+    }
+
+  private:
+    static std::size_t full_blocks_of(const Trace& trace, const TraceRow& row) {
+        return std::min(row.ids_count, row.input_length / trace.block_size);
+    }
+    static std::size_t full_blocks(const Trace& trace, const std::vector<Planned>& rows) {
+        std::size_t sum = 0;
+        for (const Planned& planned : rows) {
+            sum += trace.block_size == 0 ? 0 : full_blocks_of(trace, trace.rows[planned.row]);
+        }
+        return sum;
+    }
+
+    const Trace& trace_;
+    PrefixSet seen_;
+};
+
+void forecast_cache(const Trace& trace, Plan& plan) {
+    CacheForecast forecast(trace, plan.rows);
+    std::vector<std::uint32_t> order(plan.rows.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
+    });
+    for (const std::uint32_t i : order) {
+        Planned& planned = plan.rows[i];
+        planned.expected_cached_tokens = forecast.next(trace.rows[planned.row]);
+        plan.expected_cached_tokens += planned.expected_cached_tokens;
+    }
+}
+
+bool inside(const TraceRow& row, const PlanOptions& options) {
+    return row.at_ns >= options.start_ns.value_or(0) &&
+           row.at_ns < options.end_ns.value_or(due_max);
+}
+
+/// Window of trace time, then rows, then wall time.
+std::vector<Planned> select(const Trace& trace, const PlanOptions& options) {
+    const std::vector<std::int64_t> times = instants_of(trace, options);
+    std::vector<Planned> rows;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        if (!inside(trace.rows[i], options)) {
+            continue;
+        }
+        if (options.limit && rows.size() >= *options.limit) {
+            break;
+        }
+        first = rows.empty() ? times[i] : first;
+        const std::int64_t due = due_of(times[i] - first, options.speed);
+        if (options.duration_ns && due >= *options.duration_ns) {
+            break;
+        }
+        rows.push_back({due, static_cast<std::uint32_t>(i), 0});
+    }
+    return rows;
+}
+
+void sum_up(const Trace& trace, Plan& plan) {
+    Digest digest;
+    std::uint32_t burst = 0;
+    std::int64_t instant = -1;
+    for (const Planned& planned : plan.rows) {
+        const TraceRow& row = trace.rows[planned.row];
+        digest.add_u64(row.index);
+        digest.add_u64(static_cast<std::uint64_t>(planned.due_ns));
+        burst = planned.due_ns == instant ? burst + 1 : 1;
+        instant = planned.due_ns;
+        plan.burst_rows_max = std::max(plan.burst_rows_max, burst);
+        plan.input_tokens += row.input_length;
+        plan.output_tokens += row.output_length;
+    }
+    plan.schedule_digest = digest.value();
+    plan.last_due_ns = instant;
+}
+
+}  // namespace
+
+Result<Speed> parse_speed(std::string_view text) {
+    const std::optional<Decimal> decimal = scan_decimal(text);
+    if (!decimal || decimal->zero() || decimal->negative) {
+        return Error{ErrorCode::invalid, 0, "read the speed, a decimal above 0"};
+    }
+    const std::string digits = significant_digits(*decimal);
+    if (digits.size() > speed_digits_max) {
+        return Error{ErrorCode::out_of_range, 0, "read the speed, at most 18 digits"};
+    }
+    // One of the two powers keeps every digit: the speed as a whole number, or its fraction as one.
+    const Result<Scaled> whole = scale(*decimal, 0);
+    if (whole && whole.value().exact) {
+        return Speed{whole.value().value, 1};
+    }
+    Speed speed;
+    for (std::int32_t places = 1; places <= 19; ++places) {
+        speed.denominator *= 10;
+        const Result<Scaled> numerator = scale(*decimal, places);
+        if (numerator && numerator.value().exact) {
+            const std::uint64_t common = std::gcd(numerator.value().value, speed.denominator);
+            return Speed{numerator.value().value / common, speed.denominator / common};
+        }
+    }
+    return Error{ErrorCode::out_of_range, 0, "read the speed, a decimal within 1e-19 and 1e19"};
+}
+
+std::int64_t due_of(std::int64_t trace_ns, Speed speed) {
+    CHECK(trace_ns >= 0 && speed.numerator > 0);
+    const auto product = static_cast<unsigned __int128>(trace_ns) * speed.denominator;
+    const unsigned __int128 due = product / speed.numerator;
+    return due > static_cast<unsigned __int128>(due_max) ? due_max : static_cast<std::int64_t>(due);
+}
+
+Result<Plan> make_plan(const Trace& trace, const PlanOptions& options) {
+    Plan plan;
+    plan.rows = select(trace, options);
+    plan.rows_outside = trace.rows.size() - plan.rows.size();
+    if (plan.rows.empty()) {
+        return Error{ErrorCode::invalid, 0, "select rows of the trace: none is inside"};
+    }
+    // Far beyond any run, and arithmetic on later instants must not overflow.
+    if (plan.rows.back().due_ns > due_max / 4) {
+        return Error{ErrorCode::out_of_range, 0, "plan the rows: at this speed they take decades"};
+    }
+    forecast_cache(trace, plan);
+    sum_up(trace, plan);
+    return plan;
+}
+
+}  // namespace driftless

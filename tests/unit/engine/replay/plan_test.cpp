@@ -1,0 +1,269 @@
+// The plan selects what was asked, to the nanosecond, and forecasts an infinite prefix cache.
+#include "engine/replay/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+Trace trace_at(const std::vector<std::int64_t>& instants) {
+    Trace trace;
+    trace.block_size = 512;
+    for (const std::int64_t at : instants) {
+        TraceRow row;
+        row.at_ns = at;
+        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        row.input_length = 100;
+        row.output_length = 10;
+        trace.rows.push_back(row);
+    }
+    return trace;
+}
+
+void add_row(Trace& trace, std::uint32_t input_length, const std::vector<std::uint64_t>& ids,
+             std::uint32_t name_space = 0) {
+    TraceRow row;
+    row.index = static_cast<std::uint32_t>(trace.rows.size());
+    row.input_length = input_length;
+    row.output_length = 1;
+    row.name_space = name_space;
+    row.ids_begin = trace.ids.size();
+    row.ids_count = static_cast<std::uint32_t>(ids.size());
+    trace.ids.insert(trace.ids.end(), ids.begin(), ids.end());
+    trace.rows.push_back(row);
+}
+
+std::vector<std::int64_t> dues(const Plan& plan) {
+    std::vector<std::int64_t> all;
+    for (const Planned& planned : plan.rows) {
+        all.push_back(planned.due_ns);
+    }
+    return all;
+}
+
+Plan plan_of(const Trace& trace, const PlanOptions& options) {
+    Result<Plan> plan = make_plan(trace, options);
+    EXPECT_TRUE(plan);
+    return std::move(plan).value();
+}
+
+using Dues = std::vector<std::int64_t>;
+
+// Speeds are fractions in lowest terms, exactly as their decimals say.
+TEST(Speed, IsTheFractionOfItsDecimal) {
+    const auto is = [](std::string_view text, std::uint64_t numerator, std::uint64_t denominator) {
+        const Result<Speed> speed = parse_speed(text);
+        ASSERT_TRUE(speed) << text;
+        EXPECT_EQ(speed.value().numerator, numerator) << text;
+        EXPECT_EQ(speed.value().denominator, denominator) << text;
+    };
+    is("1", 1, 1);
+    is("2.5", 5, 2);
+    is("0.1", 1, 10);
+    is("1e2", 100, 1);
+    is("100.000", 100, 1);
+    is("3.33", 333, 100);
+    is("123456789.987654321", 123456789987654321, 1000000000);
+    is("1e-19", 1, 10'000'000'000'000'000'000ULL);
+    is("000000000000000000000002", 2, 1);
+}
+
+// Zero, negatives, what is no number, and more digits than are kept.
+TEST(Speed, RefusesNonsense) {
+    for (const std::string_view text : {"0", "0.0", "-1", "", "fast", "NaN", "2x"}) {
+        EXPECT_EQ(parse_speed(text).error().code, ErrorCode::invalid) << text;
+    }
+    EXPECT_TRUE(parse_speed("123456789012345678"));
+    for (const std::string_view text : {"1.234567890123456789", "1e-20", "1e20"}) {
+        EXPECT_EQ(parse_speed(text).error().code, ErrorCode::out_of_range) << text;
+    }
+}
+
+// Due instants are rounded down, and large ones neither wrap nor lose a digit.
+TEST(Speed, DividesExactly) {
+    EXPECT_EQ(due_of(10, {3, 1}), 3);
+    EXPECT_EQ(due_of(10, {1, 3}), 30);
+    EXPECT_EQ(due_of(3'536'999 * ms, {100, 1}), 35'369'990'000);
+    // 0.1 as a double would give ...807 or ...808 here; the fraction cannot.
+    EXPECT_EQ(due_of(922'337'203'685'477'580, {1, 10}), 9'223'372'036'854'775'800);
+    EXPECT_EQ(due_of(9'223'372'036'854'775'807, {1, 1}), 9'223'372'036'854'775'807);
+    EXPECT_EQ(due_of(9'223'372'036'854'775'807, {1, 2}), 9'223'372'036'854'775'807) << "saturates";
+}
+
+// Without options every row is due at its instant from the first, equal instants in file order.
+TEST(Plan, TakesEveryRowAtItsInstant) {
+    const Plan plan = plan_of(trace_at({0, 0, 3000 * ms, 3000 * ms, 3000 * ms, 5999 * ms}), {});
+    EXPECT_EQ(dues(plan), (Dues{0, 0, 3000 * ms, 3000 * ms, 3000 * ms, 5999 * ms}));
+    EXPECT_EQ(plan.burst_rows_max, 3U);
+    EXPECT_EQ(plan.rows_outside, 0U);
+    EXPECT_EQ(plan.input_tokens, 600U);
+    EXPECT_EQ(plan.output_tokens, 60U);
+    EXPECT_EQ(plan.last_due_ns, 5999 * ms);
+    for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
+        EXPECT_EQ(plan.rows[i].row, i);
+    }
+}
+
+// Start is inside, end is outside; time 0 is the first selected row.
+TEST(Plan, WindowIsHalfOpenAndRebased) {
+    PlanOptions options;
+    options.start_ns = 10;
+    options.end_ns = 30;
+    const Plan plan = plan_of(trace_at({0, 9, 10, 20, 29, 30, 31}), options);
+    EXPECT_EQ(dues(plan), (Dues{0, 10, 19}));
+    EXPECT_EQ(plan.rows[0].row, 2U);
+    EXPECT_EQ(plan.rows_outside, 4U);
+}
+
+// Window, then limit, then duration, in this order.
+TEST(Plan, LimitCountsInsideTheWindowAndDurationIsWallTime) {
+    PlanOptions options;
+    options.start_ns = 10;
+    options.limit = 3;
+    options.speed = {2, 1};
+    EXPECT_EQ(dues(plan_of(trace_at({0, 10, 20, 30, 40}), options)), (Dues{0, 5, 10}));
+    options.duration_ns = 10;
+    EXPECT_EQ(dues(plan_of(trace_at({0, 10, 20, 30, 40}), options)), (Dues{0, 5}));
+    options.duration_ns = 11;
+    EXPECT_EQ(dues(plan_of(trace_at({0, 10, 20, 30, 40}), options)), (Dues{0, 5, 10}));
+}
+
+// A plan of nothing, and one that would outlive its user, are refused.
+TEST(Plan, RefusesNothingAndForever) {
+    PlanOptions options;
+    options.start_ns = 100;
+    EXPECT_EQ(make_plan(trace_at({0, 10}), options).error().code, ErrorCode::invalid);
+    EXPECT_EQ(make_plan(trace_at({}), {}).error().code, ErrorCode::invalid);
+    PlanOptions slow;
+    slow.speed = parse_speed("1e-18").value();
+    EXPECT_EQ(make_plan(trace_at({0, 10 * ms}), slow).error().code, ErrorCode::out_of_range);
+}
+
+// Spread keeps file order, stays inside each gap, and differs by seed but not by selection.
+TEST(Plan, SpreadsInsideTheGaps) {
+    std::vector<std::int64_t> instants;
+    for (int tick = 0; tick < 5; ++tick) {
+        for (int i = 0; i < 20; ++i) {
+            instants.push_back(tick * 3000 * ms);
+        }
+    }
+    const Trace trace = trace_at(instants);
+    PlanOptions options;
+    options.spread = true;
+    const Plan plan = plan_of(trace, options);
+    EXPECT_EQ(plan.rows[0].due_ns, 0);
+    EXPECT_EQ(plan.burst_rows_max, 1U);
+    EXPECT_EQ(dues(plan), dues(plan_of(trace, options))) << "same seed, same plan";
+    for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
+        EXPECT_EQ(plan.rows[i].row, i) << "file order";
+        EXPECT_LT(plan.rows[i].due_ns, (i / 20 + 1) * 3000 * ms) << "inside its gap";
+        EXPECT_GE(plan.rows[i].due_ns + 3000 * ms, (i / 20) * 3000 * ms);
+    }
+    EXPECT_TRUE(std::is_sorted(plan.rows.begin(), plan.rows.end(),
+                               [](auto& a, auto& b) { return a.due_ns < b.due_ns; }));
+    options.seed = 1;
+    EXPECT_NE(dues(plan), dues(plan_of(trace, options)));
+
+    options.seed = 0;
+    options.limit = 30;
+    const Plan part = plan_of(trace, options);
+    EXPECT_TRUE(std::equal(part.rows.begin(), part.rows.end(), plan.rows.begin(),
+                           [](auto& a, auto& b) { return a.due_ns == b.due_ns; }));
+}
+
+// Spread leaves alone what has no gap and what is not shared.
+TEST(Plan, SpreadOfOneInstantOrOfDistinctOnesChangesNothing) {
+    PlanOptions options;
+    options.spread = true;
+    EXPECT_EQ(dues(plan_of(trace_at({0, 0, 0}), options)), (Dues{0, 0, 0}));
+    EXPECT_EQ(dues(plan_of(trace_at({0, 5, 9}), options)), (Dues{0, 5, 9}));
+}
+
+// The schedule's digest moves with every due instant and every row, and with nothing else.
+TEST(Plan, DigestIsOfTheSchedule) {
+    const Plan plan = plan_of(trace_at({0, 10, 20}), {});
+    EXPECT_EQ(plan.schedule_digest, plan_of(trace_at({5, 15, 25}), {}).schedule_digest);
+    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10, 21}), {}).schedule_digest);
+    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10}), {}).schedule_digest);
+    PlanOptions options;
+    options.speed = {2, 1};
+    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10, 20}), options).schedule_digest);
+}
+
+std::vector<std::uint32_t> cached(const Plan& plan) {
+    std::vector<std::uint32_t> all;
+    for (const Planned& planned : plan.rows) {
+        all.push_back(planned.expected_cached_tokens);
+    }
+    return all;
+}
+
+using Cached = std::vector<std::uint32_t>;
+
+// Full blocks only, and never the last token: by the definition of section 5 of the design.
+TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
+    Trace trace;
+    trace.block_size = 512;
+    add_row(trace, 1100, {1, 2, 3});  // cold
+    add_row(trace, 1100, {1, 2, 3});  // the partial block 3 does not count
+    add_row(trace, 1024, {1, 2});     // both blocks are held, but the last token is computed
+    add_row(trace, 1025, {1, 2, 9});  // one token more: both count
+    add_row(trace, 1600, {1, 4, 2});  // the prefix breaks at the second block
+    add_row(trace, 512, {1});         // one block, its last token inside
+    EXPECT_EQ(cached(plan_of(trace, {})), (Cached{0, 1024, 512, 1024, 512, 0}));
+    EXPECT_EQ(plan_of(trace, {}).expected_cached_tokens, 3072U);
+}
+
+// A partial block that another row has in full: only the full one is held.
+TEST(Plan, ForecastSeesPartialBlocksAsNew) {
+    Trace trace;
+    trace.block_size = 512;
+    add_row(trace, 700, {1, 2});
+    add_row(trace, 1500, {1, 2, 3});
+    add_row(trace, 1500, {1, 2, 3});
+    EXPECT_EQ(cached(plan_of(trace, {})), (Cached{0, 512, 1024}));
+}
+
+// Ids that name contents only: an equal id behind another prefix is no hit.
+TEST(Plan, ForecastComparesPrefixesNotBlocks) {
+    Trace trace;
+    trace.block_size = 16;
+    add_row(trace, 50, {1, 2, 3, 4});
+    add_row(trace, 50, {2, 3, 4, 1});
+    add_row(trace, 50, {1, 3, 2, 4});
+    add_row(trace, 50, {1, 3, 2, 9});
+    EXPECT_EQ(cached(plan_of(trace, {})), (Cached{0, 0, 16, 48}));
+}
+
+// Equal ids in two namespaces share nothing.
+TEST(Plan, ForecastKeepsNamespacesApart) {
+    Trace trace;
+    trace.block_size = 16;
+    add_row(trace, 40, {1, 2, 3}, 0);
+    add_row(trace, 40, {1, 2, 3}, 1);
+    add_row(trace, 40, {1, 2, 3}, 0);
+    EXPECT_EQ(cached(plan_of(trace, {})), (Cached{0, 0, 32}));
+}
+
+// "Earlier" is file order, and rows outside the selection warm nothing.
+TEST(Plan, ForecastGoesInFileOrderOverSelectedRows) {
+    Trace trace;
+    trace.block_size = 16;
+    add_row(trace, 40, {1, 2, 3});
+    add_row(trace, 40, {1, 2, 3});
+    trace.rows[0].index = 1;  // sorted by time: the second line of the file came first
+    trace.rows[1].index = 0;
+    EXPECT_EQ(cached(plan_of(trace, {})), (Cached{32, 0}));
+    trace.rows[1].at_ns = 100;
+    PlanOptions options;
+    options.start_ns = 50;
+    EXPECT_EQ(cached(plan_of(trace, options)), (Cached{0}));
+}
+
+}  // namespace
+}  // namespace driftless
