@@ -35,6 +35,12 @@ void MessageFraming::reset() {
     error_text_ = "";
 }
 
+void MessageFraming::reset_after_interim() {
+    const std::size_t head_bytes = head_bytes_;
+    reset();
+    head_bytes_ = head_bytes;
+}
+
 int MessageFraming::on_header(llhttp_t* parser) {
     MessageFraming& self = owner_of(parser);
     if (++self.headers_ <= self.limits_.headers_max) {

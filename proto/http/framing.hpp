@@ -36,6 +36,8 @@ class MessageFraming {
 
     /// Ready for the next message.
     void reset();
+    /// Likewise after an interim response: its head goes on counting against the limit.
+    void reset_after_interim();
 
     /// The next piece of `bytes`. After `done` and `error` it repeats itself.
     Step feed(std::string_view bytes);

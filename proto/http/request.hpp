@@ -1,6 +1,7 @@
 /// HTTP/1.1 request heads as bytes. Pure values; no socket, no clock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,19 +18,20 @@ struct Header {
 };
 
 /// Reads `Name: value` or `Name=value` (whichever of ':' and '=' comes first, as users of other
-/// tools type both). Errors: invalid, for an empty or illegal name, or a control byte in the value.
+/// tools type both). Errors: invalid, for an empty or illegal name, a control byte in the value, or
+/// a field that is ours to decide: Content-Length, Transfer-Encoding, TE, Accept-Encoding, Expect.
 Result<Header> parse_header(std::string_view text);
 
 /// What every request of a run shares.
 struct RequestHeadSpec {
     std::string method = "POST";
-    std::string target;  ///< path and query, beginning with '/'
-    std::string host;    ///< value of Host, port included where it is not the default
-    std::vector<Header> headers;
+    std::string target;           ///< path and query, beginning with '/'
+    std::string host;             ///< value of Host, port included where it is not the default
+    std::vector<Header> headers;  ///< Host, Content-Type and X-Request-Id among them replace ours
 };
 
 /// The parts of a head that do not change from request to request, made once; per request only the
-/// id and the length are filled in. `append` allocates nothing when `out` has the capacity.
+/// id and the length are filled in. `write` allocates nothing.
 class RequestHead {
   public:
     explicit RequestHead(const RequestHeadSpec& spec);
@@ -38,14 +40,14 @@ class RequestHead {
     std::size_t bytes_max(std::size_t id_bytes_max) const;
 
     /// Writes the whole head, blank line included, to `out` (room for `bytes_max`); returns its
-    /// size. Sends Content-Length always (0 for GET: none), X-Request-Id where `request_id` is not
-    /// empty, Content-Type: application/json for bodies; never Accept-Encoding, never Expect.
+    /// size. POST, PUT and PATCH have Content-Length and Content-Type: application/json, others
+    /// neither; X-Request-Id goes with all whose `request_id` is not empty.
     std::size_t write(char* out, std::string_view request_id, std::uint64_t body_bytes) const;
 
   private:
-    std::string before_id_;
-    std::string after_id_;
-    bool has_body_ = true;
+    std::string fixed_;
+    bool has_body_;
+    bool has_own_id_;  ///< the spec's headers hold an X-Request-Id
 };
 
 }  // namespace driftless

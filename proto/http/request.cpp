@@ -1,0 +1,118 @@
+#include "proto/http/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "proto/core/check.hpp"
+#include "proto/http/fields.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::string_view id_name = "X-Request-Id";
+constexpr std::string_view length_name = "Content-Length";
+constexpr std::string_view line_end = "\r\n";
+constexpr std::size_t length_digits_max = 20;  // of a 64-bit number
+
+// Fields that belong to the framing, which is ours alone, or that would spoil every stamp: a server
+// that compresses holds the stream back, one that is asked to continue adds a round trip.
+constexpr std::array<std::string_view, 5> reserved_names = {length_name, "Transfer-Encoding",
+                                                            "Accept-Encoding", "Expect", "TE"};
+
+bool is_token_char(char c) {  // RFC 9110, 5.6.2
+    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           others.find(c) != std::string_view::npos;
+}
+
+bool is_value_char(char c) {  // RFC 9110, 5.5; bytes above ASCII pass
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
+}
+
+std::string_view trimmed(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+bool has_field(const std::vector<Header>& headers, std::string_view name) {
+    return std::any_of(headers.begin(), headers.end(), [name](const Header& header) {
+        return equal_ignoring_case(header.name, name);
+    });
+}
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+    out.append(name).append(": ").append(value).append(line_end);
+}
+
+char* copy(char* out, std::string_view text) {
+    std::memcpy(out, text.data(), text.size());
+    return out + text.size();
+}
+
+}  // namespace
+
+Result<Header> parse_header(std::string_view text) {
+    const Error invalid{ErrorCode::invalid, 0, "read a header"};
+    const std::size_t cut = text.find_first_of(":=");
+    if (cut == std::string_view::npos) {
+        return invalid;
+    }
+    const std::string_view name = trimmed(text.substr(0, cut));
+    const std::string_view value = trimmed(text.substr(cut + 1));
+    const bool legal = !name.empty() && std::all_of(name.begin(), name.end(), is_token_char) &&
+                       std::all_of(value.begin(), value.end(), is_value_char);
+    const bool reserved =
+        std::any_of(reserved_names.begin(), reserved_names.end(),
+                    [name](std::string_view other) { return equal_ignoring_case(name, other); });
+    if (!legal || reserved) {
+        return invalid;
+    }
+    return Header{std::string(name), std::string(value)};
+}
+
+RequestHead::RequestHead(const RequestHeadSpec& spec)
+    : has_body_(spec.method == "POST" || spec.method == "PUT" || spec.method == "PATCH"),
+      has_own_id_(has_field(spec.headers, id_name)) {
+    CHECK(spec.target.starts_with('/'));
+    fixed_ = spec.method + ' ' + spec.target + " HTTP/1.1\r\n";
+    if (!has_field(spec.headers, "Host")) {
+        append_field(fixed_, "Host", spec.host);
+    }
+    if (has_body_ && !has_field(spec.headers, "Content-Type")) {
+        append_field(fixed_, "Content-Type", "application/json");
+    }
+    for (const Header& header : spec.headers) {
+        append_field(fixed_, header.name, header.value);
+    }
+}
+
+std::size_t RequestHead::bytes_max(std::size_t id_bytes_max) const {
+    const std::size_t separators = 2 * std::string_view(": \r\n").size() + line_end.size();
+    return fixed_.size() + id_name.size() + id_bytes_max + length_name.size() + length_digits_max +
+           separators;
+}
+
+std::size_t RequestHead::write(char* out, std::string_view request_id,
+                               std::uint64_t body_bytes) const {
+    char* end = copy(out, fixed_);
+    if (!request_id.empty() && !has_own_id_) {
+        end = copy(end, id_name);
+        end = copy(end, ": ");
+        end = copy(end, request_id);
+        end = copy(end, line_end);
+    }
+    if (has_body_) {
+        end = copy(end, length_name);
+        end = copy(end, ": ");
+        end = std::to_chars(end, end + length_digits_max, body_bytes).ptr;
+        end = copy(end, line_end);
+    }
+    end = copy(end, line_end);
+    return static_cast<std::size_t>(end - out);
+}
+
+}  // namespace driftless
