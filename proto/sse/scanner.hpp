@@ -29,12 +29,16 @@ class EventScanner {
     /// of the event that follows and never an event of their own.
     std::size_t next(std::string_view bytes);
 
-    /// True where bytes of an unfinished event have been seen since the last cut.
-    bool pending() const { return pending_; }
+    /// True where an event has begun since the last cut and has not ended: the stream broke off
+    /// inside it, or it is the last one, or the only one of `Framing::whole`. Blank lines begin
+    /// none.
+    bool pending() const { return line_has_bytes_ || block_has_bytes_; }
 
   private:
+    /// Notes the end of a line; true where it ends the event, too.
+    bool end_line();
+
     Framing framing_ = Framing::sse;
-    bool pending_ = false;
     bool line_has_bytes_ = false;   ///< the current line has at least one byte
     bool block_has_bytes_ = false;  ///< the current event has at least one non-empty line
     bool last_was_cr_ = false;      ///< the previous byte was CR: a following LF joins it

@@ -1,0 +1,69 @@
+#include "proto/sse/events.hpp"
+
+#include <algorithm>
+
+#include "proto/sse/line_end.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+// The next line of `rest`, without its end; a CRLF leaves an empty line, which means nothing here.
+std::string_view take_line(std::string_view& rest) {
+    const char* const begin = rest.data();
+    const auto bytes = static_cast<std::size_t>(find_line_end(begin, begin + rest.size()) - begin);
+    const std::string_view line = rest.substr(0, bytes);
+    rest.remove_prefix(std::min(bytes + 1, rest.size()));
+    return line;
+}
+
+struct Field {
+    std::string_view name;  ///< empty for a comment
+    std::string_view value;
+};
+
+Field split_field(std::string_view line) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) {
+        return {line, {}};
+    }
+    std::string_view value = line.substr(colon + 1);
+    if (value.starts_with(' ')) {
+        value.remove_prefix(1);
+    }
+    return {line.substr(0, colon), value};
+}
+
+}  // namespace
+
+SseEvent read_sse_event(std::string_view block, std::string& joined) {
+    SseEvent event;
+    bool in_joined = false;
+    if (block.starts_with(byte_order_mark)) {
+        block.remove_prefix(byte_order_mark.size());
+    }
+    while (!block.empty()) {
+        const Field field = split_field(take_line(block));
+        if (field.name == "event") {
+            event.name = field.value;
+        } else if (field.name == "data" && !event.has_data) {
+            event.has_data = true;
+            event.data = field.value;
+        } else if (field.name == "data") {
+            if (!in_joined) {
+                joined.assign(event.data);
+                in_joined = true;
+            }
+            joined += '\n';
+            joined += field.value;
+        }
+    }
+    if (in_joined) {
+        event.data = joined;
+    }
+    return event;
+}
+
+}  // namespace driftless
