@@ -1,0 +1,39 @@
+// The completions dialect: one prompt out, as text or as token ids, pieces of text in.
+#include "proto/api/openai_common.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr OpenAiBody text_body{"prompt", "\"", "\"", "max_tokens"};
+constexpr OpenAiBody ids_body{"prompt", "[", "]", "max_tokens"};
+
+Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+    return make_openai_frame(spec, spec.prompt == PromptKind::ids ? ids_body : text_body);
+}
+
+void read_choice(const JsonValue& choice, EventReading& reading) {
+    const std::string_view text = choice.find("text").as_string().value_or(std::string_view{});
+    if (!text.empty()) {
+        reading.content = text;
+    }
+    read_choice_frame(choice, reading);
+}
+
+EventReading read_event(JsonDocument& document, std::string_view event_name,
+                        std::string_view data) {
+    return read_openai_event(document, event_name, data, read_choice);
+}
+
+}  // namespace
+
+const Dialect openai_completions_dialect{.api = Api::openai_completions,
+                                         .name = "openai-completions",
+                                         .default_path = "/v1/completions",
+                                         .framing = Framing::sse,
+                                         .takes_ids = true,
+                                         .has_ignore_eos = true,
+                                         .make_body_frame = make_body_frame,
+                                         .read_event = read_event};
+
+}  // namespace driftless

@@ -1,0 +1,249 @@
+// Wire bytes mean what the golden files say, whole, byte by byte and cut at every byte.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/api/dialect.hpp"
+#include "proto/http/response.hpp"
+#include "proto/json/write.hpp"
+#include "proto/sse/events.hpp"
+#include "proto/sse/scanner.hpp"
+
+namespace driftless {
+namespace {
+
+struct Case {
+    std::string name;
+    std::string dialect;
+    std::string wire;
+    bool closes = false;  // the connection ends after the bytes
+    std::string expected;
+};
+
+// gtest would print its bytes.
+void PrintTo(const Case& golden, std::ostream* out) {
+    *out << golden.name;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+    for (std::size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size())) {
+        text.replace(at, from.size(), to);
+    }
+}
+
+// The bytes that one line of a wire block stands for.
+std::string decode(std::string line) {
+    replace_all(line, "␍", "\r");
+    replace_all(line, "␊", "\n");
+    replace_all(line, "␀", std::string_view("\0", 1));
+    const std::string_view open = "‹";
+    const std::string_view close = "›";
+    for (std::size_t at = line.find(open); at != std::string::npos; at = line.find(open, at + 1)) {
+        const std::string digits = line.substr(at + open.size(), 2);
+        const char byte = static_cast<char>(std::stoi(digits, nullptr, 16));
+        line.replace(at, open.size() + 2 + close.size(), 1, byte);
+    }
+    return line;
+}
+
+std::vector<Case> read_cases(const std::filesystem::path& path) {
+    std::vector<Case> cases;
+    std::ifstream file(path);
+    std::string title;
+    enum class Block { none, wire, expect, other } block = Block::none;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("```") && block != Block::none) {
+            block = Block::none;
+        } else if (line.starts_with("```response ")) {
+            block = Block::wire;
+            cases.push_back({path.stem().string() + ": " + title, line.substr(12), "", false, ""});
+        } else if (line == "```expect" && !cases.empty()) {
+            block = Block::expect;
+        } else if (line.starts_with("```")) {
+            block = Block::other;
+        } else if (block == Block::wire) {
+            const bool closes = line.ends_with("␄");
+            cases.back().closes = closes;
+            cases.back().wire += decode(closes ? line.substr(0, line.size() - 3) : line);
+        } else if (block == Block::expect) {
+            cases.back().expected += line + "\n";
+        } else if (line.starts_with("## ")) {
+            title = line.substr(3);
+        }
+    }
+    return cases;
+}
+
+std::vector<Case> all_cases() {
+    std::vector<Case> all;
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::filesystem::path(TEST_DATA).parent_path() / "golden")) {
+        if (entry.path().extension() == ".md" && entry.path().stem() != "README") {
+            const std::vector<Case> cases = read_cases(entry.path());
+            all.insert(all.end(), cases.begin(), cases.end());
+        }
+    }
+    std::sort(all.begin(), all.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+    return all;
+}
+
+std::string in_quotes(std::string_view text) {
+    std::string out;
+    JsonWriter(out).string(text);
+    return out;
+}
+
+std::string count(std::int64_t number) {
+    return number < 0 ? "?" : std::to_string(number);
+}
+
+std::string describe(const EventReading& reading) {
+    switch (reading.kind) {
+        case EventReading::Kind::done:
+            return "done";
+        case EventReading::Kind::ignored:
+            return "ignored";
+        case EventReading::Kind::bad:
+            return "bad";
+        case EventReading::Kind::error:
+            return "error " + in_quotes(reading.error_message);
+        case EventReading::Kind::delta:
+            break;
+    }
+    std::string out = "delta";
+    const auto add = [&out](const char* name, std::string_view text) {
+        out += text.empty() ? "" : std::string(" ") + name + in_quotes(text);
+    };
+    add("id=", reading.response_id);
+    add("content=", reading.content);
+    add("reasoning=", reading.reasoning);
+    add("tool=", reading.tool_text);
+    out += reading.token_ids < 0 ? "" : " ids=" + std::to_string(reading.token_ids);
+    out += reading.token_bearing ? " token" : "";
+    add("finish=", reading.finish_reason);
+    if (reading.has_usage) {
+        out += " usage=" + count(reading.prompt_tokens) + "/" + count(reading.completion_tokens) +
+               "/" + count(reading.cached_tokens) + (reading.usage_with_choices ? "+" : "");
+    }
+    return out;
+}
+
+// What a client reads: the same chain of parsers that replay uses, with everything written down.
+class Client {
+  public:
+    explicit Client(const Dialect& dialect) : dialect_(dialect) { scanner_.reset(dialect.framing); }
+
+    void feed(std::string_view bytes) {
+        while (!over_) {
+            const ResponseParser::Step step = parser_.feed(bytes);
+            bytes.remove_prefix(step.consumed);
+            switch (step.piece) {
+                case ResponsePiece::head_bytes:
+                    head_ += step.span;
+                    break;
+                case ResponsePiece::head_done:
+                    seen_ += "head " + std::to_string(parser_.status()) + " " +
+                             std::string(header_value(head_, "content-type")) + "\n";
+                    break;
+                case ResponsePiece::body:
+                    read_body(step.span);
+                    break;
+                case ResponsePiece::done:
+                    end(parser_.keep_alive() ? "complete keep" : "complete close");
+                    break;
+                case ResponsePiece::error:
+                    end(parser_.head_too_large() ? "too large" : "error");
+                    break;
+                case ResponsePiece::need_more:
+                    EXPECT_TRUE(bytes.empty());
+                    return;
+            }
+        }
+    }
+
+    std::string finish(bool closes) {
+        if (!over_ && closes) {
+            end(parser_.finish() ? "complete close" : "truncated");
+        } else if (!over_) {
+            end("open");
+        }
+        return seen_;
+    }
+
+  private:
+    void read_body(std::string_view bytes) {
+        while (!bytes.empty()) {
+            const std::size_t cut = scanner_.next(bytes);
+            block_ += bytes.substr(0, cut == 0 ? bytes.size() : cut);
+            bytes.remove_prefix(cut == 0 ? bytes.size() : cut);
+            if (cut != 0) {
+                const SseEvent event = read_sse_event(block_, joined_);
+                seen_ += event.has_data
+                             ? describe(dialect_.read_event(document_, event.name, event.data))
+                             : "ping";
+                seen_ += "\n";
+                block_.clear();
+            }
+        }
+    }
+    void end(const std::string& how) {
+        if (scanner_.pending()) {
+            seen_ += "partial " + in_quotes(block_) + "\n";
+        }
+        seen_ += "end " + how + "\n";
+        over_ = true;
+    }
+
+    const Dialect& dialect_;
+    ResponseParser parser_;
+    EventScanner scanner_;
+    JsonDocument document_;
+    std::string head_;
+    std::string block_;
+    std::string joined_;
+    std::string seen_;
+    bool over_ = false;
+};
+
+class Golden : public testing::TestWithParam<Case> {};
+
+TEST_P(Golden, MeansTheSameForEverySplit) {
+    const Case& golden = GetParam();
+    const Dialect* const dialect = find_dialect(golden.dialect);
+    ASSERT_NE(dialect, nullptr) << golden.dialect;
+    Client whole(*dialect);
+    whole.feed(golden.wire);
+    EXPECT_EQ(whole.finish(golden.closes), golden.expected);
+
+    Client bytewise(*dialect);
+    for (const char byte : golden.wire) {
+        bytewise.feed({&byte, 1});
+    }
+    EXPECT_EQ(bytewise.finish(golden.closes), golden.expected) << "byte by byte";
+
+    for (std::size_t at = 1; at < golden.wire.size(); ++at) {
+        Client split(*dialect);
+        split.feed(std::string_view(golden.wire).substr(0, at));
+        split.feed(std::string_view(golden.wire).substr(at));
+        ASSERT_EQ(split.finish(golden.closes), golden.expected) << "split at " << at;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Golden, testing::ValuesIn(all_cases()),
+                         [](const testing::TestParamInfo<Case>& info) {
+                             std::string name = info.param.name;
+                             std::replace_if(
+                                 name.begin(), name.end(),
+                                 [](char c) { return !isalnum(static_cast<unsigned char>(c)); },
+                                 '_');
+                             return name;
+                         });
+
+}  // namespace
+}  // namespace driftless
