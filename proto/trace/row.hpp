@@ -47,8 +47,8 @@ struct Trace {
     std::vector<TraceRow> rows;
     std::vector<std::uint64_t> ids;  ///< arena, all rows' block ids back to back
     std::vector<std::string> sessions;
-    /// `--keep`: for row with `index` i, the JSON text of its kept columns ("{...}"), or empty
-    /// strings throughout where nothing is kept. [index]
+    /// `--keep`: the JSON text of each row's kept columns ("{...}"), by `index`; empty where
+    /// nothing is kept. Read it through `kept_of`.
     std::vector<std::string> kept;
 
     std::uint64_t bytes = 0;   ///< of the decompressed input
@@ -63,6 +63,11 @@ struct Trace {
     std::span<const std::uint64_t> ids_of(const TraceRow& row) const {
         CHECK(row.ids_begin + row.ids_count <= ids.size());
         return {ids.data() + row.ids_begin, row.ids_count};
+    }
+    /// JSON object of the row's kept columns; empty where nothing is kept.
+    std::string_view kept_of(const TraceRow& row) const {
+        CHECK(kept.empty() || row.index < kept.size());
+        return kept.empty() ? std::string_view{} : std::string_view{kept[row.index]};
     }
 };
 

@@ -1,0 +1,51 @@
+// Times come out of their decimal text exact to the nanosecond, whatever the unit.
+#include "proto/trace/decimal_time.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+// Worked out by hand; the epochs are those that a double or a float would change.
+TEST(DecimalTime, IsExact) {
+    EXPECT_EQ(parse_time("27482", TimeUnit::ms).value(), 27'482'000'000);
+    EXPECT_EQ(parse_time("27482", TimeUnit::us).value(), 27'482'000);
+    EXPECT_EQ(parse_time("0", TimeUnit::s).value(), 0);
+    EXPECT_EQ(parse_time("-0.0", TimeUnit::s).value(), 0);
+    EXPECT_EQ(parse_time("3536999", TimeUnit::ms).value(), 3'536'999'000'000);
+    EXPECT_EQ(parse_time("1.5e3", TimeUnit::ms).value(), 1'500'000'000);
+    EXPECT_EQ(parse_time("0.0000019", TimeUnit::ms).value(), 1) << "digits below 1 ns are cut";
+    EXPECT_EQ(parse_time("1732060800123.456789", TimeUnit::ms).value(), 1732060800123456789);
+    EXPECT_EQ(parse_time("1732060800.123456789", TimeUnit::s).value(), 1732060800123456789);
+    EXPECT_EQ(parse_time("1732060800123456789", TimeUnit::ns).value(), 1732060800123456789);
+}
+
+// The bound, one below and one above.
+TEST(DecimalTime, EndsAtItsBound) {
+    EXPECT_EQ(parse_time("4611686018427387903", TimeUnit::ns).value(), time_max_ns - 1);
+    EXPECT_EQ(parse_time("4611686018427387904", TimeUnit::ns).value(), time_max_ns);
+    EXPECT_EQ(parse_time("4611686018427387905", TimeUnit::ns).error().code,
+              ErrorCode::out_of_range);
+    EXPECT_EQ(parse_time("1e300", TimeUnit::ms).error().code, ErrorCode::out_of_range);
+}
+
+// Negative times are out of range; what is no decimal is invalid.
+TEST(DecimalTime, RefusesTheRest) {
+    EXPECT_EQ(parse_time("-1", TimeUnit::ms).error().code, ErrorCode::out_of_range);
+    EXPECT_EQ(parse_time("-0.001", TimeUnit::ms).error().code, ErrorCode::out_of_range);
+    for (const char* text : {"", "NaN", "Infinity", "12:00", "true", "1 s"}) {
+        EXPECT_EQ(parse_time(text, TimeUnit::ms).error().code, ErrorCode::invalid) << text;
+    }
+}
+
+// Units are named as --time-unit spells them.
+TEST(DecimalTime, UnitsHaveNames) {
+    for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns}) {
+        EXPECT_EQ(time_unit_from_name(name_of(unit)), unit);
+    }
+    EXPECT_FALSE(time_unit_from_name("sec").has_value());
+    EXPECT_FALSE(time_unit_from_name("").has_value());
+}
+
+}  // namespace
+}  // namespace driftless
