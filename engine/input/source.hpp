@@ -1,0 +1,42 @@
+/// InputSource: the decompressed bytes of one file or of standard input.
+///
+/// Compression is found by its magic bytes, never by the name: gzip, bzip2, xz, zstd, or none;
+/// several members one behind the other are one input. libarchive does the work. Owns the
+/// descriptor it opened; reads forward only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+class InputSource {
+  public:
+    /// Opens a file, or standard input for "-". Errors: not_found, denied, invalid (a directory),
+    /// io_failed.
+    static Result<InputSource> open(const std::string& path);
+
+    InputSource(InputSource&&) noexcept;
+    InputSource& operator=(InputSource&&) noexcept;
+    ~InputSource();
+
+    /// The next piece, valid until the next read; empty at the end. Errors: truncated (compressed
+    /// data that ends early or is damaged: what came before is good), io_failed.
+    Result<std::string_view> read();
+
+    /// "gzip", "zstd", ..; "none". Known after the first read.
+    std::string_view compression() const;
+    /// What the library said about the last error, for messages.
+    std::string_view error_text() const;
+
+  private:
+    struct State;
+    explicit InputSource(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace driftless

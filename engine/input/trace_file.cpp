@@ -1,0 +1,155 @@
+#include "engine/input/trace_file.hpp"
+
+#include <cstring>
+#include <string_view>
+
+#include "engine/input/lines.hpp"
+#include "engine/input/notes.hpp"
+#include "engine/input/paths.hpp"
+#include "engine/input/source.hpp"
+#include "proto/core/xxh64.hpp"
+#include "proto/trace/read.hpp"
+
+namespace driftless {
+namespace {
+
+/// One reading of all files.
+struct Reading {
+    Reading(const TraceFiles& files, Trace& trace_in, InputErrors& errors_in,
+            std::vector<std::string>& notes_in)
+        : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep},
+                 trace_in, errors_in),
+          trace(trace_in),
+          errors(errors_in),
+          notes(notes_in) {}
+
+    void refuse_file(const std::string& path, const Error& error);
+    void read_file(const std::string& path);
+    bool take_lines(LineSplitter& lines, const std::string& name);
+    void warn_of_damage(const std::string& name, const InputSource& source, LineSplitter& lines);
+
+    TraceReader reader;
+    Trace& trace;
+    InputErrors& errors;
+    std::vector<std::string>& notes;
+    Xxh64 digest;
+};
+
+std::string shown_name(const std::string& path) {
+    return path == "-" ? "standard input" : path;
+}
+
+void Reading::refuse_file(const std::string& path, const Error& error) {
+    std::string remedy;
+    if (error.code == ErrorCode::missing) {
+        remedy = "traces end in .jsonl, .json, .ndjson or .csv, also compressed";
+    } else if (error.code == ErrorCode::not_found) {
+        remedy = "name a file, a folder, or - for standard input";
+    }
+    std::string problem =
+        error.sys_errno != 0 ? std::strerror(error.sys_errno) : std::string("holds no trace");
+    errors.add({shown_name(path), 0, "", "", std::move(problem), std::move(remedy)});
+}
+
+/// Hands on the lines that are complete. False where reading on is pointless.
+bool Reading::take_lines(LineSplitter& lines, const std::string& name) {
+    while (const auto line = lines.next()) {
+        if (!reader.add_line(lines.number(), *line)) {
+            return false;
+        }
+    }
+    if (lines.too_long()) {
+        errors.add({name, lines.number() + 1, "", "", "is longer than 64 MiB",
+                    "a trace has one row a line"});
+        return false;
+    }
+    return true;
+}
+
+/// A compressed file that ends early or is damaged keeps what decoded, up to its last whole line.
+void Reading::warn_of_damage(const std::string& name, const InputSource& source,
+                             LineSplitter& lines) {
+    if (lines.number() == 0) {
+        errors.add({name, 0, "", "", "breaks off: " + std::string(source.error_text()),
+                    "no line before that can be decoded"});
+        return;
+    }
+    std::string note = "warning: " + name + ": " + std::string(source.error_text()) +
+                       ": read up to line " + std::to_string(lines.number());
+    if (lines.pending() > 0) {
+        note += ", and left out the line that it breaks off in";
+    }
+    notes.push_back(std::move(note));
+}
+
+void Reading::read_file(const std::string& path) {
+    const std::string name = shown_name(path);
+    Result<InputSource> source = InputSource::open(path);
+    if (!source) {
+        refuse_file(path, source.error());
+        return;
+    }
+    reader.begin_file(name);
+    LineSplitter lines;
+    for (;;) {  // ends with the file
+        const Result<std::string_view> piece = source.value().read();
+        if (!piece && piece.error().code == ErrorCode::truncated) {
+            warn_of_damage(name, source.value(), lines);
+            return;
+        }
+        if (!piece) {
+            refuse_file(path, piece.error());
+            return;
+        }
+        if (piece.value().empty()) {
+            break;
+        }
+        trace.bytes += piece.value().size();
+        digest.add(piece.value());
+        lines.feed(piece.value());
+        if (!take_lines(lines, name)) {
+            return;
+        }
+    }
+    lines.finish();
+    (void)take_lines(lines, name);
+}
+
+std::vector<std::string> files_of(const TraceFiles& files, Reading& reading) {
+    std::vector<std::string> all;
+    for (const std::string& path : files.paths) {
+        const Result<std::vector<std::string>> expanded = expand_path(path);
+        if (!expanded) {
+            reading.refuse_file(path, expanded.error());
+            continue;
+        }
+        all.insert(all.end(), expanded.value().begin(), expanded.value().end());
+    }
+    return all;
+}
+
+}  // namespace
+
+bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
+                std::vector<std::string>& notes) {
+    out = Trace();
+    Reading reading(files, out, errors, notes);
+    const std::vector<std::string> paths = files_of(files, reading);
+    for (const std::string& path : paths) {
+        reading.read_file(path);
+    }
+    if (!files.paths.empty()) {
+        out.name = trace_name(files.paths.front());
+        if (files.paths.size() > 1) {
+            out.name += "+" + std::to_string(files.paths.size() - 1);
+        }
+    }
+    out.digest = reading.digest.value();
+    const bool usable = reading.reader.finish() && errors.empty();
+    if (usable) {
+        describe(out, paths.size(), reading.reader.unknown_names(), notes);
+    }
+    return usable;
+}
+
+}  // namespace driftless

@@ -1,0 +1,29 @@
+/// read_trace: TRACE arguments in, one Trace out, with all errors and the facts worth printing.
+///
+/// Files, folders and standard input are read one after the other as one trace, in constant memory
+/// beyond the row index. It prints nothing itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+struct TraceFiles {
+    std::vector<std::string> paths;  ///< files, folders, or "-"
+    std::string format;              ///< `--format`; empty: detected
+    std::string time_unit;           ///< `--time-unit`; empty: the format's
+    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
+    bool lenient = false;            ///< `--lenient`
+    std::vector<std::string> keep;   ///< `--keep`
+};
+
+/// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be
+/// used. `notes` are one-line facts and warnings, in the order they should be printed.
+bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
+                std::vector<std::string>& notes);
+
+}  // namespace driftless
