@@ -1,5 +1,5 @@
 /// How a row ended, why it was late, and where its token count comes from: closed lists, named as
-/// they stand in the records.
+/// they stand in the records. Values and names only; who decides is the assembler and the engine.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +48,21 @@ enum class LateCause : std::uint8_t {
     lane,      ///< no connection was ready
     inflight,  ///< held back by `--max-inflight`
 };
-const char* name_of(LateCause cause);
+inline constexpr unsigned late_cause_count = 6;
 
-enum class TokensSource : std::uint8_t { usage, continuous, ids, chunks };
+const char* name_of(LateCause cause);
+std::optional<LateCause> late_cause_from_name(std::string_view name);
+
+/// Where `output_tokens` comes from, best first.
+enum class TokensSource : std::uint8_t {
+    usage,       ///< the server's final usage
+    continuous,  ///< usage on the chunks of a stream that had no final one
+    ids,         ///< token ids on the chunks
+    chunks,      ///< number of token-bearing chunks: a lower bound
+};
+inline constexpr unsigned tokens_source_count = 4;
+
 const char* name_of(TokensSource source);
+std::optional<TokensSource> tokens_source_from_name(std::string_view name);
 
 }  // namespace driftless

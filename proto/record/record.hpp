@@ -1,4 +1,6 @@
-/// Record: what is known about one row at the end. One row, one record, always.
+/// Record: what is known about one row at the end. One row, one record, always. A plain value: the
+/// writer assembles it (engine/record), JSONL carries it, the summary is fed with it; it computes
+/// nothing.
 ///
 /// All stamps are ns from time 0 of the run (negative before it); unknown is nullopt and written as
 /// null, never 0. The key of every field in `requests.jsonl` is its name here.
@@ -7,12 +9,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/core/result.hpp"
 #include "proto/record/outcome.hpp"
 
 namespace driftless {
+
+class JsonDocument;
 
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
 inline constexpr int record_schema = 1;
@@ -25,7 +30,7 @@ struct Record {
     std::optional<std::uint32_t> turn;
     std::string kept;  ///< JSON object text, or empty: null
 
-    std::string url;
+    std::string url;  ///< empty where nothing left and there are several: null
     std::string api;
     std::optional<std::uint32_t> connection;  ///< lane number; null when nothing left
     bool reused = false;                      ///< an earlier exchange had used the connection
@@ -56,8 +61,8 @@ struct Record {
 
     bool has_chunks = true;              ///< false under `--chunks none`: both arrays null
     std::vector<std::int64_t> chunk_ns;  ///< [chunks] stamp - fired_ns
-    std::vector<std::int32_t>
-        chunk_tokens;  ///< [chunks]; written as null where `!chunk_tokens_known`
+    /// [chunks]; written as null where `!chunk_tokens_known`
+    std::vector<std::int32_t> chunk_tokens;
     bool chunk_tokens_known = false;
 
     std::uint32_t input_length = 0;
@@ -85,8 +90,9 @@ struct Record {
 /// Appends one line, newline included. Every line has every key, in the order above.
 void append_jsonl(std::string& out, const Record& record);
 
-/// Reads a line back (without newline). Errors: bad_json, missing, out_of_range.
-class JsonDocument;
+/// Reads a line back, with or without its newline. Keys that it does not know are ignored: they
+/// are from a later schema. Errors: bad_json (no object, or a value of another type), missing (a
+/// key), out_of_range (a number that its field cannot hold).
 Result<Record> read_record(JsonDocument& document, std::string_view line);
 
 }  // namespace driftless

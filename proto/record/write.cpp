@@ -1,0 +1,152 @@
+#include "proto/json/write.hpp"
+
+#include "proto/record/record.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr unsigned digest_digits = 16;
+
+// One overload for each type that a field has. nullopt and empty are null.
+
+void write(JsonWriter& json, std::int64_t value) {
+    json.integer(value);
+}
+void write(JsonWriter& json, std::uint64_t value) {
+    json.unsigned_integer(value);
+}
+void write(JsonWriter& json, std::uint32_t value) {
+    json.unsigned_integer(value);
+}
+void write(JsonWriter& json, int value) {
+    json.integer(value);
+}
+void write(JsonWriter& json, double value) {
+    json.number(value);
+}
+void write(JsonWriter& json, const std::string& value) {
+    json.string(value);
+}
+void write(JsonWriter& json, TokensSource value) {
+    json.string(name_of(value));
+}
+
+template <typename T>
+void write_field(JsonWriter& json, std::string_view key, const T& value) {
+    json.key(key);
+    write(json, value);
+}
+template <typename T>
+void write_field(JsonWriter& json, std::string_view key, const std::optional<T>& value) {
+    json.key(key);
+    if (value.has_value()) {
+        write(json, *value);
+    } else {
+        json.null();
+    }
+}
+template <typename T>
+void write_array(JsonWriter& json, std::string_view key, bool known, const std::vector<T>& values) {
+    json.key(key);
+    if (!known) {
+        json.null();
+        return;
+    }
+    json.begin_array();
+    for (const T& value : values) {
+        write(json, value);
+    }
+    json.end_array();
+}
+
+void write_digest(JsonWriter& json, std::string_view key, std::optional<std::uint64_t> digest) {
+    json.key(key);
+    if (!digest.has_value()) {
+        json.null();
+        return;
+    }
+    char text[digest_digits];
+    for (unsigned i = 0; i < digest_digits; ++i) {
+        text[i] = "0123456789abcdef"[(*digest >> (60 - 4 * i)) & 15];
+    }
+    json.string({text, digest_digits});
+}
+
+void write_origin(JsonWriter& json, const Record& record) {
+    write_field(json, "row", record.row);
+    write_field(json, "session", record.session);
+    write_field(json, "turn", record.turn);
+    json.key("kept").raw(record.kept.empty() ? std::string_view("null") : record.kept);
+    json.key("url");
+    record.url.empty() ? json.null() : json.string(record.url);
+    write_field(json, "api", record.api);
+    write_field(json, "connection", record.connection);
+    json.key("reused").boolean(record.reused);
+    write_field(json, "stale_retries", record.stale_retries);
+}
+
+void write_times(JsonWriter& json, const Record& record) {
+    write_field(json, "due_ns", record.due_ns);
+    write_field(json, "armed_ns", record.armed_ns);
+    write_field(json, "fired_ns", record.fired_ns);
+    write_field(json, "drift_ns", record.drift_ns);
+    write_field(json, "held_ns", record.held_ns);
+    json.key("late_cause").string(name_of(record.late_cause));
+    write_array(json, "tainted", !record.tainted.empty(), record.tainted);
+    write_field(json, "connect_ns", record.connect_ns);
+    write_field(json, "wire_ns", record.wire_ns);
+    write_field(json, "sent_ns", record.sent_ns);
+    write_field(json, "headers_ns", record.headers_ns);
+    write_field(json, "first_byte_ns", record.first_byte_ns);
+    write_field(json, "first_token_ns", record.first_token_ns);
+    write_field(json, "first_content_ns", record.first_content_ns);
+    write_field(json, "last_token_ns", record.last_token_ns);
+    write_field(json, "done_ns", record.done_ns);
+    write_field(json, "ttft_ns", record.ttft_ns);
+    write_field(json, "ttft_due_ns", record.ttft_due_ns);
+    write_field(json, "tpot_ns", record.tpot_ns);
+    write_field(json, "e2e_ns", record.e2e_ns);
+}
+
+void write_tokens(JsonWriter& json, const Record& record) {
+    write_array(json, "chunk_ns", record.has_chunks, record.chunk_ns);
+    write_array(json, "chunk_tokens", record.has_chunks && record.chunk_tokens_known,
+                record.chunk_tokens);
+    write_field(json, "input_length", record.input_length);
+    write_field(json, "prompt_tokens", record.prompt_tokens);
+    write_field(json, "expected_cached_tokens", record.expected_cached_tokens);
+    write_field(json, "cached_tokens", record.cached_tokens);
+    write_field(json, "output_length", record.output_length);
+    write_field(json, "output_tokens", record.output_tokens);
+    write_field(json, "tokens_source", record.tokens_source);
+}
+
+void write_end(JsonWriter& json, const Record& record) {
+    json.key("outcome").string(name_of(record.outcome));
+    write_field(json, "status", record.status);
+    write_field(json, "error", record.error);
+    write_field(json, "finish_reason", record.finish_reason);
+    write_field(json, "response_id", record.response_id);
+    write_field(json, "inflight", record.inflight);
+    write_digest(json, "output_digest", record.output_digest);
+    write_field(json, "bytes_sent", record.bytes_sent);
+    write_field(json, "bytes_received", record.bytes_received);
+    write_field(json, "coalesced_chunks", record.coalesced_chunks);
+    write_field(json, "receive_delay_ns", record.receive_delay_ns);
+}
+
+}  // namespace
+
+void append_jsonl(std::string& out, const Record& record) {
+    JsonWriter json(out);
+    json.begin_object();
+    write_origin(json, record);
+    write_times(json, record);
+    write_tokens(json, record);
+    write_end(json, record);
+    json.end_object();
+    out += '\n';
+}
+
+}  // namespace driftless

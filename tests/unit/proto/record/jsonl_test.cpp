@@ -1,0 +1,258 @@
+// A record survives its line of JSON: every key, every value, every unknown; and the line is what
+// the shipped schema says.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "proto/core/hash.hpp"
+#include "proto/json/document.hpp"
+#include "proto/record/record.hpp"
+#include "tests/unit/schema_check.hpp"
+
+namespace driftless {
+namespace {
+
+Record full_record() {
+    Record record;
+    record.row = 17;
+    record.session = "chat \"7\"";
+    record.turn = 3;
+    record.kept = R"({"type":"text","n":1.50})";
+    record.url = "http://127.0.0.1:8000/v1/completions";
+    record.api = "openai-completions";
+    record.connection = 5;
+    record.reused = true;
+    record.stale_retries = 1;
+    record.due_ns = 1'000'000'000;
+    record.armed_ns = -200'000'000;
+    record.fired_ns = 1'000'000'750;
+    record.drift_ns = 750;
+    record.held_ns = 12;
+    record.late_cause = LateCause::inflight;
+    record.tainted = {"payload_dropped", "entries_dropped"};
+    record.connect_ns = -100'000'000;
+    record.wire_ns = 1'000'003'000;
+    record.sent_ns = 1'000'004'000;
+    record.headers_ns = 1'001'000'000;
+    record.first_byte_ns = 1'002'000'000;
+    record.first_token_ns = 1'003'000'000;
+    record.first_content_ns = 1'003'500'000;
+    record.last_token_ns = 1'013'000'000;
+    record.done_ns = 1'014'000'000;
+    record.ttft_ns = 2'999'250;
+    record.ttft_due_ns = 3'000'000;
+    record.tpot_ns = 3333333.3333333335;
+    record.e2e_ns = 12'999'250;
+    record.chunk_ns = {2'999'250, 12'999'250};
+    record.chunk_tokens = {1, 3};
+    record.chunk_tokens_known = true;
+    record.input_length = 4294967295u;
+    record.prompt_tokens = 4294967295;
+    record.expected_cached_tokens = 512;
+    record.cached_tokens = 0;
+    record.output_length = 4;
+    record.output_tokens = 4;
+    record.tokens_source = TokensSource::continuous;
+    record.outcome = Outcome::stream_error;
+    record.status = 200;
+    record.error = "line\nbreak \xF0\x9F\x98\x80";
+    record.finish_reason = "length";
+    record.response_id = "cmpl-1";
+    record.inflight = 9;
+    record.output_digest = 0x00ABCDEF01234567ull;
+    record.bytes_sent = 18'446'744'073'709'551'615ull;
+    record.bytes_received = 77;
+    record.coalesced_chunks = 1;
+    record.receive_delay_ns = 4000;
+    return record;
+}
+
+std::string line_of(const Record& record) {
+    std::string line;
+    append_jsonl(line, record);
+    return line;
+}
+
+// The line of a record with nothing unknown, written out by hand from the contract.
+TEST(RecordJsonl, WritesEveryKeyInOrder) {
+    EXPECT_EQ(
+        line_of(full_record()),
+        R"({"row":17,"session":"chat \"7\"","turn":3,"kept":{"type":"text","n":1.50},)"
+        R"("url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","connection":5,)"
+        R"("reused":true,"stale_retries":1,"due_ns":1000000000,"armed_ns":-200000000,)"
+        R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
+        R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
+        R"("wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
+        R"("first_byte_ns":1002000000,"first_token_ns":1003000000,"first_content_ns":1003500000,)"
+        R"("last_token_ns":1013000000,"done_ns":1014000000,"ttft_ns":2999250,"ttft_due_ns":3000000,)"
+        R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
+        R"("chunk_tokens":[1,3],"input_length":4294967295,"prompt_tokens":4294967295,)"
+        R"("expected_cached_tokens":512,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
+        R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
+        R"("error":"line\nbreak )"
+        "\xF0\x9F\x98\x80"
+        R"(","finish_reason":"length","response_id":"cmpl-1","inflight":9,)"
+        R"("output_digest":"00abcdef01234567","bytes_sent":18446744073709551615,)"
+        R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000})"
+        "\n");
+}
+
+// A row that was never sent: what is unknown is null and never 0.
+TEST(RecordJsonl, UnknownIsNull) {
+    Record record;
+    record.api = "openai-chat";
+    record.has_chunks = false;
+    JsonDocument document;
+    const std::string line = line_of(record);
+    const JsonValue root = document.parse(line).value();
+    for (const char* key : {"session",
+                            "turn",
+                            "kept",
+                            "url",
+                            "connection",
+                            "armed_ns",
+                            "fired_ns",
+                            "drift_ns",
+                            "tainted",
+                            "connect_ns",
+                            "wire_ns",
+                            "sent_ns",
+                            "headers_ns",
+                            "first_byte_ns",
+                            "first_token_ns",
+                            "first_content_ns",
+                            "last_token_ns",
+                            "done_ns",
+                            "ttft_ns",
+                            "ttft_due_ns",
+                            "tpot_ns",
+                            "e2e_ns",
+                            "chunk_ns",
+                            "chunk_tokens",
+                            "prompt_tokens",
+                            "cached_tokens",
+                            "output_tokens",
+                            "tokens_source",
+                            "status",
+                            "error",
+                            "finish_reason",
+                            "response_id",
+                            "inflight",
+                            "output_digest",
+                            "receive_delay_ns"}) {
+        EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
+    }
+    EXPECT_EQ(root.find("outcome").as_string(), "not_sent");
+}
+
+// Written, read, written: the same bytes. For the full record, the empty one, each closed list, and
+// with each optional value gone.
+TEST(RecordJsonl, RoundTripIsExact) {
+    std::vector<Record> records = {full_record(), Record{}};
+    for (unsigned i = 0; i < outcome_count; ++i) {
+        records.push_back(full_record());
+        records.back().outcome = static_cast<Outcome>(i);
+        records.back().late_cause = static_cast<LateCause>(i % late_cause_count);
+        records.back().tokens_source = static_cast<TokensSource>(i % tokens_source_count);
+    }
+    records.push_back(full_record());
+    records.back().chunk_tokens_known = false;
+    records.push_back(full_record());
+    records.back().has_chunks = false;
+    records.push_back(full_record());
+    records.back().session = "";
+    records.back().error = std::string("\0\x1F", 2);
+    JsonDocument document;
+    for (const Record& record : records) {
+        const std::string line = line_of(record);
+        const Result<Record> back = read_record(document, line);
+        ASSERT_TRUE(back) << line << back.error().doing;
+        EXPECT_EQ(line_of(back.value()), line);
+    }
+}
+
+// A key that is missing, of another type, or out of range is an error that names it.
+TEST(RecordJsonl, RefusesWhatIsNoRecord) {
+    const std::string line = line_of(full_record());
+    const auto error_with = [&](std::string_view from, std::string_view to) {
+        std::string changed = line;
+        const std::size_t at = changed.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        changed.replace(at, from.size(), to);
+        JsonDocument document;
+        const Result<Record> record = read_record(document, changed);
+        EXPECT_FALSE(record) << to;
+        return record ? Error{} : record.error();
+    };
+    EXPECT_EQ(error_with("\"row\":17,", "").code, ErrorCode::missing);
+    EXPECT_STREQ(error_with("\"row\":17", "\"row\":-1").doing, "row");
+    EXPECT_EQ(error_with("\"row\":17", "\"row\":4294967296").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"reused\":true", "\"reused\":1").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("\"kept\":{", "\"kept\":1,\"x\":{").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("stream_error", "strange").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"continuous\"", "7").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("00abcdef01234567", "xyz").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("[2999250,", "[\"a\",").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("{\"row\"", "[\"row\"").code, ErrorCode::bad_json);
+}
+
+// A line of a later schema, with a key more, is read all the same.
+TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
+    std::string line = line_of(full_record());
+    line.insert(1, R"("invented_later":{"row":1},)");
+    JsonDocument document;
+    const Result<Record> back = read_record(document, line);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(line_of(back.value()), line_of(full_record()));
+}
+
+// Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
+TEST(RecordJsonl, HoldsAgainstItsSchema) {
+    JsonDocument schema_document;
+    const std::string text = source_file("proto/record/record.schema.json");
+    const JsonValue schema = schema_document.parse(text).value();
+    JsonDocument document;
+    Record bare;
+    bare.has_chunks = false;
+    for (const Record& record : {full_record(), bare}) {
+        const std::string line = line_of(record);
+        const JsonValue root = document.parse(line).value();
+        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
+        JsonValue property = schema.find("properties").first();
+        JsonValue required = schema.find("required").first();
+        for (JsonValue field = root.first(); field.present(); field = field.next()) {
+            EXPECT_EQ(field.key(), property.key());
+            EXPECT_EQ(field.key(), required.as_string());
+            property = property.next();
+            required = required.next();
+        }
+        EXPECT_FALSE(property.present());
+        EXPECT_FALSE(required.present());
+    }
+}
+
+// The schema's closed lists are the enums, in their order.
+TEST(RecordJsonl, SchemaListsEveryName) {
+    JsonDocument document;
+    const std::string text = source_file("proto/record/record.schema.json");
+    const JsonValue properties = document.parse(text).value().find("properties");
+    const JsonValue outcomes = properties.find("outcome").find("enum");
+    ASSERT_EQ(outcomes.size(), outcome_count);
+    for (unsigned i = 0; i < outcome_count; ++i) {
+        EXPECT_EQ(outcomes.at(i).as_string(), name_of(static_cast<Outcome>(i)));
+        EXPECT_EQ(outcome_from_name(name_of(static_cast<Outcome>(i))), static_cast<Outcome>(i));
+    }
+    const JsonValue causes = properties.find("late_cause").find("enum");
+    ASSERT_EQ(causes.size(), late_cause_count);
+    for (unsigned i = 0; i < late_cause_count; ++i) {
+        EXPECT_EQ(causes.at(i).as_string(), name_of(static_cast<LateCause>(i)));
+    }
+    const JsonValue sources = properties.find("tokens_source").find("enum");
+    ASSERT_EQ(sources.size(), tokens_source_count + 1);
+    for (unsigned i = 0; i < tokens_source_count; ++i) {
+        EXPECT_EQ(sources.at(i).as_string(), name_of(static_cast<TokensSource>(i)));
+    }
+}
+
+}  // namespace
+}  // namespace driftless

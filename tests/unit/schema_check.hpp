@@ -1,0 +1,20 @@
+// A small JSON Schema validator for the tests that hold real output against the shipped schemas. It
+// knows what those use: type, enum, required, properties, additionalProperties, items, minimum. A
+// keyword that it does not know is an error, so that a schema cannot promise what nobody checks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+// Everything that is wrong, one line each with its path; empty where the value holds.
+std::vector<std::string> schema_errors(JsonValue schema, JsonValue value);
+
+// The text of a file of this repository, by its path from the top.
+std::string source_file(std::string_view path);
+
+}  // namespace driftless
