@@ -1,0 +1,112 @@
+/// Armer: from planned rows to requests whose every byte is ready, ahead of time, in small slices.
+///
+/// It walks the plan in order, builds head and body of each row contiguously in the BodyPool, and
+/// queues them for the pacer. A slice is bounded in work, so that it fits between two fires. What
+/// has left no room (bytes or places) waits; that is a late arm if its row becomes due.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/prompt/body_pool.hpp"
+#include "engine/prompt/builder.hpp"
+#include "engine/replay/plan.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/http/request.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// A request as it will be sent. `storage` belongs to the pool; whoever holds the request gives it
+/// back when the kernel has accepted the last byte.
+struct ArmedRequest {
+    std::uint32_t planned = 0;  ///< position in the plan
+    char* storage = nullptr;
+    std::string_view bytes;  ///< head and body
+    Instant armed;
+};
+
+struct ArmerOptions {
+    std::string run_id;       ///< requests are named `<run_id>-<file index of the row>`
+    std::size_t targets = 1;  ///< rows go round robin over them
+    OutputRule output = OutputRule::exact;
+    std::uint32_t armed_max = 16384;  ///< requests armed and not yet fired, a power of two
+};
+
+class Armer {
+  public:
+    /// All of them outlive the armer. `heads` holds one head per target.
+    Armer(const Trace& trace, const Plan& plan, PromptBuilder& prompts, BodyPool& bodies,
+          const std::vector<RequestHead>& heads, const BodyFrame& frame,
+          const ArmerOptions& options);
+    ~Armer();
+    Armer(const Armer&) = delete;
+    Armer& operator=(const Armer&) = delete;
+
+    /// One slice of about `tokens_max` tokens for the next row that is due before `horizon_ns`
+    /// (from time 0). False where there is nothing to do, or no room to do it.
+    bool step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max);
+
+    /// The oldest request that is ready and was not taken, in plan order; nullptr for none.
+    const ArmedRequest* front() const;
+    ArmedRequest take_front();
+
+    /// Builds a row once more (a stale retry): it comes out of `take_retry`.
+    void arm_again(std::uint32_t planned);
+    bool retry_ready() const { return !retries_done_.empty(); }
+    ArmedRequest take_retry();
+    bool retry_pending() const { return !retries_wanted_.empty() || job_is_retry_; }
+
+    /// Frees the bytes of a request that will not be sent.
+    void give_back(const ArmedRequest& request) { bodies_.give(request.storage); }
+
+    /// Ends arming for good: what is armed and was not taken is given back. Returns the rows whose
+    /// retry had not been taken; they have fired, and whoever stops owes them an end.
+    std::vector<std::uint32_t> stop();
+
+    bool all_armed() const { return next_ >= plan_.rows.size() && !job_active_; }
+    std::uint64_t armed_count() const { return tail_ - head_; }
+    std::uint64_t prompts_digest() const { return prompts_digest_; }
+    std::uint64_t clamped_rows() const { return clamped_rows_; }
+    std::uint64_t room_waits() const { return room_waits_; }
+
+    /// Upper bound of the bytes of one row's request.
+    std::size_t room_of(std::uint32_t planned) const;
+
+  private:
+    bool begin_job();
+    void finish_job(Instant now);
+    std::uint32_t target_of(std::uint32_t planned) const;
+
+    const Trace& trace_;
+    const Plan& plan_;
+    PromptBuilder& prompts_;
+    BodyPool& bodies_;
+    const std::vector<RequestHead>& heads_;
+    const BodyFrame& frame_;
+    ArmerOptions options_;
+    std::size_t head_room_ = 0;
+    std::string head_scratch_;
+
+    std::uint32_t next_ = 0;  ///< next planned row to arm
+    bool job_active_ = false;
+    bool job_is_retry_ = false;
+    std::uint32_t job_planned_ = 0;
+    char* job_storage_ = nullptr;
+    PromptCursor cursor_;
+
+    std::vector<ArmedRequest> queue_;  ///< ring of armed_max
+    std::uint64_t head_ = 0;           ///< next to take; positions grow without bound
+    std::uint64_t tail_ = 0;           ///< next to fill
+    std::vector<std::uint32_t> retries_wanted_;
+    std::vector<ArmedRequest> retries_done_;
+
+    std::uint64_t prompts_digest_ = 0;
+    std::uint64_t clamped_rows_ = 0;
+    std::uint64_t room_waits_ = 0;
+};
+
+}  // namespace driftless
