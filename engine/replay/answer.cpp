@@ -1,0 +1,150 @@
+#include "engine/replay/answer.hpp"
+
+#include <cerrno>
+
+namespace driftless {
+
+namespace {
+
+constexpr int status_ok = 200;
+
+// One receive's worth of context.
+struct Reader {
+    Lane& lane;
+    EventRing& ring;
+    ReceiveCounts& counts;
+    const Completion& done;
+    std::uint32_t chunks = 0;
+
+    void push(EventKind kind, std::string_view payload, std::uint8_t flags = 0) {
+        Event event;
+        event.kind = kind;
+        event.flags = flags;
+        event.row = lane.exchange.planned;
+        event.lane = lane.number;
+        event.stamp_ns = done.stamp.ns;
+        event.kernel_ns = done.kernel_ns;
+        event.status =
+            kind == EventKind::head ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
+        const EventRing::Push pushed = ring.push(event, payload);
+        if (pushed == EventRing::Push::payload_dropped) {
+            counts.dropped_payloads += payload.empty() ? 0 : 1;
+        } else if (pushed == EventRing::Push::entry_dropped) {
+            counts.dropped_entries += 1;
+            lane.exchange.entries_dropped += 1;
+        }
+    }
+
+    void head_done() {
+        ExchangeState& exchange = lane.exchange;
+        exchange.head_done = true;
+        push(EventKind::head, {});
+        const bool stream = lane.parser.status() == status_ok;
+        lane.scanner.reset(stream ? exchange.framing : Framing::whole);
+        exchange.framing = stream ? exchange.framing : Framing::whole;
+    }
+
+    // Cuts body bytes into events. What is left over belongs to an event that goes on.
+    void body(std::string_view bytes) {
+        ExchangeState& exchange = lane.exchange;
+        if (exchange.framing == Framing::whole) {
+            if (exchange.whole_bytes < whole_body_bytes_max) {
+                push(EventKind::part, bytes);
+            }
+            exchange.whole_bytes += bytes.size();
+            return;
+        }
+        while (!bytes.empty() && !exchange.over) {
+            const std::size_t cut = lane.scanner.next(bytes);
+            if (cut == 0) {
+                push(EventKind::part, bytes);
+                return;
+            }
+            const std::uint8_t flags = chunks > 0 ? event_coalesced : std::uint8_t{0};
+            push(EventKind::chunk, bytes.substr(0, cut), flags);
+            counts.chunks += 1;
+            counts.coalesced_chunks += chunks > 0 ? 1 : 0;
+            ++chunks;
+            ++exchange.events;
+            if (exchange.events > exchange.limits.events_max) {
+                lane.end(Outcome::limit_exceeded);
+            }
+            bytes.remove_prefix(cut);
+        }
+    }
+
+    void bytes(std::string_view bytes) {
+        ExchangeState& exchange = lane.exchange;
+        while (!exchange.over) {
+            const ResponseParser::Step step = lane.parser.feed(bytes);
+            bytes.remove_prefix(step.consumed);
+            switch (step.piece) {
+                case ResponsePiece::need_more:
+                    return;
+                case ResponsePiece::head_bytes:
+                    push(EventKind::part, step.span);
+                    break;
+                case ResponsePiece::head_done:
+                    head_done();
+                    break;
+                case ResponsePiece::body:
+                    body(step.span);
+                    break;
+                case ResponsePiece::done:
+                    // Bytes behind the message belong to nobody: such a connection is not used
+                    // again.
+                    exchange.reusable = lane.parser.keep_alive() && bytes.empty();
+                    lane.end(Outcome::ok);
+                    return;
+                case ResponsePiece::error:
+                    lane.end(lane.parser.head_too_large() ? Outcome::limit_exceeded
+                                                          : Outcome::bad_http);
+                    return;
+            }
+        }
+    }
+};
+
+void connection_ended(Lane& lane, const Completion& done) {
+    ExchangeState& exchange = lane.exchange;
+    const std::int32_t sys_errno = -done.result;
+    lane.broken = true;
+    if (exchange.over) {
+        return;
+    }
+    if (sys_errno == 0 && exchange.head_done && lane.parser.finish()) {
+        exchange.close_delimited = true;
+        exchange.last_byte = done.stamp;  // the end of the connection is what completes it
+        lane.end(Outcome::ok);
+        return;
+    }
+    const bool nothing_came = !exchange.any_byte;
+    const bool still_sending = lane.unsent() > 0;
+    lane.end(nothing_came && still_sending ? Outcome::send_failed : Outcome::truncated, sys_errno);
+}
+
+}  // namespace
+
+void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts) {
+    if (done.result <= 0) {
+        connection_ended(lane, done);
+        return;
+    }
+    ExchangeState& exchange = lane.exchange;
+    counts.receives += 1;
+    counts.bytes += done.result;
+    if (exchange.over) {
+        lane.broken = true;  // the server goes on after the end: nothing more can be trusted
+        return;
+    }
+    exchange.any_byte = true;
+    exchange.last_byte = done.stamp;
+    exchange.bytes_received += done.bytes.size();
+    Reader reader{lane, ring, counts, done};
+    reader.bytes(done.bytes);
+    if (exchange.bytes_received > exchange.limits.bytes_max) {
+        lane.end(Outcome::limit_exceeded);
+    }
+}
+
+}  // namespace driftless

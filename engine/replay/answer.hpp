@@ -1,0 +1,28 @@
+/// What the bytes of an answer mean for timing and framing, and nothing more: heads, events and the
+/// end of the message become entries of the event ring. No JSON, no allocation, no system call.
+#pragma once
+
+#include "engine/io/op.hpp"
+#include "engine/record/ring.hpp"
+#include "engine/replay/lane.hpp"
+
+namespace driftless {
+
+/// Per-second counts of the receiving side; owned by the health counters.
+struct ReceiveCounts {
+    std::int64_t receives = 0;
+    std::int64_t bytes = 0;
+    std::int64_t chunks = 0;
+    std::int64_t coalesced_chunks = 0;
+    std::int64_t dropped_payloads = 0;
+    std::int64_t dropped_entries = 0;
+};
+
+/// Handles one completion of a busy lane's receive: bytes, the end of the stream, or an error. May
+/// end the exchange (`lane.end`). Every event of this receive carries `done.stamp`.
+void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts);
+
+/// A body that is no event stream (an error, a JSON answer) is passed on up to this size.
+inline constexpr std::uint64_t whole_body_bytes_max = 64 * 1024;
+
+}  // namespace driftless

@@ -1,0 +1,68 @@
+#include "engine/replay/health.hpp"
+
+#include <algorithm>
+
+namespace driftless {
+
+void RecentMax::add(std::int64_t value) {
+    const std::int64_t leaving = values_[next_];
+    values_[next_] = value;
+    next_ = (next_ + 1) % window;
+    if (value >= highest_) {
+        highest_ = value;
+    } else if (leaving == highest_) {
+        highest_ = *std::max_element(values_.begin(), values_.end());
+    }
+}
+
+void Health::begin(Instant now) {
+    sample_ = ClientSample{};
+    sample_.from_ns = now.ns;
+    second_ends_ = now + seconds(1);
+}
+
+void Health::note(Work work, Instant from, Instant to) {
+    const std::int64_t span = (to - from).ns;
+    sample_.loop_turns += 1;
+    switch (work) {
+        case Work::fire:
+            sample_.busy_fire_ns += span;
+            break;
+        case Work::receive:
+            sample_.busy_receive_ns += span;
+            break;
+        case Work::prepare:
+            sample_.busy_prepare_ns += span;
+            break;
+        case Work::sleep:
+            sample_.slept_ns += span;
+            return;
+        case Work::spin:
+            if (span > spin_gap_ns) {
+                sample_.spin_gaps += 1;
+                sample_.spin_gap_max_ns = std::max(sample_.spin_gap_max_ns, span);
+            }
+            return;
+    }
+    sample_.turn_max_ns = std::max(sample_.turn_max_ns, span);
+}
+
+void Health::note_fire(std::int64_t drift_ns, std::int64_t submit_ns) {
+    sample_.rows_fired += 1;
+    sample_.drift_max_ns = std::max(sample_.drift_max_ns, drift_ns);
+    sample_.drift_sum_ns += drift_ns;
+    sample_.submit_max_ns = std::max(sample_.submit_max_ns, submit_ns);
+    sample_.submit_sum_ns += submit_ns;
+    drift_max_ns_ = std::max(drift_max_ns_, drift_ns);
+}
+
+ClientSample Health::take(Instant now) {
+    ClientSample taken = sample_;
+    taken.to_ns = now.ns;
+    sample_ = ClientSample{};
+    sample_.from_ns = now.ns;
+    second_ends_ = std::max(second_ends_ + seconds(1), now);
+    return taken;
+}
+
+}  // namespace driftless

@@ -1,0 +1,59 @@
+/// Health: what the loop itself does and suffers, counted as it goes, told once a second.
+///
+/// The loop notes spans of time as it ends them; nothing here reads a clock. Owned by the run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "engine/record/client_sample.hpp"
+#include "engine/time/instant.hpp"
+
+namespace driftless {
+
+/// The kinds of work between which the loop chooses.
+enum class Work : std::uint8_t { fire, receive, prepare, sleep, spin };
+
+/// The largest of the most recent values, as an estimate of their high quantile: bounds that adapt
+/// to the host (guard, margin) follow it up at once and down within `window` values.
+class RecentMax {
+  public:
+    void add(std::int64_t value);
+    std::int64_t value() const { return highest_; }
+
+  private:
+    static constexpr std::size_t window = 64;
+    std::array<std::int64_t, window> values_{};
+    std::size_t next_ = 0;
+    std::int64_t highest_ = 0;
+};
+
+class Health {
+  public:
+    void begin(Instant now);
+
+    /// A span of the loop's time, from `from` to `to`, went into this kind of work.
+    void note(Work work, Instant from, Instant to);
+    /// A row was fired: its drift and how long handing it to the kernel took.
+    void note_fire(std::int64_t drift_ns, std::int64_t submit_ns);
+    void note_late_arm() { sample_.late_arms += 1; }
+    void note_missing_lane() { sample_.missing_lanes += 1; }
+
+    bool second_over(Instant now) const { return now >= second_ends_; }
+    /// The sample of the second that ends now; the next one begins. The caller fills in what
+    /// others count.
+    ClientSample take(Instant now);
+
+    std::int64_t drift_max_ns() const { return drift_max_ns_; }
+
+    /// A gap between two looks at the clock, with nothing done in between, that only the host can
+    /// explain. 20 us is above a timer tick's work (timing-and-io.md, B.2).
+    static constexpr std::int64_t spin_gap_ns = 20'000;
+
+  private:
+    ClientSample sample_;
+    Instant second_ends_;
+    std::int64_t drift_max_ns_ = 0;
+};
+
+}  // namespace driftless

@@ -1,0 +1,101 @@
+/// Lane: one connection with everything that the kernel or a parser may hold of it. It carries one
+/// exchange at a time. Immovable; made by the LanePool and kept until the run ends.
+///
+///     closed --open--> connecting --> idle --fire--> busy --over--> idle
+///        ^                 |            |              |
+///        +-----------------+------ closing <-----------+
+///
+/// Whoever reads bytes (answer.hpp) and whoever watches time only note what happened and wake the
+/// lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/io/op.hpp"
+#include "engine/prompt/arm.hpp"
+#include "engine/record/event.hpp"
+#include "engine/task/task.hpp"
+#include "engine/time/timers.hpp"
+#include "proto/http/response.hpp"
+#include "proto/sse/scanner.hpp"
+
+namespace driftless {
+
+enum class LaneState : std::uint8_t { closed, connecting, idle, busy, closing };
+
+/// Bounds on what one answer may hold, from the row's asked length.
+struct AnswerLimits {
+    std::uint64_t events_max = 0;
+    std::uint64_t bytes_max = 0;
+};
+
+/// One request and its streamed answer, as far as the engine thread knows it.
+struct ExchangeState {
+    std::uint32_t planned = 0;
+    ArmedRequest request;  ///< `storage` null once the kernel has accepted the last byte
+    std::size_t request_bytes = 0;
+    std::size_t accepted = 0;  ///< bytes that the kernel has taken
+    std::uint16_t stale_retries = 0;
+    AnswerLimits limits;
+
+    Instant fired;
+    Instant last_byte;  ///< stamp of the latest response byte
+    bool any_byte = false;
+    bool head_done = false;
+    bool over = false;         ///< the outcome below stands
+    bool send_failed = false;  ///< no further byte can be sent; an answer may still come
+    bool reusable = false;     ///< the message ended cleanly and the server keeps the connection
+    bool close_delimited = false;
+    Outcome outcome = Outcome::ok;
+    std::int32_t sys_errno = 0;
+
+    std::uint64_t bytes_received = 0;
+    std::uint64_t events = 0;
+    std::uint64_t whole_bytes = 0;  ///< of a body that is no stream, passed on up to a limit
+    std::uint32_t entries_dropped = 0;
+    Framing framing = Framing::sse;
+};
+
+class LanePool;
+
+struct Lane {
+    LanePool* pool = nullptr;
+    std::uint32_t number = 0;
+    std::uint32_t target = 0;
+    LaneState state = LaneState::closed;
+    bool used = false;         ///< an exchange has been on this connection
+    bool broken = false;       ///< the connection ended or must end
+    bool rest_queued = false;  ///< waits for its turn to send the rest of its request
+    bool timed_out = false;    ///< `--timeout-connect` passed
+    std::int32_t connect_result = 0;
+    Socket socket;
+    Instant connected;
+
+    Op connect;
+    Op send;
+    Op receive;
+    Op cancel;
+    Timer timer;
+    Signal progress;
+    ResponseParser parser;
+    EventScanner scanner;
+    ExchangeState exchange;
+
+    Lane* next = nullptr;  ///< on one list of the pool: idle lanes, or lanes with a rest to send
+
+    std::size_t unsent() const { return exchange.request_bytes - exchange.accepted; }
+
+    /// The exchange is over with this outcome; the first one stands.
+    void end(Outcome outcome, std::int32_t sys_errno = 0) {
+        if (exchange.over) {
+            return;
+        }
+        exchange.over = true;
+        exchange.outcome = outcome;
+        exchange.sys_errno = sys_errno;
+        progress.notify();
+    }
+};
+
+}  // namespace driftless

@@ -1,0 +1,199 @@
+// The life of one lane: connect, carry exchanges, disconnect; and the handlers that wake it.
+
+#include <algorithm>
+#include <cerrno>
+
+#include "engine/replay/lanes.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+// After a failed connect, lanes are opened only where a row waits, not ahead of need.
+constexpr Duration failure_quiet = milliseconds(200);
+}  // namespace
+
+/// From connect to close. Root job; `lane` is the pool's and outlives it. Suspends in its three
+/// parts; ended by `lane.broken`, never destroyed midway.
+Task<void> LanePool::live(Lane& lane) {
+    const bool connected = co_await establish(lane);
+    if (connected) {
+        now_idle(lane);
+        while (!lane.broken) {
+            co_await lane.progress.wait();
+            if (lane.state == LaneState::busy) {
+                co_await exchange(lane);
+            }
+        }
+        --targets_[lane.target].open;
+    }
+    co_await disconnect(lane);
+}
+
+/// Connects and arms the lane's receive. False where that failed: the failure is noted for the row
+/// that waits. Suspends until the connect ends; the timer or `broken` cancels it.
+Task<bool> LanePool::establish(Lane& lane) {
+    LaneTarget& target = targets_[lane.target];
+    const Result<Socket> socket = loop_.driver().open_socket(target.address);
+    if (!socket) {
+        connect_failed(lane, socket.error().sys_errno);
+        co_return false;
+    }
+    lane.socket = socket.value();
+    submit_connect(lane);
+    while (lane.connect.in_flight() || lane.cancel.in_flight()) {
+        co_await lane.progress.wait();
+        cancel_connect(lane);
+    }
+    loop_.timers().clear(lane.timer);
+    if (lane.connect_result < 0 || lane.broken) {
+        connect_failed(lane, -lane.connect_result);
+        co_return false;
+    }
+    --target.connecting;
+    ++target.open;
+    counts_.open_max = std::max(counts_.open_max, in_use_);
+    lane.receive.spec.kind = OpKind::receive;
+    lane.receive.spec.socket = lane.socket;
+    loop_.driver().submit(lane.receive);
+    co_return true;
+}
+
+void LanePool::submit_connect(Lane& lane) {
+    lane.connect.spec.kind = OpKind::connect;
+    lane.connect.spec.socket = lane.socket;
+    lane.connect.spec.address = &targets_[lane.target].address;
+    loop_.driver().submit(lane.connect);
+    loop_.timers().set(lane.timer, loop_.driver().now() + settings_.timeouts.connect);
+}
+
+void LanePool::cancel_connect(Lane& lane) {
+    if ((!lane.timed_out && !lane.broken) || !lane.connect.in_flight() || lane.cancel.in_flight()) {
+        return;
+    }
+    lane.cancel.spec.kind = OpKind::cancel;
+    lane.cancel.spec.target = &lane.connect;
+    loop_.driver().submit(lane.cancel);
+}
+
+void LanePool::connect_failed(Lane& lane, std::int32_t sys_errno) {
+    LaneTarget& target = targets_[lane.target];
+    --target.connecting;
+    lane.broken = true;
+    target.failures += 1;
+    target.failure_errno = sys_errno;
+    target.failure_timed_out = lane.timed_out;
+    target.quiet_until = loop_.driver().now() + failure_quiet;
+    counts_.connect_failures += 1;
+}
+
+/// One request and its answer. The first bytes are on their way already (the pacer fired them);
+/// this sends the rest in its turn and waits for the end, whatever it is. Suspends in one place.
+/// Every path ends in `settle`: one end event, or one retry.
+Task<void> LanePool::exchange(Lane& lane) {
+    while (!lane.exchange.over) {
+        co_await lane.progress.wait();
+        queue_rest(lane);
+    }
+    loop_.timers().clear(lane.timer);
+    settle(lane);
+}
+
+/// Ends both directions, waits until the kernel holds nothing of the lane, and frees the socket.
+Task<void> LanePool::disconnect(Lane& lane) {
+    lane.state = LaneState::closing;
+    if (lane.socket.open()) {
+        loop_.driver().shutdown(lane.socket);
+    }
+    while (lane.receive.in_flight() || lane.send.in_flight()) {
+        co_await lane.progress.wait();
+    }
+    release_body(lane);
+    if (lane.socket.open()) {
+        loop_.driver().close(lane.socket);
+        lane.socket = Socket{};
+    }
+    lane.state = LaneState::closed;
+    closed_.push_front(lane);
+    --in_use_;
+}
+
+void LanePool::on_connect(Op& op, const Completion& done) {
+    Lane& lane = *static_cast<Lane*>(op.owner);
+    lane.connect_result = done.result;
+    lane.connected = done.stamp;
+    lane.progress.notify();
+}
+
+void LanePool::on_cancelled(Op& op, const Completion&) {
+    static_cast<Lane*>(op.owner)->progress.notify();
+}
+
+void LanePool::on_sent(Op& op, const Completion& done) {
+    Lane& lane = *static_cast<Lane*>(op.owner);
+    LanePool& pool = *lane.pool;
+    ExchangeState& exchange = lane.exchange;
+    if (lane.state != LaneState::busy) {
+        lane.progress.notify();
+        return;
+    }
+    if (done.result <= 0) {
+        // The answer may be in the socket still (413, 429): the receive says how this ends.
+        exchange.send_failed = true;
+        exchange.sys_errno = -done.result;
+        return;
+    }
+    exchange.accepted += static_cast<std::size_t>(done.result);
+    pool.counts_.bytes_sent += done.result;
+    if (lane.unsent() > 0) {
+        lane.progress.notify();
+        return;
+    }
+    pool.push_sent(lane, done.stamp);
+    pool.release_body(lane);
+}
+
+void LanePool::on_receive(Op& op, const Completion& done) {
+    Lane& lane = *static_cast<Lane*>(op.owner);
+    LanePool& pool = *lane.pool;
+    if (lane.state == LaneState::busy) {
+        read_answer(lane, done, pool.ring_, pool.receive_counts_);
+    } else if (lane.state == LaneState::idle) {
+        // The server closed an idle connection, or spoke out of turn: not to be used again.
+        pool.targets_[lane.target].idle.remove(lane);
+        lane.state = LaneState::closing;
+        lane.broken = true;
+        pool.counts_.closed_idle += 1;
+    }
+    if (!done.more || lane.broken) {
+        lane.progress.notify();
+    }
+}
+
+void LanePool::on_timer(Timer& timer, Instant now) {
+    Lane& lane = *static_cast<Lane*>(timer.owner);
+    if (lane.state == LaneState::connecting) {
+        lane.timed_out = true;
+        lane.progress.notify();
+    } else if (lane.state == LaneState::busy) {
+        lane.pool->watch_exchange(lane, now);
+    }
+}
+
+// Receives only note their instant; this looks at it when the earliest deadline has passed.
+void LanePool::watch_exchange(Lane& lane, Instant now) {
+    const Timeouts& limits = settings_.timeouts;
+    const ExchangeState& exchange = lane.exchange;
+    const Instant total = exchange.fired + limits.total;
+    const Instant silence =
+        exchange.any_byte ? exchange.last_byte + limits.idle : exchange.fired + limits.first_byte;
+    if (now >= total) {
+        lane.end(Outcome::timeout_total);
+    } else if (now >= silence) {
+        lane.end(exchange.any_byte ? Outcome::timeout_idle : Outcome::timeout_first_byte);
+    } else {
+        loop_.timers().set(lane.timer, std::min(total, silence));
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,278 @@
+#include "engine/replay/lanes.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+void LaneList::push_front(Lane& lane) {
+    lane.next = first;
+    first = &lane;
+    last = last == nullptr ? &lane : last;
+    ++count;
+}
+
+void LaneList::push_back(Lane& lane) {
+    lane.next = nullptr;
+    (last != nullptr ? last->next : first) = &lane;
+    last = &lane;
+    ++count;
+}
+
+Lane* LaneList::pop_front() {
+    Lane* lane = first;
+    if (lane != nullptr) {
+        first = lane->next;
+        last = first == nullptr ? nullptr : last;
+        lane->next = nullptr;
+        --count;
+    }
+    return lane;
+}
+
+void LaneList::remove(Lane& lane) {
+    Lane* before = nullptr;
+    for (Lane* at = first; at != nullptr; before = at, at = at->next) {
+        if (at == &lane) {
+            (before != nullptr ? before->next : first) = lane.next;
+            last = last == &lane ? before : last;
+            lane.next = nullptr;
+            --count;
+            return;
+        }
+    }
+    CHECK(!"the lane is on the list");
+}
+
+LanePool::LanePool(Loop& loop, const std::vector<Address>& targets, const ReplaySettings& settings,
+                   BodyPool& bodies, EventRing& ring)
+    : loop_(loop), settings_(settings), bodies_(bodies), ring_(ring) {
+    targets_.resize(targets.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        targets_[i].address = targets[i];
+    }
+    lanes_.reserve(settings.lanes_max);
+    blocks_.reserve(settings.lanes_max / block_lanes + 1);
+}
+
+LanePool::~LanePool() {
+    loop_.jobs().reap();
+    CHECK(in_use_ == 0);
+}
+
+Lane& LanePool::make_lane() {
+    const std::uint32_t number = static_cast<std::uint32_t>(lanes_.size());
+    if (number % block_lanes == 0) {
+        blocks_.push_back(std::make_unique<Lane[]>(block_lanes));
+    }
+    Lane& lane = blocks_.back()[number % block_lanes];
+    lane.pool = this;
+    lane.number = number;
+    lane.connect.handler = &LanePool::on_connect;
+    lane.send.handler = &LanePool::on_sent;
+    lane.receive.handler = &LanePool::on_receive;
+    lane.cancel.handler = &LanePool::on_cancelled;
+    lane.timer.handler = &LanePool::on_timer;
+    for (Op* op : {&lane.connect, &lane.send, &lane.receive, &lane.cancel}) {
+        op->owner = &lane;
+    }
+    lane.timer.owner = &lane;
+    lanes_.push_back(&lane);
+    return lane;
+}
+
+std::uint32_t LanePool::idle_count() const {
+    std::uint32_t idle = 0;
+    for (const LaneTarget& target : targets_) {
+        idle += target.idle.count;
+    }
+    return idle;
+}
+
+bool LanePool::open_one(std::uint32_t target) {
+    if (in_use_ >= settings_.lanes_max) {
+        return false;
+    }
+    Lane* closed = closed_.pop_front();
+    Lane& lane = closed != nullptr ? *closed : make_lane();
+    lane.target = target;
+    lane.state = LaneState::connecting;
+    lane.used = false;
+    lane.broken = false;
+    lane.timed_out = false;
+    lane.progress.clear();
+    ++in_use_;
+    ++targets_[target].connecting;
+    counts_.connects += 1;
+    loop_.jobs().spawn(live(lane));
+    return true;
+}
+
+Lane* LanePool::take_idle(std::uint32_t target, bool fresh) {
+    LaneList& idle = targets_[target].idle;
+    Lane* lane = idle.first;
+    while (fresh && lane != nullptr && lane->used) {
+        lane = lane->next;
+    }
+    if (lane == nullptr) {
+        return nullptr;
+    }
+    if (lane == idle.first) {
+        (void)idle.pop_front();
+    } else {
+        idle.remove(*lane);
+    }
+    lane->state = LaneState::busy;
+    lane->exchange = ExchangeState{};
+    lane->exchange.framing = settings_.framing;
+    lane->parser.reset();
+    return lane;
+}
+
+void LanePool::submit_slice(Lane& lane, std::size_t bytes_max) {
+    const std::string_view unsent = lane.exchange.request.bytes.substr(lane.exchange.accepted);
+    lane.send.spec.kind = OpKind::send;
+    lane.send.spec.socket = lane.socket;
+    lane.send.spec.bytes = unsent.substr(0, bytes_max);
+    loop_.driver().submit(lane.send);
+}
+
+void LanePool::prepare_fire(Lane& lane) {
+    submit_slice(lane, first_bytes_max);
+}
+
+void LanePool::fired(Lane& lane) {
+    const ExchangeState& exchange = lane.exchange;
+    inflight_ += exchange.stale_retries == 0 ? 1 : 0;
+    loop_.timers().set(lane.timer, exchange.fired + std::min(settings_.timeouts.first_byte,
+                                                             settings_.timeouts.total));
+    lane.progress.notify();
+}
+
+void LanePool::queue_rest(Lane& lane) {
+    const ExchangeState& exchange = lane.exchange;
+    if (exchange.over || exchange.send_failed || lane.unsent() == 0 || lane.rest_queued ||
+        lane.send.in_flight()) {
+        return;
+    }
+    lane.rest_queued = true;
+    rest_.push_back(lane);
+}
+
+bool LanePool::send_rest_slice() {
+    Lane* lane = rest_.pop_front();
+    if (lane == nullptr) {
+        return false;
+    }
+    lane->rest_queued = false;
+    submit_slice(*lane, rest_bytes_max);
+    loop_.driver().flush();
+    return true;
+}
+
+void LanePool::release_body(Lane& lane) {
+    if (lane.exchange.request.storage != nullptr) {
+        bodies_.give(lane.exchange.request.storage);
+        lane.exchange.request.storage = nullptr;
+    }
+}
+
+void LanePool::now_idle(Lane& lane) {
+    lane.state = LaneState::idle;
+    targets_[lane.target].idle.push_front(lane);
+}
+
+// A row is over, or asks for another connection. The lane goes back to the idle ones, or is broken.
+void LanePool::settle(Lane& lane) {
+    ExchangeState& exchange = lane.exchange;
+    if (lane.rest_queued) {
+        rest_.remove(lane);
+        lane.rest_queued = false;
+    }
+    const bool broke_early =
+        exchange.outcome == Outcome::truncated || exchange.outcome == Outcome::send_failed;
+    const bool stale = lane.used && lane.broken && !exchange.any_byte && broke_early &&
+                       exchange.stale_retries < stale_retries_max;
+    if (stale) {
+        counts_.stale_retries += 1;
+        retries_.push_back({exchange.planned,
+                            static_cast<std::uint16_t>(exchange.stale_retries + 1),
+                            exchange.fired});
+    } else {
+        Event event;
+        event.kind = EventKind::end;
+        event.row = exchange.planned;
+        event.lane = lane.number;
+        event.stamp_ns = loop_.driver().now().ns;
+        event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
+        event.end = EndInfo{exchange.accepted,        exchange.bytes_received,
+                            exchange.sys_errno,       exchange.entries_dropped,
+                            exchange.stale_retries,   exchange.outcome,
+                            exchange.close_delimited, {}};
+        if (exchange.outcome == Outcome::ok) {
+            event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
+        }
+        push_end(event, true);
+    }
+    lane.used = true;
+    const bool keep =
+        exchange.outcome == Outcome::ok && exchange.reusable && !lane.broken && lane.unsent() == 0;
+    if (keep) {
+        now_idle(lane);
+    } else {
+        lane.broken = true;
+    }
+}
+
+void LanePool::push_end(const Event& event, bool in_flight) {
+    CHECK(!in_flight || inflight_ > 0);
+    inflight_ -= in_flight ? 1 : 0;
+    counts_.rows_ended += 1;
+    const EventRing::Push pushed = ring_.push(event);
+    CHECK(pushed == EventRing::Push::whole);  // the ring keeps a place for every end
+}
+
+void LanePool::end_without_lane(std::uint32_t planned, Outcome outcome, std::int32_t sys_errno,
+                                std::uint16_t stale_retries, bool in_flight) {
+    Event event;
+    event.kind = EventKind::end;
+    event.row = planned;
+    event.stamp_ns = loop_.driver().now().ns;
+    event.end = EndInfo{0, 0, sys_errno, 0, stale_retries, outcome, false, {}};
+    push_end(event, in_flight);
+}
+
+void LanePool::push_sent(const Lane& lane, Instant stamp) {
+    Event event;
+    event.kind = EventKind::sent;
+    event.row = lane.exchange.planned;
+    event.lane = lane.number;
+    event.stamp_ns = stamp.ns;
+    event.sent = SentInfo{lane.exchange.request_bytes, {}};
+    (void)ring_.push(event);
+}
+
+void LanePool::end_all(Outcome outcome) {
+    for (Lane* lane : lanes_) {
+        if (lane->state == LaneState::busy) {
+            lane->end(outcome);
+        }
+    }
+}
+
+void LanePool::close_all() {
+    for (Lane* lane : lanes_) {
+        if (lane->state == LaneState::idle) {
+            targets_[lane->target].idle.remove(*lane);
+            lane->state = LaneState::closing;
+        }
+        if (lane->state != LaneState::closed && !lane->broken) {
+            lane->broken = true;
+            lane->progress.notify();
+        }
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,334 @@
+#include "engine/replay/pacer.hpp"
+
+#include <algorithm>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+// A server may send four times the asked tokens in events, and some more for role, usage and pings.
+constexpr std::uint64_t events_per_token = 4;
+constexpr std::uint64_t events_extra = 64;
+// Nothing is asked under `--output free`: a bound far above any model's context.
+constexpr std::uint64_t events_free = 4'000'000;
+// An event of one token is below 1 KiB on every server measured; usage and heads add some.
+constexpr std::uint64_t bytes_per_event = 4096;
+constexpr std::uint64_t bytes_extra = 16 << 20;
+
+AnswerLimits limits_of(const TraceRow& row, OutputRule rule) {
+    AnswerLimits limits;
+    limits.events_max = rule == OutputRule::free
+                            ? events_free
+                            : events_per_token * row.output_length + events_extra;
+    limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra;
+    return limits;
+}
+
+}  // namespace
+
+Pacer::Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, LanePool& lanes,
+             EventRing& ring, Health& health, const ReplaySettings& settings)
+    : loop_(loop),
+      trace_(trace),
+      plan_(plan),
+      armer_(armer),
+      lanes_(lanes),
+      ring_(ring),
+      health_(health),
+      settings_(settings),
+      waiting_(lanes.targets().size()),
+      retrying_(lanes.targets().size()) {}
+
+void Pacer::begin(Instant zero) {
+    zero_ = zero;
+}
+
+std::uint32_t Pacer::target_of(std::uint32_t planned) const {
+    return planned % static_cast<std::uint32_t>(waiting_.size());
+}
+
+Instant Pacer::due_instant(std::uint32_t planned) const {
+    return zero_ + Duration{plan_.rows[planned].due_ns};
+}
+
+std::uint32_t Pacer::rows_left() const {
+    return stopped_ ? 0 : static_cast<std::uint32_t>(plan_.rows.size()) - next_;
+}
+
+std::uint32_t Pacer::due_within_a_second(Instant now) {
+    const std::int64_t horizon = zero_ == never ? 1'000'000'000 : (now - zero_).ns + 1'000'000'000;
+    ahead_ = std::max(ahead_, next_);
+    while (ahead_ < plan_.rows.size() && plan_.rows[ahead_].due_ns <= horizon) {
+        ++ahead_;
+    }
+    return stopped_ ? 0 : ahead_ - next_;
+}
+
+bool Pacer::needs_arm(Instant now) const {
+    if (stopped_ || zero_ == never || next_ >= plan_.rows.size() || due_instant(next_) > now) {
+        return false;
+    }
+    return armer_.front() == nullptr;
+}
+
+bool Pacer::can_fire_waiting() const {
+    for (std::size_t target = 0; target < waiting_.size(); ++target) {
+        const LaneTarget& lanes = lanes_.targets()[target];
+        if (lanes.idle.first == nullptr) {
+            continue;
+        }
+        if (!waiting_[target].empty() || (!retrying_[target].empty() && !lanes.idle.first->used)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Instant Pacer::next_due(Instant now) const {
+    if (!stopped_ && can_fire_waiting()) {
+        return now;
+    }
+    if (stopped_ || zero_ == never || next_ >= plan_.rows.size()) {
+        return never;
+    }
+    const Instant due = due_instant(next_);
+    const bool held = lanes_.inflight() >= settings_.inflight_max || !ring_.has_room_for_row();
+    return due <= now && held ? never : due;
+}
+
+bool Pacer::done() const {
+    for (std::size_t target = 0; target < waiting_.size(); ++target) {
+        if (!waiting_[target].empty() || !retrying_[target].empty()) {
+            return false;
+        }
+    }
+    return next_ >= plan_.rows.size() && retries_.empty() && lanes_.retries().empty();
+}
+
+bool Pacer::step(Instant now) {
+    const bool retried = take_retries();
+    const bool failed = answer_failures();
+    if (!stopped_ && fire_waiting()) {
+        return true;
+    }
+    if (!stopped_ && zero_ != never && next_ < plan_.rows.size() && due_instant(next_) <= now) {
+        return fire_next(now) || retried || failed;
+    }
+    return retried || failed;
+}
+
+LateCause Pacer::cause_of(const Waiting& row, std::int64_t drift_ns, Instant due) const {
+    if (row.cause != LateCause::none) {
+        return row.cause;
+    }
+    if (drift_ns <= on_time_ns) {
+        return LateCause::none;
+    }
+    return busy_until_ > due ? LateCause::guard : LateCause::wake;
+}
+
+// The row under the cursor is due. False where it must wait for bytes or for its place in flight.
+bool Pacer::fire_next(Instant now) {
+    const ArmedRequest* armed = armer_.front();
+    if (armed == nullptr) {
+        health_.note_late_arm();
+        next_was_unarmed_ = true;
+        return false;
+    }
+    CHECK(armed->planned == next_);
+    if (lanes_.inflight() >= settings_.inflight_max || !ring_.has_room_for_row()) {
+        next_was_held_ = true;
+        return false;
+    }
+    Waiting row;
+    row.request = armer_.take_front();
+    row.cause = next_was_held_      ? LateCause::inflight
+                : next_was_unarmed_ ? LateCause::prepare
+                                    : LateCause::none;
+    row.held_ns = next_was_held_ ? (now - due_instant(next_)).ns : 0;
+    next_was_unarmed_ = false;
+    next_was_held_ = false;
+    const std::uint32_t target = target_of(next_);
+    ++next_;
+    Lane* lane = waiting_[target].empty() ? lanes_.take_idle(target, false) : nullptr;
+    if (lane != nullptr) {
+        fire(*lane, row);
+        return true;
+    }
+    health_.note_missing_lane();
+    row.cause = row.cause == LateCause::none ? LateCause::lane : row.cause;
+    waiting_[target].push_back(row);
+    if (lanes_.targets()[target].connecting < waiting_[target].size()) {
+        (void)lanes_.open_one(target);
+    }
+    return true;
+}
+
+bool Pacer::fire_waiting() {
+    for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
+        for (const bool retry : {true, false}) {
+            std::deque<Waiting>& rows = retry ? retrying_[target] : waiting_[target];
+            if (rows.empty() || (!retry && lanes_.inflight() >= settings_.inflight_max)) {
+                continue;
+            }
+            Lane* lane = lanes_.take_idle(target, retry);
+            if (lane == nullptr) {
+                continue;
+            }
+            const Waiting row = rows.front();
+            rows.pop_front();
+            fire(*lane, row);
+            return true;
+        }
+    }
+    return false;
+}
+
+void Pacer::fire(Lane& lane, const Waiting& row) {
+    const std::uint32_t planned = row.request.planned;
+    ExchangeState& exchange = lane.exchange;
+    exchange.planned = planned;
+    exchange.request = row.request;
+    exchange.request_bytes = row.request.bytes.size();
+    exchange.stale_retries = row.tries;
+    exchange.limits = limits_of(trace_.rows[plan_.rows[planned].row], settings_.output);
+    FiredInfo info{};
+    info.connect_ns = lane.connected.ns;
+    info.held_ns = row.held_ns;
+    info.inflight = lanes_.inflight();
+    info.target = lane.target;
+    info.reused = lane.used;
+    lanes_.prepare_fire(lane);
+
+    const Instant at = loop_.driver().now();
+    loop_.driver().flush();
+    const Instant after = loop_.driver().now();
+
+    exchange.fired = row.tries == 0 ? at : row.fired;
+    lanes_.fired(lane);
+    if (row.tries == 0) {
+        const Instant due = due_instant(planned);
+        CHECK(at >= due);
+        info.late_cause = cause_of(row, (at - due).ns, due);
+        push_fired(lane, row, info, at);
+        health_.note_fire((at - due).ns, (after - at).ns);
+        ++rows_fired_;
+    }
+    busy_until_ = after;
+}
+
+void Pacer::push_fired(const Lane& lane, const Waiting& row, const FiredInfo& info, Instant at) {
+    Event event;
+    event.row = row.request.planned;
+    event.lane = lane.number;
+    event.kind = EventKind::armed;
+    event.stamp_ns = row.request.armed.ns;
+    (void)ring_.push(event);
+    event.kind = EventKind::fired;
+    event.stamp_ns = at.ns;
+    event.fired = info;
+    const EventRing::Push pushed = ring_.push(event);
+    CHECK(pushed == EventRing::Push::whole);  // `has_room_for_row` was asked
+}
+
+// Rows whose stale connection wants another try: their bytes are built again, then they wait for a
+// connection that nobody has used.
+bool Pacer::take_retries() {
+    bool any = false;
+    for (const LanePool::Retry& retry : lanes_.retries()) {
+        any = true;
+        if (stopped_) {
+            lanes_.end_without_lane(retry.planned, Outcome::cancelled, 0, retry.tries, true);
+            continue;
+        }
+        armer_.arm_again(retry.planned);
+        retries_.push_back(retry);
+    }
+    lanes_.retries().clear();
+    while (armer_.retry_ready()) {
+        Waiting row;
+        row.request = armer_.take_retry();
+        const auto found = std::find_if(
+            retries_.begin(), retries_.end(),
+            [&](const LanePool::Retry& retry) { return retry.planned == row.request.planned; });
+        CHECK(found != retries_.end());
+        row.tries = found->tries;
+        row.fired = found->fired;
+        retries_.erase(found);
+        const std::uint32_t target = target_of(row.request.planned);
+        retrying_[target].push_back(row);
+        (void)lanes_.open_one(target);
+        any = true;
+    }
+    return any;
+}
+
+// A connect that failed is the end of the row that has waited longest for it.
+bool Pacer::answer_failures() {
+    bool any = false;
+    for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
+        LaneTarget& lanes = lanes_.targets()[target];
+        for (; lanes.failures > 0; --lanes.failures) {
+            std::deque<Waiting>& rows =
+                !retrying_[target].empty() ? retrying_[target] : waiting_[target];
+            if (rows.empty()) {
+                lanes.failures = 0;
+                break;
+            }
+            const Waiting row = rows.front();
+            rows.pop_front();
+            end_waiting(
+                row, lanes.failure_timed_out ? Outcome::timeout_connect : Outcome::connect_failed,
+                lanes.failure_errno);
+            any = true;
+        }
+        const std::size_t wanting = waiting_[target].size() + retrying_[target].size();
+        if (wanting > 0 && lanes.connecting == 0 && lanes.idle.count == 0) {
+            (void)lanes_.open_one(target);  // false at `lanes_max`: a busy lane will come free
+        }
+    }
+    return any;
+}
+
+void Pacer::end_waiting(const Waiting& row, Outcome outcome, std::int32_t sys_errno) {
+    armer_.give_back(row.request);
+    lanes_.end_without_lane(row.request.planned, outcome, sys_errno, row.tries, row.tries > 0);
+}
+
+void Pacer::stop() {
+    stopped_ = true;
+    for (const std::uint32_t planned : armer_.stop()) {
+        const auto found =
+            std::find_if(retries_.begin(), retries_.end(),
+                         [&](const LanePool::Retry& retry) { return retry.planned == planned; });
+        CHECK(found != retries_.end());
+        lanes_.end_without_lane(planned, Outcome::cancelled, 0, found->tries, true);
+    }
+    retries_.clear();
+    for (std::deque<Waiting>& rows : retrying_) {
+        for (const Waiting& row : rows) {
+            end_waiting(row, Outcome::cancelled, 0);
+        }
+        rows.clear();
+    }
+}
+
+bool Pacer::drop_unsent(std::uint32_t rows_max) {
+    CHECK(stopped_);
+    std::uint32_t dropped = 0;
+    for (std::deque<Waiting>& rows : waiting_) {
+        for (; dropped < rows_max && !rows.empty() && ring_.has_room_for_row(); ++dropped) {
+            end_waiting(rows.front(), Outcome::not_sent, 0);
+            rows.pop_front();
+        }
+    }
+    for (; dropped < rows_max && next_ < plan_.rows.size() && ring_.has_room_for_row(); ++dropped) {
+        lanes_.end_without_lane(next_, Outcome::not_sent, 0, 0, false);
+        ++next_;
+    }
+    return dropped > 0;
+}
+
+}  // namespace driftless

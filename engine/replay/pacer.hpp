@@ -1,0 +1,102 @@
+/// Pacer: fires rows at their due instants, and nothing else.
+///
+/// It walks the plan with one cursor. A row whose bytes, lane or place in flight is missing at its
+/// due instant waits in order, is fired as soon as it can be, and says why it was late. It builds
+/// nothing and receives nothing. Owned by the run.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "engine/prompt/arm.hpp"
+#include "engine/record/ring.hpp"
+#include "engine/replay/health.hpp"
+#include "engine/replay/lanes.hpp"
+#include "engine/replay/plan.hpp"
+#include "engine/replay/settings.hpp"
+
+namespace driftless {
+
+class Pacer {
+  public:
+    Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, LanePool& lanes,
+          EventRing& ring, Health& health, const ReplaySettings& settings);
+
+    /// Time 0 is set; nothing is fired before this.
+    void begin(Instant zero);
+
+    /// Fires at most one row. True where it did anything.
+    bool step(Instant now);
+
+    /// When the pacer next has something to do: the past where it is late, `never` where only
+    /// somebody else (an answer, a connect) can bring it on.
+    Instant next_due(Instant now) const;
+    /// The row under the cursor is due and its bytes are not ready.
+    bool needs_arm(Instant now) const;
+
+    /// Something else ran until this instant; rows that were due before it are late by `guard`.
+    void note_work_end(Instant when) { busy_until_ = when; }
+
+    /// Nothing is left to fire.
+    bool done() const;
+
+    /// No row is fired from here on. Rows that wait get their end; those under the cursor get it by
+    /// `drop_unsent`, in portions that the event ring has room for.
+    void stop();
+    bool drop_unsent(std::uint32_t rows_max);
+
+    std::uint64_t rows_fired() const { return rows_fired_; }
+    std::int64_t now_in_run(Instant now) const { return (now - zero_).ns; }
+    /// Rows due within the next second, for those who open lanes ahead.
+    std::uint32_t due_within_a_second(Instant now);
+    std::uint32_t rows_left() const;
+
+    /// Drift up to this counts as on time: two clock reads, an entry and the call (B.1, C.3).
+    static constexpr std::int64_t on_time_ns = 5'000;
+
+  private:
+    /// A row that was due and found no lane.
+    struct Waiting {
+        ArmedRequest request;
+        std::int64_t held_ns = 0;
+        LateCause cause = LateCause::lane;
+        std::uint16_t tries = 0;  ///< stale retries so far
+        Instant fired;            ///< of the first try
+    };
+
+    std::uint32_t target_of(std::uint32_t planned) const;
+    Instant due_instant(std::uint32_t planned) const;
+    bool fire_waiting();
+    bool take_retries();
+    bool answer_failures();
+    bool fire_next(Instant now);
+    void fire(Lane& lane, const Waiting& row);
+    void push_fired(const Lane& lane, const Waiting& row, const FiredInfo& info, Instant at);
+    LateCause cause_of(const Waiting& row, std::int64_t drift_ns, Instant due) const;
+    void end_waiting(const Waiting& row, Outcome outcome, std::int32_t sys_errno);
+    bool can_fire_waiting() const;
+
+    Loop& loop_;
+    const Trace& trace_;
+    const Plan& plan_;
+    Armer& armer_;
+    LanePool& lanes_;
+    EventRing& ring_;
+    Health& health_;
+    const ReplaySettings& settings_;
+
+    Instant zero_ = never;
+    std::uint32_t next_ = 0;   ///< cursor into the plan
+    std::uint32_t ahead_ = 0;  ///< first row that is not due within a second
+    Instant busy_until_;
+    bool next_was_unarmed_ = false;  ///< the row under the cursor was due before it was ready
+    bool next_was_held_ = false;     ///< ... and was held back by --max-inflight
+    bool stopped_ = false;
+    std::uint64_t rows_fired_ = 0;
+    std::vector<std::deque<Waiting>> waiting_;   ///< [targets] first-in first-out
+    std::vector<std::deque<Waiting>> retrying_;  ///< [targets] want an unused connection
+    std::vector<LanePool::Retry> retries_;       ///< being armed again
+};
+
+}  // namespace driftless

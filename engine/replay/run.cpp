@@ -1,0 +1,275 @@
+#include "engine/replay/run.hpp"
+
+#include <algorithm>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+// Bounds of the two adaptive distances (timing-and-io.md, F): nothing starts within `guard` of a
+// due instant; sleeping ends `margin` before it.
+constexpr Duration guard_min = microseconds(20);
+constexpr Duration guard_max = microseconds(150);
+constexpr Duration margin_min = microseconds(50);
+constexpr Duration margin_max = microseconds(300);
+// The guard may take a fifth of the time, or tokens are read too late (E.4).
+constexpr std::int64_t guard_share = 5;
+// A slice of prompt building: 4,096 tokens are 16 KiB of text, below 20 us.
+constexpr std::uint32_t arm_tokens = 4096;
+constexpr Duration arm_slice_max = microseconds(20);
+// Copying 64 KiB into a socket (C.3).
+constexpr Duration rest_slice_max = microseconds(20);
+constexpr std::size_t resumes_max = 64;
+constexpr std::size_t expire_max = 32;
+constexpr std::uint32_t completions_max = 16;
+// A sleep without a deadline still looks at the stop flag this often.
+constexpr Duration sleep_max = milliseconds(20);
+// Lanes kept ready ahead of need, at most.
+constexpr std::uint32_t idle_max = 1024;
+constexpr std::uint32_t drop_max = 256;
+// Warming up ends when everything is ready, or after this.
+constexpr Duration warm_max = seconds(10);
+
+std::size_t timers_of(const ReplaySettings& settings) {
+    return settings.lanes_max + 1;
+}
+
+}  // namespace
+
+Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
+    : driver_(driver),
+      parts_(parts),
+      settings_(settings),
+      loop_(driver, timers_of(settings)),
+      lanes_(loop_, parts.targets, settings_, parts.bodies, parts.ring),
+      pacer_(loop_, parts.trace, parts.plan, parts.armer, lanes_, parts.ring, health_, settings_),
+      started_(driver.now()),
+      guard_(guard_min),
+      margin_(margin_max),
+      last_look_(started_) {}
+
+Run::~Run() = default;
+
+std::int64_t Run::arm_horizon_ns(Instant now) const {
+    if (settings_.arm_all) {
+        return INT64_MAX;
+    }
+    const std::int64_t at = zero_ == never ? 0 : (now - zero_).ns;
+    return std::max<std::int64_t>(at, 0) + settings_.arm_ahead.ns;
+}
+
+std::uint32_t Run::lanes_wanted(Instant now) {
+    if (settings_.connections_fixed > 0) {
+        return settings_.connections_fixed;
+    }
+    const std::uint32_t soon =
+        std::max(pacer_.due_within_a_second(now), parts_.plan.burst_rows_max);
+    return std::min({soon, pacer_.rows_left(), idle_max});
+}
+
+bool Run::warm() {
+    const Instant now = driver_.now();
+    if (parts_.stop_requests.load(std::memory_order_relaxed) > 0 || now - started_ > warm_max) {
+        return true;
+    }
+    if (parts_.armer.step(now, arm_horizon_ns(now), 1)) {
+        return false;
+    }
+    for (const LaneTarget& target : lanes_.targets()) {
+        if (target.connecting > 0) {
+            return false;
+        }
+    }
+    return !open_lane(now);
+}
+
+void Run::begin(Instant zero) {
+    CHECK(zero > driver_.now());
+    zero_ = zero;
+    pacer_.begin(zero);
+    health_.begin(driver_.now());
+}
+
+bool Run::over() const {
+    return pacer_.done() && lanes_.inflight() == 0 && (zero_ != never || stopping_);
+}
+
+Instant Run::spent(Work work, Instant from) {
+    const Instant to = driver_.now();
+    health_.note(work, from, to);
+    if (work != Work::sleep && work != Work::spin) {
+        pacer_.note_work_end(to);
+    }
+    last_was_spin_ = work == Work::spin;
+    last_look_ = to;
+    return to;
+}
+
+bool Run::turn() {
+    const Instant now = driver_.now();
+    if (last_was_spin_) {
+        health_.note(Work::spin, last_look_, now);
+        last_was_spin_ = false;
+    }
+    if (pacer_.step(now)) {
+        (void)spent(Work::fire, now);
+        return true;
+    }
+    if (over() && !closing_) {
+        closing_ = true;
+        tell_second(now);
+        lanes_.close_all();
+    }
+    if (closing_ && lanes_.in_use() == 0 && driver_.in_flight() == 0) {
+        loop_.jobs().reap();
+        return false;
+    }
+    const Instant due = pacer_.next_due(now);
+    if (pacer_.needs_arm(now)) {  // late already: its bytes come before everything else
+        if (arm_slice(now)) {
+            (void)spent(Work::prepare, now);
+            return true;
+        }
+    } else if (due - now <= guard_) {
+        wait(now, due);
+        return true;
+    }
+    if (receive(now, due)) {
+        adapt_guard((spent(Work::receive, now) - now).ns);
+        return true;
+    }
+    if (watch_stop(now) || (due - now > guard_ + arm_slice_max && prepare(now))) {
+        (void)spent(Work::prepare, now);
+        return true;
+    }
+    wait(now, due);
+    return true;
+}
+
+// Completions, the coroutines that they wake, deadlines, and the rest of large bodies.
+bool Run::receive(Instant now, Instant due) {
+    const TurnResult result = driver_.turn({due, completions_max, Wait::none, true});
+    const std::size_t resumed = loop_.ready().run(resumes_max);
+    loop_.jobs().reap();
+    if (result.completions > 0 || result.entered || resumed > 0) {
+        return true;
+    }
+    if (loop_.timers().expire(now, expire_max) > 0) {
+        return true;
+    }
+    return due - now > guard_ + rest_slice_max && lanes_.send_rest_slice();
+}
+
+bool Run::arm_slice(Instant now) {
+    return parts_.armer.step(now, arm_horizon_ns(now), arm_tokens);
+}
+
+// At most one slice: a part of a prompt, or one connect.
+bool Run::prepare(Instant now) {
+    if (zero_ != never && health_.second_over(now)) {
+        tell_second(now);
+        return true;
+    }
+    return arm_slice(now) || open_lane(now);
+}
+
+bool Run::open_lane(Instant now) {
+    if (stopping_ || closing_) {
+        return false;
+    }
+    const std::uint32_t targets = static_cast<std::uint32_t>(lanes_.targets().size());
+    const std::uint32_t wanted = (lanes_wanted(now) + targets - 1) / targets;
+    for (std::uint32_t number = 0; number < targets; ++number) {
+        const LaneTarget& target = lanes_.targets()[number];
+        const std::uint32_t there = settings_.connections_fixed > 0
+                                        ? target.open + target.connecting
+                                        : target.idle.count + target.connecting;
+        if (there < wanted && now >= target.quiet_until && lanes_.open_one(number)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Run::watch_stop(Instant now) {
+    const int requests = parts_.stop_requests.load(std::memory_order_relaxed);
+    if (requests > 0 && !stopping_) {
+        stopping_ = true;
+        grace_ends_ = now + settings_.grace;
+        pacer_.stop();
+        return true;
+    }
+    if (!stopping_) {
+        return false;
+    }
+    if (lanes_.inflight() > 0 && (requests > 1 || now >= grace_ends_)) {
+        lanes_.end_all(Outcome::cancelled);
+    }
+    return pacer_.drop_unsent(drop_max);
+}
+
+void Run::adapt_guard(std::int64_t slice_ns) {
+    slices_.add(slice_ns);
+    const std::int64_t rate = std::max<std::int64_t>(pacer_.due_within_a_second(last_look_), 1);
+    const std::int64_t cap = 1'000'000'000 / guard_share / rate;
+    guard_.ns = std::clamp(slices_.value() * 6 / 5, guard_min.ns, guard_max.ns);
+    guard_.ns = std::min(guard_.ns, std::max(cap, guard_min.ns / 4));
+}
+
+// Nothing to do before `due`: sleeps until `margin` before it where that is worth it, else spins.
+void Run::wait(Instant now, Instant due) {
+    const Instant wake = settings_.wait == WaitPolicy::sleep ? due : due - margin_;
+    const Instant until = std::min({wake, loop_.timers().next(), now + sleep_max});
+    const bool sleeps = settings_.wait != WaitPolicy::spin && until - now > guard_min;
+    if (!sleeps) {
+        const bool may_enter = due - now > guard_;
+        const std::uint32_t completions = may_enter ? completions_max : 0;
+        (void)driver_.turn({due, completions, Wait::spin, may_enter});
+        last_was_spin_ = true;
+        last_look_ = now;
+        return;
+    }
+    // No handler runs inside the sleep: what arrived is stamped on waking and read in the next
+    // turn.
+    const TurnResult result = driver_.turn({until, 0, Wait::sleep, true});
+    const Instant woke = spent(Work::sleep, now);
+    if (result.slept && woke > until) {
+        wake_errors_.add((woke - until).ns);
+        margin_.ns = std::clamp(wake_errors_.value() * 6 / 5, margin_min.ns, margin_max.ns);
+    }
+}
+
+void Run::tell_second(Instant now) {
+    ClientSample sample = health_.take(now);
+    ReceiveCounts& received = lanes_.receive_counts();
+    LaneCounts& counts = lanes_.counts();
+    sample.receives = received.receives;
+    sample.bytes_received = received.bytes;
+    sample.chunks = received.chunks;
+    sample.coalesced_chunks = received.coalesced_chunks;
+    sample.ring_dropped_payloads = received.dropped_payloads;
+    sample.ring_dropped_entries = received.dropped_entries;
+    received = ReceiveCounts{};
+    sample.rows_ended = counts.rows_ended;
+    sample.bytes_sent = counts.bytes_sent;
+    counts.rows_ended = 0;
+    counts.bytes_sent = 0;
+    sample.inflight = lanes_.inflight();
+    sample.lanes_open = lanes_.in_use();
+    sample.lanes_idle = lanes_.idle_count();
+    const DriverCounters& driver = driver_.counters();
+    sample.completions = static_cast<std::int64_t>(driver.completions - told_.completions);
+    sample.no_buffers = static_cast<std::int64_t>(driver.no_buffers - told_.no_buffers);
+    sample.overflows = static_cast<std::int64_t>(driver.overflows - told_.overflows);
+    told_ = driver;
+    sample.ring_high_bytes = static_cast<std::int64_t>(parts_.ring.high_bytes());
+    sample.armed_bytes = static_cast<std::int64_t>(parts_.bodies.used_bytes());
+    Event event;
+    event.kind = EventKind::sample;
+    event.stamp_ns = now.ns;
+    (void)parts_.ring.push(event, {reinterpret_cast<const char*>(&sample), sizeof(sample)});
+}
+
+}  // namespace driftless

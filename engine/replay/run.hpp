@@ -1,0 +1,97 @@
+/// Run: one replay from the first arm to the last closed connection. The loop of the product.
+///
+///     Run run(driver, parts, settings);
+///     while (!run.warm()) run.turn();   // connections stand, the first requests are armed
+///     run.begin(zero);                  // time 0: at least 200 ms ahead
+///     while (run.turn()) {}             // fires, receives, prepares; false when all is over
+///
+/// Strict priority: fire, then receive, then prepare; nothing starts that could still run when the
+/// next row is due (`guard`). The simulator turns the same code in virtual time. Single-threaded;
+/// the caller's thread is the engine thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "engine/io/loop.hpp"
+#include "engine/prompt/arm.hpp"
+#include "engine/record/ring.hpp"
+#include "engine/replay/health.hpp"
+#include "engine/replay/lanes.hpp"
+#include "engine/replay/pacer.hpp"
+#include "engine/replay/plan.hpp"
+#include "engine/replay/settings.hpp"
+
+namespace driftless {
+
+/// What a run is made of. Everything outlives the run.
+struct RunParts {
+    const Trace& trace;
+    const Plan& plan;
+    Armer& armer;
+    BodyPool& bodies;
+    EventRing& ring;
+    std::vector<Address> targets;
+    /// How often the user has asked to stop (SIGINT, SIGTERM); written by a signal handler.
+    const std::atomic<int>& stop_requests;
+};
+
+class Run {
+  public:
+    Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings);
+    ~Run();
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    /// The connections and requests that time 0 needs are there, or cannot be had.
+    bool warm();
+    void begin(Instant zero);
+    /// One turn. False when every row has its end and every connection is closed.
+    bool turn();
+
+    bool interrupted() const { return stopping_; }
+    const LanePool& lanes() const { return lanes_; }
+    const Health& health() const { return health_; }
+    std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
+    Duration guard() const { return guard_; }
+    Duration margin() const { return margin_; }
+    const FramePool::Marks& frame_marks() { return loop_.frames().marks(); }
+
+  private:
+    bool over() const;
+    bool watch_stop(Instant now);
+    bool receive(Instant now, Instant due);
+    bool prepare(Instant now);
+    bool arm_slice(Instant now);
+    bool open_lane(Instant now);
+    void wait(Instant now, Instant due);
+    void tell_second(Instant now);
+    Instant spent(Work work, Instant from);
+    void adapt_guard(std::int64_t slice_ns);
+    std::uint32_t lanes_wanted(Instant now);
+    std::int64_t arm_horizon_ns(Instant now) const;
+
+    Driver& driver_;
+    RunParts parts_;
+    ReplaySettings settings_;
+    Loop loop_;
+    LanePool lanes_;
+    Health health_;
+    Pacer pacer_;
+
+    Instant zero_ = never;
+    Instant started_;
+    bool stopping_ = false;
+    bool closing_ = false;
+    Instant grace_ends_ = never;
+    Duration guard_;
+    Duration margin_;
+    RecentMax slices_;
+    RecentMax wake_errors_;
+    DriverCounters told_;  ///< as of the last sample
+    Instant last_look_;
+    bool last_was_spin_ = false;
+};
+
+}  // namespace driftless

@@ -1,0 +1,41 @@
+/// What a run is told: plain values, decided by `cmd/` and never changed by the engine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/io/address.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/api/dialect.hpp"
+
+namespace driftless {
+
+struct Timeouts {
+    Duration connect = seconds(5);
+    Duration first_byte = seconds(600);
+    Duration idle = seconds(120);
+    Duration total = seconds(3600);
+};
+
+/// How the engine thread waits for the next due instant.
+enum class WaitPolicy : std::uint8_t {
+    spin,    ///< never gives up its core
+    hybrid,  ///< sleeps until `margin` before the instant, then spins
+    sleep,   ///< sleeps until the instant
+};
+
+struct ReplaySettings {
+    Timeouts timeouts;
+    WaitPolicy wait = WaitPolicy::hybrid;
+    OutputRule output = OutputRule::exact;
+    Framing framing = Framing::sse;
+    std::uint32_t inflight_max = 1024;    ///< open exchanges at most
+    std::uint32_t lanes_max = 1024;       ///< connections at most, over all targets
+    std::uint32_t connections_fixed = 0;  ///< `--connections N`: exactly so many; 0: as needed
+    Duration arm_ahead = seconds(2);
+    bool arm_all = false;         ///< everything before time 0
+    Duration grace = seconds(5);  ///< after the first interruption
+};
+
+}  // namespace driftless

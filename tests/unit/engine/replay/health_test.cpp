@@ -1,0 +1,49 @@
+// The loop's own figures: the recent maximum forgets, spans go where they belong, a second is
+// whole.
+#include "engine/replay/health.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+// A peak stands until 64 further values have come, then it is forgotten.
+TEST(RecentMax, ForgetsAPeakAfterItsWindow) {
+    RecentMax recent;
+    recent.add(1000);
+    for (int i = 0; i < 63; ++i) {
+        recent.add(10);
+        ASSERT_EQ(recent.value(), 1000);
+    }
+    recent.add(11);
+    EXPECT_EQ(recent.value(), 11);
+}
+
+// Spans of work add up by kind; only long gaps of spinning count as gaps.
+TEST(Health, SumsSpansByKind) {
+    Health health;
+    health.begin(Instant{1000});
+    health.note(Work::receive, Instant{2000}, Instant{2500});
+    health.note(Work::receive, Instant{3000}, Instant{3700});
+    health.note(Work::spin, Instant{4000}, Instant{4000 + Health::spin_gap_ns});
+    health.note(Work::spin, Instant{5000}, Instant{5001 + Health::spin_gap_ns});
+    health.note_fire(40, 7);
+    health.note_fire(90, 5);
+    EXPECT_FALSE(health.second_over(Instant{1'000'000'999}));
+    EXPECT_TRUE(health.second_over(Instant{1'000'001'000}));
+    const ClientSample sample = health.take(Instant{1'000'001'000});
+    EXPECT_EQ(sample.busy_receive_ns, 1200);
+    EXPECT_EQ(sample.turn_max_ns, 700);
+    EXPECT_EQ(sample.spin_gaps, 1);
+    EXPECT_EQ(sample.spin_gap_max_ns, Health::spin_gap_ns + 1);
+    EXPECT_EQ(sample.rows_fired, 2);
+    EXPECT_EQ(sample.drift_max_ns, 90);
+    EXPECT_EQ(sample.drift_sum_ns, 130);
+    EXPECT_EQ(sample.submit_max_ns, 7);
+    EXPECT_EQ(sample.from_ns, 1000);
+    EXPECT_EQ(sample.to_ns, 1'000'001'000);
+    EXPECT_EQ(health.take(Instant{2'000'001'000}).rows_fired, 0);
+}
+
+}  // namespace
+}  // namespace driftless
