@@ -1,0 +1,182 @@
+#include "engine/preflight/inquiry.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include "engine/io/sockets.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+Inquiry::Inquiry(Loop& loop) : loop_(loop) {
+    connect_.handler = send_.handler = cancel_.handler = &Inquiry::on_done;
+    receive_.handler = &Inquiry::on_receive;
+    timer_.handler = &Inquiry::on_timer;
+    connect_.owner = send_.owner = cancel_.owner = receive_.owner = this;
+    timer_.owner = this;
+}
+
+Inquiry::~Inquiry() {
+    CHECK(!socket_.open());
+}
+
+void Inquiry::fail(ErrorCode code, std::int32_t sys_errno, const char* doing) {
+    if (!failed_) {
+        failed_ = true;
+        error_ = Error{code, sys_errno, doing};
+    }
+    progress_.notify();
+}
+
+void Inquiry::on_done(Op& op, const Completion& done) {
+    Inquiry& self = *static_cast<Inquiry*>(op.owner);
+    if (&op != &self.cancel_) {
+        self.result_ = done.result;
+        self.stamp_ = done.stamp;
+    }
+    self.progress_.notify();
+}
+
+void Inquiry::on_timer(Timer& timer, Instant) {
+    static_cast<Inquiry*>(timer.owner)->fail(ErrorCode::timed_out, 0, "wait for the server");
+}
+
+void Inquiry::on_receive(Op& op, const Completion& done) {
+    Inquiry& self = *static_cast<Inquiry*>(op.owner);
+    if (done.result > 0) {
+        self.take(done.bytes, done.stamp);
+    } else if (!self.complete_) {
+        if (done.result == 0 && self.parser_.finish()) {
+            self.complete_ = true;
+        } else if (done.result == 0) {
+            self.fail(ErrorCode::closed, 0, "read the answer");
+        } else {
+            const Error error = error_from_errno(-done.result, "read the answer");
+            self.fail(error.code, error.sys_errno, error.doing);
+        }
+    }
+    self.progress_.notify();
+}
+
+void Inquiry::take(std::string_view bytes, Instant stamp) {
+    while (!complete_ && !failed_) {
+        const ResponseParser::Step step = parser_.feed(bytes);
+        bytes.remove_prefix(step.consumed);
+        switch (step.piece) {
+            case ResponsePiece::need_more:
+                return;
+            case ResponsePiece::head_bytes:
+                reply_.head.append(step.span);
+                break;
+            case ResponsePiece::head_done:
+                reply_.status = parser_.status();
+                reply_.headers = stamp;
+                break;
+            case ResponsePiece::body:
+                reply_.first_body = reply_.body.empty() ? stamp : reply_.first_body;
+                reply_.body.append(step.span);
+                if (reply_.body.size() > body_bytes_max) {
+                    fail(ErrorCode::too_large, 0, "read the answer (16 MiB at most)");
+                }
+                break;
+            case ResponsePiece::done:
+                reply_.keep_alive = parser_.keep_alive();
+                complete_ = true;
+                break;
+            case ResponsePiece::error:
+                fail(ErrorCode::bad_http, 0, "read the answer");
+                break;
+        }
+    }
+}
+
+/// Suspends until the connect ends; a failure (the timer) cancels it.
+Task<void> Inquiry::connect(const Address& address) {
+    const Result<Socket> made = loop_.driver().open_socket(address);
+    if (!made) {
+        fail(made.error().code, made.error().sys_errno, made.error().doing);
+        co_return;
+    }
+    socket_ = made.value();
+    connect_.spec.kind = OpKind::connect;
+    connect_.spec.socket = socket_;
+    connect_.spec.address = &address;
+    loop_.driver().submit(connect_);
+    while (connect_.in_flight() || cancel_.in_flight()) {
+        co_await progress_.wait();
+        if (failed_ && connect_.in_flight() && !cancel_.in_flight()) {
+            cancel_.spec.kind = OpKind::cancel;
+            cancel_.spec.target = &connect_;
+            loop_.driver().submit(cancel_);
+        }
+    }
+    if (!failed_ && result_ < 0) {
+        const Error error = error_from_errno(-result_, "connect");
+        fail(error.code, error.sys_errno, error.doing);
+    }
+}
+
+/// Suspends until the kernel has taken the request, or the answer has come early.
+Task<void> Inquiry::send(std::string_view request) {
+    while (!request.empty() && !failed_ && !complete_) {
+        send_.spec.kind = OpKind::send;
+        send_.spec.socket = socket_;
+        send_.spec.bytes = request;
+        loop_.driver().submit(send_);
+        while (send_.in_flight() && !failed_ && !complete_) {
+            co_await progress_.wait();
+        }
+        if (send_.in_flight()) {
+            co_return;
+        }
+        if (result_ <= 0) {
+            co_return;  // an early answer may still be read; the receive tells how this ends
+        }
+        request.remove_prefix(static_cast<std::size_t>(result_));
+        reply_.sent = stamp_;
+    }
+}
+
+Task<void> Inquiry::read() {
+    while (!failed_ && !complete_) {
+        co_await progress_.wait();
+    }
+}
+
+/// Suspends until the kernel holds nothing of ours.
+Task<void> Inquiry::close() {
+    if (!socket_.open()) {
+        co_return;
+    }
+    loop_.driver().shutdown(socket_);
+    while (receive_.in_flight() || send_.in_flight()) {
+        co_await progress_.wait();
+    }
+    loop_.driver().close(socket_);
+    socket_ = Socket{};
+}
+
+Task<Result<Reply>> Inquiry::ask(const Address& address, std::string_view request,
+                                 Duration timeout) {
+    failed_ = complete_ = false;
+    reply_ = Reply{};
+    parser_.reset();
+    progress_.clear();
+    loop_.timers().set(timer_, loop_.driver().now() + timeout);
+    co_await connect(address);
+    if (!failed_) {
+        receive_.spec.kind = OpKind::receive;
+        receive_.spec.socket = socket_;
+        loop_.driver().submit(receive_);
+        co_await send(request);
+        co_await read();
+    }
+    loop_.timers().clear(timer_);
+    co_await close();
+    if (failed_) {
+        co_return error_;
+    }
+    co_return std::move(reply_);
+}
+
+}  // namespace driftless

@@ -1,0 +1,78 @@
+/// Inquiry: one HTTP request and its whole answer, on a connection of its own, before time 0.
+///
+/// Used by the preflight only: it collects bodies and takes its time. Uses the run's driver, so
+/// that what it finds out is found the way the run will go. Reusable, one request at a time;
+/// immovable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/io/loop.hpp"
+#include "engine/task/task.hpp"
+#include "proto/core/result.hpp"
+#include "proto/http/response.hpp"
+
+namespace driftless {
+
+/// An answer as it came. Instants are the driver's.
+struct Reply {
+    int status = 0;
+    std::string head;
+    std::string body;
+    Instant sent;        ///< the last byte was accepted by the kernel
+    Instant headers;     ///< the head was complete
+    Instant first_body;  ///< the first body byte; 0 where there was none
+    bool keep_alive = false;
+};
+
+class Inquiry {
+  public:
+    explicit Inquiry(Loop& loop);
+    ~Inquiry();
+    Inquiry(const Inquiry&) = delete;
+    Inquiry& operator=(const Inquiry&) = delete;
+
+    /// Connects, sends `request` (a whole HTTP/1.1 request), reads the answer to its end, closes.
+    /// Errors: refused, unreachable, reset, closed (before the answer was complete), timed_out,
+    /// bad_http, too_large. `request` and `address` outlive the call (Task).
+    Task<Result<Reply>> ask(const Address& address, std::string_view request, Duration timeout);
+
+    // Home of its coroutines (task.hpp).
+    FramePool& frames() { return loop_.frames(); }
+    ReadyList& ready() { return loop_.ready(); }
+
+    /// A models list or a tokenised word list stays far below this.
+    static constexpr std::size_t body_bytes_max = 16 << 20;
+
+  private:
+    Task<void> connect(const Address& address);
+    Task<void> send(std::string_view request);
+    Task<void> read();
+    Task<void> close();
+    void fail(ErrorCode code, std::int32_t sys_errno, const char* doing);
+    void take(std::string_view bytes, Instant stamp);
+
+    static void on_done(Op& op, const Completion& done);
+    static void on_receive(Op& op, const Completion& done);
+    static void on_timer(Timer& timer, Instant now);
+
+    Loop& loop_;
+    Op connect_;
+    Op send_;
+    Op receive_;
+    Op cancel_;
+    Timer timer_;
+    Signal progress_;
+    Socket socket_;
+    ResponseParser parser_;
+    Reply reply_;
+    Error error_;
+    std::int32_t result_ = 0;
+    Instant stamp_;
+    bool failed_ = false;
+    bool complete_ = false;
+};
+
+}  // namespace driftless
