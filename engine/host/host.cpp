@@ -1,0 +1,205 @@
+#include "engine/host/host.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "engine/io/sockets.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t proc_bytes_max = 64 * 1024;
+
+// A file of /proc as text, cut at `proc_bytes_max`; empty where it cannot be read.
+std::string read_proc(const char* path) {
+    const int number = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (number < 0) {
+        return {};
+    }
+    std::string text(proc_bytes_max, '\0');
+    std::size_t size = 0;
+    while (size < text.size()) {
+        const ssize_t got = ::read(number, text.data() + size, text.size() - size);
+        if (got <= 0) {
+            break;
+        }
+        size += static_cast<std::size_t>(got);
+    }
+    ::close(number);
+    text.resize(size);
+    return text;
+}
+
+// What stands behind `name` on its line, blanks and colon skipped.
+std::string_view field_of(std::string_view text, std::string_view name) {
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos) {
+        return {};
+    }
+    std::string_view rest = text.substr(at + name.size());
+    rest = rest.substr(0, rest.find('\n'));
+    const std::size_t begin = rest.find_first_not_of(" \t:");
+    return begin == std::string_view::npos ? std::string_view{} : rest.substr(begin);
+}
+
+std::int64_t number_of(std::string_view text) {
+    std::int64_t value = 0;
+    (void)std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::int64_t nth_number(std::string_view text, int index) {
+    for (int i = 0; i < index; ++i) {
+        const std::size_t blank = text.find(' ');
+        if (blank == std::string_view::npos) {
+            return 0;
+        }
+        text.remove_prefix(blank);
+        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    }
+    return number_of(text);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> allowed_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    std::vector<std::uint32_t> cpus;
+    if (::sched_getaffinity(0, sizeof(set), &set) == 0) {
+        for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+            if (CPU_ISSET(cpu, &set)) {
+                cpus.push_back(cpu);
+            }
+        }
+    }
+    return cpus;
+}
+
+CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed) {
+    if (allowed.empty()) {
+        return {0, "the allowed CPUs cannot be read"};
+    }
+    const std::string isolated = read_proc("/sys/devices/system/cpu/isolated");
+    if (!isolated.empty() && isolated[0] >= '0' && isolated[0] <= '9') {
+        const auto cpu = static_cast<std::uint32_t>(number_of(isolated));
+        if (std::find(allowed.begin(), allowed.end(), cpu) != allowed.end()) {
+            return {cpu, "isolated from the scheduler"};
+        }
+    }
+    if (allowed.size() == 1) {
+        return {allowed[0], "the only allowed one: the writer shares it"};
+    }
+    return {allowed.back(), "the last allowed one: the first ones serve most interrupts"};
+}
+
+Result<void> pin_this_thread(std::uint32_t cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (cpu >= CPU_SETSIZE) {
+        return Error{ErrorCode::invalid, EINVAL, "pin the thread"};
+    }
+    CPU_SET(cpu, &set);
+    if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
+        return Error{errno == EINVAL ? ErrorCode::invalid : ErrorCode::denied, errno,
+                     "pin the thread"};
+    }
+    return {};
+}
+
+void sharpen_timers() {
+    (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
+
+std::uint64_t raise_file_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return 1024;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+    (void)::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
+
+HostFacts read_host_facts() {
+    HostFacts facts;
+    utsname name{};
+    if (::uname(&name) == 0) {
+        facts.kernel = std::string(name.sysname) + " " + name.release;
+        facts.machine = name.machine;
+    }
+    const std::string cpus = read_proc("/proc/cpuinfo");
+    facts.cpu_model = std::string(field_of(cpus, "model name"));
+    facts.virtual_machine = field_of(cpus, "flags").find(" hypervisor") != std::string_view::npos;
+    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    facts.cpus_online = online > 0 ? static_cast<std::uint32_t>(online) : 0;
+    facts.cpus_allowed = allowed_cpus();
+    const std::string memory = read_proc("/proc/meminfo");
+    facts.memory_bytes = static_cast<std::uint64_t>(number_of(field_of(memory, "MemTotal"))) * 1024;
+    return facts;
+}
+
+MemoryMarks read_memory_marks() {
+    const std::string status = read_proc("/proc/self/status");
+    MemoryMarks marks;
+    marks.resident = static_cast<std::uint64_t>(number_of(field_of(status, "VmRSS"))) * 1024;
+    marks.resident_max = static_cast<std::uint64_t>(number_of(field_of(status, "VmHWM"))) * 1024;
+    return marks;
+}
+
+std::uint64_t available_memory() {
+    const std::string memory = read_proc("/proc/meminfo");
+    return static_cast<std::uint64_t>(number_of(field_of(memory, "MemAvailable"))) * 1024;
+}
+
+int this_thread_id() {
+    return static_cast<int>(::gettid());
+}
+
+ThreadProbe::Reading ThreadProbe::read() const {
+    const std::string folder = "/proc/self/task/" + std::to_string(thread_id_) + "/";
+    Reading reading;
+    reading.run_delay_ns = nth_number(read_proc((folder + "schedstat").c_str()), 1);
+    const std::string status = read_proc((folder + "status").c_str());
+    reading.involuntary_switches = number_of(field_of(status, "nonvoluntary_ctxt_switches"));
+    // The name of the thread stands in parentheses and may hold blanks: count from behind it.
+    const std::string stat = read_proc((folder + "stat").c_str());
+    const std::size_t name_end = stat.rfind(')');
+    const std::string_view fields =
+        name_end == std::string::npos ? "" : std::string_view(stat).substr(name_end + 2);
+    reading.minor_faults = nth_number(fields, 7);     // field 10 of proc(5), counted from field 3
+    reading.major_faults = nth_number(fields, 9);     // field 12
+    const std::int64_t cpu = nth_number(fields, 36);  // field 39
+    const std::string cpu_name = "cpu" + std::to_string(cpu) + " ";
+    const std::string all = read_proc("/proc/stat");
+    const std::int64_t ticks = nth_number(field_of(all, cpu_name), 7);
+    reading.steal_ns = ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
+    return reading;
+}
+
+void ThreadProbe::fill(ClientSample& sample) {
+    const Reading now = read();
+    if (has_base_) {
+        sample.involuntary_switches = now.involuntary_switches - base_.involuntary_switches;
+        sample.minor_faults = now.minor_faults - base_.minor_faults;
+        sample.major_faults = now.major_faults - base_.major_faults;
+        sample.run_delay_ns = now.run_delay_ns - base_.run_delay_ns;
+        sample.steal_ns = now.steal_ns - base_.steal_ns;
+    }
+    has_base_ = true;
+    base_ = now;
+}
+
+}  // namespace driftless

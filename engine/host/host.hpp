@@ -1,0 +1,84 @@
+/// Host: what the machine allows and does to us. Pinning, limits, facts, and the once-a-second
+/// counters of the engine thread. Plain functions over system calls; nothing here is on the hot
+/// path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/record/client_sample.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// CPUs that this process may use, ascending.
+std::vector<std::uint32_t> allowed_cpus();
+
+/// Which CPU the engine takes by itself, and why, for people.
+struct CpuChoice {
+    std::uint32_t cpu = 0;
+    std::string reason;
+};
+CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed);
+
+/// Pins the calling thread. Errors: denied, invalid (a CPU that is not allowed).
+Result<void> pin_this_thread(std::uint32_t cpu);
+
+/// Wakes of this thread come as exactly as the kernel can (timer slack of 1 ns instead of 50 us).
+void sharpen_timers();
+
+/// Raises the soft limit of open files to the hard one; returns the limit in force.
+std::uint64_t raise_file_limit();
+
+/// Facts for `run.json`.
+struct HostFacts {
+    std::string kernel;   ///< "Linux 6.1.0-18-amd64"
+    std::string machine;  ///< "x86_64"
+    std::string cpu_model;
+    std::uint32_t cpus_online = 0;
+    std::vector<std::uint32_t> cpus_allowed;
+    std::uint64_t memory_bytes = 0;
+    bool virtual_machine = false;  ///< the CPU says that a hypervisor is there
+};
+HostFacts read_host_facts();
+
+/// Resident memory of this process now and at most, bytes; 0 where it cannot be read.
+struct MemoryMarks {
+    std::uint64_t resident = 0;
+    std::uint64_t resident_max = 0;
+};
+MemoryMarks read_memory_marks();
+
+/// Bytes of memory that could be taken now without swapping (MemAvailable).
+std::uint64_t available_memory();
+
+/// The kernel's id of the calling thread.
+int this_thread_id();
+
+/// What the host did to one thread of this process, told from another one: differences since the
+/// last call. Reading /proc takes tens of microseconds, so the engine thread never does it.
+class ThreadProbe {
+  public:
+    explicit ThreadProbe(int thread_id) : thread_id_(thread_id) {}
+
+    /// Fills in switches, faults, run-queue delay, and the steal of the CPU that the thread was on
+    /// last. The first call only takes the base and leaves -1.
+    void fill(ClientSample& sample);
+
+  private:
+    struct Reading {
+        std::int64_t involuntary_switches = 0;
+        std::int64_t minor_faults = 0;
+        std::int64_t major_faults = 0;
+        std::int64_t run_delay_ns = 0;
+        std::int64_t steal_ns = 0;
+    };
+    Reading read() const;
+
+    int thread_id_;
+    bool has_base_ = false;
+    Reading base_;
+};
+
+}  // namespace driftless
