@@ -1,0 +1,210 @@
+#include "cmd/mock/asked.hpp"
+
+#include <algorithm>
+
+namespace driftless::mock {
+
+namespace {
+
+std::optional<Refusal> bad_request(std::string message) {
+    return Refusal{400, "BadRequestError", std::move(message)};
+}
+
+/// As FastAPI's validation errors look once vLLM has turned them into a 400.
+std::optional<Refusal> field_error(std::string_view field, std::string_view problem) {
+    std::string message = "1 validation error:\n  {'type': 'value_error', 'loc': ('body', '";
+    message += field;
+    message += "'), 'msg': '";
+    message += problem;
+    message += "'}";
+    return bad_request(std::move(message));
+}
+
+/// Adds a string that the BodyReader did not recognise as prompt; what it did is empty here.
+void add_left_text(const JsonValue& value, PromptCount& count) {
+    const std::string_view inside = value.raw().substr(1, value.raw().size() - 2);
+    count.begin_text();
+    count.add_text(inside);
+    count.end_value();
+}
+
+std::optional<Refusal> read_prompt(const JsonValue& prompt, PromptCount& count) {
+    if (!prompt.present()) {
+        return field_error("prompt", "Field required");
+    }
+    if (prompt.is(JsonType::string)) {
+        add_left_text(prompt, count);
+        return std::nullopt;
+    }
+    if (!prompt.is(JsonType::array)) {
+        return field_error("prompt", "Input should be a valid string or array");
+    }
+    if (prompt.size() > 1) {
+        return bad_request("one prompt a request: a batch of prompts is not answered here");
+    }
+    const JsonValue only = prompt.first();
+    if (!only.present()) {
+        return std::nullopt;
+    }
+    if (only.is(JsonType::string)) {
+        add_left_text(only, count);
+    } else if (only.is(JsonType::array) && only.size() > 0 && only.first().is(JsonType::number)) {
+        count.add_ids(only.raw().substr(1));
+        count.end_value();
+    } else {
+        return field_error("prompt", "Input should be a valid string or array of integers");
+    }
+    return std::nullopt;
+}
+
+std::optional<Refusal> read_messages(const JsonValue& messages, PromptCount& count) {
+    if (!messages.present()) {
+        return field_error("messages", "Field required");
+    }
+    if (!messages.is(JsonType::array) || messages.size() == 0) {
+        return field_error("messages", "Input should be a non-empty list");
+    }
+    for (JsonValue message = messages.first(); message.present(); message = message.next()) {
+        if (!message.is(JsonType::object)) {
+            return field_error("messages", "Input should be a valid dictionary");
+        }
+        const JsonValue content = message.find("content");
+        if (content.is(JsonType::string)) {
+            add_left_text(content, count);
+        } else if (content.is(JsonType::array)) {
+            for (JsonValue part = content.first(); part.present(); part = part.next()) {
+                const JsonValue text = part.find("text");
+                if (text.is(JsonType::string)) {
+                    add_left_text(text, count);
+                }
+            }
+        }
+    }
+    count.begin_text();  // a template stands around messages without content, too
+    return std::nullopt;
+}
+
+std::optional<Refusal> check_model(const JsonValue& body, const ModelLimits& model) {
+    const std::optional<std::string_view> name = body.find("model").as_string();
+    if (name && *name != model.name) {
+        return Refusal{404, "NotFoundError",
+                       "The model `" + std::string(*name) + "` does not exist."};
+    }
+    return std::nullopt;
+}
+
+/// The body as an object of a known model.
+std::optional<Refusal> read_body(JsonDocument& document, std::string_view frame,
+                                 const ModelLimits& model, JsonValue& body) {
+    const Result<JsonValue> parsed = document.parse(frame);
+    if (!parsed) {
+        return bad_request(
+            "1 validation error:\n  {'type': 'json_invalid', 'loc': ('body',), "
+            "'msg': 'JSON decode error'}");
+    }
+    body = parsed.value();
+    if (!body.is(JsonType::object)) {
+        return bad_request(
+            "1 validation error:\n  {'type': 'model_attributes_type', 'loc': "
+            "('body',), 'msg': 'Input should be a valid dictionary'}");
+    }
+    return check_model(body, model);
+}
+
+std::optional<Refusal> check_prompt(const ModelLimits& model, const PromptCount& count) {
+    if (count.tokens() == 0) {
+        return bad_request("Either prompt or prompt_embeds must be provided and non-empty.");
+    }
+    if (count.tokens() > model.context_tokens) {
+        return bad_request("Input length (" + std::to_string(count.tokens()) +
+                           ") exceeds model's maximum context length (" +
+                           std::to_string(model.context_tokens) + ").");
+    }
+    return std::nullopt;
+}
+
+/// chat: max_completion_tokens before max_tokens; completions: max_tokens alone.
+std::optional<Refusal> read_length(const JsonValue& body, Api api, Asked& asked) {
+    const char* field = "max_completion_tokens";
+    JsonValue length = api == Api::openai_chat ? body.find(field) : JsonValue();
+    if (!length.present() || length.is(JsonType::null)) {
+        field = "max_tokens";
+        length = body.find(field);
+    }
+    if (!length.present() || length.is(JsonType::null)) {
+        return std::nullopt;
+    }
+    const std::optional<std::uint64_t> tokens = length.as_u64();
+    if (!tokens) {
+        return field_error(field, "Input should be a valid non-negative integer");
+    }
+    if (*tokens == 0) {
+        return bad_request("max_tokens must be at least 1, got 0.");
+    }
+    asked.output_tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(*tokens, UINT32_MAX));
+    return std::nullopt;
+}
+
+std::optional<Refusal> read_stream_options(const JsonValue& body, Asked& asked) {
+    const JsonValue stream = body.find("stream");
+    if (stream.present() && !stream.is(JsonType::null) && !stream.is(JsonType::boolean)) {
+        return field_error("stream", "Input should be a valid boolean");
+    }
+    asked.stream = stream.as_bool().value_or(false);
+    const JsonValue options = body.find("stream_options");
+    if (!options.is(JsonType::object)) {
+        return std::nullopt;
+    }
+    if (!asked.stream) {
+        return bad_request("Stream options can only be defined when `stream=True`.");
+    }
+    asked.include_usage = options.find("include_usage").as_bool().value_or(false);
+    asked.continuous_usage =
+        asked.include_usage && options.find("continuous_usage_stats").as_bool().value_or(false);
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame, Api api,
+                                  const ModelLimits& model, PromptCount& count, Asked& asked) {
+    asked = Asked();
+    JsonValue body;
+    std::optional<Refusal> refusal = read_body(document, frame, model, body);
+    if (!refusal) {
+        refusal = api == Api::openai_chat ? read_messages(body.find("messages"), count)
+                                          : read_prompt(body.find("prompt"), count);
+    }
+    count.finish();
+    if (!refusal) {
+        refusal = check_prompt(model, count);
+    }
+    if (!refusal) {
+        refusal = read_length(body, api, asked);
+    }
+    if (!refusal) {
+        refusal = read_stream_options(body, asked);
+    }
+    const std::uint32_t room =
+        model.context_tokens - std::min(count.tokens(), model.context_tokens);
+    asked.output_tokens = std::min(asked.output_tokens, std::max(room, 1u));
+    return refusal;
+}
+
+std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view frame,
+                                     const ModelLimits& model, PromptCount& count) {
+    JsonValue body;
+    std::optional<Refusal> refusal = read_body(document, frame, model, body);
+    if (refusal) {
+        return refusal;
+    }
+    const bool chat = body.find("messages").present();
+    refusal = chat ? read_messages(body.find("messages"), count)
+                   : read_prompt(body.find("prompt"), count);
+    if (!refusal && (!chat || body.find("add_generation_prompt").as_bool().value_or(true))) {
+        count.finish();
+    }
+    return refusal;
+}
+
+}  // namespace driftless::mock

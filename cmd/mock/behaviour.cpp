@@ -1,0 +1,118 @@
+#include "cmd/mock/behaviour.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace driftless::mock {
+
+namespace {
+
+struct FaultName {
+    Fault fault;
+    const char* name;
+};
+constexpr std::array<FaultName, 9> names = {{
+    {Fault::refuse, "refuse"},
+    {Fault::reset, "reset"},
+    {Fault::stall, "stall"},
+    {Fault::truncate, "truncate"},
+    {Fault::malformed, "malformed"},
+    {Fault::error, "error"},
+    {Fault::http_429, "429"},
+    {Fault::http_500, "500"},
+    {Fault::slow, "slow"},
+}};
+
+// Each use of a seed draws from its own sequence.
+constexpr std::uint64_t pace_stream = 0x7061636500000000ULL;
+constexpr std::uint64_t fault_stream = 0x6661756C74000000ULL;
+constexpr std::uint64_t refuse_stream = 0x7265667573650000ULL;
+
+}  // namespace
+
+Duration AnswerSchedule::stretched(Duration delay, double jitter) {
+    if (jitter == 0) {
+        return delay;
+    }
+    const double factor = 1 + jitter * (2 * random_.uniform() - 1);
+    return {static_cast<std::int64_t>(static_cast<double>(delay.ns) * factor)};
+}
+
+void AnswerSchedule::start(const Pace& pace, Instant from, std::uint32_t uncached_tokens,
+                           std::uint64_t seed) {
+    random_ = Random(mix64(seed ^ pace_stream));
+    const Duration prefill{pace.per_uncached_token.ns * uncached_tokens};
+    next_ = from + stretched(pace.first + prefill, pace.jitter);
+}
+
+void AnswerSchedule::advance(const Pace& pace, std::uint32_t tokens) {
+    next_ = next_ + stretched({pace.between.ns * tokens}, pace.jitter);
+}
+
+const char* name_of(Fault fault) {
+    for (const FaultName& entry : names) {
+        if (entry.fault == fault) {
+            return entry.name;
+        }
+    }
+    return "none";
+}
+
+std::optional<Fault> find_fault(std::string_view name) {
+    for (const FaultName& entry : names) {
+        if (entry.name == name) {
+            return entry.fault;
+        }
+    }
+    return std::nullopt;
+}
+
+const char* fault_names() {
+    return "refuse, reset, stall, truncate, malformed, error, 429, 500, slow";
+}
+
+Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::uint64_t> row,
+                       std::uint64_t seed) {
+    for (const FaultRule& rule : rules) {
+        if (rule.row && rule.row == row) {
+            return rule.fault;
+        }
+    }
+    double draw = Random(mix64(seed ^ fault_stream)).uniform();
+    for (const FaultRule& rule : rules) {
+        if (rule.row || rule.fault == Fault::refuse) {
+            continue;
+        }
+        if (draw < rule.probability) {
+            return rule.fault;
+        }
+        draw -= rule.probability;
+    }
+    return Fault::none;
+}
+
+bool refuses_connection(const std::vector<FaultRule>& rules, std::uint64_t seed) {
+    double probability = 0;
+    for (const FaultRule& rule : rules) {
+        if (!rule.row && rule.fault == Fault::refuse) {
+            probability += rule.probability;
+        }
+    }
+    return probability > 0 && Random(mix64(seed ^ refuse_stream)).uniform() < probability;
+}
+
+std::optional<std::uint64_t> row_of_request_id(std::string_view id) {
+    const std::size_t dash = id.rfind('-');
+    if (dash == std::string_view::npos || id.substr(0, dash).ends_with("-preflight")) {
+        return std::nullopt;
+    }
+    std::uint64_t row = 0;
+    const char* const end = id.data() + id.size();
+    const auto [stop, failure] = std::from_chars(id.data() + dash + 1, end, row);
+    if (failure != std::errc() || stop != end) {
+        return std::nullopt;
+    }
+    return row;
+}
+
+}  // namespace driftless::mock

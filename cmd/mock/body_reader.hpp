@@ -1,0 +1,77 @@
+/// BodyReader: parts a request body, as it arrives, into its prompt and its frame.
+///
+/// The prompt (`prompt`, or `content` and `text` inside `messages`) goes to a PromptCount and is
+/// forgotten: bodies of many megabytes pass through without being held, and no long parse ever
+/// delays the tokens of other streams. The frame is everything else, a small JSON text with empty
+/// strings and arrays where the prompt stood; JsonDocument reads it when the body is complete.
+///
+/// It follows strings, escapes and nesting, and leaves judging to the frame's parser: what it does
+/// not recognise (an escaped key, nested arrays) stays in the frame, where it can be read slowly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cmd/mock/prompt_count.hpp"
+
+namespace driftless::mock {
+
+/// Most bytes of a frame: generous for tools and schemas, small enough to be held 10,000 times.
+inline constexpr std::size_t frame_bytes_max = std::size_t{256} * 1024;
+/// Deepest nesting of a body: one bit each, and four times what requests use.
+inline constexpr unsigned body_depth_max = 64;
+
+/// Which members of the body hold the prompt.
+struct PromptKeys {
+    bool prompt = false;
+    bool messages = false;
+};
+
+class BodyReader {
+  public:
+    /// `count` is filled while the body is read; it outlives the reading.
+    void reset(PromptCount& count, PromptKeys keys);
+
+    /// Takes the next bytes. False where the frame is too large or too deep; it stays false.
+    bool feed(std::string_view bytes);
+
+    const std::string& frame() const { return frame_; }
+
+  private:
+    enum class At : std::uint8_t {
+        outside,     ///< between values
+        key,         ///< inside a member's name
+        string,      ///< inside a string that stays in the frame
+        text,        ///< inside a string that is prompt
+        array_head,  ///< after the bracket of a `prompt` array
+        ids,         ///< inside an array of numbers that is prompt
+        refused,
+    };
+
+    std::size_t step(std::string_view bytes);
+    std::size_t outside(std::string_view bytes);
+    std::size_t string(std::string_view bytes);
+    std::size_t prompt_value(std::string_view bytes);
+    void structural(char byte);
+    void open(bool object);
+    void close();
+    void open_string();
+    bool in_object() const { return (objects_ & 1) != 0; }
+    bool is_prompt_text() const;
+    bool is_prompt_array() const;
+
+    PromptCount* count_ = nullptr;
+    PromptKeys keys_;
+    At at_ = At::outside;
+    bool escaped_ = false;      ///< the next byte of a key or string follows a backslash
+    bool after_colon_ = false;  ///< a member's value comes
+    bool in_messages_ = false;
+    unsigned depth_ = 0;
+    std::uint64_t objects_ = 0;  ///< container kinds, innermost in bit 0: 1 is an object
+    std::string frame_;
+    std::string key_;  ///< the last member name read, as written
+};
+
+}  // namespace driftless::mock

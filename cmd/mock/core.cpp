@@ -1,0 +1,100 @@
+#include "cmd/mock/core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace driftless::mock {
+
+MockCore::MockCore(const CoreOptions& options)
+    : options_(options), cache_(options.cache_blocks_max) {
+    CHECK(options_.pace.tokens_per_chunk > 0);
+}
+
+MockConnection& MockCore::open(Instant) {
+    if (free_.empty()) {
+        connections_.push_back(std::make_unique<MockConnection>(*this));
+        free_.push_back(connections_.back().get());
+    }
+    MockConnection& connection = *free_.back();
+    free_.pop_back();
+    connection.open(opened_++);
+    return connection;
+}
+
+void MockCore::close(MockConnection& connection, Instant now) {
+    connection.abandon(now);
+    std::erase(woken_, &connection);
+    free_.push_back(&connection);
+}
+
+MockConnection* MockCore::next_woken() {
+    if (woken_.empty()) {
+        return nullptr;
+    }
+    MockConnection* connection = woken_.back();
+    woken_.pop_back();
+    return connection;
+}
+
+bool MockCore::take_finished(RequestLog& entry) {
+    if (finished_.empty()) {
+        return false;
+    }
+    entry = std::move(finished_.front());
+    finished_.pop_front();
+    return true;
+}
+
+Metrics MockCore::metrics() const {
+    Metrics metrics = metrics_;
+    metrics.waiting = queue_.size();
+    return metrics;
+}
+
+/// True where the connection may begin at once; else it stands in the queue.
+bool MockCore::take_slot(MockConnection& connection) {
+    if (options_.slots != 0 && metrics_.running == options_.slots) {
+        queue_.push_back(&connection);
+        return false;
+    }
+    ++metrics_.running;
+    return true;
+}
+
+void MockCore::leave_queue(MockConnection& connection) {
+    queue_.erase(std::find(queue_.begin(), queue_.end(), &connection));
+}
+
+/// An answer has ended: the oldest waiting one begins.
+void MockCore::give_slot(Instant now) {
+    --metrics_.running;
+    if (!queue_.empty()) {
+        MockConnection* next = queue_.front();
+        queue_.pop_front();
+        ++metrics_.running;
+        next->start_making(now);
+        woken_.push_back(next);
+    }
+}
+
+/// Tokens of the prompt that the cache holds; its blocks are entered. At least one token is always
+/// computed, as the server needs its logits.
+std::uint32_t MockCore::look_up(const PromptCount& prompt) {
+    metrics_.prompt_tokens += prompt.tokens();
+    if (options_.cache_block_tokens == 0) {
+        return 0;
+    }
+    const std::uint32_t blocks_max = (prompt.tokens() - 1) / options_.cache_block_tokens;
+    const std::size_t found = cache_.longest_prefix(prompt.blocks().first(blocks_max));
+    cache_.enter(prompt.blocks());
+    const std::uint32_t cached = static_cast<std::uint32_t>(found) * options_.cache_block_tokens;
+    metrics_.cache_queries += prompt.tokens();
+    metrics_.cache_hits += cached;
+    return cached;
+}
+
+std::int64_t MockCore::utc_seconds(Instant now) const {
+    return (now.ns + options_.utc_offset_ns) / 1'000'000'000;
+}
+
+}  // namespace driftless::mock

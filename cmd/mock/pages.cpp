@@ -1,0 +1,155 @@
+#include "cmd/mock/pages.hpp"
+
+#include "proto/json/write.hpp"
+
+namespace driftless::mock {
+
+namespace {
+
+constexpr std::string_view json_type = "application/json";
+
+const char* status_line(int status) {
+    switch (status) {
+        case 200:
+            return "HTTP/1.1 200 OK\r\n";
+        case 400:
+            return "HTTP/1.1 400 Bad Request\r\n";
+        case 404:
+            return "HTTP/1.1 404 Not Found\r\n";
+        case 405:
+            return "HTTP/1.1 405 Method Not Allowed\r\n";
+        case 413:
+            return "HTTP/1.1 413 Content Too Large\r\n";
+        case 429:
+            return "HTTP/1.1 429 Too Many Requests\r\n";
+        case 431:
+            return "HTTP/1.1 431 Request Header Fields Too Large\r\n";
+        default:
+            return "HTTP/1.1 500 Internal Server Error\r\n";
+    }
+}
+
+void append_common_fields(std::string& out, const Reply& reply) {
+    out += "server: driftless-mock\r\n";
+    if (!reply.request_id.empty()) {
+        out += "x-request-id: ";
+        out += reply.request_id;
+        out += "\r\n";
+    }
+    if (reply.close) {
+        out += "connection: close\r\n";
+    }
+}
+
+/// One counter or gauge in the text format of Prometheus.
+void append_metric(std::string& out, std::string_view kind, std::string_view name,
+                   std::string_view model, std::uint64_t value) {
+    out += "# TYPE ";
+    out += name;
+    out += ' ';
+    out += kind;
+    out += '\n';
+    out += name;
+    out += "{engine=\"0\",model_name=\"";
+    append_json_escaped(out, model);
+    out += "\"} ";
+    out += std::to_string(value);
+    out += ".0\n";
+}
+
+}  // namespace
+
+void append_stream_head(std::string& out, const Reply& reply) {
+    out += status_line(200);
+    append_common_fields(out, reply);
+    out +=
+        "content-type: text/event-stream; charset=utf-8\r\n"
+        "transfer-encoding: chunked\r\n\r\n";
+}
+
+void append_page(std::string& out, const Reply& reply, int status, std::string_view content_type,
+                 std::string_view body, std::string_view extra_fields) {
+    out += status_line(status);
+    append_common_fields(out, reply);
+    out += extra_fields;
+    out += "content-length: ";
+    out += std::to_string(body.size());
+    if (!body.empty()) {
+        out += "\r\ncontent-type: ";
+        out += content_type;
+    }
+    out += "\r\n\r\n";
+    out += body;
+}
+
+void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal,
+                    std::string_view extra_fields) {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object().key("error").begin_object();
+    json.key("message").string(refusal.message).key("type").string(refusal.type);
+    json.key("param").null().key("code").integer(refusal.status);
+    json.end_object().end_object();
+    append_page(out, reply, refusal.status, json_type, body, extra_fields);
+}
+
+void append_not_found(std::string& out, const Reply& reply) {
+    append_page(out, reply, 404, json_type, R"({"detail":"Not Found"})");
+}
+
+void append_method_not_allowed(std::string& out, const Reply& reply, std::string_view allowed) {
+    std::string allow = "allow: ";
+    allow += allowed;
+    allow += "\r\n";
+    append_page(out, reply, 405, json_type, R"({"detail":"Method Not Allowed"})", allow);
+}
+
+void append_bad_http(std::string& out, bool head_too_large) {
+    append_page(out, Reply{{}, true}, head_too_large ? 431 : 400, "text/plain; charset=utf-8",
+                "Invalid HTTP request received.");
+}
+
+void append_models(std::string& out, const Reply& reply, const ModelLimits& model,
+                   std::int64_t created_s) {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object().key("object").string("list").key("data").begin_array().begin_object();
+    json.key("id").string(model.name).key("object").string("model");
+    json.key("created").integer(created_s).key("owned_by").string("driftless-mock");
+    json.key("root").string(model.name).key("parent").null();
+    json.key("max_model_len").unsigned_integer(model.context_tokens);
+    json.key("permission").begin_array().end_array();
+    json.end_object().end_array().end_object();
+    append_page(out, reply, 200, json_type, body);
+}
+
+void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
+                      std::span<const std::uint32_t> tokens) {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object().key("count").unsigned_integer(tokens.size());
+    json.key("max_model_len").unsigned_integer(model.context_tokens);
+    json.key("tokens").begin_array();
+    for (const std::uint32_t token : tokens) {
+        json.unsigned_integer(token);
+    }
+    json.end_array().key("token_strs").null().end_object();
+    append_page(out, reply, 200, json_type, body);
+}
+
+void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
+                    const Metrics& metrics) {
+    std::string body;
+    append_metric(body, "gauge", "vllm:num_requests_running", model.name, metrics.running);
+    append_metric(body, "gauge", "vllm:num_requests_waiting", model.name, metrics.waiting);
+    append_metric(body, "counter", "vllm:prompt_tokens_total", model.name, metrics.prompt_tokens);
+    append_metric(body, "counter", "vllm:generation_tokens_total", model.name,
+                  metrics.generation_tokens);
+    append_metric(body, "counter", "vllm:prefix_cache_queries_total", model.name,
+                  metrics.cache_queries);
+    append_metric(body, "counter", "vllm:prefix_cache_hits_total", model.name, metrics.cache_hits);
+    append_metric(body, "counter", "vllm:request_success_total", model.name, metrics.requests_ok);
+    append_page(out, reply, 200, "text/plain; version=0.0.4; charset=utf-8", body);
+}
+
+}  // namespace driftless::mock

@@ -1,0 +1,55 @@
+/// Everything the mock answers at once: heads, errors, and the pages beside completions.
+///
+/// Each function appends a whole response (or only a head) to `out`. Values in, bytes out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cmd/mock/asked.hpp"
+
+namespace driftless::mock {
+
+/// The counters behind /metrics, under vLLM's names. Sums since the start.
+struct Metrics {
+    std::uint64_t prompt_tokens = 0;
+    std::uint64_t generation_tokens = 0;
+    std::uint64_t cache_queries = 0;  ///< prompt tokens that were looked up
+    std::uint64_t cache_hits = 0;     ///< of these, found
+    std::uint64_t requests_ok = 0;
+    std::uint64_t requests_failed = 0;
+    std::uint64_t running = 0;  ///< now
+    std::uint64_t waiting = 0;  ///< now
+};
+
+/// What every response of a connection needs to know.
+struct Reply {
+    std::string_view request_id;  ///< echoed as X-Request-Id; empty: none was sent
+    bool close = false;           ///< `Connection: close`
+};
+
+/// The head of a streamed answer: server-sent events in chunks.
+void append_stream_head(std::string& out, const Reply& reply);
+/// A whole response with a length. `extra_fields` are whole header lines.
+void append_page(std::string& out, const Reply& reply, int status, std::string_view content_type,
+                 std::string_view body, std::string_view extra_fields = {});
+
+/// vLLM's error body under the refusal's status.
+void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal,
+                    std::string_view extra_fields = {});
+/// FastAPI's 404 and 405.
+void append_not_found(std::string& out, const Reply& reply);
+void append_method_not_allowed(std::string& out, const Reply& reply, std::string_view allowed);
+/// uvicorn's answer to what is no HTTP; 431 where only the head was too large.
+void append_bad_http(std::string& out, bool head_too_large);
+
+void append_models(std::string& out, const Reply& reply, const ModelLimits& model,
+                   std::int64_t created_s);
+void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
+                      std::span<const std::uint32_t> tokens);
+void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
+                    const Metrics& metrics);
+
+}  // namespace driftless::mock

@@ -1,0 +1,273 @@
+#include "cmd/mock/prompt_count.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "proto/core/hash.hpp"
+
+namespace driftless::mock {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "words are read as little-endian groups");
+
+constexpr std::uint64_t each_byte = 0x0101010101010101ULL;
+constexpr std::uint64_t high_bits = 0x8080808080808080ULL;
+/// Closes a word: a byte that UTF-8 never holds, so that "ab"+"c" and "abc" cannot meet.
+constexpr std::uint64_t word_end = 0xFF;
+
+/// Numbers of the template's tokens, so that head and tail differ.
+constexpr std::uint32_t template_head_first = 1;
+constexpr std::uint32_t template_tail_first = 1u << 20;
+
+std::uint64_t load(const char* at) {
+    std::uint64_t group;
+    std::memcpy(&group, at, sizeof group);
+    return group;
+}
+
+/// The high bit of each zero byte. Bits above the first one may be wrong, the first never is.
+constexpr std::uint64_t zero_bytes(std::uint64_t group) {
+    return (group - each_byte) & ~group & high_bits;
+}
+/// The same for bytes below 0x21: blank, tab, line ends.
+constexpr std::uint64_t blank_bytes(std::uint64_t group) {
+    return (group - each_byte * 0x21) & ~group & high_bits;
+}
+constexpr std::uint64_t bytes_equal(std::uint64_t group, char byte) {
+    return zero_bytes(group ^ (each_byte * static_cast<unsigned char>(byte)));
+}
+
+/// The first `bytes` (0..7) bytes of a group, closed as a word.
+constexpr std::uint64_t close_word(std::uint64_t group, unsigned bytes) {
+    const unsigned bits = 8 * bytes;
+    return (group & ((std::uint64_t{1} << bits) - 1)) | (word_end << bits);
+}
+
+/// One step of a running hash; a bijection in either argument.
+constexpr std::uint64_t step(std::uint64_t state, std::uint64_t value) {
+    state = (state ^ value) * golden_gamma;
+    return state ^ (state >> 29);
+}
+
+unsigned hex_digit(char byte) {
+    const auto c = static_cast<unsigned char>(byte);
+    return c <= '9' ? c & 15u : (c & 15u) + 9u;
+}
+
+}  // namespace
+
+void PromptCount::reset(std::uint32_t block_tokens, TemplateTokens around) {
+    chain_ = folded_ = piece_ = 0;
+    piece_bytes_ = escape_ = 0;
+    code_unit_ = 0;
+    tokens_ = 0;
+    block_tokens_ = until_block_ = block_tokens;  // 0 counts down through 2^32 and never ends
+    around_ = around;
+    has_text_ = recording_ = false;
+    blocks_.clear();
+    recorded_.clear();
+}
+
+inline void PromptCount::add_token(std::uint64_t word) {
+    chain_ = step(chain_, word);
+    ++tokens_;
+    if (--until_block_ == 0) {
+        blocks_.push_back(mix64(chain_));
+        until_block_ = block_tokens_;
+    }
+    if (recording_) {
+        recorded_.push_back(static_cast<std::uint32_t>(mix64(word) >> 33));
+    }
+}
+
+/// Template tokens, numbered from `first_id`: the same numbers are the same tokens.
+void PromptCount::add_template(std::uint32_t tokens, std::uint32_t first_id) {
+    for (std::uint32_t i = 0; i < tokens; ++i) {
+        add_token(first_id + i);  // no word has this value: it holds no end mark
+    }
+}
+
+void PromptCount::begin_text() {
+    if (!has_text_) {
+        has_text_ = true;
+        add_template(around_.pre, template_head_first);
+    }
+}
+
+void PromptCount::finish() {
+    if (has_text_) {
+        add_template(around_.post, template_tail_first);
+    }
+}
+
+inline void PromptCount::end_word() {
+    if (piece_bytes_ == 0 && folded_ == 0) {
+        return;
+    }
+    const std::uint64_t rest = close_word(piece_, piece_bytes_);
+    add_token(folded_ == 0 ? rest : step(folded_, rest));
+    folded_ = piece_ = 0;
+    piece_bytes_ = 0;
+}
+
+void PromptCount::end_value() {
+    end_word();
+    escape_ = 0;
+}
+
+void PromptCount::add_byte(char byte) {
+    piece_ |= std::uint64_t{static_cast<unsigned char>(byte)} << (8 * piece_bytes_);
+    if (++piece_bytes_ == 8) {
+        folded_ = step(folded_, piece_);
+        piece_ = 0;
+        piece_bytes_ = 0;
+    }
+}
+
+/// A \uXXXX escape is complete: a blank, or the UTF-8 bytes that it stands for. Halves of a
+/// surrogate pair are taken one by one; they only have to be the same every time.
+void PromptCount::add_code_unit() {
+    const std::uint32_t unit = code_unit_;
+    if (unit <= 0x20) {
+        end_word();
+    } else if (unit < 0x80) {
+        add_byte(static_cast<char>(unit));
+    } else if (unit < 0x800) {
+        add_byte(static_cast<char>(0xC0 | (unit >> 6)));
+        add_byte(static_cast<char>(0x80 | (unit & 0x3F)));
+    } else {
+        add_byte(static_cast<char>(0xE0 | (unit >> 12)));
+        add_byte(static_cast<char>(0x80 | ((unit >> 6) & 0x3F)));
+        add_byte(static_cast<char>(0x80 | (unit & 0x3F)));
+    }
+}
+
+/// One byte of a string, the slow way: inside a word that was cut, an escape, or the last bytes.
+void PromptCount::text_byte(char byte) {
+    if (escape_ == 0) {
+        if (byte == '\\') {
+            escape_ = 1;
+        } else if (byte == ' ') {
+            end_word();
+        } else {
+            add_byte(byte);
+        }
+    } else if (escape_ == 1) {
+        escape_ = 0;
+        if (byte == 'u') {
+            escape_ = 2;
+            code_unit_ = 0;
+        } else if (byte == 'n' || byte == 't' || byte == 'r' || byte == 'f') {
+            end_word();
+        } else {
+            add_byte(byte);
+        }
+    } else {
+        code_unit_ = (code_unit_ << 4 | hex_digit(byte)) & 0xFFFF;
+        if (++escape_ == 6) {
+            escape_ = 0;
+            add_code_unit();
+        }
+    }
+}
+
+/// Words that lie whole in [at, end), eight bytes a look. Stops before what needs the slow way.
+const char* PromptCount::scan_text(const char* at, const char* end) {
+    while (end - at >= 8) {
+        const std::uint64_t group = load(at);
+        // Blank (0x20) and quote (0x22) differ in one bit: one comparison finds both.
+        const std::uint64_t found =
+            zero_bytes((group | each_byte * 0x02) ^ (each_byte * 0x22)) | bytes_equal(group, '\\');
+        if (found == 0) {
+            folded_ = step(folded_, group);
+            at += 8;
+            continue;
+        }
+        const unsigned bytes = static_cast<unsigned>(std::countr_zero(found)) / 8;
+        if (at[bytes] != ' ') {
+            piece_ = group & ((std::uint64_t{1} << (8 * bytes)) - 1);
+            piece_bytes_ = bytes;
+            return at + bytes;
+        }
+        if (folded_ != 0) {
+            add_token(step(folded_, close_word(group, bytes)));
+            folded_ = 0;
+        } else if (bytes != 0) {
+            add_token(close_word(group, bytes));
+        }
+        at += bytes + 1;
+    }
+    return at;
+}
+
+std::size_t PromptCount::add_text(std::string_view bytes) {
+    const char* at = bytes.data();
+    const char* const end = at + bytes.size();
+    while (at != end) {
+        if (piece_bytes_ == 0 && escape_ == 0) {
+            at = scan_text(at, end);
+            if (at == end) {
+                break;
+            }
+        }
+        if (*at == '"' && escape_ != 1) {
+            break;
+        }
+        text_byte(*at++);
+    }
+    return static_cast<std::size_t>(at - bytes.data());
+}
+
+/// Items that lie whole in [at, end). Stops before a bracket and the last bytes.
+const char* PromptCount::scan_ids(const char* at, const char* end) {
+    while (end - at >= 8) {
+        const std::uint64_t group = load(at);
+        const std::uint64_t found =
+            bytes_equal(group, ',') | bytes_equal(group, ']') | blank_bytes(group);
+        if (found == 0) {
+            folded_ = step(folded_, group);
+            at += 8;
+            continue;
+        }
+        const unsigned bytes = static_cast<unsigned>(std::countr_zero(found)) / 8;
+        if (at[bytes] == ']') {
+            piece_ = group & ((std::uint64_t{1} << (8 * bytes)) - 1);
+            piece_bytes_ = bytes;
+            return at + bytes;
+        }
+        if (folded_ != 0) {
+            add_token(step(folded_, close_word(group, bytes)));
+            folded_ = 0;
+        } else if (bytes != 0) {
+            add_token(close_word(group, bytes));
+        }
+        at += bytes + 1;
+    }
+    return at;
+}
+
+std::size_t PromptCount::add_ids(std::string_view bytes) {
+    const char* at = bytes.data();
+    const char* const end = at + bytes.size();
+    while (at != end) {
+        if (piece_bytes_ == 0) {
+            at = scan_ids(at, end);
+            if (at == end) {
+                break;
+            }
+        }
+        if (*at == ']') {
+            break;
+        }
+        if (*at == ',' || static_cast<unsigned char>(*at) <= 0x20) {
+            end_word();
+        } else {
+            add_byte(*at);
+        }
+        ++at;
+    }
+    return static_cast<std::size_t>(at - bytes.data());
+}
+
+}  // namespace driftless::mock

@@ -1,0 +1,81 @@
+/// PromptCount: how many tokens a prompt has and which prefix blocks it consists of, in one pass.
+///
+/// A token is a blank-separated word of a text, an item of an array of token ids, or one token of
+/// the chat template. Bytes come as they stand in the JSON body, escapes untouched, cut anywhere;
+/// nothing is copied. Each full block of tokens yields one 64-bit value that depends on every token
+/// from the start of the prompt, so that equal values mean equal prefixes.
+///
+/// Owned by one connection and reused; it never looks at JSON beyond the end of its own value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace driftless::mock {
+
+/// What a server puts around a text, in tokens: chat template, BOS, generation prompt.
+struct TemplateTokens {
+    std::uint32_t pre = 0;
+    std::uint32_t post = 0;
+};
+
+class PromptCount {
+  public:
+    /// Starts a new prompt. `block_tokens` 0: blocks are not wanted.
+    void reset(std::uint32_t block_tokens, TemplateTokens around);
+
+    /// A text begins. The first one has the template's head before it; token ids have none.
+    void begin_text();
+    /// Adds the inside of a JSON string. Returns the bytes consumed: all of them, or those before
+    /// the quote that ends the string.
+    std::size_t add_text(std::string_view bytes);
+    /// Adds the inside of a JSON array of numbers. Returns the bytes consumed: all of them, or
+    /// those before the bracket that ends the array.
+    std::size_t add_ids(std::string_view bytes);
+    /// The string or array is over: an open word ends.
+    void end_value();
+    /// The prompt is over: the template's tail follows where there was text.
+    void finish();
+
+    std::uint32_t tokens() const { return tokens_; }
+    /// One value per full block, in order.
+    std::span<const std::uint64_t> blocks() const { return blocks_; }
+
+    /// Numbers for /tokenize: recorded from `record_tokens` until the next reset. Equal words have
+    /// equal numbers; different ones differ but for 31-bit accidents.
+    void record_tokens() { recording_ = true; }
+    std::span<const std::uint32_t> recorded() const { return recorded_; }
+
+  private:
+    const char* scan_text(const char* at, const char* end);
+    const char* scan_ids(const char* at, const char* end);
+    void add_byte(char byte);
+    void add_code_unit();
+    void text_byte(char byte);
+    void end_word();
+    void add_token(std::uint64_t word);
+    void add_template(std::uint32_t tokens, std::uint32_t first_id);
+
+    std::uint64_t chain_ = 0;  ///< of all tokens so far
+    // The open word: whole groups of eight bytes are folded, the rest waits in `piece_`.
+    std::uint64_t folded_ = 0;
+    std::uint64_t piece_ = 0;
+    unsigned piece_bytes_ = 0;
+    // The open escape: 1 after the backslash, 2..5 before each digit of \uXXXX.
+    unsigned escape_ = 0;
+    std::uint32_t code_unit_ = 0;
+
+    std::uint32_t tokens_ = 0;
+    std::uint32_t block_tokens_ = 0;
+    std::uint32_t until_block_ = 0;  ///< tokens missing to the end of the current block
+    TemplateTokens around_;
+    bool has_text_ = false;
+    bool recording_ = false;
+    std::vector<std::uint64_t> blocks_;
+    std::vector<std::uint32_t> recorded_;
+};
+
+}  // namespace driftless::mock

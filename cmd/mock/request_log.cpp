@@ -1,0 +1,59 @@
+#include "cmd/mock/request_log.hpp"
+
+#include <charconv>
+
+#include "proto/json/write.hpp"
+
+namespace driftless::mock {
+
+namespace {
+
+const char* name_of(Ending ending) {
+    switch (ending) {
+        case Ending::complete:
+            return "complete";
+        case Ending::faulted:
+            return "faulted";
+        case Ending::aborted:
+            break;
+    }
+    return "aborted";
+}
+
+void append_number(std::string& out, std::int64_t value) {
+    char digits[24];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+}  // namespace
+
+void append_log_line(std::string& out, const RequestLog& entry) {
+    JsonWriter json(out);
+    json.begin_object().key("request_id").string(entry.request_id);
+    json.key("row");
+    entry.row ? json.unsigned_integer(*entry.row) : json.null();
+    json.key("api").string(entry.chat ? "openai-chat" : "openai-completions");
+    json.key("stream").boolean(entry.stream).key("connection").unsigned_integer(entry.connection);
+    json.key("status").integer(entry.status).key("ending").string(name_of(entry.ending));
+    json.key("fault").string(name_of(entry.fault));
+    json.key("start_ns").integer(entry.start_ns).key("last_byte_ns").integer(entry.last_byte_ns);
+    json.key("begin_ns").integer(entry.begin_ns).key("first_due_ns").integer(entry.due_ns);
+    json.key("end_ns").integer(entry.end_ns);
+    json.key("prompt_tokens").unsigned_integer(entry.prompt_tokens);
+    json.key("cached_tokens").unsigned_integer(entry.cached_tokens);
+    json.key("asked_tokens").unsigned_integer(entry.asked_tokens);
+    json.key("output_tokens").unsigned_integer(entry.output_tokens);
+    json.key("tokens_per_chunk").unsigned_integer(entry.tokens_per_chunk);
+    json.key("token_ns");
+    // By hand: nearly all bytes of a log are stamps.
+    out += '[';
+    for (std::size_t i = 0; i < entry.token_ns.size(); ++i) {
+        if (i != 0) {
+            out += ',';
+        }
+        append_number(out, entry.token_ns[i]);
+    }
+    out += "]}\n";
+}
+
+}  // namespace driftless::mock

@@ -1,0 +1,49 @@
+/// RequestLog: the truth about one completion request, as the server saw it.
+///
+/// All instants are readings of the server's clock in ns; 0: it never happened.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/mock/behaviour.hpp"
+
+namespace driftless::mock {
+
+/// How an exchange ended for the server.
+enum class Ending : std::uint8_t {
+    complete,  ///< everything that was meant to be sent was handed to the kernel
+    faulted,   ///< cut short on purpose
+    aborted,   ///< the peer left before
+};
+
+struct RequestLog {
+    std::string request_id;
+    std::optional<std::uint64_t> row;
+    std::uint64_t connection = 0;  ///< count of accepts, from 0
+    bool chat = true;
+    bool stream = true;
+    Ending ending = Ending::complete;
+    int status = 0;
+    Fault fault = Fault::none;
+    std::int64_t start_ns = 0;      ///< first byte of the request was read
+    std::int64_t last_byte_ns = 0;  ///< last byte of it
+    std::int64_t begin_ns = 0;      ///< its slot was free and its answer began to be made
+    std::int64_t due_ns = 0;        ///< the schedule's instant of the first token
+    std::int64_t end_ns = 0;
+    std::uint32_t prompt_tokens = 0;
+    std::uint32_t cached_tokens = 0;
+    std::uint32_t asked_tokens = 0;
+    std::uint32_t output_tokens = 0;     ///< sent
+    std::uint32_t tokens_per_chunk = 1;  ///< at most; less in the last chunk, and before a turn
+    /// Read right before the send of each chunk with tokens was handed over. One entry for an
+    /// answer that was not streamed.
+    std::vector<std::int64_t> token_ns;
+};
+
+/// Appends one line of JSON, line end included.
+void append_log_line(std::string& out, const RequestLog& entry);
+
+}  // namespace driftless::mock
