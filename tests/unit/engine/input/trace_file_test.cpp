@@ -1,0 +1,247 @@
+// Traces are read from plain and compressed files, whole or damaged, and their facts are noted.
+#include "engine/input/trace_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "engine/replay/plan.hpp"
+
+namespace driftless {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string slurp(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A file that lasts as long as its test.
+class TempFile {
+  public:
+    TempFile(const std::string& name, const std::string& bytes)
+        : path_(testing::TempDir() + "driftless_trace_file_" + name) {
+        std::ofstream(path_, std::ios::binary) << bytes;
+    }
+    ~TempFile() { fs::remove(path_); }
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+struct Reading {
+    Trace trace;
+    InputErrors errors;
+    std::vector<std::string> notes;
+    bool usable = false;
+
+    std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
+    bool has_note(const std::string& part) const {
+        return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+            return note.find(part) != std::string::npos;
+        });
+    }
+};
+
+Reading read(const std::vector<std::string>& paths) {
+    TraceFiles files;
+    files.paths = paths;
+    Reading reading;
+    reading.usable = read_trace(files, reading.trace, reading.errors, reading.notes);
+    return reading;
+}
+
+std::string data(const std::string& name) {
+    return std::string(TEST_DATA) + "/" + name;
+}
+
+constexpr const char* endings[] = {"gz", "bz2", "xz", "zst"};
+
+// Each compression is found by its magic bytes, under a name that says nothing.
+TEST(TraceFile, FindsCompressionByMagicBytes) {
+    for (const char* ending : endings) {
+        const TempFile file("magic", slurp(data("compressed/three.jsonl.") + ending));
+        const Reading got = read({file.path()});
+        ASSERT_TRUE(got.usable) << ending << got.first_error();
+        ASSERT_EQ(got.trace.rows.size(), 3U) << ending;
+        EXPECT_EQ(got.trace.rows[2].at_ns, 20'000'000);
+        EXPECT_EQ(got.trace.ids, (std::vector<std::uint64_t>{0, 1, 2}));
+    }
+}
+
+// Bytes and digest are those of the decompressed input, so compression does not show in them.
+TEST(TraceFile, DigestsWhatWasDecompressed) {
+    const Reading plain = [] {
+        const TempFile file(
+            "plain",
+            R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]}
+{"timestamp": 10, "input_length": 2, "output_length": 1, "hash_ids": [1]}
+{"timestamp": 20, "input_length": 3, "output_length": 1, "hash_ids": [2]}
+)");
+        return read({file.path()});
+    }();
+    ASSERT_TRUE(plain.usable);
+    for (const char* ending : endings) {
+        const Reading got = read({data("compressed/three.jsonl.") + ending});
+        EXPECT_EQ(got.trace.digest, plain.trace.digest) << ending;
+        EXPECT_EQ(got.trace.bytes, plain.trace.bytes) << ending;
+        EXPECT_EQ(got.trace.name, "three");
+    }
+}
+
+// Concatenated members are one input.
+TEST(TraceFile, JoinsMembers) {
+    for (const char* ending : endings) {
+        const std::string member = slurp(data("compressed/three.jsonl.") + ending);
+        const TempFile file("members", member + member + member);
+        const Reading got = read({file.path()});
+        ASSERT_TRUE(got.usable) << ending << got.first_error();
+        EXPECT_EQ(got.trace.rows.size(), 9U) << ending;
+        EXPECT_EQ(got.trace.rows_unsorted, 2U) << ending;
+    }
+}
+
+// A last member that breaks off keeps what decodes, with a warning; nothing at all is an error.
+TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
+    const std::string whole = slurp(data("compressed/many.jsonl.gz"));
+    EXPECT_EQ(read({data("compressed/many.jsonl.gz")}).trace.bytes, 313'780U);
+    const TempFile cut("cut", whole.substr(0, whole.size() * 3 / 4));
+    const Reading got = read({cut.path()});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_GT(got.trace.rows.size(), 2000U);
+    EXPECT_LT(got.trace.rows.size(), 4000U);
+    EXPECT_TRUE(got.has_note("warning: " + cut.path() + ": truncated gzip input: read up to line " +
+                             std::to_string(got.trace.rows.size())));
+    const TempFile stub("stub", whole.substr(0, 40));
+    EXPECT_FALSE(read({stub.path()}).usable);
+    EXPECT_NE(read({stub.path()}).first_error().find("truncated gzip input"), std::string::npos);
+}
+
+// Missing files, empty files and folders without traces each have one clear error.
+TEST(TraceFile, RefusesWhatIsNotThere) {
+    const Reading missing = read({"/no/such/trace.jsonl"});
+    EXPECT_FALSE(missing.usable);
+    EXPECT_EQ(missing.first_error(),
+              "/no/such/trace.jsonl: No such file or directory; name a file, a folder, or - for "
+              "standard input");
+    const TempFile empty("empty", "");
+    EXPECT_EQ(read({empty.path()}).first_error(),
+              empty.path() + ": holds no row; a trace needs at least one");
+    EXPECT_EQ(read({"/no/such/a", "/no/such/b"}).errors.count, 2U);
+}
+
+// A line beyond the limit is refused by its number.
+TEST(TraceFile, RefusesEndlessLines) {
+    const TempFile file("long", "\n" + std::string((std::size_t{64} << 20) + 1, ' '));
+    const Reading got = read({file.path()});
+    EXPECT_FALSE(got.usable);
+    EXPECT_EQ(got.first_error(),
+              file.path() + ":2: is longer than 64 MiB; a trace has one row a line");
+}
+
+// BOM, CRLF, blank lines and a missing final newline change nothing.
+TEST(TraceFile, ReadsUntidyText) {
+    const std::string line =
+        R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})";
+    const TempFile file("untidy", "\xEF\xBB\xBF" + line + "\r\n\r\n  \n" + line);
+    const Reading got = read({file.path()});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 2U);
+    EXPECT_EQ(got.trace.rows[1].line, 4U);
+}
+
+// Several files are one trace with a namespace each, and a note says so.
+TEST(TraceFile, JoinsFiles) {
+    const Reading got =
+        read({data("compressed/three.jsonl.gz"), data("compressed/three.jsonl.xz")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 6U);
+    EXPECT_EQ(got.trace.name, "three+1");
+    std::set<std::uint32_t> name_spaces;
+    for (const TraceRow& row : got.trace.rows) {
+        name_spaces.insert(row.name_space);
+    }
+    EXPECT_EQ(name_spaces.size(), 2U);
+    EXPECT_TRUE(got.has_note("2 files: equal block ids of different files share nothing"));
+}
+
+// The sample trace has the figures that its generator was asked for, counted by another program.
+TEST(TraceFile, ReadsTheSample) {
+    const Reading got = read({data("sample.jsonl")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.notes, (std::vector<std::string>{
+                             "format mooncake, times in ms, blocks of 512 tokens, partial blocks "
+                             "have ids",
+                             "span 11.750 s, 240 rows, 20.43/s, max 9 rows at one instant"}));
+    const Result<Plan> plan = make_plan(got.trace, {});
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan.value().input_tokens, 508'352U);
+    EXPECT_EQ(plan.value().output_tokens, 15'239U);
+    EXPECT_EQ(plan.value().expected_cached_tokens, 257'536U);
+    EXPECT_EQ(plan.value().burst_rows_max, 9U);
+}
+
+/// Hits of an infinite cache as the published figures count them: the leading ids of each row that
+/// an earlier row had, the partial last block with its id included. Ids of this trace are chained,
+/// so that a set of ids knows prefixes.
+struct PublishedHits {
+    std::uint64_t blocks = 0;
+    std::uint64_t tokens = 0;
+};
+
+PublishedHits published_hits(const Trace& trace) {
+    PublishedHits hits;
+    std::set<std::uint64_t> seen;
+    for (const TraceRow& row : trace.rows) {
+        const auto ids = trace.ids_of(row);
+        std::uint64_t blocks = 0;
+        while (blocks < ids.size() && seen.contains(ids[blocks])) {
+            ++blocks;
+        }
+        hits.blocks += blocks;
+        hits.tokens += std::min<std::uint64_t>(blocks * trace.block_size, row.input_length);
+        seen.insert(ids.begin(), ids.end());
+    }
+    return hits;
+}
+
+// The conversation hour: every figure of the published table that reading and planning can reach.
+TEST(TraceFile, ReadsTheConversationHour) {
+    const std::string path = std::string(SHARED_DATA) + "/traces/mooncake_conversation.jsonl";
+    if (!fs::exists(path)) {
+        GTEST_SKIP() << "the Mooncake conversation trace is not there";
+    }
+    const Reading got = read({path});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 12'031U);
+    EXPECT_EQ(got.trace.bytes, 3'029'533U);
+    EXPECT_EQ(got.trace.ids.size(), 288'500U);
+    EXPECT_EQ(got.trace.rows_unsorted, 0U);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_TRUE(got.has_note("span 3536.999 s, 12031 rows, 3.40/s, max 28 rows at one instant"));
+
+    const Result<Plan> plan = make_plan(got.trace, {});
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan.value().input_tokens, 144'793'823U);
+    EXPECT_EQ(plan.value().output_tokens, 4'122'048U);
+    EXPECT_EQ(plan.value().burst_rows_max, 28U);
+    EXPECT_EQ(plan.value().last_due_ns, 3'536'999'000'000);
+
+    // Published: 36.64 % of blocks and 37.36 % of tokens, partial tails and last tokens included.
+    const PublishedHits hits = published_hits(got.trace);
+    EXPECT_NEAR(static_cast<double>(hits.blocks) / 288'500, 0.3664, 0.00005);
+    EXPECT_NEAR(static_cast<double>(hits.tokens) / 144'793'823, 0.3736, 0.00005);
+    // Ours counts full blocks only and never a row's last token, as a server's cache does, so it
+    // is a little less: 35,307 tokens over the hour. Counted by an independent program.
+    EXPECT_EQ(plan.value().expected_cached_tokens, 54'063'104U);
+    EXPECT_EQ(hits.tokens, 54'063'104U + 35'307U);
+}
+
+}  // namespace
+}  // namespace driftless
