@@ -186,9 +186,12 @@ void TraceReader::check_kept() {
 }
 
 void TraceReader::rebase_and_sort() {
-    const auto earlier = [](const TraceRow& a, const TraceRow& b) { return a.at_ns < b.at_ns; };
-    if (!std::is_sorted(trace_.rows.begin(), trace_.rows.end(), earlier)) {
-        std::stable_sort(trace_.rows.begin(), trace_.rows.end(), earlier);
+    // The index settles equal instants, so that the order is stable.
+    const auto before = [](const TraceRow& a, const TraceRow& b) {
+        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
+    };
+    if (!std::is_sorted(trace_.rows.begin(), trace_.rows.end(), before)) {
+        std::sort(trace_.rows.begin(), trace_.rows.end(), before);
     }
     const std::int64_t first = trace_.rows.empty() ? 0 : trace_.rows.front().at_ns;
     for (TraceRow& row : trace_.rows) {
