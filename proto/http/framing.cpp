@@ -99,14 +99,15 @@ void MessageFraming::fail_next(const char* text, bool too_large) {
 std::size_t MessageFraming::execute(std::string_view bytes) {
     body_ = {};
     llhttp_resume(&parser_);
-    const llhttp_errno_t error = llhttp_execute(&parser_, bytes.data(), bytes.size());
+    const char* const begin = bytes.empty() ? "" : bytes.data();  // llhttp adds to it: never null
+    const llhttp_errno_t error = llhttp_execute(&parser_, begin, bytes.size());
     if (error == HPE_OK) {
         return bytes.size();
     }
     if (error != HPE_PAUSED && pending_ != Piece::error) {
         fail_next(llhttp_get_error_reason(&parser_), false);
     }
-    const auto consumed = static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
+    const auto consumed = static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - begin);
     CHECK(consumed <= bytes.size());
     return consumed;
 }

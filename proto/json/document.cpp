@@ -72,6 +72,9 @@ JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 Result<JsonValue> JsonDocument::parse(std::string_view text) {
     State& state = *state_;
     JsonNodes& nodes = state.nodes;
+    if (text.empty()) {
+        return state.fail(ErrorCode::bad_json, 0);
+    }
     if (text.size() > text_bytes_max || !state.reserve(text.size())) {
         return state.fail(ErrorCode::too_large, 0);
     }

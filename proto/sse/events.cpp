@@ -41,6 +41,7 @@ Field split_field(std::string_view line) {
 SseEvent read_sse_event(std::string_view block, std::string& joined) {
     SseEvent event;
     bool in_joined = false;
+    block.remove_prefix(std::min(block.find_first_not_of("\r\n"), block.size()));
     if (block.starts_with(byte_order_mark)) {
         block.remove_prefix(byte_order_mark.size());
     }

@@ -15,7 +15,8 @@ struct SseEvent {
 };
 
 /// Reads one block, with or without its final empty line. `joined` is scratch storage owned by the
-/// caller and reused. A leading BOM is skipped. Never fails: unknown fields are ignored.
+/// caller and reused. A byte order mark before its first line is skipped, whichever block it opens.
+/// Never fails: unknown fields are ignored.
 SseEvent read_sse_event(std::string_view block, std::string& joined);
 
 }  // namespace driftless

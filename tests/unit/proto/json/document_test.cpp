@@ -111,6 +111,7 @@ TEST(JsonDocument, RefusesWhatIsNoJson) {
         EXPECT_EQ(root.error().code, ErrorCode::bad_json) << text;
         EXPECT_LE(document.error_offset(), text.size()) << text;
     }
+    ASSERT_FALSE(document.parse({})) << "no text at all";
     ASSERT_FALSE(document.parse("\"a\0b\""s)) << "NUL inside a string";
     ASSERT_FALSE(document.parse("[1,\0 2]"s)) << "NUL between tokens";
     ASSERT_FALSE(document.parse("1\0"s)) << "NUL after the root";

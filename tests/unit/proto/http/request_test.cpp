@@ -1,0 +1,85 @@
+// Request heads hold exactly the bytes that servers expect, and nothing that spoils a stamp.
+#include "proto/http/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace driftless {
+namespace {
+
+std::string head_of(const RequestHeadSpec& spec, std::string_view id, std::uint64_t body_bytes) {
+    const RequestHead head(spec);
+    std::string out(head.bytes_max(id.size()), '?');
+    const std::size_t size = head.write(out.data(), id, body_bytes);
+    EXPECT_LE(size, out.size());
+    return out.substr(0, size);
+}
+
+// A post has a length and a type, its id stands among its fields.
+TEST(RequestHead, WritesAPost) {
+    const RequestHeadSpec spec{
+        "POST", "/v1/chat/completions", "127.0.0.1:8000", {{"Authorization", "Bearer EMPTY"}}};
+    EXPECT_EQ(head_of(spec, "r-000017", 137),
+              "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n"
+              "Content-Type: application/json\r\nAuthorization: Bearer EMPTY\r\n"
+              "X-Request-Id: r-000017\r\nContent-Length: 137\r\n\r\n");
+    EXPECT_EQ(head_of(spec, "", 0).find("X-Request-Id"), std::string::npos);
+    EXPECT_NE(head_of(spec, "", 0).find("Content-Length: 0\r\n"), std::string::npos);
+}
+
+// A get has neither length nor type.
+TEST(RequestHead, WritesAGet) {
+    EXPECT_EQ(head_of({"GET", "/v1/models", "[::1]", {}}, "", 0),
+              "GET /v1/models HTTP/1.1\r\nHost: [::1]\r\n\r\n");
+}
+
+// What the user sets himself stands once.
+TEST(RequestHead, LetsTheUserReplaceFields) {
+    const RequestHeadSpec spec{
+        "POST", "/", "a", {{"host", "b"}, {"content-type", "text/json"}, {"x-request-id", "mine"}}};
+    EXPECT_EQ(head_of(spec, "ours", 1),
+              "POST / HTTP/1.1\r\nhost: b\r\ncontent-type: text/json\r\nx-request-id: mine\r\n"
+              "Content-Length: 1\r\n\r\n");
+}
+
+// The bound holds for the longest length there is.
+TEST(RequestHead, BoundsItsSize) {
+    const RequestHead head({"POST", "/", "a", {}});
+    std::string out(head.bytes_max(3), '?');
+    EXPECT_EQ(head.write(out.data(), "abc", std::numeric_limits<std::uint64_t>::max()), out.size());
+}
+
+// Both spellings of other tools; whichever of ':' and '=' comes first divides.
+TEST(ParseHeader, TakesColonAndEqualsSign) {
+    const auto parsed = [](std::string_view text) {
+        const Result<Header> header = parse_header(text);
+        return header ? header.value().name + "|" + header.value().value : "refused";
+    };
+    EXPECT_EQ(parsed("X-A: b"), "X-A|b");
+    EXPECT_EQ(parsed("X-A=b"), "X-A|b");
+    EXPECT_EQ(parsed("X-A:b=c"), "X-A|b=c");
+    EXPECT_EQ(parsed("X-A=b:c"), "X-A|b:c");
+    EXPECT_EQ(parsed(" X-A : \tb c \t"), "X-A|b c");
+    EXPECT_EQ(parsed("X-A:"), "X-A|");
+    EXPECT_EQ(parsed("X-A: \xC3\xA9"), "X-A|\xC3\xA9");
+}
+
+// Nothing gets in that would make another head of ours, or that belongs to the framing.
+TEST(ParseHeader, RefusesWhatBreaksAHead) {
+    for (const std::string_view text :
+         {std::string_view("X-A"), std::string_view(": b"), std::string_view(""),
+          std::string_view("X A: b"), std::string_view("X-A: b\r\nX-B: c"),
+          std::string_view("X-A: b\0c", 8), std::string_view("X\n: b"),
+          std::string_view("X-A: \x7F"), std::string_view("Content-Length: 5"),
+          std::string_view("transfer-encoding: chunked"), std::string_view("Accept-Encoding: gzip"),
+          std::string_view("Expect: 100-continue")}) {
+        const Result<Header> header = parse_header(text);
+        ASSERT_FALSE(header) << text;
+        EXPECT_EQ(header.error().code, ErrorCode::invalid);
+    }
+}
+
+}  // namespace
+}  // namespace driftless
