@@ -1,0 +1,43 @@
+/// What the fuzz targets share: how an input chooses a split, and a check that stays on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+/// The first two bytes of an input say where the rest is cut; shorter inputs are not used.
+struct FuzzInput {
+    std::string_view bytes;
+    std::size_t split = 0;
+};
+
+inline FuzzInput read_input(const std::uint8_t* data, std::size_t size) {
+    if (size < 2) {
+        return {};
+    }
+    const std::string_view bytes{reinterpret_cast<const char*>(data) + 2, size - 2};
+    const std::size_t wanted = data[0] + 256u * data[1];
+    return {bytes, bytes.empty() ? 0 : wanted % (bytes.size() + 1)};
+}
+
+/// The input whole, in two, and byte by byte. Each piece is its own allocation, so that a reader
+/// that looks past it is caught.
+inline std::vector<std::vector<std::vector<char>>> ways_to_feed(const FuzzInput& input) {
+    const auto copy = [](std::string_view text) {
+        return std::vector<char>(text.begin(), text.end());
+    };
+    std::vector<std::vector<char>> singles;
+    for (const char byte : input.bytes) {
+        singles.push_back({byte});
+    }
+    return {{copy(input.bytes)},
+            {copy(input.bytes.substr(0, input.split)), copy(input.bytes.substr(input.split))},
+            singles};
+}
+
+}  // namespace driftless

@@ -1,0 +1,53 @@
+// Any bytes give the same requests, or the same error, however they arrive.
+#include "proto/http/request_parser.hpp"
+
+#include <string>
+
+#include "tests/fuzz/pieces.hpp"
+
+namespace driftless {
+namespace {
+
+std::string read(const std::vector<std::vector<char>>& pieces) {
+    RequestParser parser;
+    std::string seen;
+    for (const std::vector<char>& piece : pieces) {
+        std::string_view bytes{piece.data(), piece.size()};
+        while (true) {
+            const RequestParser::Step step = parser.feed(bytes);
+            CHECK(step.consumed <= bytes.size());
+            bytes.remove_prefix(step.consumed);
+            if (step.piece == RequestPiece::head_done) {
+                seen += std::string(parser.method()) + " " + std::string(parser.target()) + " " +
+                        std::string(parser.header("x-request-id")) + " " +
+                        std::to_string(parser.content_length()) +
+                        (parser.keep_alive() ? "k" : "c") +
+                        (parser.expects_continue() ? "e\n" : "\n");
+            } else if (step.piece == RequestPiece::body) {
+                CHECK(!step.span.empty());
+                seen += step.span;
+            } else if (step.piece == RequestPiece::done) {
+                seen += "\ndone\n";
+                parser.reset();
+            } else if (step.piece == RequestPiece::error) {
+                return seen + "\nerror" + (parser.head_too_large() ? " too large" : "");
+            } else {
+                CHECK(bytes.empty());
+                break;
+            }
+        }
+    }
+    return seen + (parser.idle() ? "" : "?");
+}
+
+}  // namespace
+}  // namespace driftless
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    const auto ways = ways_to_feed(read_input(data, size));
+    const std::string whole = read(ways[0]);
+    CHECK(read(ways[1]) == whole);
+    CHECK(read(ways[2]) == whole);
+    return 0;
+}

@@ -1,0 +1,56 @@
+// Any bytes give the same response, or the same error, however they arrive.
+#include "proto/http/response.hpp"
+
+#include <string>
+
+#include "tests/fuzz/pieces.hpp"
+
+namespace driftless {
+namespace {
+
+std::string read(const std::vector<std::vector<char>>& pieces) {
+    ResponseParser parser;
+    std::string head;
+    std::string seen;
+    bool over = false;
+    for (const std::vector<char>& piece : pieces) {
+        std::string_view bytes{piece.data(), piece.size()};
+        while (!over) {
+            const ResponseParser::Step step = parser.feed(bytes);
+            CHECK(step.consumed <= bytes.size());
+            bytes.remove_prefix(step.consumed);
+            if (step.piece == ResponsePiece::need_more) {
+                CHECK(bytes.empty());
+                break;
+            }
+            if (step.piece == ResponsePiece::head_bytes) {
+                CHECK(!step.span.empty());
+                head += step.span;
+            } else if (step.piece == ResponsePiece::head_done) {
+                CHECK(parser.status() >= 200);
+                seen += "\n" + std::to_string(parser.status()) + (parser.keep_alive() ? "k" : "c") +
+                        (parser.close_delimited() ? "e" : "f") + "\n";
+            } else if (step.piece == ResponsePiece::body) {
+                CHECK(!step.span.empty());
+                seen += step.span;
+            } else {
+                over = true;
+                seen += step.piece == ResponsePiece::done ? "\ndone" : "\nerror";
+                seen += parser.head_too_large() ? " too large" : "";
+            }
+        }
+    }
+    return head + seen + (parser.finish() ? "!" : "?");
+}
+
+}  // namespace
+}  // namespace driftless
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    const auto ways = ways_to_feed(read_input(data, size));
+    const std::string whole = read(ways[0]);
+    CHECK(read(ways[1]) == whole);
+    CHECK(read(ways[2]) == whole);
+    return 0;
+}
