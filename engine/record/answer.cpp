@@ -1,0 +1,164 @@
+#include "engine/record/answer.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace driftless {
+
+namespace {
+
+/// Memory that a finished row may keep for the next one.
+constexpr std::size_t kept_bytes_max = 64 * 1024;
+constexpr std::size_t kept_chunks_max = 8 * 1024;
+
+void clear_text(std::string& text) {
+    text.clear();
+    if (text.capacity() > kept_bytes_max) {
+        text.shrink_to_fit();
+    }
+}
+
+template <typename T>
+void clear_list(std::vector<T>& list) {
+    list.clear();
+    if (list.capacity() > kept_chunks_max) {
+        list.shrink_to_fit();
+    }
+}
+
+bool append_bounded(std::string& out, std::string_view text) {
+    const std::size_t room = saved_text_bytes_max - std::min(saved_text_bytes_max, out.size());
+    out.append(text.substr(0, room));
+    return text.size() <= room;
+}
+
+}  // namespace
+
+void Answer::reset(bool keep_text) {
+    std::vector<std::int64_t> stamps = std::move(chunk_stamps);
+    std::vector<std::int32_t> tokens = std::move(chunk_tokens);
+    SavedText texts = std::move(text);
+    clear_list(stamps);
+    clear_list(tokens);
+    clear_text(texts.content);
+    clear_text(texts.reasoning);
+    clear_text(texts.tool_text);
+    texts.cut = false;
+    *this = Answer{};
+    chunk_stamps = std::move(stamps);
+    chunk_tokens = std::move(tokens);
+    text = std::move(texts);
+    keeps_text = keep_text;
+}
+
+void Answer::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
+    if (chunk_stamps.size() == chunks_per_row_max) {
+        over_limit = true;
+        return;
+    }
+    if (first_token_ns == no_stamp) {
+        first_token_ns = stamp_ns;
+    }
+    last_token_ns = stamp_ns;
+    chunk_stamps.push_back(stamp_ns);
+    coalesced_chunks += coalesced ? 1 : 0;
+}
+
+/// Continuous usage is a running sum: a token that showed no text is counted to the next chunk that
+/// does, whose gap it explains.
+void Answer::count_tokens(const EventReading& reading) {
+    const bool has_running = reading.usage_with_choices && reading.completion_tokens >= 0;
+    const bool has_ids = reading.token_ids >= 0;
+    ids_on_all = ids_on_all && has_ids;
+    ids_sum += has_ids ? reading.token_ids : 0;
+    if (counting == Counting::undecided) {
+        counting = has_running ? Counting::continuous : has_ids ? Counting::ids : Counting::none;
+    }
+    std::int64_t tokens = -1;
+    if (counting == Counting::continuous && has_running) {
+        tokens = reading.completion_tokens - continuous_last;
+        continuous_last = reading.completion_tokens;
+    } else if (counting == Counting::ids && has_ids) {
+        tokens = reading.token_ids;
+    }
+    if (tokens < 0 || tokens > std::numeric_limits<std::int32_t>::max() || over_limit) {
+        counting = Counting::none;
+        chunk_tokens.clear();
+        return;
+    }
+    chunk_tokens.push_back(static_cast<std::int32_t>(tokens));
+}
+
+void Answer::take_usage(const EventReading& reading) {
+    if (!reading.has_usage) {
+        return;
+    }
+    prompt_tokens = reading.prompt_tokens >= 0 ? reading.prompt_tokens : prompt_tokens;
+    cached_tokens = reading.cached_tokens >= 0 ? reading.cached_tokens : cached_tokens;
+    if (reading.completion_tokens >= 0) {
+        completion_tokens = reading.completion_tokens;
+        usage_is_final = !reading.usage_with_choices || !finish_reason.empty();
+    }
+}
+
+void Answer::keep_text_of(const EventReading& reading) {
+    const bool whole = append_bounded(text.content, reading.content) &
+                       append_bounded(text.reasoning, reading.reasoning) &
+                       append_bounded(text.tool_text, reading.tool_text);
+    text.cut = text.cut || !whole;
+}
+
+void Answer::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
+                  bool coalesced) {
+    switch (reading.kind) {
+        case EventReading::Kind::ignored:
+            return;
+        case EventReading::Kind::done:
+            done_seen = true;
+            return;
+        case EventReading::Kind::error:
+            if (!error_seen) {
+                error = reading.error_message.substr(0, message_bytes_max);
+            }
+            error_seen = true;
+            return;
+        case EventReading::Kind::bad:
+            if (!bad_seen && !error_seen) {
+                error = data.substr(0, message_bytes_max);
+            }
+            bad_seen = true;
+            return;
+        case EventReading::Kind::delta:
+            break;
+    }
+    if (response_id.empty()) {
+        response_id = reading.response_id.substr(0, id_bytes_max);
+    }
+    if (!reading.finish_reason.empty()) {
+        finish_reason = reading.finish_reason.substr(0, id_bytes_max);
+    }
+    take_usage(reading);
+    if (!reading.token_bearing) {
+        return;
+    }
+    stamp_chunk(stamp_ns, coalesced);
+    count_tokens(reading);
+    if (!reading.content.empty() && first_content_ns == no_stamp) {
+        first_content_ns = stamp_ns;
+    }
+    digest.add(reading.content);
+    digest.add(reading.reasoning);
+    digest.add(reading.tool_text);
+    if (keeps_text) {
+        keep_text_of(reading);
+    }
+}
+
+void Answer::take_unread(std::int64_t stamp_ns, bool coalesced) {
+    stamp_chunk(stamp_ns, coalesced);
+    counting = Counting::none;
+    chunk_tokens.clear();
+    ids_on_all = false;
+}
+
+}  // namespace driftless

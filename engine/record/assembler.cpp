@@ -1,0 +1,298 @@
+#include "engine/record/assembler.hpp"
+
+#include <strings.h>
+
+#include <algorithm>
+
+#include "proto/core/check.hpp"
+#include "proto/http/response.hpp"
+#include "proto/sse/events.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::uint32_t row_unseen = 0xFFFFFFFFu;
+constexpr std::uint32_t row_ended = 0xFFFFFFFEu;
+/// Bytes of a header value that are kept.
+constexpr std::size_t header_bytes_max = 128;
+
+bool starts_with_caseless(std::string_view text, std::string_view start) {
+    return text.size() >= start.size() && strncasecmp(text.data(), start.data(), start.size()) == 0;
+}
+
+/// A 200 is read as a stream unless it says that it is something else.
+BodyKind body_kind_of(const RowState& state, Framing framing) {
+    if (state.status != 200) {
+        return BodyKind::message;
+    }
+    if (!state.content_encoding.empty() &&
+        !starts_with_caseless(state.content_encoding, "identity")) {
+        return BodyKind::encoded;
+    }
+    if (framing == Framing::sse && !state.content_type.empty() &&
+        !starts_with_caseless(state.content_type, "text/event-stream")) {
+        return BodyKind::foreign;
+    }
+    return BodyKind::stream;
+}
+
+void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {
+    out.append(bytes.substr(0, bytes_max - std::min(bytes_max, out.size())));
+}
+
+}  // namespace
+
+Assembler::Assembler(AssemblerConfig config)
+    : config_(std::move(config)), saves_left_(config_.save_responses) {
+    CHECK(config_.trace != nullptr && config_.plan != nullptr && config_.dialect != nullptr);
+    CHECK(config_.plan->rows.size() < row_ended);
+    slot_of_.assign(config_.plan->rows.size(), row_unseen);
+    counts_.rows = config_.plan->rows.size();
+}
+
+void Assembler::begin(Instant time_zero) {
+    time_zero_ns_ = time_zero.ns;
+}
+
+RowState& Assembler::open(std::uint32_t position) {
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(states_.size()));
+        states_.push_back(std::make_unique<RowState>());
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    slot_of_[position] = slot;
+    states_[slot]->reset(position, saves_left_ > 0);
+    return *states_[slot];
+}
+
+/// The state of the event's row, opened where need be; nullptr where the row has ended or is none.
+RowState* Assembler::state_of(const Event& event) {
+    if (event.row >= slot_of_.size() || slot_of_[event.row] == row_ended) {
+        ++counts_.stray_events;
+        return nullptr;
+    }
+    const std::uint32_t slot = slot_of_[event.row];
+    return slot == row_unseen ? &open(event.row) : states_[slot].get();
+}
+
+const Record* Assembler::consume(const Event& event, std::string_view payload) {
+    saved_ = nullptr;
+    if (event.kind == EventKind::sample || event.kind == EventKind::skip) {
+        return nullptr;
+    }
+    RowState* state = state_of(event);
+    if (state == nullptr) {
+        return nullptr;
+    }
+    switch (event.kind) {
+        case EventKind::armed:
+            state->armed_ns = event.stamp_ns;
+            break;
+        case EventKind::fired:
+            on_fired(*state, event);
+            break;
+        case EventKind::wire:
+            state->wire_ns = event.kernel_ns;
+            break;
+        case EventKind::sent:
+            state->sent_ns = event.stamp_ns;
+            break;
+        case EventKind::part:
+            on_part(*state, event, payload);
+            break;
+        case EventKind::head:
+            on_head(*state, event);
+            break;
+        case EventKind::chunk:
+            on_chunk(*state, event, payload);
+            break;
+        case EventKind::end:
+            return on_end(*state, event);
+        case EventKind::sample:
+        case EventKind::skip:
+            break;
+    }
+    return nullptr;
+}
+
+/// A stale retry does not move the stamp: the first `fired` holds.
+void Assembler::on_fired(RowState& state, const Event& event) {
+    if (state.fired_ns != no_stamp) {
+        ++counts_.stray_events;
+        return;
+    }
+    state.fired_ns = event.stamp_ns;
+    state.fired = event.fired;
+    state.lane = event.lane;
+    ++counts_.fired;
+    const std::int64_t due_ns = config_.plan->rows[state.position].due_ns;
+    if (time_zero_ns_ != no_stamp && event.fired.late_cause != LateCause::inflight) {
+        counts_.drift_max_ns =
+            std::max(counts_.drift_max_ns, event.stamp_ns - time_zero_ns_ - due_ns);
+    }
+}
+
+void Assembler::on_head(RowState& state, const Event& event) {
+    if (state.body != BodyKind::unknown) {
+        ++counts_.stray_events;
+        return;
+    }
+    state.headers_ns = event.stamp_ns;
+    state.status = event.status;
+    const auto value = [&](std::string_view name) {
+        return std::string(header_value(state.head, name).substr(0, header_bytes_max));
+    };
+    state.content_type = value("Content-Type");
+    state.content_encoding = value("Content-Encoding");
+    state.request_id = value("X-Request-Id");
+    state.head.clear();
+    state.body = body_kind_of(state, config_.dialect->framing);
+}
+
+/// Stamps that every received piece moves.
+static void note_receive(RowState& state, const Event& event) {
+    if (event.kernel_ns != 0) {
+        state.receive_delay_ns = std::max(state.receive_delay_ns, event.stamp_ns - event.kernel_ns);
+    }
+    if (state.body != BodyKind::unknown && state.first_byte_ns == no_stamp) {
+        state.first_byte_ns = event.stamp_ns;
+    }
+    state.lost_payload = state.lost_payload || (event.flags & event_payload_dropped) != 0;
+}
+
+void Assembler::on_part(RowState& state, const Event& event, std::string_view payload) {
+    note_receive(state, event);
+    switch (state.body) {
+        case BodyKind::unknown:
+            append_bounded(state.head, payload, response_head_bytes_max);
+            return;
+        case BodyKind::message:
+        case BodyKind::foreign:
+            append_bounded(state.pending, payload, error_body_bytes_max);
+            return;
+        case BodyKind::encoded:
+            return;
+        case BodyKind::stream:
+            break;
+    }
+    state.event_damaged = state.event_damaged || (event.flags & event_payload_dropped) != 0;
+    if (state.pending.size() + payload.size() > event_bytes_max) {
+        state.event_over = true;
+        return;
+    }
+    state.pending.append(payload);
+    state.pending_ns = event.stamp_ns;
+}
+
+void Assembler::on_chunk(RowState& state, const Event& event, std::string_view payload) {
+    if (state.body != BodyKind::stream) {
+        on_part(state, event, payload);
+        return;
+    }
+    note_receive(state, event);
+    const bool coalesced = (event.flags & event_coalesced) != 0;
+    const bool dropped = (event.flags & event_payload_dropped) != 0;
+    if (state.event_damaged || dropped) {
+        state.answer.take_unread(event.stamp_ns, coalesced);
+        ++state.tokens_counted;
+        ++counts_.tokens;
+    } else if (state.event_over || state.pending.size() + payload.size() > event_bytes_max) {
+        state.answer.over_limit = true;
+    } else if (state.pending.empty()) {
+        read_event(state, payload, event.stamp_ns, coalesced);
+    } else {
+        state.pending.append(payload);
+        read_event(state, state.pending, event.stamp_ns, coalesced);
+    }
+    state.pending.clear();
+    state.pending_ns = no_stamp;
+    state.event_damaged = false;
+    state.event_over = false;
+}
+
+/// One complete event of a stream. After `[DONE]` nothing has a meaning.
+void Assembler::read_event(RowState& state, std::string_view block, std::int64_t stamp_ns,
+                           bool coalesced) {
+    Answer& answer = state.answer;
+    SseEvent event;
+    if (config_.dialect->framing == Framing::sse) {
+        event = read_sse_event(block, joined_);
+    } else {
+        event.data = block;
+        event.has_data = true;
+    }
+    if (!event.has_data || answer.done_seen) {
+        return;
+    }
+    const std::size_t chunks_before = answer.chunks();
+    const EventReading reading = config_.dialect->read_event(document_, event.name, event.data);
+    answer.take(reading, event.data, stamp_ns, coalesced);
+    if (answer.chunks() != chunks_before) {
+        const std::uint64_t tokens = answer.chunk_tokens.empty()
+                                         ? 1
+                                         : static_cast<std::uint64_t>(answer.chunk_tokens.back());
+        state.tokens_counted += tokens;
+        counts_.tokens += tokens;
+    }
+}
+
+/// A complete answer whose last event lacks its empty line: what it says counts, as browsers' kin
+/// in the field read it, though WHATWG would drop it. Bytes of an unfinished answer stay unread.
+void Assembler::finish_pending(RowState& state, const Event& end) {
+    if (state.body != BodyKind::stream || end.end.outcome != Outcome::ok ||
+        state.pending_ns == no_stamp) {
+        return;
+    }
+    if (state.event_over) {
+        state.answer.over_limit = true;
+    } else if (!state.event_damaged) {
+        read_event(state, state.pending, state.pending_ns, false);
+    }
+}
+
+const Record* Assembler::on_end(RowState& state, const Event& event) {
+    CHECK(time_zero_ns_ != no_stamp);
+    finish_pending(state, event);
+    judge_row(record_, state, event, config_, time_zero_ns_, document_);
+    count_record(state);
+    if (saves_left_ > 0 && state.body == BodyKind::stream) {
+        --saves_left_;
+        std::swap(saved_text_, state.answer.text);
+        saved_ = &saved_text_;
+    }
+    free_.push_back(slot_of_[event.row]);
+    slot_of_[event.row] = row_ended;
+    return &record_;
+}
+
+/// What the row's chunks had been counted as is replaced by what is known now.
+void Assembler::count_record(const RowState& state) {
+    ++counts_.ended;
+    const bool good = record_.outcome == Outcome::ok || record_.outcome == Outcome::short_output;
+    counts_.failed += good ? 0 : 1;
+    if (record_.output_tokens.has_value()) {
+        counts_.tokens += static_cast<std::uint64_t>(*record_.output_tokens) - state.tokens_counted;
+    }
+}
+
+const Record* Assembler::next_unended() {
+    saved_ = nullptr;
+    for (; next_unended_ < slot_of_.size(); ++next_unended_) {
+        if (slot_of_[next_unended_] == row_ended) {
+            continue;
+        }
+        Event end;
+        end.kind = EventKind::end;
+        end.row = next_unended_;
+        end.end = {};
+        RowState& state = *state_of(end);
+        end.end.outcome = state.fired_ns == no_stamp ? Outcome::not_sent : Outcome::cancelled;
+        ++counts_.unended;
+        return on_end(state, end);
+    }
+    return nullptr;
+}
+
+}  // namespace driftless

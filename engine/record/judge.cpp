@@ -1,0 +1,322 @@
+#include "engine/record/judge.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace driftless {
+
+namespace {
+
+std::string_view cut_at_code_point(std::string_view text, std::size_t bytes_max) {
+    if (text.size() <= bytes_max) {
+        return text;
+    }
+    std::size_t end = bytes_max;
+    while (end > 0 && bytes_max - end < 4 &&
+           (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+        --end;
+    }
+    return text.substr(0, end);
+}
+
+OptionalNs from_zero(std::int64_t stamp_ns, std::int64_t time_zero_ns) {
+    return stamp_ns == no_stamp ? OptionalNs() : OptionalNs(stamp_ns - time_zero_ns);
+}
+
+OptionalNs difference(OptionalNs later, OptionalNs earlier) {
+    return later.has_value() && earlier.has_value() ? OptionalNs(*later - *earlier) : OptionalNs();
+}
+
+std::optional<std::int64_t> known(std::int64_t count) {
+    return count < 0 ? std::optional<std::int64_t>() : count;
+}
+
+bool lost_bytes(const RowState& state, const EndInfo& end) {
+    return state.lost_payload || end.entries_dropped > 0;
+}
+
+/// The outcome of a status, or ok where the status is 200.
+Outcome outcome_of_status(int status) {
+    if (status == 200) {
+        return Outcome::ok;
+    }
+    if (status == 429) {
+        return Outcome::http_429;
+    }
+    switch (status / 100) {
+        case 2:
+            return Outcome::bad_content;
+        case 3:
+            return Outcome::http_3xx;
+        case 4:
+            return Outcome::http_4xx;
+        case 5:
+            return Outcome::http_5xx;
+        default:
+            return Outcome::bad_http;
+    }
+}
+
+bool is_short(const Record& record, const AssemblerConfig& config) {
+    const bool counted =
+        record.tokens_source.has_value() && *record.tokens_source != TokensSource::chunks;
+    return config.output == OutputRule::exact && counted &&
+           *record.output_tokens < static_cast<std::int64_t>(record.output_length);
+}
+
+/// The outcome of a stream whose framing is complete.
+Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
+                          const AssemblerConfig& config) {
+    const Answer& answer = state.answer;
+    const bool lost = lost_bytes(state, end);
+    if (answer.over_limit) {
+        return Outcome::limit_exceeded;
+    }
+    if (answer.bad_seen && !lost) {
+        return Outcome::bad_event;
+    }
+    if (answer.error_seen) {
+        return Outcome::stream_error;
+    }
+    if (end.close_delimited && !answer.done_seen && answer.finish_reason.empty() && !lost) {
+        return Outcome::truncated;
+    }
+    if (answer.chunks() == 0 && !lost) {
+        return Outcome::no_tokens;
+    }
+    return is_short(record, config) && !lost ? Outcome::short_output : Outcome::ok;
+}
+
+Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,
+                   const AssemblerConfig& config) {
+    if (end.outcome != Outcome::ok) {
+        return end.outcome;
+    }
+    if (state.status == 0) {
+        return lost_bytes(state, end) ? Outcome::ok : Outcome::bad_http;
+    }
+    const Outcome by_status = outcome_of_status(state.status);
+    if (by_status != Outcome::ok) {
+        return by_status;
+    }
+    if (state.body != BodyKind::stream) {
+        return Outcome::bad_content;
+    }
+    return outcome_of_stream(record, state, end, config);
+}
+
+std::string kernel_message(int sys_errno) {
+    const char* name = strerrorname_np(sys_errno);
+    const char* text = strerrordesc_np(sys_errno);
+    return std::string(name != nullptr ? name : "errno") + ": " +
+           (text != nullptr ? text : std::to_string(sys_errno));
+}
+
+/// What the server said, else what the kernel said; empty where nobody said anything.
+std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& document) {
+    std::string text = state.answer.error;
+    if (state.body == BodyKind::encoded) {
+        text = "content-encoding: " + state.content_encoding;
+    } else if (state.body == BodyKind::message || state.body == BodyKind::foreign) {
+        text = error_message_of(document, state.pending, message_bytes_max);
+        if (text.empty() && state.body == BodyKind::foreign) {
+            text = "content-type: " + state.content_type;
+        }
+    }
+    if (text.empty() && state.answer.over_limit) {
+        text = "an event or the number of chunks is over its limit";
+    }
+    if (text.empty() && end.sys_errno != 0) {
+        text = kernel_message(end.sys_errno);
+    }
+    return text;
+}
+
+void fill_origin(Record& record, const RowState& state, const AssemblerConfig& config) {
+    const Planned& planned = config.plan->rows[state.position];
+    const TraceRow& row = config.trace->rows[planned.row];
+    record.row = row.index;
+    if (row.session != no_session && row.session < config.trace->sessions.size()) {
+        record.session = config.trace->sessions[row.session];
+    }
+    if (row.turn != 0) {
+        record.turn = row.turn;
+    }
+    if (row.index < config.trace->kept.size()) {
+        record.kept = config.trace->kept[row.index];
+    }
+    record.api = config.dialect->name;
+    record.due_ns = planned.due_ns;
+    record.input_length = row.input_length;
+    record.output_length = row.output_length;
+    record.expected_cached_tokens = planned.expected_cached_tokens;
+    if (config.urls.size() == 1) {
+        record.url = config.urls[0];
+    }
+}
+
+void fill_sending(Record& record, const RowState& state, const AssemblerConfig& config,
+                  std::int64_t time_zero_ns) {
+    record.armed_ns = from_zero(state.armed_ns, time_zero_ns);
+    if (state.fired_ns == no_stamp) {
+        return;
+    }
+    record.fired_ns = state.fired_ns - time_zero_ns;
+    record.drift_ns = *record.fired_ns - record.due_ns;
+    record.wire_ns = from_zero(state.wire_ns, time_zero_ns);
+    record.sent_ns = from_zero(state.sent_ns, time_zero_ns);
+    record.connect_ns = state.fired.connect_ns - time_zero_ns;
+    record.held_ns = state.fired.held_ns;
+    record.inflight = state.fired.inflight;
+    record.late_cause = state.fired.late_cause;
+    record.connection = state.lane;
+    record.reused = state.fired.reused;
+    if (state.fired.target < config.urls.size()) {
+        record.url = config.urls[state.fired.target];
+    }
+}
+
+/// Best source first; what was counted from a damaged stream is the number of its chunks.
+void fill_token_counts(Record& record, const RowState& state, bool lost) {
+    const Answer& answer = state.answer;
+    record.prompt_tokens = known(answer.prompt_tokens);
+    record.cached_tokens = known(answer.cached_tokens);
+    if (state.body != BodyKind::stream) {
+        return;
+    }
+    const bool has_chunks = answer.chunks() > 0;
+    if (!lost && answer.completion_tokens >= 0) {
+        record.output_tokens = answer.completion_tokens;
+        record.tokens_source =
+            answer.usage_is_final ? TokensSource::usage : TokensSource::continuous;
+    } else if (!lost && has_chunks && answer.ids_on_all) {
+        record.output_tokens = answer.ids_sum;
+        record.tokens_source = TokensSource::ids;
+    } else {
+        record.output_tokens = static_cast<std::int64_t>(answer.chunks());
+        record.tokens_source = TokensSource::chunks;
+    }
+}
+
+/// Moves the arrays into the record; the record's old ones go back to be reused.
+void fill_chunks(Record& record, RowState& state) {
+    std::swap(record.chunk_ns, state.answer.chunk_stamps);
+    std::swap(record.chunk_tokens, state.answer.chunk_tokens);
+    const std::size_t count = record.chunk_ns.size();
+    const std::int64_t fired_ns = state.fired_ns == no_stamp ? 0 : state.fired_ns;
+    for (std::int64_t& stamp : record.chunk_ns) {
+        stamp -= fired_ns;
+    }
+    if (record.chunk_tokens.size() == count) {
+        record.chunk_tokens_known = true;
+    } else if (record.tokens_source == TokensSource::usage &&
+               record.output_tokens == static_cast<std::int64_t>(count)) {
+        record.chunk_tokens.assign(count, 1);
+        record.chunk_tokens_known = true;
+    } else {
+        record.chunk_tokens.clear();
+    }
+}
+
+void fill_answer(Record& record, const RowState& state, const EndInfo& end,
+                 std::int64_t time_zero_ns) {
+    const Answer& answer = state.answer;
+    record.headers_ns = from_zero(state.headers_ns, time_zero_ns);
+    record.first_byte_ns = from_zero(state.first_byte_ns, time_zero_ns);
+    record.first_token_ns = from_zero(answer.first_token_ns, time_zero_ns);
+    record.first_content_ns = from_zero(answer.first_content_ns, time_zero_ns);
+    record.last_token_ns = from_zero(answer.last_token_ns, time_zero_ns);
+    record.ttft_ns = difference(record.first_token_ns, record.fired_ns);
+    record.ttft_due_ns = difference(record.first_token_ns, record.due_ns);
+    record.e2e_ns = difference(record.last_token_ns, record.fired_ns);
+    const bool lost = lost_bytes(state, end);
+    fill_token_counts(record, state, lost);
+    if (record.output_tokens.value_or(0) > 1 && record.first_token_ns.has_value()) {
+        record.tpot_ns = static_cast<double>(*record.last_token_ns - *record.first_token_ns) /
+                         static_cast<double>(*record.output_tokens - 1);
+    }
+    if (state.body == BodyKind::stream && !lost) {
+        record.output_digest = answer.digest.value();
+    }
+    record.coalesced_chunks = answer.coalesced_chunks;
+    if (state.receive_delay_ns != no_stamp) {
+        record.receive_delay_ns = state.receive_delay_ns;
+    }
+}
+
+void fill_texts(Record& record, const RowState& state, const EndInfo& end,
+                const AssemblerConfig& config, JsonDocument& document) {
+    const Answer& answer = state.answer;
+    const std::string_view id = answer.response_id.empty() ? state.request_id : answer.response_id;
+    if (!id.empty()) {
+        record.response_id = masked(id, config.secrets, id_bytes_max);
+    }
+    if (!answer.finish_reason.empty()) {
+        record.finish_reason = masked(answer.finish_reason, config.secrets, id_bytes_max);
+    }
+    if (record.outcome != Outcome::ok && record.outcome != Outcome::short_output) {
+        const std::string text =
+            masked(message_of(state, end, document), config.secrets, error_bytes_max);
+        if (!text.empty()) {
+            record.error = text;
+        }
+    }
+}
+
+/// An empty record that keeps the memory of the arrays.
+void clear(Record& record) {
+    std::vector<std::int64_t> stamps = std::move(record.chunk_ns);
+    std::vector<std::int32_t> tokens = std::move(record.chunk_tokens);
+    record = Record{};
+    stamps.clear();
+    tokens.clear();
+    record.chunk_ns = std::move(stamps);
+    record.chunk_tokens = std::move(tokens);
+}
+
+}  // namespace
+
+std::string masked(std::string_view text, const std::vector<std::string>& secrets,
+                   std::size_t bytes_max) {
+    std::string out(text);
+    for (const std::string& secret : secrets) {
+        if (secret.empty()) {
+            continue;
+        }
+        for (std::size_t at = out.find(secret); at != std::string::npos;
+             at = out.find(secret, at + 3)) {
+            out.replace(at, secret.size(), "***");
+        }
+    }
+    out.resize(cut_at_code_point(out, bytes_max).size());
+    return out;
+}
+
+void judge_row(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
+               std::int64_t time_zero_ns, JsonDocument& document) {
+    clear(record);
+    fill_origin(record, state, config);
+    fill_sending(record, state, config, time_zero_ns);
+    fill_answer(record, state, end.end, time_zero_ns);
+    record.outcome = outcome_of(record, state, end.end, config);
+    fill_chunks(record, state);
+    record.has_chunks = config.chunks && record.fired_ns.has_value();
+    if (end.end.outcome == Outcome::ok) {
+        record.done_ns = end.stamp_ns - time_zero_ns;
+    }
+    if (state.status != 0) {
+        record.status = state.status;
+    }
+    fill_texts(record, state, end.end, config, document);
+    record.stale_retries = end.end.stale_retries;
+    record.bytes_sent = end.end.bytes_sent;
+    record.bytes_received = end.end.bytes_received;
+    if (state.lost_payload) {
+        record.tainted.emplace_back("payload_dropped");
+    }
+    if (end.end.entries_dropped > 0) {
+        record.tainted.emplace_back("entries_dropped");
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,48 @@
+/// The judge: from all that is known about a row to its record, and to its one outcome. Pure: it
+/// reads the state, writes the record, and keeps nothing.
+///
+/// Precedence of the outcome, first that holds: what the engine says, where that is not `ok`; the
+/// HTTP status; an encoding or a content type that is none of the API's; an event over its limit;
+/// an event that cannot be read; an error in the stream, `[DONE]` or not; a close-delimited stream
+/// without finish or `[DONE]`; no token; under `--output exact`, fewer tokens than asked; ok.
+/// A row that lost bytes in the ring is not blamed for what only those bytes could have told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/record/row_state.hpp"
+#include "engine/replay/plan.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/record/record.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// Bytes of a server's message in a record.
+inline constexpr std::size_t error_bytes_max = 256;
+
+/// What the records of a run are made from. Pointers outlive the assembler.
+struct AssemblerConfig {
+    const Trace* trace = nullptr;
+    const Plan* plan = nullptr;
+    const Dialect* dialect = nullptr;
+    std::vector<std::string> urls;  ///< [targets] as they stand in the records
+    OutputRule output = OutputRule::exact;
+    bool chunks = true;                ///< `--chunks full`
+    std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
+    std::vector<std::string> secrets;  ///< never to stand in a record
+};
+
+/// Replaces every occurrence of a secret by "***" and cuts at a code point to `bytes_max`.
+std::string masked(std::string_view text, const std::vector<std::string>& secrets,
+                   std::size_t bytes_max);
+
+/// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is
+/// scratch for error bodies. Takes the chunk arrays out of the state.
+void judge_row(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
+               std::int64_t time_zero_ns, JsonDocument& document);
+
+}  // namespace driftless

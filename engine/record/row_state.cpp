@@ -1,0 +1,35 @@
+#include "engine/record/row_state.hpp"
+
+#include <utility>
+
+namespace driftless {
+
+namespace {
+
+/// Memory that a finished row may keep for the next one.
+constexpr std::size_t kept_bytes_max = 64 * 1024;
+
+std::string emptied(std::string&& text) {
+    std::string kept = std::move(text);
+    kept.clear();
+    if (kept.capacity() > kept_bytes_max) {
+        kept.shrink_to_fit();
+    }
+    return kept;
+}
+
+}  // namespace
+
+void RowState::reset(std::uint32_t plan_position, bool keep_text) {
+    std::string old_head = emptied(std::move(head));
+    std::string old_pending = emptied(std::move(pending));
+    Answer old_answer = std::move(answer);
+    old_answer.reset(keep_text);
+    *this = RowState{};
+    head = std::move(old_head);
+    pending = std::move(old_pending);
+    answer = std::move(old_answer);
+    position = plan_position;
+}
+
+}  // namespace driftless

@@ -1,0 +1,60 @@
+/// RowState: what is known about one open row. Owned by the assembler's pool, reused for row after
+/// row. Plain values; all stamps are absolute until the record is made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/record/answer.hpp"
+#include "engine/record/event.hpp"
+
+namespace driftless {
+
+/// Bytes of an error answer, or of one that is no stream, that are kept for its message.
+inline constexpr std::size_t error_body_bytes_max = 64 * 1024;
+/// Largest event of a stream. The first one may carry a prompt's ids; 100 k of them are 600 KB.
+inline constexpr std::size_t event_bytes_max = std::size_t{1} << 20;
+
+/// What the body of an answer is to us, decided when its head is complete.
+enum class BodyKind : std::uint8_t {
+    unknown,  ///< no head yet
+    stream,   ///< events of the API
+    message,  ///< an error status: its text is collected
+    encoded,  ///< a 200 under a Content-Encoding that was not asked for
+    foreign,  ///< a 200 of another content type: its text is collected
+};
+
+struct RowState {
+    std::uint32_t position = 0;  ///< in the plan
+    std::uint32_t lane = 0;
+    FiredInfo fired{};  ///< valid where `fired_ns` is set
+
+    std::int64_t armed_ns = no_stamp;
+    std::int64_t fired_ns = no_stamp;
+    std::int64_t wire_ns = no_stamp;
+    std::int64_t sent_ns = no_stamp;
+    std::int64_t headers_ns = no_stamp;
+    std::int64_t first_byte_ns = no_stamp;
+    std::int64_t receive_delay_ns = no_stamp;  ///< the worst
+
+    int status = 0;  ///< 0: no head
+    BodyKind body = BodyKind::unknown;
+    std::string content_type;      ///< for the message of a foreign answer
+    std::string content_encoding;  ///< for the message of an encoded one
+    std::string request_id;        ///< the answer's X-Request-Id
+
+    std::string head;                    ///< head bytes until `head`
+    std::string pending;                 ///< bytes of an event that goes on, or of a message
+    std::int64_t pending_ns = no_stamp;  ///< stamp of the latest of them
+
+    bool lost_payload = false;   ///< bytes of this answer found the ring full
+    bool event_damaged = false;  ///< of the event that goes on
+    bool event_over = false;     ///< the event that goes on is over `event_bytes_max`
+
+    std::uint64_t tokens_counted = 0;  ///< of this row, in the running count of the progress line
+    Answer answer;
+
+    void reset(std::uint32_t plan_position, bool keep_text);
+};
+
+}  // namespace driftless

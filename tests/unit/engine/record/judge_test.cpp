@@ -1,0 +1,260 @@
+// Every outcome that needs content, in its precedence, and what a record says of a failure.
+#include "engine/record/judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "tests/unit/engine/record/script.hpp"
+
+namespace driftless {
+namespace {
+
+// One row's answer, told to a fresh assembler; returns its record.
+Record record_of(void (*tell)(Script&), Outcome engine = Outcome::ok, bool close_delimited = false,
+                 void (*change)(AssemblerConfig&) = nullptr) {
+    ScriptTrace input(1);
+    AssemblerConfig config = input.config();
+    if (change != nullptr) {
+        change(config);
+    }
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(0);
+    tell(row);
+    return row.end(1000, engine, close_delimited);
+}
+
+// What the engine saw goes first, whatever had come before; tokens that came keep their stamps.
+TEST(Judge, TheEnginesOutcomeGoesFirst) {
+    const auto tell = [](Script& row) { row.head(1).text(2, "a"); };
+    const Record record = record_of(tell, Outcome::timeout_idle);
+    EXPECT_EQ(record.outcome, Outcome::timeout_idle);
+    EXPECT_EQ(record.ttft_ns, 2);
+    EXPECT_FALSE(record.done_ns.has_value());
+    EXPECT_EQ(record_of([](Script& row) { row.head(1, 500); }, Outcome::truncated).outcome,
+              Outcome::truncated);
+}
+
+// Each class of status has its outcome, and the message is the server's.
+TEST(Judge, StatusDecidesAndTheMessageIsKept) {
+    const auto with = [](std::uint16_t status) {
+        static std::uint16_t current;
+        current = status;
+        return record_of([](Script& row) {
+            row.head(1, current, "Content-Type: application/json\r\n");
+            row.part(2, R"({"error":{"message":"no such )").part(3, R"(model","code":404}})");
+        });
+    };
+    EXPECT_EQ(with(302).outcome, Outcome::http_3xx);
+    EXPECT_EQ(with(404).outcome, Outcome::http_4xx);
+    EXPECT_EQ(with(429).outcome, Outcome::http_429);
+    EXPECT_EQ(with(503).outcome, Outcome::http_5xx);
+    EXPECT_EQ(with(204).outcome, Outcome::bad_content);
+    EXPECT_EQ(with(700).outcome, Outcome::bad_http);
+    const Record record = with(404);
+    EXPECT_EQ(record.error, "no such model");
+    EXPECT_EQ(record.status, 404);
+    EXPECT_EQ(record.first_byte_ns, 2);
+    EXPECT_EQ(record.done_ns, 1000);
+    EXPECT_FALSE(record.first_token_ns.has_value());
+    EXPECT_FALSE(record.output_tokens.has_value());
+    EXPECT_FALSE(record.output_digest.has_value());
+}
+
+// A 200 that is encoded, or of another content type, is no stream of the API.
+TEST(Judge, ForeignContentIsBadContent) {
+    const Record encoded = record_of([](Script& row) {
+        row.head(1, 200, "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n");
+        row.chunk(2, "\x1F\x8B\n\n");
+    });
+    EXPECT_EQ(encoded.outcome, Outcome::bad_content);
+    EXPECT_EQ(encoded.error, "content-encoding: gzip");
+    const Record html = record_of([](Script& row) {
+        row.head(1, 200, "Content-Type: text/html\r\n").part(2, "<h1>hello</h1>");
+    });
+    EXPECT_EQ(html.outcome, Outcome::bad_content);
+    EXPECT_EQ(html.error, "<h1>hello</h1>");
+    const Record empty =
+        record_of([](Script& row) { row.head(1, 200, "Content-Type: text/html\r\n"); });
+    EXPECT_EQ(empty.error, "content-type: text/html");
+}
+
+// No content type, or one in other letters and with parameters, is read as a stream.
+TEST(Judge, LaxContentTypesAreRead) {
+    EXPECT_EQ(record_of([](Script& row) { row.head(1, 200, "").text(2, "a"); }).outcome,
+              Outcome::ok);
+    EXPECT_EQ(record_of([](Script& row) {
+                  row.head(1, 200,
+                           "CONTENT-TYPE: Text/Event-Stream;charset=utf-8\r\n"
+                           "Content-Encoding: identity\r\n");
+                  row.text(2, "a");
+              }).outcome,
+              Outcome::ok);
+}
+
+// An error inside a 200 is a failure even when tokens came and `[DONE]` follows (vLLM does that).
+TEST(Judge, ErrorInTheStreamIsAFailure) {
+    const Record record = record_of([](Script& row) {
+        row.head(1).text(2, "a");
+        row.data(3, R"({"error":{"message":"Internal server error","type":"InternalServerError",)"
+                    R"("param":null,"code":500}})");
+        row.done(4);
+    });
+    EXPECT_EQ(record.outcome, Outcome::stream_error);
+    EXPECT_EQ(record.error, "Internal server error");
+    EXPECT_EQ(record.status, 200);
+}
+
+// An event that is no JSON is a failure, shown as it came; after `[DONE]` nothing has a meaning.
+TEST(Judge, BadEventsAreFailures) {
+    const Record record = record_of([](Script& row) { row.head(1).data(2, "{oops").text(3, "a"); });
+    EXPECT_EQ(record.outcome, Outcome::bad_event);
+    EXPECT_EQ(record.error, "{oops");
+    EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3).data(4, "{"); }).outcome,
+              Outcome::ok);
+}
+
+// A close-delimited answer is complete only with a finish or `[DONE]`.
+TEST(Judge, CloseDelimitedNeedsAnEnding) {
+    const auto tokens = [](Script& row) { row.head(1).text(2, "a"); };
+    EXPECT_EQ(record_of(tokens, Outcome::ok, true).outcome, Outcome::truncated);
+    EXPECT_EQ(record_of(tokens, Outcome::ok, false).outcome, Outcome::ok);
+    const auto done = [](Script& row) { row.head(1).text(2, "a").done(3); };
+    EXPECT_EQ(record_of(done, Outcome::ok, true).outcome, Outcome::ok);
+    const auto finish = [](Script& row) {
+        row.head(1).text(2, "a");
+        row.data(3, R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})");
+    };
+    EXPECT_EQ(record_of(finish, Outcome::ok, true).outcome, Outcome::ok);
+}
+
+// The last event may lack its empty line when the framing is complete.
+TEST(Judge, LastEventMayLackItsEmptyLine) {
+    const Record record = record_of(
+        [](Script& row) { row.head(1).text(2, "a").part(3, "data: [DONE]\n"); }, Outcome::ok, true);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+}
+
+// Complete, no error, and not one token: role, usage and pings are none.
+TEST(Judge, NoTokens) {
+    const Record record = record_of([](Script& row) {
+        row.head(1).chunk(2, ": ping\n\n");
+        row.data(3, R"({"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})");
+        row.usage(4, 0).done(4);
+    });
+    EXPECT_EQ(record.outcome, Outcome::no_tokens);
+    EXPECT_EQ(record.output_tokens, 0);
+    EXPECT_EQ(record.tokens_source, TokensSource::usage);
+}
+
+// Short at asked - 1, not at asked, not at asked + 1; only under exact, and only by a real count.
+TEST(Judge, ShortOutputIsExact) {
+    static int tokens;
+    const auto tell = [](Script& row) { row.head(1).text(2, "a").usage(3, tokens).done(3); };
+    for (tokens = 3; tokens <= 5; ++tokens) {
+        EXPECT_EQ(record_of(tell).outcome, tokens == 3 ? Outcome::short_output : Outcome::ok);
+        EXPECT_EQ(record_of(tell, Outcome::ok, false,
+                            [](AssemblerConfig& config) { config.output = OutputRule::cap; })
+                      .outcome,
+                  Outcome::ok);
+    }
+    EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3); }).outcome,
+              Outcome::ok);
+}
+
+// A row that lost bytes in the ring keeps its stamps, is tainted, falls to counting chunks, and is
+// never short, bad, truncated or without tokens on the ground of what was lost.
+TEST(Judge, LostBytesTaintAndNeverBlame) {
+    const Record record = record_of(
+        [](Script& row) {
+            row.head(1).text(2, "a").chunk(3, "", event_payload_dropped);
+            row.part(4, "data: {\"choi").part(5, "", event_payload_dropped).chunk(6, "}]}\n\n");
+            row.usage(7, 3);
+        },
+        Outcome::ok, true);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.tainted, std::vector<std::string>{"payload_dropped"});
+    EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{2, 3, 6}));
+    EXPECT_FALSE(record.chunk_tokens_known);
+    EXPECT_EQ(record.tokens_source, TokensSource::chunks);
+    EXPECT_EQ(record.output_tokens, 3);
+    EXPECT_FALSE(record.output_digest.has_value());
+}
+
+// Dropped entries taint too, with their own word.
+TEST(Judge, LostEntriesTaint) {
+    ScriptTrace input(1);
+    Assembler assembler(input.config());
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(0).head(1).text(2, "a").usage(3, 1);
+    Event end = Script::event(EventKind::end, 0, 4);
+    end.end = {};
+    end.end.outcome = Outcome::ok;
+    end.end.entries_dropped = 2;
+    const Record& record = row.end_with(end);
+    EXPECT_EQ(record.tainted, std::vector<std::string>{"entries_dropped"});
+    EXPECT_EQ(record.outcome, Outcome::ok);
+}
+
+// An event at its limit is read, one byte more is over it; the answer after it is read on.
+TEST(Judge, EventLimitIsExact) {
+    for (const std::size_t over : {std::size_t{0}, std::size_t{1}}) {
+        ScriptTrace input(1);
+        Assembler assembler(input.config());
+        assembler.begin({script_zero_ns});
+        Script row(assembler);
+        row.fire(0).head(1);
+        const std::string token =
+            "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+        std::string event(event_bytes_max - token.size() + over, ' ');
+        event.front() = ':';
+        event.back() = '\n';
+        event += token;
+        for (std::size_t at = 0; at < event.size(); at += 60000) {
+            const std::string_view piece = std::string_view(event).substr(at, 60000);
+            at + 60000 < event.size() ? row.part(2, piece) : row.chunk(3, piece);
+        }
+        const Record& record = row.text(4, "b").end(5);
+        EXPECT_EQ(record.outcome, over == 0 ? Outcome::ok : Outcome::limit_exceeded);
+        EXPECT_EQ(record.chunk_ns.size(), 2 - over);
+    }
+}
+
+// Secrets never stand in a record, not even cut in half; messages end at a code point.
+TEST(Judge, MasksSecretsAndCutsAtCodePoints) {
+    const std::vector<std::string> secrets = {"sk-abc123", ""};
+    EXPECT_EQ(masked("key sk-abc123 and sk-abc123", secrets, 256), "key *** and ***");
+    EXPECT_EQ(masked(std::string(250, 'x') + "sk-abc123", secrets, 256),
+              std::string(250, 'x') + "***");
+    const std::string text = std::string(255, 'x') + "\xC3\xA4";
+    EXPECT_EQ(masked(text, {}, 256), std::string(255, 'x'));
+    EXPECT_EQ(masked(text, {}, 257), text);
+    EXPECT_EQ(masked(std::string(256, 'x'), {}, 256).size(), 256u);
+    const Record record = record_of(
+        [](Script& row) {
+            row.head(1, 401).part(2, R"({"error":"Incorrect API key: sk-abc123"})");
+        },
+        Outcome::ok, false, [](AssemblerConfig& config) { config.secrets = {"sk-abc123"}; });
+    EXPECT_EQ(record.error, "Incorrect API key: ***");
+}
+
+// Where nobody answered, the error is what the kernel said.
+TEST(Judge, KernelErrorsAreNamed) {
+    ScriptTrace input(1);
+    Assembler assembler(input.config());
+    assembler.begin({script_zero_ns});
+    Event end = Script::event(EventKind::end, 0, 4);
+    end.end = {};
+    end.end.outcome = Outcome::connect_failed;
+    end.end.sys_errno = ECONNREFUSED;
+    const Record& record = Script(assembler).end_with(end);
+    EXPECT_EQ(record.outcome, Outcome::connect_failed);
+    EXPECT_EQ(record.error, "ECONNREFUSED: Connection refused");
+}
+
+}  // namespace
+}  // namespace driftless

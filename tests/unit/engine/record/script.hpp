@@ -1,0 +1,128 @@
+// Script: plays the engine towards the assembler in the tests, one row at a time: a small trace and
+// plan, and the events of an answer as the engine would frame them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/record/assembler.hpp"
+
+namespace driftless {
+
+// Time 0 of the scripts, on the clock of the stamps.
+inline constexpr std::int64_t script_zero_ns = 5'000'000'000;
+
+// `rows` rows, 1 ms apart, each 100 tokens in and 4 out.
+struct ScriptTrace {
+    Trace trace;
+    Plan plan;
+    explicit ScriptTrace(std::uint32_t rows) {
+        for (std::uint32_t i = 0; i < rows; ++i) {
+            TraceRow row;
+            row.index = i;
+            row.at_ns = 1'000'000 * static_cast<std::int64_t>(i);
+            row.input_length = 100;
+            row.output_length = 4;
+            trace.rows.push_back(row);
+            Planned planned;
+            planned.row = i;
+            planned.due_ns = row.at_ns;
+            plan.rows.push_back(planned);
+        }
+    }
+    AssemblerConfig config(const char* api = "openai-chat") const {
+        AssemblerConfig config;
+        config.trace = &trace;
+        config.plan = &plan;
+        config.dialect = find_dialect(api);
+        config.urls = {"http://one/", "http://two/"};
+        return config;
+    }
+};
+
+// Stamps in these calls are from time 0.
+class Script {
+  public:
+    explicit Script(Assembler& assembler, std::uint32_t row = 0)
+        : assembler_(assembler), row_(row) {}
+
+    static Event event(EventKind kind, std::uint32_t row, std::int64_t at_ns) {
+        Event event;
+        event.kind = kind;
+        event.row = row;
+        event.stamp_ns = script_zero_ns + at_ns;
+        return event;
+    }
+
+    Script& fire(std::int64_t at_ns) {
+        Event fired = event(EventKind::fired, row_, at_ns);
+        fired.lane = 3;
+        fired.fired = {};
+        fired.fired.connect_ns = script_zero_ns - 1000;
+        fired.fired.inflight = 2;
+        fired.fired.target = 1;
+        fired.fired.reused = true;
+        assembler_.consume(fired, {});
+        return *this;
+    }
+    Script& head(std::int64_t at_ns, std::uint16_t status = 200,
+                 std::string_view fields = "Content-Type: text/event-stream\r\n") {
+        const std::string text = "HTTP/1.1 200 OK\r\n" + std::string(fields) + "\r\n";
+        part(at_ns, std::string_view(text).substr(0, 9));
+        part(at_ns, std::string_view(text).substr(9));
+        Event head = event(EventKind::head, row_, at_ns);
+        head.status = status;
+        assembler_.consume(head, {});
+        return *this;
+    }
+    Script& part(std::int64_t at_ns, std::string_view bytes, std::uint8_t flags = 0) {
+        Event part = event(EventKind::part, row_, at_ns);
+        part.flags = flags;
+        assembler_.consume(part, bytes);
+        return *this;
+    }
+    Script& chunk(std::int64_t at_ns, std::string_view bytes, std::uint8_t flags = 0,
+                  std::int64_t kernel_ns = 0) {
+        Event chunk = event(EventKind::chunk, row_, at_ns);
+        chunk.flags = flags;
+        chunk.kernel_ns = kernel_ns;
+        assembler_.consume(chunk, bytes);
+        return *this;
+    }
+    Script& data(std::int64_t at_ns, std::string_view json, std::uint8_t flags = 0) {
+        return chunk(at_ns, "data: " + std::string(json) + "\n\n", flags);
+    }
+    // A chat chunk with that text.
+    Script& text(std::int64_t at_ns, std::string_view text) {
+        return data(at_ns, R"({"id":"chatcmpl-8f2c","choices":[{"index":0,"delta":{"content":")" +
+                               std::string(text) + R"("},"finish_reason":null}]})");
+    }
+    Script& usage(std::int64_t at_ns, int completion_tokens) {
+        return data(at_ns, R"({"id":"chatcmpl-8f2c","choices":[],"usage":{"prompt_tokens":25,)"
+                           R"("completion_tokens":)" +
+                               std::to_string(completion_tokens) +
+                               R"(,"prompt_tokens_details":{"cached_tokens":16}}})");
+    }
+    Script& done(std::int64_t at_ns) { return data(at_ns, "[DONE]"); }
+
+    const Record& end(std::int64_t at_ns, Outcome outcome = Outcome::ok,
+                      bool close_delimited = false) {
+        Event end = event(EventKind::end, row_, at_ns);
+        end.end = {};
+        end.end.outcome = outcome;
+        end.end.close_delimited = close_delimited;
+        return end_with(end);
+    }
+    const Record& end_with(const Event& end) {
+        const Record* record = assembler_.consume(end, {});
+        CHECK(record != nullptr);
+        return *record;
+    }
+
+  private:
+    Assembler& assembler_;
+    std::uint32_t row_;
+};
+
+}  // namespace driftless
