@@ -1,0 +1,36 @@
+/// The server side of a replay before time 0: addresses, preflight, and what follows from it for
+/// prompts and bodies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/replay/options.hpp"
+#include "engine/io/driver.hpp"
+#include "engine/preflight/preflight.hpp"
+#include "engine/prompt/vocab.hpp"
+
+namespace driftless {
+
+/// Where rows go, and how they speak.
+struct Server {
+    std::vector<Address> addresses;  ///< [targets]
+    PreflightFindings findings;
+    bool preflight_done = false;
+    PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
+    BodySpec body;
+};
+
+/// Resolves the names of all targets. Prints what fails; returns an exit code.
+int resolve_targets(const ReplayOptions& options, Server& server);
+
+/// Asks the first target (or takes what the flags say, under `--no-preflight`), prints what was
+/// found, and decides model, prompt kind and overhead. Returns an exit code.
+int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
+                Server& server);
+
+/// The words of a prompt kind. `ids` is storage for a table that is made here.
+const WordTable& words_for(PromptKind kind, std::uint32_t ids_from,
+                           std::optional<WordTable>& storage);
+
+}  // namespace driftless

@@ -1,0 +1,27 @@
+/// The workload of a replay: the trace, read and validated, and the plan made from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/replay/options.hpp"
+#include "engine/replay/plan.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+struct Workload {
+    Trace trace;
+    Plan plan;
+    std::vector<std::string> notes;  ///< what was chosen and found, as printed
+};
+
+/// Reads and plans; prints notes on standard output and refusals on standard error. Returns
+/// `exit_done`, or the exit code of the refusal.
+int load_workload(const ReplayOptions& options, Workload& workload);
+
+/// Rows that do not fit the model's context (`max_model_len` tokens, prompt and output together)
+/// are refused before anything is sent. Unknown (-1): nothing is refused.
+int check_context(const Workload& workload, std::int64_t max_model_len);
+
+}  // namespace driftless
