@@ -23,3 +23,9 @@ target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/t
                            SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
 target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main)
 gtest_discover_tests(unit_tests DISCOVERY_TIMEOUT 60)
+
+# sim: the product's replay in virtual time, a seed per run.
+file(GLOB sim_sources CONFIGURE_DEPENDS tests/sim/*.cpp)
+add_executable(sim_tests ${sim_sources})
+target_link_libraries(sim_tests PRIVATE driftless_cmd GTest::gtest_main)
+gtest_discover_tests(sim_tests DISCOVERY_TIMEOUT 60)

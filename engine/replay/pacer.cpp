@@ -79,7 +79,9 @@ bool Pacer::can_fire_waiting() const {
         if (lanes.idle.first == nullptr) {
             continue;
         }
-        if (!waiting_[target].empty() || (!retrying_[target].empty() && !lanes.idle.first->used)) {
+        const bool room = lanes_.inflight() < settings_.inflight_max;
+        if ((room && !waiting_[target].empty()) ||
+            (!retrying_[target].empty() && !lanes.idle.first->used)) {
             return true;
         }
     }

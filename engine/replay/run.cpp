@@ -126,7 +126,9 @@ bool Run::turn() {
         loop_.jobs().reap();
         return false;
     }
-    const Instant due = pacer_.next_due(now);
+    // What is due and was not fired just now waits for bytes, an answer or a connection.
+    const Instant next = pacer_.next_due(now);
+    const Instant due = next <= now ? never : next;
     if (pacer_.needs_arm(now)) {  // late already: its bytes come before everything else
         if (arm_slice(now)) {
             (void)spent(Work::prepare, now);

@@ -1,0 +1,98 @@
+// The replay under simulated weather: laws that hold in every run, and the same seed giving the
+// same bytes. `sim_tests --seeds N [--from S]` runs as many seeds as asked; the test suite runs
+// 1,000.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/sim/sim_run.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr std::uint32_t rows = 200;
+
+/// DRIFTLESS_SIM_SEEDS overrides how many seeds the swarm test runs.
+std::uint64_t seeds() {
+    const char* text = std::getenv("DRIFTLESS_SIM_SEEDS");
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : 1000;
+}
+
+std::string laws_of(const SimResult& result) {
+    std::string broken;
+    for (const std::string& law : result.broken_laws) {
+        broken += law + "\n";
+    }
+    std::set<std::uint32_t> seen;
+    for (const Record& record : result.records) {
+        if (!seen.insert(record.row).second) {
+            broken += "row " + std::to_string(record.row) + " has two records\n";
+        }
+    }
+    broken += result.ended ? "" : "the run does not end\n";
+    broken += result.records.size() == result.rows ? "" : "rows and records differ in number\n";
+    broken += result.ops_in_flight == 0 ? "" : "operations are in flight at the end\n";
+    broken += result.sockets_open == 0 ? "" : "sockets are open at the end\n";
+    broken += result.body_bytes_held == 0 ? "" : "request bodies are held at the end\n";
+    broken += result.bytes_in_records <= result.bytes_delivered
+                  ? ""
+                  : "records count more bytes than were received\n";
+    return broken;
+}
+
+// In fair weather every row is ok, on time to the microsecond, and exact in both lengths.
+TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
+    SimOptions options;
+    options.seed = 1;
+    options.server.overhead = {5, 3};
+    const SimResult result = run(make_trace(1, rows), options);
+    EXPECT_EQ(laws_of(result), "");
+    for (const Record& record : result.records) {
+        EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
+        EXPECT_EQ(record.prompt_tokens, std::int64_t{record.input_length});
+        EXPECT_EQ(record.output_tokens, std::int64_t{record.output_length});
+    }
+    EXPECT_EQ(result.bytes_in_records, result.bytes_delivered);
+}
+
+// Same trace, same seed: byte-identical JSONL, whatever the weather.
+TEST(Simulation, SameSeedSameBytes) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Trace trace = make_trace(seed, rows);
+        const SimResult first = run(trace, swarm(seed));
+        const SimResult again = run(trace, swarm(seed));
+        ASSERT_FALSE(first.jsonl.empty());
+        ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
+    }
+}
+
+// A swarm of seeds, each with its own mix of faults: every law holds in each of them, and over all
+// of them the faults have really struck.
+TEST(Simulation, LawsHoldUnderASwarmOfFaults) {
+    std::map<Outcome, std::uint64_t> outcomes;
+    std::uint64_t retries = 0;
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        const SimResult result = run(make_trace(seed, rows), swarm(seed));
+        ASSERT_EQ(laws_of(result), "") << "seed " << seed;
+        for (const Record& record : result.records) {
+            ++outcomes[record.outcome];
+            retries += record.stale_retries;
+        }
+    }
+    for (const Outcome outcome :
+         {Outcome::ok, Outcome::connect_failed, Outcome::timeout_connect, Outcome::timeout_idle,
+          Outcome::http_429, Outcome::http_5xx, Outcome::stream_error, Outcome::truncated,
+          Outcome::bad_event, Outcome::cancelled, Outcome::not_sent}) {
+        EXPECT_GT(outcomes[outcome], 0u) << name_of(outcome);
+    }
+    for (const auto& [outcome, count] : outcomes) {
+        RecordProperty(name_of(outcome), std::to_string(count));
+    }
+    EXPECT_GT(retries, 0u);
+}
+
+}  // namespace
+}  // namespace driftless::sim
