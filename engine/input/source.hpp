@@ -25,7 +25,8 @@ class InputSource {
     ~InputSource();
 
     /// The next piece, valid until the next read; empty at the end. Errors: truncated (compressed
-    /// data that ends early or is damaged: what came before is good), io_failed.
+    /// data that ends early or is damaged: what came before is good; libarchive drops what it had
+    /// decoded of the last 64 KiB, zstd 128 KiB), io_failed.
     Result<std::string_view> read();
 
     /// "gzip", "zstd", ..; "none". Known after the first read.

@@ -34,7 +34,9 @@ struct PromptOptions {
     Overhead overhead;  ///< (0, 0) for ids
     /// `--ids-from`: first of 4,096 token ids, at most `WordTable::ids_from_max`.
     std::uint32_t ids_from = 1000;
-    std::size_t block_cache_bytes = 0;  ///< `--block-cache`; 0: regenerate always
+    /// `--block-cache`; 0: regenerate always. Over the Mooncake conversation hour no size was
+    /// clearly faster than 0 (1.0 G tokens/s), and from 4 MiB on the copies cost 10 to 40 %.
+    std::size_t block_cache_bytes = 0;
 };
 
 /// Where the building of one prompt stands. Plain value; belongs to whoever builds.

@@ -1,0 +1,203 @@
+// Mooncake rows are read as their publisher means them, and what contradicts that is refused with
+// file, line, field, value and remedy.
+#include "proto/trace/mooncake.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/unit/proto/trace/reading.hpp"
+
+namespace driftless {
+namespace {
+
+// Fixture 1: two rows at one instant, a tail of one token, an exact multiple of the block.
+TEST(Mooncake, ReadsTailsAndExactMultiples) {
+    const Reading got =
+        read({row("0", 513, 500, "0, 1"), row("0", 1024, 490, "0, 2"), row("3000", 1, 1, "7")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.rows.size(), 3U);
+    EXPECT_EQ(got.trace.format, "mooncake");
+    EXPECT_EQ(got.trace.time_unit, "ms");
+    EXPECT_EQ(got.trace.block_size, 512U);
+    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(got.trace.ids, (std::vector<std::uint64_t>{0, 1, 0, 2, 7}));
+    const TraceRow& last = got.trace.rows[2];
+    EXPECT_EQ(last.at_ns, 3'000'000'000);
+    EXPECT_EQ(last.input_length, 1U);
+    EXPECT_EQ(last.output_length, 1U);
+    EXPECT_EQ(last.ids_begin, 4U);
+    EXPECT_EQ(last.ids_count, 1U);
+    EXPECT_EQ(last.index, 2U);
+    EXPECT_EQ(last.line, 3U);
+    EXPECT_EQ(last.name_space, 0U);
+    EXPECT_EQ(last.session, no_session);
+}
+
+// Fixture 2: a count that contradicts the length is refused, with what would mend it.
+TEST(Mooncake, RefusesACountThatContradictsTheLength) {
+    const Reading few = read({row("0", 1025, 5, "0, 1")});
+    EXPECT_FALSE(few.usable);
+    EXPECT_EQ(
+        few.first_error(),
+        "t.jsonl:1: hash_ids \"2 ids\" contradicts input_length 1025, which at block size 512 "
+        "needs 3; --block-size 1024 would fit; --lenient ignores surplus ids and fills "
+        "missing ones with private tokens");
+    const Reading many = read({row("0", 50, 5, "1, 2, 3")});
+    EXPECT_NE(many.first_error().find("no block size of 16, 32, .. 1024 would fit"),
+              std::string::npos);
+    EXPECT_NE(read({row("0", 512, 5, "")}).first_error().find("needs 1"), std::string::npos);
+    EXPECT_TRUE(read({row("0", 1024, 5, "0, 1")}).usable);
+    EXPECT_FALSE(read({row("0", 1024, 5, "0, 1, 2")}).usable);
+}
+
+// --block-size overrides; the rule stays.
+TEST(Mooncake, TakesABlockSize) {
+    ReadOptions options;
+    options.block_size = 16;
+    const Reading got = read({row("0", 33, 5, "0, 1, 2")}, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.block_size, 16U);
+    EXPECT_FALSE(read({row("0", 33, 5, "0")}, options).usable);
+}
+
+// --lenient: surplus ids go, missing ones are left to private tokens; both are counted.
+TEST(Mooncake, LenientMendsCounts) {
+    ReadOptions options;
+    options.lenient = true;
+    const Reading got = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),
+                              R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
+                             options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.surplus_ids, 2U);
+    EXPECT_EQ(got.trace.rows_uncovered, 2U);
+    EXPECT_EQ(got.trace.ids, (std::vector<std::uint64_t>{1, 1, 2}));
+    EXPECT_EQ(got.trace.rows[0].ids_count, 1U);
+    EXPECT_EQ(got.trace.rows[1].ids_begin, 1U);
+    EXPECT_EQ(got.trace.rows[2].ids_count, 0U);
+}
+
+// Fixture 7: ids are unsigned 64-bit numbers, also written as decimals; negative ones are refused.
+TEST(Mooncake, ReadsIdsOf64Bits) {
+    const Reading got = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.ids, (std::vector<std::uint64_t>{18446744073709551615ULL, 512, 0}));
+    for (const std::string id : {"-1", "18446744073709551616", "1.5", "\"a\"", "null", "[1]"}) {
+        const Reading bad = read({row("0", 512, 5, id)});
+        ASSERT_FALSE(bad.usable) << id;
+        EXPECT_EQ(bad.errors.list[0].field, "hash_ids");
+        EXPECT_EQ(bad.errors.list[0].value, id);
+        EXPECT_TRUE(bad.trace.ids.empty());
+    }
+}
+
+// Fixture 10: unsorted rows are sorted stably and counted; the index stays that of the file.
+TEST(Mooncake, SortsStably) {
+    const Reading got = read({row("30", 1, 1, "0"), row("10", 2, 1, "1"), row("30", 3, 1, "2"),
+                              row("10", 4, 1, "3"), row("20", 5, 1, "4")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    std::vector<std::uint32_t> lengths;
+    for (const TraceRow& one : got.trace.rows) {
+        lengths.push_back(one.input_length);
+        EXPECT_EQ(one.index + 1, one.input_length);
+    }
+    EXPECT_EQ(lengths, (std::vector<std::uint32_t>{2, 4, 5, 1, 3}));
+    EXPECT_EQ(got.trace.rows_unsorted, 2U);
+    EXPECT_EQ(got.trace.rows[0].at_ns, 0) << "rebased to the earliest";
+    EXPECT_EQ(got.trace.rows[4].at_ns, 20'000'000);
+}
+
+// Fixture 10: negative times and what is no number are refused.
+TEST(Mooncake, RefusesTimesThatAreNone) {
+    EXPECT_EQ(read({row("-1", 1, 1, "0")}).first_error(),
+              "t.jsonl:1: timestamp \"-1\" is negative; times count from the trace's start");
+    EXPECT_NE(read({row("\"NaN\"", 1, 1, "0")}).first_error().find("is no decimal number"),
+              std::string::npos);
+    EXPECT_NE(read({row("NaN", 1, 1, "0")}).first_error().find("JSON has no NaN"),
+              std::string::npos);
+    EXPECT_NE(read({row("true", 1, 1, "0")}).first_error().find("is no decimal number"),
+              std::string::npos);
+    EXPECT_NE(read({row("1e40", 1, 1, "0")}).first_error().find("--time-unit"), std::string::npos);
+}
+
+// Fixture 11: epoch nanoseconds that lose digits in a double keep them here.
+TEST(Mooncake, KeepsEveryDigitOfATime) {
+    ReadOptions options;
+    options.time_unit = "ns";
+    const Reading got =
+        read({row("1732060800123456789", 1, 1, "0"), row("1732060800123456790", 1, 1, "1"),
+              row("\"1732060800123456791\"", 1, 1, "2")},
+             options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[1].at_ns, 1);
+    EXPECT_EQ(got.trace.rows[2].at_ns, 2);
+    EXPECT_EQ(got.trace.time_unit, "ns");
+    const Reading floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")});
+    EXPECT_EQ(floats.trace.rows[1].at_ns, 1'499'999);
+}
+
+// The aliases of the Dynamo dialect; a null is an absent field.
+TEST(Mooncake, ReadsAliases) {
+    const Reading got = read({R"({"created_time": 5.5, "input_tokens": 3, "output_tokens": 4,
+                                  "hash_ids": [1]})",
+                              R"({"timestamp": null, "created_time": 6, "input_length": 3.0,
+                                  "output_length": 4, "hash_ids": [1]})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[0].input_length, 3U);
+    EXPECT_EQ(got.trace.rows[1].at_ns, 500'000);
+}
+
+// Lengths at and beyond their bounds; an output of 0 is taken as 1 and counted.
+TEST(Mooncake, BoundsLengths) {
+    const Reading zero = read({row("0", 1, 0, "0")});
+    ASSERT_TRUE(zero.usable);
+    EXPECT_EQ(zero.trace.rows[0].output_length, 1U);
+    EXPECT_EQ(zero.trace.zero_outputs, 1U);
+    EXPECT_EQ(read({row("0", 0, 1, "")}).errors.list[0].field, "input_length");
+    EXPECT_EQ(read({row("0", 5, -1, "0")}).errors.list[0].field, "output_length");
+    const auto output_of = [](const std::string& text) {
+        return read(
+            {R"({"timestamp":0,"input_length":1,"hash_ids":[0],"output_length":)" + text + "}"});
+    };
+    EXPECT_TRUE(output_of(std::to_string(row_tokens_max)).usable);
+    EXPECT_FALSE(output_of(std::to_string(row_tokens_max + 1)).usable);
+    EXPECT_FALSE(output_of("1.5").usable);
+    EXPECT_FALSE(output_of("\"7\"").usable);
+    EXPECT_FALSE(output_of("99999999999999999999999").usable);
+}
+
+// Every error of a file is listed, several in one row too, up to the cap; the rest is counted.
+TEST(Mooncake, ListsAllErrors) {
+    std::vector<std::string> lines = {R"({"hash_ids": [], "timestamp": -4})", "{broken}", "[]",
+                                      row("0", 1, 1, "0")};
+    const Reading got = read(lines);
+    EXPECT_FALSE(got.usable);
+    EXPECT_EQ(got.errors.count, 5U);
+    EXPECT_EQ(got.errors.list[0].problem, "is negative");
+    EXPECT_EQ(got.errors.list[1].field, "input_length");
+    EXPECT_EQ(got.errors.list[1].problem, "is missing");
+    EXPECT_EQ(got.errors.list[2].field, "output_length");
+    EXPECT_EQ(got.errors.list[3].line, 2U);
+    EXPECT_EQ(got.errors.list[3].problem, "is no JSON, at byte 2");
+    EXPECT_EQ(got.errors.list[4].problem, "is no JSON object");
+    for (const std::size_t count : {99U, 100U, 101U}) {
+        const Reading bad = read(std::vector<std::string>(count, row("-1", 1, 1, "0")));
+        EXPECT_EQ(bad.errors.count, count);
+        EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count, 100));
+    }
+}
+
+// An error's value is cut at a code point.
+TEST(Mooncake, CutsLongValues) {
+    std::string text = "x";
+    for (int i = 0; i < 60; ++i) {
+        text += "\xC3\xA9";
+    }
+    const Reading got = read({row('"' + text + '"', 1, 1, "0")});
+    EXPECT_EQ(got.errors.list[0].value, text.substr(0, 79));
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,38 @@
+/// What tests of trace formats share: lines read into a trace, and Mooncake rows as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/trace/read.hpp"
+
+namespace driftless {
+
+struct Reading {
+    Trace trace;
+    InputErrors errors;
+    bool usable = false;
+
+    std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
+};
+
+inline Reading read(const std::vector<std::string>& lines, const ReadOptions& options = {}) {
+    Reading reading;
+    TraceReader reader(options, reading.trace, reading.errors);
+    reader.begin_file("t.jsonl");
+    std::uint64_t number = 0;
+    for (const std::string& line : lines) {
+        if (!reader.add_line(++number, line)) {
+            break;
+        }
+    }
+    reading.usable = reader.finish();
+    return reading;
+}
+
+inline std::string row(const std::string& time, int input, int output, const std::string& ids) {
+    return R"({"timestamp": )" + time + R"(, "input_length": )" + std::to_string(input) +
+           R"(, "output_length": )" + std::to_string(output) + R"(, "hash_ids": [)" + ids + "]}";
+}
+
+}  // namespace driftless
