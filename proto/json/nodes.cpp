@@ -67,6 +67,13 @@ class Walker {
     // What may stand at the next structural character.
     enum class Expect : std::uint8_t { value, first_value, first_name, name, colon, separator };
 
+    // A level of nesting: the container that opened it, and what was known of the one around.
+    struct Level {
+        std::uint32_t container;
+        std::uint32_t outer_size;
+        bool outer_is_object;
+    };
+
     bool take(std::uint32_t at);
     bool take_value(std::uint32_t at);
     bool take_name(std::uint32_t at);
@@ -91,8 +98,10 @@ class Walker {
     std::uint32_t latest_ = 0;  ///< the sibling that was completed last at the current level
     Expect expect_ = Expect::value;
     bool too_deep_ = false;
+    bool in_object_ = false;
+    std::uint32_t size_ = 0;  ///< values of the innermost container so far
     unsigned depth_ = 0;
-    std::array<std::uint32_t, json_depth_max> open_;  ///< [depth_] nodes of the open containers
+    std::array<Level, json_depth_max> outer_;  ///< [depth_] what was interrupted by each opening
 };
 
 JsonFailure Walker::run() {
@@ -154,12 +163,11 @@ bool Walker::take_separator(std::uint32_t at) {
     if (depth_ == 0) {
         return false;  // something follows the root
     }
-    const bool in_object = out_.nodes[open_[depth_ - 1]].type == JsonType::object;
     if (text_[at] == ',') {
-        expect_ = in_object ? Expect::name : Expect::value;
+        expect_ = in_object_ ? Expect::name : Expect::value;
         return true;
     }
-    return close(at, in_object ? '}' : ']');
+    return close(at, in_object_ ? '}' : ']');
 }
 
 JsonNode& Walker::add(std::uint32_t begin, std::uint32_t end, JsonType type) {
@@ -167,13 +175,12 @@ JsonNode& Walker::add(std::uint32_t begin, std::uint32_t end, JsonType type) {
     node.begin = begin;
     node.end = end;
     node.type = type;
+    const bool is_value = expect_ == Expect::separator;  // else a name
     node.has_escapes = false;
-    node.is_member = false;
+    node.is_member = is_value && in_object_;
     node.is_last = depth_ == 0;
-    if (expect_ == Expect::separator && depth_ > 0) {  // a value inside a container, no name
-        JsonNode& parent = out_.nodes[open_[depth_ - 1]];
-        node.is_member = parent.type == JsonType::object;
-        ++parent.size;
+    if (is_value) {
+        ++size_;
         latest_ = nodes_;
     }
     ++nodes_;
@@ -185,10 +192,12 @@ bool Walker::open(std::uint32_t at, JsonType type) {
         too_deep_ = true;
         return false;
     }
-    const std::uint32_t index = nodes_;
-    add(at, at + 1, type).size = 0;
-    open_[depth_++] = index;
-    expect_ = type == JsonType::object ? Expect::first_name : Expect::first_value;
+    const std::uint32_t container = nodes_;
+    add(at, at + 1, type);
+    outer_[depth_++] = {container, size_, in_object_};
+    size_ = 0;
+    in_object_ = type == JsonType::object;
+    expect_ = in_object_ ? Expect::first_name : Expect::first_value;
     return true;
 }
 
@@ -196,14 +205,17 @@ bool Walker::close(std::uint32_t at, char bracket) {
     if (text_[at] != bracket) {
         return false;
     }
-    const std::uint32_t index = open_[--depth_];
-    JsonNode& node = out_.nodes[index];
+    const Level& level = outer_[--depth_];
+    JsonNode& node = out_.nodes[level.container];
     node.end = at + 1;
     node.after = nodes_;
-    if (node.size > 0) {
+    node.size = size_;
+    if (size_ > 0) {
         out_.nodes[latest_].is_last = true;
     }
-    latest_ = index;
+    latest_ = level.container;
+    size_ = level.outer_size;
+    in_object_ = level.outer_is_object;
     expect_ = Expect::separator;
     return true;
 }

@@ -77,10 +77,13 @@ JsonValue JsonValue::find(std::string_view name) const {
     if (!is(JsonType::object)) {
         return {};
     }
-    for (JsonValue member = first(); member.present(); member = member.next()) {
-        if (member.key() == name) {
-            return member;
+    const JsonNode* const nodes = nodes_->nodes.get();
+    std::uint32_t member = node_ + 2;
+    for (std::uint32_t left = nodes[node_].size; left > 0; --left) {
+        if (nodes_->string(nodes[member - 1]) == name) {
+            return {nodes_, member};
         }
+        member = node_after(nodes[member], member) + 1;
     }
     return {};
 }
