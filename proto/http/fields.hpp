@@ -10,6 +10,9 @@ namespace driftless {
 /// none. A field with an empty value gives an empty view with data.
 std::string_view header_value(std::string_view head, std::string_view name);
 
+/// Without the blanks and tabs around it.
+std::string_view trim_blanks(std::string_view text);
+
 /// ASCII only, as header names compare.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 

@@ -33,11 +33,6 @@ bool is_value_char(char c) {  // RFC 9110, 5.5; bytes above ASCII pass
     return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
 }
 
-std::string_view trimmed(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
 bool has_field(const std::vector<Header>& headers, std::string_view name) {
     return std::any_of(headers.begin(), headers.end(), [name](const Header& header) {
         return equal_ignoring_case(header.name, name);
@@ -61,8 +56,8 @@ Result<Header> parse_header(std::string_view text) {
     if (cut == std::string_view::npos) {
         return invalid;
     }
-    const std::string_view name = trimmed(text.substr(0, cut));
-    const std::string_view value = trimmed(text.substr(cut + 1));
+    const std::string_view name = trim_blanks(text.substr(0, cut));
+    const std::string_view value = trim_blanks(text.substr(cut + 1));
     const bool legal = !name.empty() && std::all_of(name.begin(), name.end(), is_token_char) &&
                        std::all_of(value.begin(), value.end(), is_value_char);
     const bool reserved =
