@@ -26,16 +26,46 @@ std::uint64_t load(const char* at) {
     return group;
 }
 
-/// The high bit of each zero byte. Bits above the first one may be wrong, the first never is.
+/// The high bit of each zero byte, exactly (no carry from byte to byte).
 constexpr std::uint64_t zero_bytes(std::uint64_t group) {
-    return (group - each_byte) & ~group & high_bits;
-}
-/// The same for bytes below 0x21: blank, tab, line ends.
-constexpr std::uint64_t blank_bytes(std::uint64_t group) {
-    return (group - each_byte * 0x21) & ~group & high_bits;
+    return ~(((group & ~high_bits) + ~high_bits) | group | ~high_bits);
 }
 constexpr std::uint64_t bytes_equal(std::uint64_t group, char byte) {
     return zero_bytes(group ^ (each_byte * static_cast<unsigned char>(byte)));
+}
+/// High bits of eight bytes as eight bits, the first byte lowest.
+constexpr std::uint64_t gather_bits(std::uint64_t found) {
+    return ((found >> 7) * 0x0102040810204080ULL) >> 56;
+}
+
+/// What ends a word of a text: blank (0x20) and quote (0x22), which differ in one bit, and the
+/// backslash that begins an escape.
+struct TextEnds {
+    static constexpr char separator = ' ';
+    static std::uint64_t find(std::uint64_t group) {
+        return zero_bytes((group | each_byte * 0x02) ^ (each_byte * 0x22)) |
+               bytes_equal(group, '\\');
+    }
+};
+/// What ends an item of an array: comma, bracket, and blanks, which all lie below 0x21.
+struct IdEnds {
+    static constexpr char separator = ',';
+    static std::uint64_t find(std::uint64_t group) {
+        const std::uint64_t not_blank = ((group & ~high_bits) + each_byte * (0x80 - 0x21)) | group;
+        return bytes_equal(group, ',') | bytes_equal(group, ']') | (~not_blank & high_bits);
+    }
+};
+
+constexpr std::ptrdiff_t stride = 64;
+
+/// One bit for each of the next 64 bytes that ends a word.
+template <typename Ends>
+std::uint64_t find_ends(const char* at) {
+    std::uint64_t mask = 0;
+    for (unsigned i = 0; i < 8; ++i) {
+        mask |= gather_bits(Ends::find(load(at + 8 * i))) << (8 * i);
+    }
+    return mask;
 }
 
 /// The first `bytes` (0..7) bytes of a group, closed as a word.
@@ -172,41 +202,42 @@ void PromptCount::text_byte(char byte) {
     }
 }
 
-/// Words that lie whole in [at, end), eight bytes a look. Stops before what needs the slow way.
-const char* PromptCount::scan_text(const char* at, const char* end) {
-    while (end - at >= 8) {
-        const std::uint64_t group = load(at);
-        // Blank (0x20) and quote (0x22) differ in one bit: one comparison finds both.
-        const std::uint64_t found =
-            zero_bytes((group | each_byte * 0x02) ^ (each_byte * 0x22)) | bytes_equal(group, '\\');
-        if (found == 0) {
-            folded_ = step(folded_, group);
-            at += 8;
-            continue;
-        }
-        const unsigned bytes = static_cast<unsigned>(std::countr_zero(found)) / 8;
-        if (at[bytes] != ' ') {
-            piece_ = group & ((std::uint64_t{1} << (8 * bytes)) - 1);
-            piece_bytes_ = bytes;
-            return at + bytes;
-        }
-        if (folded_ != 0) {
-            add_token(step(folded_, close_word(group, bytes)));
-            folded_ = 0;
-        } else if (bytes != 0) {
-            add_token(close_word(group, bytes));
-        }
-        at += bytes + 1;
+/// A whole word of `bytes` >= 1; eight bytes from each of its groups on can be read.
+inline void PromptCount::add_word(const char* at, std::size_t bytes) {
+    std::uint64_t folded = 0;
+    for (; bytes >= 8; at += 8, bytes -= 8) {
+        folded = step(folded, load(at));
     }
-    return at;
+    const std::uint64_t rest = close_word(load(at), static_cast<unsigned>(bytes));
+    add_token(folded == 0 ? rest : step(folded, rest));
+}
+
+/// Words that lie whole in [at, end), 64 bytes a look. Returns the start of the first one that
+/// needs the slow way: it ends otherwise than with a separator, or too near to `end`.
+template <typename Ends>
+const char* PromptCount::scan(const char* at, const char* end) {
+    const char* word = at;
+    for (; end - at >= stride + 8; at += stride) {
+        for (std::uint64_t ends = find_ends<Ends>(at); ends != 0; ends &= ends - 1) {
+            const char* const stop = at + std::countr_zero(ends);
+            if (*stop != Ends::separator) {
+                return word;
+            }
+            if (stop != word) {
+                add_word(word, static_cast<std::size_t>(stop - word));
+            }
+            word = stop + 1;
+        }
+    }
+    return word;
 }
 
 std::size_t PromptCount::add_text(std::string_view bytes) {
     const char* at = bytes.data();
     const char* const end = at + bytes.size();
     while (at != end) {
-        if (piece_bytes_ == 0 && escape_ == 0) {
-            at = scan_text(at, end);
+        if (piece_bytes_ == 0 && folded_ == 0 && escape_ == 0) {
+            at = scan<TextEnds>(at, end);
             if (at == end) {
                 break;
             }
@@ -219,40 +250,12 @@ std::size_t PromptCount::add_text(std::string_view bytes) {
     return static_cast<std::size_t>(at - bytes.data());
 }
 
-/// Items that lie whole in [at, end). Stops before a bracket and the last bytes.
-const char* PromptCount::scan_ids(const char* at, const char* end) {
-    while (end - at >= 8) {
-        const std::uint64_t group = load(at);
-        const std::uint64_t found =
-            bytes_equal(group, ',') | bytes_equal(group, ']') | blank_bytes(group);
-        if (found == 0) {
-            folded_ = step(folded_, group);
-            at += 8;
-            continue;
-        }
-        const unsigned bytes = static_cast<unsigned>(std::countr_zero(found)) / 8;
-        if (at[bytes] == ']') {
-            piece_ = group & ((std::uint64_t{1} << (8 * bytes)) - 1);
-            piece_bytes_ = bytes;
-            return at + bytes;
-        }
-        if (folded_ != 0) {
-            add_token(step(folded_, close_word(group, bytes)));
-            folded_ = 0;
-        } else if (bytes != 0) {
-            add_token(close_word(group, bytes));
-        }
-        at += bytes + 1;
-    }
-    return at;
-}
-
 std::size_t PromptCount::add_ids(std::string_view bytes) {
     const char* at = bytes.data();
     const char* const end = at + bytes.size();
     while (at != end) {
-        if (piece_bytes_ == 0) {
-            at = scan_ids(at, end);
+        if (piece_bytes_ == 0 && folded_ == 0) {
+            at = scan<IdEnds>(at, end);
             if (at == end) {
                 break;
             }

@@ -50,8 +50,9 @@ class PromptCount {
     std::span<const std::uint32_t> recorded() const { return recorded_; }
 
   private:
-    const char* scan_text(const char* at, const char* end);
-    const char* scan_ids(const char* at, const char* end);
+    template <typename Ends>
+    const char* scan(const char* at, const char* end);
+    void add_word(const char* at, std::size_t bytes);
     void add_byte(char byte);
     void add_code_unit();
     void text_byte(char byte);

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cmd/mock/body_reader.hpp"
 #include "proto/core/hash.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless::mock {
 namespace {
@@ -122,6 +126,34 @@ TEST(PromptCount, ReadsEscapes) {
               blocks_of(count_text("Ab caf\xC3\xA9", 2, {}, 99)));
 }
 
+// Long texts full of escapes: the same count as unescaping by the JSON parser and then splitting.
+TEST(PromptCount, AgreesWithTheJsonParserOnEscapes) {
+    const char* const pieces[] = {
+        "word", "a",    "longer-than-eight", " ", "  ",      "\\n",         "\\t",
+        "\\\\", "\\\"", "\\u0041",           " ", "\\u0020", "caf\xC3\xA9", "\\u00e9\\r",
+        "\\/"};
+    Random random(23);
+    JsonDocument document;
+    for (int round = 0; round < 200; ++round) {
+        std::string escaped;
+        for (int i = 0; i < 100; ++i) {
+            const bool rare = round % 2 == 0 && random.below(8) != 0;  // long runs of plain words
+            escaped += pieces[random.below(rare ? 4 : std::size(pieces))];
+        }
+        const Result<JsonValue> parsed = document.parse('"' + escaped + '"');
+        ASSERT_TRUE(parsed) << escaped;
+        std::string text(*parsed.value().as_string());
+        std::replace_if(
+            text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t' || c == '\r'; },
+            ' ');
+        const PromptCount whole = count_text(escaped, 4, {}, escaped.size());
+        ASSERT_EQ(whole.tokens(), split_words(text).size()) << escaped;
+        for (const std::size_t piece : {1, 63, 64, 65, 71, 72, 73, 200}) {
+            ASSERT_EQ(blocks_of(count_text(escaped, 4, {}, piece)), blocks_of(whole)) << escaped;
+        }
+    }
+}
+
 // The closing quote ends the text, an escaped one does not; nothing behind it is consumed.
 TEST(PromptCount, StopsBeforeTheQuote) {
     const std::string text = R"(one two \"three\" four", "more words")";
@@ -143,12 +175,17 @@ TEST(PromptCount, StopsBeforeTheQuote) {
     }
 }
 
-// Items of an array, with and without blanks, of any number of digits.
+// Items of an array, with and without blanks, of any number of digits, however they are cut.
 TEST(PromptCount, CountsIds) {
-    const std::string tight = "1,22,333,4444,55555,666666,7777777,88888888,999999999,1000]";
-    const std::string loose = " 1 , 22,\n333,4444 ,55555,666666, 7777777,88888888,999999999,1000 ]";
+    std::string tight;
+    std::string loose;
+    std::uint64_t id = 1;
+    for (int i = 0; i < 80; ++i, id = id > 10'000'000'000 ? 1 : id * 7 + 3) {
+        tight += (i == 0 ? "" : ",") + std::to_string(id);
+        loose += (i == 0 ? " " : i % 3 == 0 ? " , " : ",\n") + std::to_string(id);
+    }
     std::vector<std::uint64_t> blocks;
-    for (const std::string& text : {tight, loose}) {
+    for (const std::string& text : {tight + "]", loose + " ]"}) {
         for (std::size_t piece = 1; piece < text.size(); ++piece) {
             PromptCount count;
             count.reset(5, {9, 9});
@@ -158,10 +195,10 @@ TEST(PromptCount, CountsIds) {
             }
             count.end_value();
             count.finish();
-            ASSERT_EQ(count.tokens(), 10u) << "a template never stands around ids";
+            ASSERT_EQ(count.tokens(), 80u) << "a template never stands around ids";
             ASSERT_EQ(used, text.size() - 1);
             blocks = blocks.empty() ? blocks_of(count) : blocks;
-            ASSERT_EQ(blocks_of(count), blocks);
+            ASSERT_EQ(blocks_of(count), blocks) << "pieces of " << piece;
         }
     }
 }
