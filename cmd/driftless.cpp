@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "cmd/mock/mock.hpp"
 #include "cmd/version.hpp"
 
 namespace {
@@ -18,8 +19,11 @@ struct Command {
 };
 
 /// The commands that exist, in the order in which the help lists them.
+constexpr Command command_list[] = {
+    {"mock", "serve as an inference server to rehearse against", &driftless::run_mock},
+};
 std::span<const Command> commands() {
-    return {};
+    return command_list;
 }
 
 void print_help(std::FILE* out) {

@@ -1,0 +1,151 @@
+#include "cmd/mock/mock.hpp"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "cmd/mock/options.hpp"
+#include "cmd/mock/server.hpp"
+#include "engine/host/host.hpp"
+#include "engine/io/uring.hpp"
+
+namespace driftless {
+
+namespace {
+
+using namespace mock;
+
+constexpr int exit_done = 0;
+constexpr int exit_host = 7;
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+void on_signal(int) {
+    stop_asked = 1;
+}
+
+/// SIGINT and SIGTERM end the serving; without SA_RESTART, so that a sleeping turn returns.
+void catch_signals() {
+    struct sigaction action{};
+    action.sa_handler = &on_signal;
+    (void)::sigaction(SIGINT, &action, nullptr);
+    (void)::sigaction(SIGTERM, &action, nullptr);
+    (void)::signal(SIGPIPE, SIG_IGN);
+}
+
+int fail(const Error& error) {
+    const char* remedy = error.code == ErrorCode::denied && error.sys_errno == EPERM
+                             ? "; io_uring may be forbidden here (seccomp, io_uring_disabled)"
+                             : "";
+    std::fprintf(stderr, "driftless mock: cannot %s: %s%s%s%s\n", error.doing, name_of(error.code),
+                 error.sys_errno != 0 ? ", " : "",
+                 error.sys_errno != 0 ? std::strerror(error.sys_errno) : "", remedy);
+    return exit_host;
+}
+
+std::int64_t utc_offset_ns() {
+    timespec utc{};
+    timespec monotonic{};
+    (void)::clock_gettime(CLOCK_REALTIME, &utc);
+    (void)::clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    return (utc.tv_sec - monotonic.tv_sec) * 1'000'000'000 + utc.tv_nsec - monotonic.tv_nsec;
+}
+
+Result<Address> address_of(const MockOptions& options) {
+    if (!options.unix_path.empty()) {
+        return unix_address(options.unix_path);
+    }
+    const Result<std::vector<Address>> found = resolve(options.host, options.port);
+    if (!found) {
+        return found.error();
+    }
+    return found.value().front();
+}
+
+/// The line that scripts wait for. Flushed, because they read it through a pipe.
+void print_address(const Address& address) {
+    const std::string text = address.to_text();
+    std::printf("listening on %s%s\n", text.starts_with("unix:") ? "" : "http://", text.c_str());
+    (void)std::fflush(stdout);
+}
+
+void print_end(const MockCore& core, const MockServer& server) {
+    const Metrics metrics = core.metrics();
+    std::fprintf(stderr,
+                 "driftless mock: %llu requests complete, %llu not; %llu prompt tokens, %llu "
+                 "cached, %llu made\n",
+                 static_cast<unsigned long long>(metrics.requests_ok),
+                 static_cast<unsigned long long>(metrics.requests_failed),
+                 static_cast<unsigned long long>(metrics.prompt_tokens),
+                 static_cast<unsigned long long>(metrics.cache_hits),
+                 static_cast<unsigned long long>(metrics.generation_tokens));
+    if (server.turned_away() > 0) {
+        std::fprintf(stderr, "driftless mock: %llu connections beyond %u were turned away\n",
+                     static_cast<unsigned long long>(server.turned_away()), connections_max);
+    }
+}
+
+int serve(const MockOptions& options, LogWriter* log) {
+    UringOptions ring;
+    ring.ops_max = server_ops_max;
+    ring.buffers = 1024;
+    ring.buffer_bytes = 16 * 1024;
+    const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring);
+    if (!driver) {
+        return fail(driver.error());
+    }
+    MockCore core(options.core);
+    MockServer server(*driver.value(), core, log, options.server);
+    const Result<Address> wanted = address_of(options);
+    if (!wanted) {
+        return fail(wanted.error());
+    }
+    const Result<Address> listening = server.listen(wanted.value());
+    if (!listening) {
+        return fail(listening.error());
+    }
+    print_address(listening.value());
+    server.run(stop_asked);
+    print_end(core, server);
+    return exit_done;
+}
+
+}  // namespace
+
+int run_mock(int argc, char** argv) {
+    ParsedMock parsed = parse_mock_options(argc, argv);
+    if (parsed.exit_code) {
+        return *parsed.exit_code;
+    }
+    MockOptions& options = parsed.options;
+    options.core.utc_offset_ns = utc_offset_ns();
+    catch_signals();
+    (void)raise_file_limit();
+    std::unique_ptr<LogWriter> log;
+    if (!options.log_path.empty()) {
+        Result<std::unique_ptr<LogWriter>> opened = LogWriter::open(options.log_path);
+        if (!opened) {
+            return fail(opened.error());
+        }
+        log = std::move(opened).value();  // its thread keeps every allowed CPU
+    }
+    if (options.cpu) {
+        const Result<void> pinned = pin_this_thread(*options.cpu);
+        if (!pinned) {
+            return fail(pinned.error());
+        }
+    }
+    sharpen_timers();
+    const int code = serve(options, log.get());
+    if (!options.unix_path.empty() && !options.unix_path.starts_with('@')) {
+        (void)::unlink(options.unix_path.c_str());
+    }
+    const int log_errno = log ? log->finish() : 0;
+    return log_errno != 0 ? fail({ErrorCode::io_failed, log_errno, "write the log"}) : code;
+}
+
+}  // namespace driftless

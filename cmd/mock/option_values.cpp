@@ -1,0 +1,162 @@
+#include "cmd/mock/option_values.hpp"
+
+#include <charconv>
+#include <limits>
+
+#include "cmd/values.hpp"
+
+namespace driftless::mock {
+
+namespace {
+
+Error invalid(const char* why) {
+    return {ErrorCode::invalid, 0, why};
+}
+
+/// A whole number that fits T. Errors: those of parse_count, out_of_range.
+template <typename T>
+Result<T> parse_integer(std::string_view text) {
+    const Result<std::uint64_t> value = parse_count(text);
+    if (!value) {
+        return value.error();
+    }
+    if (value.value() > std::numeric_limits<T>::max()) {
+        return Error{ErrorCode::out_of_range, 0, "is too large"};
+    }
+    return static_cast<T>(value.value());
+}
+
+/// "KIND:VALUE" in two.
+struct FaultText {
+    Fault fault;
+    std::string_view value;
+};
+Result<FaultText> split_fault(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::optional<Fault> fault = find_fault(text.substr(0, colon));
+    if (colon == std::string_view::npos || !fault) {
+        return invalid(
+            "is no KIND:VALUE; kinds are refuse, reset, stall, truncate, malformed, error, 429, "
+            "500, slow");
+    }
+    return FaultText{*fault, text.substr(colon + 1)};
+}
+
+}  // namespace
+
+Result<ListenAt> parse_listen(std::string_view text) {
+    constexpr std::string_view unix_scheme = "unix:";
+    if (text.starts_with(unix_scheme) && text.size() > unix_scheme.size()) {
+        return ListenAt{{}, 0, std::string(text.substr(unix_scheme.size()))};
+    }
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) {
+        return invalid("is no ADDRESS:PORT, [IPv6]:PORT or unix:PATH");
+    }
+    std::string_view host = text.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+    }
+    const Result<std::uint16_t> port = parse_port(text.substr(colon + 1));
+    if (!port) {
+        return port.error();
+    }
+    return ListenAt{std::string(host), port.value(), {}};
+}
+
+Result<Duration> parse_delay(std::string_view text) {
+    const Result<std::int64_t> ns = parse_duration_ns(text);
+    if (!ns) {
+        return ns.error();
+    }
+    return Duration{ns.value()};
+}
+
+Result<double> parse_share(std::string_view text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, value);
+    if (failure != std::errc() || stop != end || !(value >= 0 && value <= 1)) {
+        return invalid("is no share between 0 and 1");
+    }
+    return value;
+}
+
+Result<FaultRule> parse_fault(std::string_view text) {
+    const Result<FaultText> parts = split_fault(text);
+    if (!parts) {
+        return parts.error();
+    }
+    const Result<double> probability = parse_share(parts.value().value);
+    if (!probability) {
+        return probability.error();
+    }
+    return FaultRule{parts.value().fault, probability.value(), std::nullopt};
+}
+
+Result<FaultRule> parse_fault_row(std::string_view text) {
+    const Result<FaultText> parts = split_fault(text);
+    if (!parts) {
+        return parts.error();
+    }
+    const Result<std::uint64_t> row = parse_count(parts.value().value);
+    if (!row) {
+        return row.error();
+    }
+    return FaultRule{parts.value().fault, 0, row.value()};
+}
+
+Result<TemplateTokens> parse_template(std::string_view text) {
+    const std::size_t comma = text.find(',');
+    if (comma == std::string_view::npos) {
+        return invalid("is no PRE,POST: two numbers of tokens");
+    }
+    const Result<std::uint32_t> pre = parse_number(text.substr(0, comma));
+    const Result<std::uint32_t> post = parse_number(text.substr(comma + 1));
+    if (!pre || !post) {
+        return invalid("is no PRE,POST: two numbers of tokens");
+    }
+    return TemplateTokens{pre.value(), post.value()};
+}
+
+Result<WaitMode> parse_wait(std::string_view text) {
+    if (text == "spin") {
+        return WaitMode::spin;
+    }
+    if (text == "hybrid") {
+        return WaitMode::hybrid;
+    }
+    if (text == "sleep") {
+        return WaitMode::sleep;
+    }
+    return invalid("is not known; it is spin, hybrid or sleep");
+}
+
+Result<bool> parse_headers(std::string_view text) {
+    if (text != "early" && text != "late") {
+        return invalid("is not known; it is early or late");
+    }
+    return text == "early";
+}
+
+Result<std::string> parse_name(std::string_view text) {
+    if (text.empty()) {
+        return invalid("is empty");
+    }
+    return std::string(text);
+}
+
+Result<std::uint16_t> parse_port(std::string_view text) {
+    return parse_integer<std::uint16_t>(text);
+}
+
+Result<std::uint32_t> parse_number(std::string_view text) {
+    return parse_integer<std::uint32_t>(text);
+}
+
+Result<std::uint32_t> parse_positive_number(std::string_view text) {
+    const Result<std::uint64_t> value = parse_positive_count(text);
+    return value ? parse_number(text) : Result<std::uint32_t>(value.error());
+}
+
+}  // namespace driftless::mock

@@ -1,0 +1,43 @@
+/// Values of the mock's flags that no other command has. Pure; the `doing` of an Error is a clause
+/// for the message: what is wrong, and the remedy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cmd/mock/behaviour.hpp"
+#include "cmd/mock/prompt_count.hpp"
+#include "cmd/mock/server.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless::mock {
+
+/// Where to listen: an address and a port, or the path of a Unix socket.
+struct ListenAt {
+    std::string host;
+    std::uint16_t port = 0;
+    std::string unix_path;
+};
+/// "127.0.0.1:8000", "[::1]:0", "unix:/path".
+Result<ListenAt> parse_listen(std::string_view text);
+
+Result<Duration> parse_delay(std::string_view text);
+/// A share of one, 0 to 1: "0.25".
+Result<double> parse_share(std::string_view text);
+/// "reset:0.05"
+Result<FaultRule> parse_fault(std::string_view text);
+/// "reset:17"
+Result<FaultRule> parse_fault_row(std::string_view text);
+/// "3,5": tokens before and behind every text.
+Result<TemplateTokens> parse_template(std::string_view text);
+Result<WaitMode> parse_wait(std::string_view text);
+/// "early" (true) or "late".
+Result<bool> parse_headers(std::string_view text);
+Result<std::string> parse_name(std::string_view text);
+Result<std::uint16_t> parse_port(std::string_view text);
+Result<std::uint32_t> parse_number(std::string_view text);
+Result<std::uint32_t> parse_positive_number(std::string_view text);
+
+}  // namespace driftless::mock

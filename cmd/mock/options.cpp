@@ -1,0 +1,204 @@
+#include "cmd/mock/options.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdio>
+
+#include "cmd/mock/option_values.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless::mock {
+
+namespace {
+
+constexpr int exit_usage = 2;
+
+constexpr const char* description =
+    "An inference server to rehearse against: OpenAI chat and completions, streamed or not, with "
+    "a\n"
+    "prefix cache, batch slots and faults on purpose, and a log of what truly happened.";
+
+constexpr const char* footer =
+    R"(Durations are 90, 1.5s, 250ms, 5us or 250ns; a bare number is seconds.
+Kinds of faults: refuse, reset, stall, truncate, malformed, error, 429, 500, slow. A row is the
+number that ends X-Request-Id.
+
+Examples:
+  driftless mock
+  driftless mock --listen 127.0.0.1:0 --ttft 20ms --ttft-per-token 1us --itl 8ms --log truth.jsonl
+  driftless mock --slots 64 --cache-block 16 --cache-capacity 40000 --overhead 3,5
+  driftless mock --fault reset:0.01 --fault 429:0.02 --fault-row stall:17 --seed 4
+
+Exit codes: 0 done, 2 usage, 7 the host lacks or fails.)";
+
+/// The flags of the command. Every value goes through a function that gives the value or the
+/// remedy; the default is typed text too, so that the help cannot differ from what happens.
+class Flags {
+  public:
+    explicit Flags(CLI::App& app) : app_(app) {}
+
+    void group(const char* name) { group_ = name; }
+
+    template <typename T, typename Target>
+    void value(const char* name, const char* unit, const char* help, const char* standard,
+               Result<T> (*parse)(std::string_view), Target& target) {
+        std::string text = help;
+        if (standard != nullptr) {
+            const Result<T> parsed = parse(standard);
+            CHECK(parsed);
+            target = parsed.value();
+            text += std::string(" [") + standard + "]";
+        }
+        const std::string flag = name;
+        const CLI::callback_t take = [flag, parse, &target](const CLI::results_t& given) {
+            target = read(flag, given.back(), parse);
+            return true;
+        };
+        app_.add_option(flag, take, text)->type_name(unit)->group(group_);
+    }
+
+    /// A flag that may be given any number of times.
+    template <typename T>
+    void values(const char* name, const char* unit, const char* help,
+                Result<T> (*parse)(std::string_view), std::vector<T>& target) {
+        const std::string flag = name;
+        const CLI::callback_t take = [flag, parse, &target](const CLI::results_t& given) {
+            for (const std::string& text : given) {
+                target.push_back(read(flag, text, parse));
+            }
+            return true;
+        };
+        app_.add_option(flag, take, std::string(help) + "; repeatable")
+            ->type_name(unit)
+            ->group(group_)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+
+  private:
+    template <typename T>
+    static T read(const std::string& flag, const std::string& text,
+                  Result<T> (*parse)(std::string_view)) {
+        Result<T> parsed = parse(text);
+        if (!parsed) {
+            throw CLI::ValidationError(flag + " \"" + text + "\" " + parsed.error().doing);
+        }
+        return std::move(parsed).value();
+    }
+
+    CLI::App& app_;
+    std::string group_;
+};
+
+/// Flags that fill no field of the options by themselves.
+struct Raw {
+    ListenAt listen;
+    std::optional<std::uint16_t> port;
+    std::vector<FaultRule> by_row;
+};
+
+void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
+    ServerOptions& server = options.server;
+    flags.group("Server");
+    flags.value("--listen", "ADDR:PORT", "where to listen; port 0 takes any, and is printed",
+                "127.0.0.1:8000", parse_listen, raw.listen);
+    flags.value("--port", "N", "the port alone; that of --listen", nullptr, parse_port, raw.port);
+    flags.value("--backlog", "N", "connections that wait to be accepted", "4096",
+                parse_positive_number, server.backlog);
+    flags.value("--keep-alive-requests", "N", "answers per connection; 0: without limit", "0",
+                parse_number, options.core.keep_alive_requests);
+    flags.value("--cpu", "N", "pin the serving thread to this CPU; not pinned", nullptr,
+                parse_number, options.cpu);
+    flags.value("--wait", "HOW", "spin, hybrid or sleep until the next token is due", "hybrid",
+                parse_wait, server.wait);
+    flags.value("--max-requests", "N", "exit after that many; 0: never", "0", parse_count,
+                server.requests_max);
+    flags.value("--log", "FILE", "write the truth about every request there, as JSONL", nullptr,
+                parse_name, options.log_path);
+}
+
+void add_model_flags(Flags& flags, CoreOptions& core) {
+    flags.group("Model");
+    flags.value("--model", "NAME", "its name", "mock-model", parse_name, core.model.name);
+    flags.value("--max-model-len", "TOKENS", "prompt and answer together at most", "1048576",
+                parse_positive_number, core.model.context_tokens);
+    flags.value("--overhead", "PRE,POST", "template tokens around every text prompt; ids have none",
+                "0,0", parse_template, core.overhead);
+    flags.value("--reasoning", "TOKENS", "first tokens of a chat answer, sent as reasoning", "0",
+                parse_number, core.reasoning_tokens);
+    flags.value("--headers", "WHEN", "early: the head leaves at once; late: with the first token",
+                "early", parse_headers, core.early_headers);
+    flags.value("--seed", "N", "seed of words, jitter and faults", "0", parse_count, core.seed);
+}
+
+void add_pace_flags(Flags& flags, CoreOptions& core) {
+    Pace& pace = core.pace;
+    flags.group("Pace");
+    flags.value("--ttft", "T", "to the first token", "5ms", parse_delay, pace.first);
+    flags.value("--ttft-per-token", "T", "added for each prompt token that is not cached", "0ns",
+                parse_delay, pace.per_uncached_token);
+    flags.value("--itl", "T", "from token to token", "10ms", parse_delay, pace.between);
+    flags.value("--jitter", "SHARE", "each delay is stretched by 1 +- this, seeded", "0",
+                parse_share, pace.jitter);
+    flags.value("--tokens-per-chunk", "N", "tokens that leave together, N x --itl apart", "1",
+                parse_positive_number, pace.tokens_per_chunk);
+    flags.value("--slots", "N", "answers made at once, more wait; 0: all", "0", parse_number,
+                core.slots);
+    flags.value("--cache-block", "TOKENS", "block of the prefix cache; 0: no cache", "512",
+                parse_number, core.cache_block_tokens);
+    flags.value("--cache-capacity", "BLOCKS", "least recently used out; 0: without limit", "0",
+                parse_number, core.cache_blocks_max);
+}
+
+/// All fault rules in one list, or a line that says what is wrong.
+std::string complete(MockOptions& options, const Raw& raw) {
+    options.host = raw.listen.host;
+    options.port = raw.port.value_or(raw.listen.port);
+    options.unix_path = raw.listen.unix_path;
+    std::vector<FaultRule>& faults = options.core.faults;
+    double sum = 0;
+    for (const FaultRule& rule : faults) {
+        sum += rule.fault == Fault::refuse ? 0 : rule.probability;
+    }
+    faults.insert(faults.end(), raw.by_row.begin(), raw.by_row.end());
+    options.core.keep_log = !options.log_path.empty();
+    return sum > 1 ? "--fault: the probabilities add up to more than 1" : "";
+}
+
+}  // namespace
+
+ParsedMock parse_mock_options(int argc, char** argv) {
+    ParsedMock parsed;
+    CLI::App app(description, "driftless mock");
+    app.footer(footer);
+    app.get_formatter()->column_width(36);
+    Raw raw;
+    Flags flags(app);
+    add_server_flags(flags, parsed.options, raw);
+    add_model_flags(flags, parsed.options.core);
+    add_pace_flags(flags, parsed.options.core);
+    flags.group("Faults");
+    flags.values("--fault", "KIND:P", "a fault with this probability", parse_fault,
+                 parsed.options.core.faults);
+    flags.values("--fault-row", "KIND:ROW", "a fault of this row", parse_fault_row, raw.by_row);
+    app.add_flag_callback(
+           "--no-usage", [&parsed] { parsed.options.core.usage = false; },
+           "send no usage, whatever is asked for")
+        ->group("Faults");
+    try {
+        app.parse(argc, argv);
+        const std::string wrong = complete(parsed.options, raw);
+        if (!wrong.empty()) {
+            throw CLI::ValidationError(wrong);
+        }
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(app.help().c_str(), stdout);
+        parsed.exit_code = 0;
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "driftless mock: %s (see driftless mock --help)\n", error.what());
+        parsed.exit_code = exit_usage;
+    }
+    return parsed;
+}
+
+}  // namespace driftless::mock

@@ -1,0 +1,311 @@
+#include "cmd/mock/server.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace driftless::mock {
+
+namespace {
+
+/// Sends of one batch. A send costs 3 to 5 us on loopback, most of it the receiver's side of TCP:
+/// the last of four is stamped at most 20 us early, and an enter of 0.4 us is shared by four.
+constexpr std::size_t sends_per_batch = 4;
+/// Completions of one turn: with buffers of 16 KiB, counting their words takes about 100 us.
+constexpr std::uint32_t completions_per_turn = 8;
+/// Hybrid waiting spins from here on: more than a wake from sleep takes on an idle core.
+constexpr Duration spin_margin = microseconds(60);
+/// A sleep ends at least this often, for a signal that came between the look and the sleep.
+constexpr Duration sleep_max = milliseconds(100);
+/// Accepting pauses that long when descriptors run out.
+constexpr Duration accept_pause = milliseconds(10);
+/// Ending connections may take that long; afterwards the kernel has them.
+constexpr Duration end_max = seconds(2);
+
+OpSpec multishot(OpKind kind, Socket socket) {
+    OpSpec spec;
+    spec.kind = kind;
+    spec.socket = socket;
+    return spec;
+}
+
+OpSpec cancel_of(Op& target) {
+    OpSpec spec;
+    spec.kind = OpKind::cancel;
+    spec.target = &target;
+    return spec;
+}
+
+}  // namespace
+
+struct MockServer::Connection {
+    MockServer* server = nullptr;
+    MockConnection* core = nullptr;
+    Socket socket;
+    Op receive;
+    Op send;
+    Op cancel;
+    Timer due;
+    std::string out;       ///< what is being sent; untouched while the kernel has it
+    bool leaving = false;  ///< no more is read or produced
+    bool reset = false;    ///< the end is a reset
+};
+
+MockServer::MockServer(Driver& driver, MockCore& core, LogWriter* log, const ServerOptions& options)
+    : driver_(driver), core_(core), log_(log), options_(options), timers_(connections_max + 1) {
+    accept_.handler = &on_accept;
+    cancel_accept_.handler = &on_accept_cancelled;
+    accept_again_.handler = &on_accept_again;
+    accept_.owner = cancel_accept_.owner = accept_again_.owner = this;
+}
+
+MockServer::~MockServer() = default;
+
+Result<Address> MockServer::listen(const Address& address) {
+    const Result<Socket> socket = driver_.listen(address, options_.backlog);
+    if (!socket) {
+        return socket.error();
+    }
+    listening_ = socket.value();
+    accept_.spec = multishot(OpKind::accept, listening_);
+    driver_.submit(accept_);
+    return driver_.local_address(listening_);
+}
+
+void MockServer::on_accept(Op& op, const Completion& completion) {
+    MockServer& server = *static_cast<MockServer*>(op.owner);
+    if (completion.result >= 0) {
+        server.open({completion.result}, completion.stamp);
+    } else if (!server.ending_) {
+        server.timers_.set(server.accept_again_, completion.stamp + accept_pause);
+    }
+}
+
+void MockServer::on_accept_again(Timer& timer, Instant) {
+    MockServer& server = *static_cast<MockServer*>(timer.owner);
+    if (!server.ending_ && !server.accept_.in_flight()) {
+        server.driver_.submit(server.accept_);
+    }
+}
+
+void MockServer::open(Socket socket, Instant now) {
+    if (free_.empty() && connections_.size() == connections_max) {
+        ++turned_away_;
+        driver_.close(socket);
+        return;
+    }
+    if (free_.empty()) {
+        connections_.push_back(std::make_unique<Connection>());
+        Connection& made = *connections_.back();
+        made.server = this;
+        made.receive.handler = &on_receive;
+        made.send.handler = &on_sent;
+        made.cancel.handler = &on_cancelled;
+        made.due.handler = &on_due;
+        made.receive.owner = made.send.owner = made.cancel.owner = made.due.owner = &made;
+        free_.push_back(&made);
+    }
+    Connection& connection = *free_.back();
+    free_.pop_back();
+    connection.socket = socket;
+    connection.leaving = connection.reset = false;
+    connection.core = &core_.open(now);
+    connection.core->host = &connection;
+    attend(connection);
+    if (!connection.leaving) {
+        connection.receive.spec = multishot(OpKind::receive, socket);
+        driver_.submit(connection.receive);
+    }
+}
+
+void MockServer::on_receive(Op& op, const Completion& completion) {
+    Connection& connection = *static_cast<Connection*>(op.owner);
+    MockServer& server = *connection.server;
+    if (completion.result > 0 && !connection.leaving) {
+        connection.core->receive(completion.bytes, completion.stamp);
+        server.attend(connection);
+        server.attend_woken();
+    }
+    if (!completion.more) {  // the peer has left, or we ended it
+        server.leave(connection, connection.reset);
+    }
+}
+
+void MockServer::on_sent(Op& op, const Completion& completion) {
+    Connection& connection = *static_cast<Connection*>(op.owner);
+    MockServer& server = *connection.server;
+    --server.sends_in_flight_;
+    if (completion.result < 0) {
+        server.leave(connection, connection.reset);
+        return;
+    }
+    const std::size_t sent = static_cast<std::size_t>(completion.result);
+    if (sent < op.spec.bytes.size() && !connection.leaving) {
+        server.send(connection, op.spec.bytes.substr(sent));
+    } else if (connection.leaving) {
+        server.release_if_done(connection);
+    } else {
+        server.attend(connection);
+    }
+}
+
+void MockServer::on_cancelled(Op& op, const Completion&) {
+    Connection& connection = *static_cast<Connection*>(op.owner);
+    connection.server->release_if_done(connection);
+}
+
+void MockServer::on_accept_cancelled(Op&, const Completion&) {}
+
+void MockServer::on_due(Timer& timer, Instant) {
+    Connection& connection = *static_cast<Connection*>(timer.owner);
+    connection.server->produce(connection);
+}
+
+void MockServer::send(Connection& connection, std::string_view bytes) {
+    connection.send.spec.kind = OpKind::send;
+    connection.send.spec.socket = connection.socket;
+    connection.send.spec.bytes = bytes;
+    ++sends_in_flight_;
+    driver_.submit(connection.send);
+}
+
+void MockServer::produce(Connection& connection) {
+    connection.out.clear();
+    connection.core->produce(driver_.now(), connection.out);  // the stamp of these tokens
+    if (!connection.out.empty()) {
+        send(connection, connection.out);
+    }
+    attend(connection);
+    attend_woken();
+}
+
+/// Does what the core wants next, unless a send is in flight: its completion asks again.
+void MockServer::attend(Connection& connection) {
+    if (connection.leaving || connection.send.in_flight()) {
+        return;
+    }
+    const Instant deadline = connection.core->next_deadline();
+    if (deadline < never) {
+        timers_.set(connection.due, deadline);
+        return;
+    }
+    timers_.clear(connection.due);
+    const MockConnection::Action action = connection.core->next_action();
+    if (action != MockConnection::Action::keep) {
+        leave(connection, action == MockConnection::Action::reset);
+    }
+}
+
+void MockServer::attend_woken() {
+    while (MockConnection* woken = core_.next_woken()) {  // each waits for a slot once
+        attend(*static_cast<Connection*>(woken->host));
+    }
+    collect_log();
+}
+
+/// Ends a connection: in good order by shutting it down, or by a reset, which needs the receive
+/// cancelled first, because a shutdown would say goodbye.
+void MockServer::leave(Connection& connection, bool reset) {
+    if (!connection.leaving) {
+        connection.leaving = true;
+        connection.reset = reset;
+        timers_.clear(connection.due);
+        core_.close(*connection.core, driver_.now());
+        connection.core = nullptr;
+        if (connection.receive.in_flight() && reset) {
+            connection.cancel.spec = cancel_of(connection.receive);
+            driver_.submit(connection.cancel);
+        } else if (!reset) {
+            driver_.shutdown(connection.socket);
+        }
+        attend_woken();
+    }
+    release_if_done(connection);
+}
+
+void MockServer::release_if_done(Connection& connection) {
+    if (!connection.socket.open() || connection.receive.in_flight() ||
+        connection.send.in_flight() || connection.cancel.in_flight()) {
+        return;
+    }
+    if (connection.reset) {
+        const linger at_once{.l_onoff = 1, .l_linger = 0};  // close sends RST, not FIN
+        (void)::setsockopt(connection.socket.number, SOL_SOCKET, SO_LINGER, &at_once,
+                           sizeof at_once);
+    }
+    driver_.close(connection.socket);
+    connection.socket = {};
+    free_.push_back(&connection);
+}
+
+void MockServer::collect_log() {
+    if (log_ == nullptr) {
+        return;
+    }
+    RequestLog entry;
+    while (core_.take_finished(entry)) {
+        log_->push(std::move(entry));
+    }
+}
+
+/// One round: tokens that are due, then the kernel, then a wait where nothing is near.
+void MockServer::turn() {
+    const Instant now = driver_.now();
+    const bool busy = timers_.expire(now, sends_per_batch) > 0 || timers_.next() <= now;
+    Turn turn;
+    turn.completions_max = completions_per_turn;
+    turn.until = std::min(timers_.next(), now + sleep_max);
+    if (busy) {
+        turn.wait = Wait::none;
+    } else if (options_.wait == WaitMode::sleep) {
+        turn.wait = Wait::sleep;
+    } else {
+        turn.until = turn.until - spin_margin;
+        const bool near = options_.wait == WaitMode::spin || turn.until <= now;
+        turn.wait = near ? Wait::spin : Wait::sleep;
+    }
+    (void)driver_.turn(turn);
+}
+
+/// Enough requests have ended, and nobody is owed a byte.
+bool MockServer::finished() const {
+    return options_.requests_max != 0 && core_.ended() >= options_.requests_max &&
+           sends_in_flight_ == 0 && timers_.size() == 0;
+}
+
+void MockServer::run(const volatile std::sig_atomic_t& stop) {
+    while (stop == 0 && !finished()) {  // the event loop
+        turn();
+    }
+    end_all();
+}
+
+/// Ends every connection and waits for their operations, which the kernel may still be using.
+void MockServer::end_all() {
+    ending_ = true;
+    timers_.clear(accept_again_);
+    if (accept_.in_flight()) {
+        cancel_accept_.spec = cancel_of(accept_);
+        driver_.submit(cancel_accept_);
+    }
+    for (const std::unique_ptr<Connection>& connection : connections_) {
+        if (connection->socket.open() && !connection->leaving) {
+            leave(*connection, false);
+        }
+    }
+    const Instant latest = driver_.now() + end_max;
+    while (driver_.in_flight() > 0 && driver_.now() < latest) {
+        Turn turn;
+        turn.wait = Wait::sleep;
+        turn.until = latest;
+        (void)driver_.turn(turn);
+    }
+    if (listening_.open()) {
+        driver_.close(listening_);
+        listening_ = {};
+    }
+    collect_log();
+}
+
+}  // namespace driftless::mock
