@@ -1,0 +1,101 @@
+/// RunFile: what `run.json` says about a run. Written before time 0 without the facts of the end,
+/// and again at the end; a file that is there is always whole.
+///
+/// Plain values, filled by whoever knows them; nothing here is secret: the command line comes
+/// masked. Keys are the names of the fields, in this order; unknown is null.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/replay/options.hpp"
+#include "engine/host/host.hpp"
+#include "engine/preflight/preflight.hpp"
+#include "proto/core/result.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+/// Readings of both clocks at time 0.
+struct ClockAnchors {
+    std::int64_t zero_monotonic_ns = 0;  ///< CLOCK_MONOTONIC
+    std::int64_t zero_utc_ns = 0;        ///< CLOCK_REALTIME of the same instant
+    std::int64_t error_ns = 0;           ///< how far apart the two readings may be
+};
+
+/// High-water marks of everything that is bounded. Bytes unless named otherwise.
+struct RunMarks {
+    std::uint64_t resident_max = 0;
+    std::uint64_t body_region = 0;
+    std::uint64_t body_max = 0;
+    std::uint64_t event_ring = 0;
+    std::uint64_t event_ring_max = 0;
+    std::uint64_t block_cache = 0;
+    std::uint64_t block_cache_hits = 0;    ///< blocks
+    std::uint64_t block_cache_misses = 0;  ///< blocks
+    std::uint64_t frames = 0;
+    std::uint64_t frames_max = 0;  ///< coroutines at once
+    std::uint64_t lanes_max = 0;   ///< connections at once
+};
+
+/// What the end adds.
+struct RunEnd {
+    std::uint64_t rows_fired = 0;
+    std::uint64_t records = 0;
+    bool interrupted = false;
+    std::uint64_t prompts_digest = 0;
+    std::uint64_t clamped_rows = 0;
+    std::uint64_t connects = 0;
+    std::uint64_t connect_failures = 0;
+    std::uint64_t stale_retries = 0;
+    std::uint64_t closed_idle = 0;
+    std::uint64_t system_calls = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t no_buffers = 0;
+    std::uint64_t overflows = 0;
+    std::int64_t guard_ns = 0;
+    std::int64_t margin_ns = 0;
+    RunMarks marks;
+    std::string verdict;
+    std::vector<std::string> verdict_reasons;
+    int exit_code = 0;
+};
+
+struct RunFile {
+    std::string run_id;
+    std::vector<std::string> command;
+    const ReplayOptions* options = nullptr;
+    const Trace* trace = nullptr;
+    const Plan* plan = nullptr;
+    std::vector<std::string> notes;
+    const PreflightFindings* findings = nullptr;  ///< null: no preflight
+    Overhead overhead;
+    PromptKind prompt = PromptKind::text;
+    std::uint32_t words = 0;
+    HostFacts host;
+    std::uint32_t engine_cpu = 0;
+    std::string engine_cpu_reason;
+    std::vector<std::uint32_t> writer_cpus;
+    std::string wait;
+    std::uint32_t inflight_max = 0;
+    std::uint64_t file_limit = 0;
+    NamedValues ring;
+    std::optional<ClockAnchors> clock;
+    std::optional<RunEnd> end;
+};
+
+std::string to_json(const RunFile& file);
+
+/// Writes a whole file or leaves the old one: a new one beside it is renamed over it. Errors: those
+/// of the file system.
+Result<void> write_whole_file(const std::string& path, const std::string& text);
+
+/// "2026-11-21T03:45:12.123456789Z".
+std::string utc_text(std::int64_t utc_ns);
+
+}  // namespace driftless
