@@ -1,0 +1,186 @@
+#include "engine/stats/summary.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace driftless {
+
+namespace {
+
+/// Seconds that are counted one by one: 11 days.
+constexpr std::size_t seconds_max = 1'000'000;
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+std::uint64_t count_of(std::int64_t tokens) {
+    return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
+}
+
+/// The latest stamp of a record: the row was not over before it.
+std::int64_t end_of(const Record& record) {
+    std::int64_t end = 0;
+    for (const OptionalNs& stamp : {record.fired_ns, record.sent_ns, record.headers_ns,
+                                    record.first_byte_ns, record.last_token_ns, record.done_ns}) {
+        end = std::max(end, stamp.value_or(0));
+    }
+    return end;
+}
+
+bool meets(const Slo& slo, const Record& record) {
+    const bool ttft = !slo.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *slo.ttft_ns);
+    const bool tpot =
+        !slo.tpot_ns || !record.tpot_ns || *record.tpot_ns <= static_cast<double>(*slo.tpot_ns);
+    const bool e2e = !slo.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *slo.e2e_ns);
+    return ttft && tpot && e2e;
+}
+
+void add_known(Sample& sample, const OptionalNs& value) {
+    if (value.has_value()) {
+        sample.add(static_cast<double>(*value));
+    }
+}
+
+}  // namespace
+
+void Summary::add(const Record& record) {
+    SummaryFigures& f = figures_;
+    ++f.rows;
+    ++f.outcomes[static_cast<std::size_t>(record.outcome)];
+    f.duration_ns = std::max(f.duration_ns, end_of(record));
+    f.output_tokens_all += count_of(record.output_tokens.value_or(0));
+    f.tainted_rows += record.tainted.empty() ? 0 : 1;
+    f.stale_retries += record.stale_retries;
+    f.coalesced_chunks += record.coalesced_chunks;
+    if (record.receive_delay_ns.has_value()) {
+        f.receive_delay_max_ns = std::max(f.receive_delay_max_ns.value_or(*record.receive_delay_ns),
+                                          *record.receive_delay_ns);
+    }
+    if (record.tokens_source.has_value()) {
+        ++f.tokens_sources[static_cast<std::size_t>(*record.tokens_source)];
+    }
+    add_sending(record);
+    add_prompt(record);
+    add_seconds(record);
+    if (record.outcome == Outcome::ok) {
+        add_ok(record);
+    } else if (record.outcome == Outcome::short_output) {
+        ++f.short_output;
+    } else {
+        ++f.failed;
+    }
+}
+
+void Summary::add_sending(const Record& record) {
+    if (!record.fired_ns.has_value()) {
+        return;
+    }
+    SummaryFigures& f = figures_;
+    ++f.fired;
+    ++f.late_causes[static_cast<std::size_t>(record.late_cause)];
+    f.max_concurrent_requests =
+        std::max<std::uint64_t>(f.max_concurrent_requests, record.inflight.value_or(0) + 1ull);
+    if (record.late_cause == LateCause::inflight) {
+        ++f.drift_left_out;
+    } else {
+        add_known(drift_, record.drift_ns);
+    }
+}
+
+/// Cache hits and prompt lengths, of all rows whose server said something.
+void Summary::add_prompt(const Record& record) {
+    SummaryFigures& f = figures_;
+    f.expected_cached_tokens += count_of(record.expected_cached_tokens);
+    if (record.cached_tokens.has_value()) {
+        ++f.cache_rows_reported;
+        f.cached_tokens += count_of(*record.cached_tokens);
+        f.expected_cached_tokens_reported += count_of(record.expected_cached_tokens);
+        f.cache_rows_equal += *record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
+    }
+    if (!record.prompt_tokens.has_value()) {
+        ++f.prompt_unknown;
+        return;
+    }
+    const std::int64_t off = *record.prompt_tokens - static_cast<std::int64_t>(record.input_length);
+    ++(off == 0 ? f.prompt_exact : f.prompt_off);
+    if (std::abs(off) > std::abs(f.prompt_off_max)) {
+        f.prompt_off_max = off;
+    }
+}
+
+void Summary::add_ok(const Record& record) {
+    SummaryFigures& f = figures_;
+    ++f.completed;
+    f.input_tokens +=
+        count_of(record.prompt_tokens.value_or(static_cast<std::int64_t>(record.input_length)));
+    f.output_tokens += count_of(record.output_tokens.value_or(0));
+    f.good += meets(f.slo, record) ? 1 : 0;
+    add_known(ttft_, record.ttft_ns);
+    add_known(ttft_due_, record.ttft_due_ns);
+    add_known(e2e_, record.e2e_ns);
+    if (record.tpot_ns.has_value()) {
+        tpot_.add(*record.tpot_ns);
+    }
+    add_gaps(record);
+}
+
+/// Gaps between chunks once each; per token, once per token. A chunk of no token lends its time to
+/// the next one.
+void Summary::add_gaps(const Record& record) {
+    const std::vector<std::int64_t>& stamps = record.chunk_ns;
+    const bool counted = record.chunk_tokens_known && record.chunk_tokens.size() == stamps.size();
+    figures_.itl_rows_left_out += counted ? 0 : 1;
+    std::size_t from = 0;  // the latest chunk with tokens
+    for (std::size_t i = 1; i < stamps.size(); ++i) {
+        chunk_gap_.add(stamps[i] - stamps[i - 1]);
+        if (!counted || record.chunk_tokens[i] <= 0) {
+            continue;
+        }
+        const std::int64_t tokens = record.chunk_tokens[i];
+        itl_.add((stamps[i] - stamps[from] + tokens / 2) / tokens,
+                 static_cast<std::uint64_t>(tokens));
+        from = i;
+    }
+}
+
+/// Tokens by the second in which they came; a chunk without a count is one.
+void Summary::add_seconds(const Record& record) {
+    if (!record.fired_ns.has_value()) {
+        return;
+    }
+    const bool counted =
+        record.chunk_tokens_known && record.chunk_tokens.size() == record.chunk_ns.size();
+    for (std::size_t i = 0; i < record.chunk_ns.size(); ++i) {
+        const std::int64_t at = std::max<std::int64_t>(0, *record.fired_ns + record.chunk_ns[i]);
+        const auto second = std::min(static_cast<std::size_t>(at / ns_per_s), seconds_max - 1);
+        if (second >= tokens_in_second_.size()) {
+            tokens_in_second_.resize(second + 1, 0);
+        }
+        tokens_in_second_[second] += counted ? count_of(record.chunk_tokens[i]) : 1;
+    }
+}
+
+SummaryFigures Summary::figures() const {
+    SummaryFigures f = figures_;
+    f.ttft = ttft_.distribution();
+    f.ttft_due = ttft_due_.distribution();
+    f.tpot = tpot_.distribution();
+    f.e2e = e2e_.distribution();
+    f.drift = drift_.distribution();
+    f.itl = itl_.distribution();
+    f.chunk_gap = chunk_gap_.distribution();
+    for (const std::uint64_t tokens : tokens_in_second_) {
+        f.max_output_tokens_per_s = std::max(f.max_output_tokens_per_s, tokens);
+    }
+    const double seconds = static_cast<double>(f.duration_ns) / 1e9;
+    const auto rate = [&](std::uint64_t count) {
+        return f.duration_ns > 0 ? static_cast<double>(count) / seconds : 0.0;
+    };
+    f.request_throughput = rate(f.completed);
+    f.output_throughput = rate(f.output_tokens);
+    f.total_token_throughput = rate(f.input_tokens + f.output_tokens);
+    if (f.slo.set()) {
+        f.request_goodput = rate(f.good);
+    }
+    return f;
+}
+
+}  // namespace driftless

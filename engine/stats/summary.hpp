@@ -1,0 +1,132 @@
+/// Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
+/// it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
+/// nothing. Memory: 8 bytes a row and exact metric, two histograms, 8 bytes a second of the run.
+///
+/// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
+/// `short_output` is counted beside them. Drift is over all rows that left, but those that
+/// `--max-inflight` held back. Nothing that failed vanishes: `completed` + `short_output` +
+/// `failed` is the number of records.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/stats/distribution.hpp"
+#include "proto/record/record.hpp"
+
+namespace driftless {
+
+/// Version of the keys of `summary.json`.
+inline constexpr int summary_schema = 1;
+
+/// `--goodput`: a request is good when it is ok and meets all that are set; a null tpot passes.
+struct Slo {
+    OptionalNs ttft_ns;
+    OptionalNs tpot_ns;
+    OptionalNs e2e_ns;
+    bool set() const { return ttft_ns.has_value() || tpot_ns.has_value() || e2e_ns.has_value(); }
+};
+
+/// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
+/// is 0.
+struct SummaryFigures {
+    std::uint64_t rows = 0;  ///< records seen
+    std::array<std::uint64_t, outcome_count> outcomes{};
+    std::uint64_t completed = 0;     ///< ok
+    std::uint64_t short_output = 0;  ///< counted beside
+    std::uint64_t failed = 0;        ///< all else
+    std::uint64_t fired = 0;
+
+    std::int64_t duration_ns = 0;  ///< time 0 to the last stamp of any record
+    /// Of rows that are ok: as the server counted, else as recorded.
+    std::uint64_t input_tokens = 0;
+    std::uint64_t output_tokens = 0;      ///< of rows that are ok
+    std::uint64_t output_tokens_all = 0;  ///< of all rows
+    double request_throughput = 0;
+    double output_throughput = 0;
+    double total_token_throughput = 0;
+    std::uint64_t max_output_tokens_per_s = 0;  ///< best whole second from time 0, all rows
+    std::uint64_t max_concurrent_requests = 0;
+
+    Slo slo;
+    std::uint64_t good = 0;
+    std::optional<double> request_goodput;  ///< null without `--goodput`
+
+    // ns
+    Distribution ttft;
+    Distribution ttft_due;
+    Distribution tpot;
+    Distribution itl;
+    Distribution e2e;
+    Distribution chunk_gap;
+    Distribution drift;
+    std::uint64_t drift_left_out = 0;     ///< rows held back by `--max-inflight`
+    std::uint64_t itl_rows_left_out = 0;  ///< ok rows whose chunks have no token counts
+
+    std::uint64_t expected_cached_tokens = 0;           ///< all rows
+    std::uint64_t expected_cached_tokens_reported = 0;  ///< rows that reported theirs
+    std::uint64_t cached_tokens = 0;                    ///< as reported
+    std::uint64_t cache_rows_reported = 0;
+    std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
+
+    std::uint64_t prompt_exact = 0;  ///< the server counted what was recorded
+    std::uint64_t prompt_off = 0;
+    std::uint64_t prompt_unknown = 0;  ///< the server did not say
+    std::int64_t prompt_off_max = 0;   ///< largest difference, server minus recorded, by size
+
+    std::array<std::uint64_t, late_cause_count> late_causes{};
+    std::array<std::uint64_t, tokens_source_count> tokens_sources{};
+    std::uint64_t tainted_rows = 0;
+    std::uint64_t stale_retries = 0;
+    std::uint64_t coalesced_chunks = 0;
+    OptionalNs receive_delay_max_ns;
+};
+
+class Summary {
+  public:
+    explicit Summary(const Slo& slo = {}) { figures_.slo = slo; }
+
+    void add(const Record& record);
+    /// The figures so far. Sorts copies: not for every row.
+    SummaryFigures figures() const;
+
+  private:
+    void add_sending(const Record& record);
+    void add_prompt(const Record& record);
+    void add_ok(const Record& record);
+    void add_gaps(const Record& record);
+    void add_seconds(const Record& record);
+
+    SummaryFigures figures_;
+    Sample ttft_;
+    Sample ttft_due_;
+    Sample tpot_;
+    Sample e2e_;
+    Sample drift_;
+    Histogram itl_;
+    Histogram chunk_gap_;
+    std::vector<std::uint64_t> tokens_in_second_;
+};
+
+/// What a summary says beside its figures.
+struct SummaryInfo {
+    std::string date;     ///< UTC, "20261121-034512"
+    std::string backend;  ///< the dialect's name
+    std::string model_id;
+    std::string tokenizer_id;  ///< empty: null
+    std::string label;         ///< empty: null
+    std::string trace;
+    std::optional<std::uint64_t> max_concurrency;
+    std::vector<std::pair<std::string, std::string>> labels;  ///< `--label K=V`
+    std::string verdict = "uncalibrated";
+    std::vector<std::string> verdict_reasons;
+};
+
+/// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.
+std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info);
+
+}  // namespace driftless

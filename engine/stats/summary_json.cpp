@@ -1,0 +1,166 @@
+#include <string_view>
+
+#include "engine/stats/summary.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+
+void write_text(JsonWriter& json, std::string_view key, const std::string& text) {
+    json.key(key);
+    text.empty() ? json.null() : json.string(text);
+}
+
+void write_count(JsonWriter& json, std::string_view key, std::uint64_t count) {
+    json.key(key).unsigned_integer(count);
+}
+
+/// A number of a distribution: null where nothing was measured.
+void write_of(JsonWriter& json, const std::string& key, const Distribution& d, double value) {
+    json.key(key);
+    d.count == 0 ? json.null() : json.number(value);
+}
+
+/// The serving benchmarks' keys: mean_ttft_ms, median_ttft_ms, std_ttft_ms, p99_ttft_ms.
+void write_ms(JsonWriter& json, const std::string& metric, const Distribution& d) {
+    const std::string ending = "_" + metric + "_ms";
+    write_of(json, "mean" + ending, d, d.mean / ns_per_ms);
+    write_of(json, "median" + ending, d, d.median() / ns_per_ms);
+    write_of(json, "std" + ending, d, d.std / ns_per_ms);
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        write_of(json, "p" + std::string(percentiles[i].name) + ending, d, d.at[i] / ns_per_ms);
+    }
+}
+
+/// Our own: an object in ns, with what it counts.
+void write_ns(JsonWriter& json, std::string_view key, const Distribution& d) {
+    json.key(key).begin_object();
+    write_count(json, "count", d.count);
+    write_of(json, "mean", d, d.mean);
+    write_of(json, "std", d, d.std);
+    write_of(json, "min", d, d.min);
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        write_of(json, "p" + std::string(percentiles[i].name), d, d.at[i]);
+    }
+    write_of(json, "max", d, d.max);
+    json.end_object();
+}
+
+void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
+    json.key("schema").integer(summary_schema);
+    json.key("date").string(info.date);
+    json.key("endpoint_type").string(info.backend);
+    json.key("backend").string(info.backend);
+    write_text(json, "label", info.label);
+    json.key("model_id").string(info.model_id);
+    write_text(json, "tokenizer_id", info.tokenizer_id);
+    write_count(json, "num_prompts", f.rows);
+    json.key("request_rate").string("trace");
+    json.key("max_concurrency");
+    info.max_concurrency ? json.unsigned_integer(*info.max_concurrency) : json.null();
+    json.key("duration").number(static_cast<double>(f.duration_ns) / 1e9);
+    write_count(json, "completed", f.completed);
+    write_count(json, "failed", f.failed);
+    write_count(json, "total_input_tokens", f.input_tokens);
+    write_count(json, "total_output_tokens", f.output_tokens);
+    json.key("request_throughput").number(f.request_throughput);
+    json.key("request_goodput");
+    f.request_goodput ? json.number(*f.request_goodput) : json.null();
+    json.key("output_throughput").number(f.output_throughput);
+    json.key("total_token_throughput").number(f.total_token_throughput);
+    write_count(json, "max_output_tokens_per_s", f.max_output_tokens_per_s);
+    write_count(json, "max_concurrent_requests", f.max_concurrent_requests);
+    write_ms(json, "ttft", f.ttft);
+    write_ms(json, "tpot", f.tpot);
+    write_ms(json, "itl", f.itl);
+    write_ms(json, "e2el", f.e2e);
+}
+
+void write_counts(JsonWriter& json, const SummaryFigures& f) {
+    write_count(json, "short_output", f.short_output);
+    write_count(json, "fired", f.fired);
+    write_count(json, "output_tokens_all", f.output_tokens_all);
+    json.key("outcomes").begin_object();
+    for (std::size_t i = 0; i < f.outcomes.size(); ++i) {
+        write_count(json, name_of(static_cast<Outcome>(i)), f.outcomes[i]);
+    }
+    json.end_object().key("late_causes").begin_object();
+    for (std::size_t i = 0; i < f.late_causes.size(); ++i) {
+        write_count(json, name_of(static_cast<LateCause>(i)), f.late_causes[i]);
+    }
+    json.end_object().key("tokens_sources").begin_object();
+    for (std::size_t i = 0; i < f.tokens_sources.size(); ++i) {
+        write_count(json, name_of(static_cast<TokensSource>(i)), f.tokens_sources[i]);
+    }
+    json.end_object();
+    write_count(json, "tainted_rows", f.tainted_rows);
+    write_count(json, "stale_retries", f.stale_retries);
+    write_count(json, "coalesced_chunks", f.coalesced_chunks);
+    json.key("receive_delay_max_ns").optional_integer(f.receive_delay_max_ns);
+}
+
+void write_ours(JsonWriter& json, const SummaryFigures& f) {
+    write_ns(json, "drift_ns", f.drift);
+    write_count(json, "drift_left_out", f.drift_left_out);
+    write_ns(json, "ttft_ns", f.ttft);
+    write_ns(json, "ttft_due_ns", f.ttft_due);
+    write_ns(json, "tpot_ns", f.tpot);
+    write_ns(json, "e2e_ns", f.e2e);
+    write_ns(json, "itl_histogram_ns", f.itl);
+    write_count(json, "itl_rows_left_out", f.itl_rows_left_out);
+    write_ns(json, "chunk_gap_histogram_ns", f.chunk_gap);
+    json.key("histogram_relative_error").number(Histogram::relative_error);
+    json.key("cache").begin_object();
+    write_count(json, "expected_cached_tokens", f.expected_cached_tokens);
+    write_count(json, "rows_reported", f.cache_rows_reported);
+    write_count(json, "expected_cached_tokens_reported", f.expected_cached_tokens_reported);
+    write_count(json, "cached_tokens", f.cached_tokens);
+    write_count(json, "rows_equal", f.cache_rows_equal);
+    json.end_object().key("prompts").begin_object();
+    write_count(json, "exact", f.prompt_exact);
+    write_count(json, "off", f.prompt_off);
+    write_count(json, "unknown", f.prompt_unknown);
+    json.key("largest_off").integer(f.prompt_off_max);
+    json.end_object().key("goodput").begin_object();
+    json.key("ttft_ns").optional_integer(f.slo.ttft_ns);
+    json.key("tpot_ns").optional_integer(f.slo.tpot_ns);
+    json.key("e2e_ns").optional_integer(f.slo.e2e_ns);
+    json.key("good").optional_integer(f.slo.set() ? OptionalNs(static_cast<std::int64_t>(f.good))
+                                                  : OptionalNs());
+    json.end_object();
+}
+
+void write_info(JsonWriter& json, const SummaryInfo& info) {
+    json.key("trace").string(info.trace);
+    json.key("labels").begin_object();
+    for (const auto& [name, value] : info.labels) {
+        json.key(name).string(value);
+    }
+    json.end_object().key("verdict").begin_object();
+    json.key("name").string(info.verdict);
+    json.key("reasons").begin_array();
+    for (const std::string& reason : info.verdict_reasons) {
+        json.string(reason);
+    }
+    json.end_array().end_object();
+}
+
+}  // namespace
+
+std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    write_head(json, figures, info);
+    write_counts(json, figures);
+    write_ours(json, figures);
+    write_info(json, info);
+    json.end_object();
+    text += '\n';
+    return text;
+}
+
+}  // namespace driftless

@@ -1,0 +1,238 @@
+// The summary counts every record once, leaves out what it says it leaves out, and its JSON holds
+// against the shipped schema. Expectations are worked out by hand.
+#include "engine/stats/summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "proto/json/document.hpp"
+#include "tests/unit/schema_check.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+// Due at `due`, fired 1 us late, first token after 10 ms, then `gaps` between chunks.
+Record ok_record(std::uint32_t row, std::int64_t due, std::vector<std::int64_t> gaps,
+                 std::vector<std::int32_t> tokens) {
+    Record record;
+    record.row = row;
+    record.outcome = Outcome::ok;
+    record.due_ns = due;
+    record.fired_ns = due + 1000;
+    record.drift_ns = 1000;
+    record.inflight = row;
+    record.chunk_ns = {10 * ms};
+    for (const std::int64_t gap : gaps) {
+        record.chunk_ns.push_back(record.chunk_ns.back() + gap);
+    }
+    std::int64_t sum = 0;
+    for (const std::int32_t count : tokens) {
+        sum += count;
+    }
+    record.chunk_tokens = std::move(tokens);
+    record.chunk_tokens_known = true;
+    record.first_token_ns = *record.fired_ns + 10 * ms;
+    record.last_token_ns = *record.fired_ns + record.chunk_ns.back();
+    record.done_ns = *record.last_token_ns + ms;
+    record.ttft_ns = 10 * ms;
+    record.ttft_due_ns = 10 * ms + 1000;
+    record.e2e_ns = record.chunk_ns.back();
+    record.output_tokens = sum;
+    record.tokens_source = TokensSource::usage;
+    if (sum > 1) {
+        record.tpot_ns =
+            static_cast<double>(*record.e2e_ns - *record.ttft_ns) / static_cast<double>(sum - 1);
+    }
+    record.input_length = 100;
+    record.prompt_tokens = 100;
+    return record;
+}
+
+// Two ok rows, a short one, a failed one, one that was never sent.
+TEST(Summary, CountsEveryRecordOnce) {
+    Summary summary;
+    summary.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
+    summary.add(ok_record(1, 950 * ms, {30 * ms}, {2, 3}));
+    Record shorter = ok_record(2, 100 * ms, {ms}, {1, 1});
+    shorter.outcome = Outcome::short_output;
+    summary.add(shorter);
+    Record failed = ok_record(3, 1900 * ms, {ms}, {1, 1});
+    failed.outcome = Outcome::truncated;
+    failed.done_ns.reset();
+    summary.add(failed);
+    summary.add(Record{});
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.rows, 5u);
+    EXPECT_EQ(f.completed, 2u);
+    EXPECT_EQ(f.short_output, 1u);
+    EXPECT_EQ(f.failed, 2u);
+    EXPECT_EQ(f.fired, 4u);
+    EXPECT_EQ(f.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 1u);
+    EXPECT_EQ(f.input_tokens, 200u);
+    EXPECT_EQ(f.output_tokens, 8u);
+    EXPECT_EQ(f.output_tokens_all, 12u);
+    // The failed row's last token: 1900 ms + 1 us + 11 ms.
+    EXPECT_EQ(f.duration_ns, 1911 * ms + 1000);
+    EXPECT_DOUBLE_EQ(f.request_throughput, 2 / 1.911001);
+    EXPECT_DOUBLE_EQ(f.output_throughput, 8 / 1.911001);
+    EXPECT_DOUBLE_EQ(f.total_token_throughput, 208 / 1.911001);
+    EXPECT_EQ(f.max_concurrent_requests, 4u);
+    EXPECT_EQ(f.ttft.count, 2u);
+    EXPECT_EQ(f.drift.count, 4u);
+    EXPECT_EQ(f.drift.max, 1000);
+    // Second 0: rows 0 and 2, and row 1's first chunk (960 ms): 3 + 2 + 2, and its second chunk at
+    // 990 ms: 3 more.
+    EXPECT_EQ(f.max_output_tokens_per_s, 10u);
+    EXPECT_FALSE(f.request_goodput.has_value());
+}
+
+// A gap of 30 ms that brought three tokens is 10 ms three times; a chunk of no token lends its time
+// to the next; chunk gaps count every chunk once.
+TEST(Summary, ItlIsPerToken) {
+    Summary summary;
+    summary.add(ok_record(0, 0, {30 * ms, 4 * ms, 6 * ms}, {1, 3, 0, 1}));
+    Record uncounted = ok_record(1, 0, {500 * ms}, {1, 1});
+    uncounted.chunk_tokens_known = false;
+    uncounted.chunk_tokens.clear();
+    summary.add(uncounted);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.itl.count, 4u);
+    EXPECT_DOUBLE_EQ(f.itl.mean, 10.0 * ms);
+    EXPECT_NEAR(f.itl.std, 0, 1e-3);
+    EXPECT_EQ(f.itl_rows_left_out, 1u);
+    EXPECT_EQ(f.chunk_gap.count, 4u);
+    EXPECT_EQ(f.chunk_gap.min, 4.0 * ms);
+    EXPECT_EQ(f.chunk_gap.max, 500.0 * ms);
+}
+
+// A row that --max-inflight held back is counted and stays out of the drift.
+TEST(Summary, HeldRowsStayOutOfDrift) {
+    Summary summary;
+    Record held = ok_record(0, 0, {}, {1});
+    held.late_cause = LateCause::inflight;
+    held.drift_ns = 5'000'000'000;
+    summary.add(held);
+    summary.add(ok_record(1, 0, {}, {1}));
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.drift.count, 1u);
+    EXPECT_EQ(f.drift.max, 1000);
+    EXPECT_EQ(f.drift_left_out, 1u);
+    EXPECT_EQ(f.late_causes[static_cast<std::size_t>(LateCause::inflight)], 1u);
+}
+
+// Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never does.
+TEST(Summary, GoodputMeetsAllBounds) {
+    Slo slo;
+    slo.ttft_ns = 10 * ms;
+    slo.tpot_ns = 20 * ms;
+    slo.e2e_ns = 30 * ms;
+    Summary summary(slo);
+    summary.add(ok_record(0, 0, {20 * ms}, {1, 1}));      // all at their bounds
+    summary.add(ok_record(1, 0, {20 * ms + 1}, {1, 1}));  // tpot and e2e above
+    summary.add(ok_record(2, 0, {}, {1}));                // no tpot
+    Record late = ok_record(3, 0, {}, {1});
+    late.ttft_ns = 10 * ms + 1;
+    summary.add(late);
+    Record failed = ok_record(4, 0, {}, {1});
+    failed.outcome = Outcome::stream_error;
+    summary.add(failed);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.good, 2u);
+    EXPECT_DOUBLE_EQ(f.request_goodput.value(), 2e9 / static_cast<double>(f.duration_ns));
+}
+
+// Prompts exact, off and unknown; cache hits expected and observed, compared where reported.
+TEST(Summary, PromptsAndCacheAreCompared) {
+    Summary summary;
+    Record exact = ok_record(0, 0, {}, {1});
+    exact.expected_cached_tokens = 512;
+    exact.cached_tokens = 512;
+    summary.add(exact);
+    Record off = ok_record(1, 0, {}, {1});
+    off.prompt_tokens = 93;
+    off.expected_cached_tokens = 1024;
+    off.cached_tokens = 512;
+    summary.add(off);
+    Record more = ok_record(2, 0, {}, {1});
+    more.prompt_tokens = 105;
+    summary.add(more);
+    Record silent = ok_record(3, 0, {}, {1});
+    silent.prompt_tokens.reset();
+    silent.expected_cached_tokens = 512;
+    summary.add(silent);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.prompt_exact, 1u);
+    EXPECT_EQ(f.prompt_off, 2u);
+    EXPECT_EQ(f.prompt_unknown, 1u);
+    EXPECT_EQ(f.prompt_off_max, -7);
+    EXPECT_EQ(f.expected_cached_tokens, 2048u);
+    EXPECT_EQ(f.expected_cached_tokens_reported, 1536u);
+    EXPECT_EQ(f.cached_tokens, 1024u);
+    EXPECT_EQ(f.cache_rows_reported, 2u);
+    EXPECT_EQ(f.cache_rows_equal, 1u);
+    EXPECT_EQ(f.input_tokens, 100u + 93 + 105 + 100);
+}
+
+// Full, empty, and with everything set: the JSON holds against the schema, key by key in its order.
+TEST(Summary, JsonHoldsAgainstItsSchema) {
+    JsonDocument schema_document;
+    const std::string text = source_file("engine/stats/summary.schema.json");
+    const JsonValue schema = schema_document.parse(text).value();
+    Slo slo;
+    slo.ttft_ns = 200 * ms;
+    Summary full(slo);
+    full.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
+    SummaryInfo info;
+    info.date = "20261121-034512";
+    info.backend = "openai-chat";
+    info.model_id = "m";
+    info.label = "night \"run\"";
+    info.trace = "conversation";
+    info.max_concurrency = 64;
+    info.labels = {{"gpu", "none"}};
+    info.verdict_reasons = {"calibrate has not run on this host"};
+    JsonDocument document;
+    for (const std::string& json :
+         {summary_json(full.figures(), info), summary_json(Summary().figures(), SummaryInfo())}) {
+        ASSERT_EQ(json.back(), '\n');
+        const JsonValue root = document.parse(json).value();
+        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
+        JsonValue property = schema.find("properties").first();
+        for (JsonValue field = root.first(); field.present(); field = field.next()) {
+            EXPECT_EQ(field.key(), property.key());
+            property = property.next();
+        }
+    }
+    const std::string json = summary_json(full.figures(), info);
+    const JsonValue root = document.parse(json).value();
+    EXPECT_EQ(root.find("mean_ttft_ms").as_double(), 10.0);
+    EXPECT_EQ(root.find("p99.9_itl_ms").as_double(), 20.0);
+    EXPECT_EQ(root.find("itl_histogram_ns").find("count").as_u64(), 2u);
+    EXPECT_EQ(root.find("completed").as_u64(), 1u);
+    EXPECT_TRUE(document.parse(summary_json(Summary().figures(), {}))
+                    .value()
+                    .find("mean_ttft_ms")
+                    .is(JsonType::null));
+}
+
+// Rebuilt from its records' lines, the summary is the same to the byte: what report will rely on.
+TEST(Summary, SurvivesTheRecordsRoundTrip) {
+    Summary direct;
+    Summary again;
+    JsonDocument document;
+    for (std::uint32_t row = 0; row < 20; ++row) {
+        Record record = ok_record(row, row * 7 * ms, {3 * ms + row, 5 * ms}, {1, 2, 1});
+        record.outcome = row % 5 == 4 ? Outcome::http_5xx : Outcome::ok;
+        direct.add(record);
+        std::string line;
+        append_jsonl(line, record);
+        again.add(read_record(document, line).value());
+    }
+    EXPECT_EQ(summary_json(direct.figures(), {}), summary_json(again.figures(), {}));
+}
+
+}  // namespace
+}  // namespace driftless
