@@ -127,6 +127,7 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     state.fired = event.fired;
     state.lane = event.lane;
     ++counts_.fired;
+    ++counts_.inflight;
     const std::int64_t due_ns = config_.plan->rows[state.position].due_ns;
     if (time_zero_ns_ != no_stamp && event.fired.late_cause != LateCause::inflight) {
         counts_.drift_max_ns =
@@ -270,6 +271,7 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
 /// What the row's chunks had been counted as is replaced by what is known now.
 void Assembler::count_record(const RowState& state) {
     ++counts_.ended;
+    counts_.inflight -= state.fired_ns == no_stamp ? 0 : 1;
     const bool good = record_.outcome == Outcome::ok || record_.outcome == Outcome::short_output;
     counts_.failed += good ? 0 : 1;
     if (record_.output_tokens.has_value()) {

@@ -1,0 +1,51 @@
+#include "engine/record/client_sample.hpp"
+
+#include "engine/record/writer.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+struct Field {
+    const char* name;
+    std::int64_t ClientSample::* value;
+};
+
+#define FIELD(name) {#name, &ClientSample::name}
+constexpr Field fields[] = {
+    FIELD(rows_fired),           FIELD(rows_ended),      FIELD(inflight),
+    FIELD(lanes_open),           FIELD(lanes_idle),      FIELD(drift_max_ns),
+    FIELD(drift_sum_ns),         FIELD(submit_max_ns),   FIELD(submit_sum_ns),
+    FIELD(loop_turns),           FIELD(turn_max_ns),     FIELD(busy_fire_ns),
+    FIELD(busy_receive_ns),      FIELD(busy_prepare_ns), FIELD(slept_ns),
+    FIELD(completions),          FIELD(receives),        FIELD(bytes_received),
+    FIELD(bytes_sent),           FIELD(chunks),          FIELD(coalesced_chunks),
+    FIELD(no_buffers),           FIELD(overflows),       FIELD(ring_dropped_payloads),
+    FIELD(ring_dropped_entries), FIELD(ring_high_bytes), FIELD(late_arms),
+    FIELD(missing_lanes),        FIELD(armed_bytes),     FIELD(spin_gaps),
+    FIELD(spin_gap_max_ns),      FIELD(run_delay_ns),    FIELD(involuntary_switches),
+    FIELD(minor_faults),         FIELD(major_faults),    FIELD(steal_ns),
+};
+#undef FIELD
+// `from_ns` and `to_ns` are written apart; a field that is added is listed above.
+static_assert(sizeof(fields) / sizeof(fields[0]) + 2 ==
+              sizeof(ClientSample) / sizeof(std::int64_t));
+
+}  // namespace
+
+void append_client_sample(std::string& out, const ClientSample& sample, std::int64_t time_zero_ns) {
+    JsonWriter json(out);
+    json.begin_object();
+    json.key("from_ns").integer(sample.from_ns - time_zero_ns);
+    json.key("to_ns").integer(sample.to_ns - time_zero_ns);
+    for (const Field& field : fields) {
+        const std::int64_t value = sample.*field.value;
+        json.key(field.name);
+        value < 0 ? json.null() : json.integer(value);
+    }
+    json.end_object();
+    out += '\n';
+}
+
+}  // namespace driftless

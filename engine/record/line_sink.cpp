@@ -1,0 +1,110 @@
+#include "engine/record/line_sink.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace driftless {
+
+namespace {
+
+ErrorCode code_of(int sys_errno) {
+    switch (sys_errno) {
+        case EEXIST:
+            return ErrorCode::exists;
+        case EACCES:
+        case EPERM:
+        case EROFS:
+            return ErrorCode::denied;
+        case ENOENT:
+        case ENOTDIR:
+            return ErrorCode::not_found;
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
+        case EMFILE:
+        case ENFILE:
+            return ErrorCode::exhausted;
+        default:
+            return ErrorCode::io_failed;
+    }
+}
+
+/// Bytes written, and errno where that is fewer than all. Usually one call.
+std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
+    std::size_t done = 0;
+    while (done < bytes.size()) {  // every turn but those of EINTR writes at least a byte
+        const ssize_t count = ::write(fd, bytes.data() + done, bytes.size() - done);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return {done, count < 0 ? errno : EIO};
+        }
+        done += static_cast<std::size_t>(count);
+    }
+    return {done, 0};
+}
+
+}  // namespace
+
+Result<LineSink> LineSink::create(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return Error{code_of(errno), errno, "create a file of the run"};
+    }
+    LineSink sink;
+    sink.fd_ = fd;
+    sink.buffer_.reserve(2 * sink_bytes_max);
+    return sink;
+}
+
+LineSink::~LineSink() {
+    if (fd_ >= 0) {
+        flush();
+        ::close(fd_);
+    }
+}
+
+LineSink::LineSink(LineSink&& other) noexcept {
+    *this = std::move(other);
+}
+
+LineSink& LineSink::operator=(LineSink&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(fd_, other.fd_);
+    std::swap(buffer_, other.buffer_);
+    std::swap(written_, other.written_);
+    std::swap(error_, other.error_);
+    return *this;
+}
+
+void LineSink::commit() {
+    if (memory_ == nullptr && (buffer_.size() >= sink_bytes_max || fd_ < 0)) {
+        flush();
+    }
+}
+
+/// What was written of a half line is cut off again, so that a full disk leaves whole lines.
+void LineSink::flush() {
+    if (memory_ != nullptr || buffer_.empty()) {
+        return;
+    }
+    if (fd_ >= 0 && !error_.has_value()) {
+        const auto [done, sys_errno] = write_all(fd_, buffer_);
+        std::size_t whole = done;
+        if (sys_errno != 0) {
+            error_ = Error{code_of(sys_errno), sys_errno, "write a file of the run"};
+            whole = done == 0 ? 0 : buffer_.rfind('\n', done - 1) + 1;  // npos + 1 is 0
+            if (whole < done) {
+                (void)!::ftruncate(fd_, static_cast<off_t>(written_ + whole));
+            }
+        }
+        written_ += whole;
+    }
+    buffer_.clear();
+}
+
+}  // namespace driftless

@@ -1,0 +1,51 @@
+/// LineSink: where whole lines go: an append-only file of its own, or a string of the caller's.
+/// It owns its buffer and its descriptor; it never blocks on anything but the file, and never
+/// forgets an error: after the first one nothing is written any more, and the file ends with a
+/// whole line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// Bytes that are collected before they are written without being asked: one system call each.
+inline constexpr std::size_t sink_bytes_max = 256 * 1024;
+
+class LineSink {
+  public:
+    /// A sink that takes nothing.
+    LineSink() = default;
+    /// Into memory, which outlives the sink.
+    explicit LineSink(std::string* memory) : memory_(memory) {}
+    /// A new file. Errors: exists, denied, not_found, io_failed.
+    static Result<LineSink> create(const std::string& path);
+    ~LineSink();
+    LineSink(LineSink&& other) noexcept;
+    LineSink& operator=(LineSink&& other) noexcept;
+    LineSink(const LineSink&) = delete;
+    LineSink& operator=(const LineSink&) = delete;
+
+    /// Lines are appended here, whole, and followed by `commit`.
+    std::string& buffer() { return memory_ != nullptr ? *memory_ : buffer_; }
+    /// Writes when the buffer is full.
+    void commit();
+    /// Writes what there is.
+    void flush();
+    /// The first error, for good.
+    const std::optional<Error>& error() const { return error_; }
+
+  private:
+    std::string* memory_ = nullptr;
+    int fd_ = -1;
+    std::string buffer_;
+    std::uint64_t written_ = 0;  ///< bytes in the file; it always ends with a whole line
+    std::optional<Error> error_;
+};
+
+}  // namespace driftless

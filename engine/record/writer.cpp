@@ -1,0 +1,263 @@
+#include "engine/record/writer.hpp"
+
+#include <signal.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "proto/core/check.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Events that the thread takes between two looks at the clock: well below a millisecond of work.
+constexpr std::size_t events_per_look = 256;
+
+std::int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+void nap() {
+    const timespec length{0, nap_ns};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
+}
+
+void append_saved(std::string& out, const Record& record, const SavedText& text) {
+    JsonWriter json(out);
+    json.begin_object();
+    json.key("row").unsigned_integer(record.row);
+    json.key("text").string(text.content);
+    json.key("reasoning").string(text.reasoning);
+    json.key("tool_calls").string(text.tool_text);
+    json.key("cut").boolean(text.cut);
+    json.end_object();
+    out += '\n';
+}
+
+}  // namespace
+
+Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
+                                 bool save_responses) {
+    RecordSinks sinks;
+    const std::pair<LineSink*, std::string> files[] = {
+        {&sinks.requests, records_path.empty() ? folder + "/requests.jsonl" : records_path},
+        {&sinks.fired, folder + "/fired.jsonl"},
+        {&sinks.client, folder + "/client.jsonl"},
+        {&sinks.responses, save_responses ? folder + "/responses.jsonl" : ""},
+    };
+    for (const auto& [sink, path] : files) {
+        if (path.empty()) {
+            continue;
+        }
+        Result<LineSink> file = LineSink::create(path);
+        if (!file) {
+            return file.error();
+        }
+        *sink = std::move(file).value();
+    }
+    return sinks;
+}
+
+RecordWriter::RecordWriter(AssemblerConfig config, const Slo& slo, RecordSinks sinks)
+    : config_(config), assembler_(std::move(config)), summary_(slo), sinks_(std::move(sinks)) {}
+
+RecordWriter::~RecordWriter() {
+    CHECK(!has_thread_);
+}
+
+void RecordWriter::begin(Instant time_zero) {
+    begin_ns_.store(time_zero.ns, std::memory_order_release);
+}
+
+bool RecordWriter::begun() {
+    if (time_zero_ns_ == no_stamp) {
+        time_zero_ns_ = begin_ns_.load(std::memory_order_acquire);
+        if (time_zero_ns_ != no_stamp) {
+            assembler_.begin({time_zero_ns_});
+        }
+    }
+    return time_zero_ns_ != no_stamp;
+}
+
+std::size_t RecordWriter::drain(EventRing& ring, std::size_t events_max) {
+    const bool all_kinds = begun();
+    std::size_t taken = 0;
+    for (; taken < events_max; ++taken) {
+        const Event* event = ring.front();
+        if (event == nullptr || (!all_kinds && event->kind != EventKind::armed)) {
+            break;
+        }
+        take(*event, EventRing::payload_of(*event));
+        ring.pop();
+    }
+    return taken;
+}
+
+void RecordWriter::take(const Event& event, std::string_view payload) {
+    if (event.kind == EventKind::sample) {
+        ClientSample sample;
+        if (payload.size() == sizeof sample) {
+            std::memcpy(&sample, payload.data(), sizeof sample);
+            append_client_sample(sinks_.client.buffer(), sample, time_zero_ns_);
+            sinks_.client.commit();
+        }
+        return;
+    }
+    if (event.kind == EventKind::fired) {
+        write_fired(event);
+    }
+    const Record* record = assembler_.consume(event, payload);
+    if (record != nullptr) {
+        write_record(*record);
+    }
+}
+
+void RecordWriter::write_fired(const Event& event) {
+    if (event.row >= config_.plan->rows.size()) {
+        return;
+    }
+    const TraceRow& row = config_.trace->rows[config_.plan->rows[event.row].row];
+    JsonWriter json(sinks_.fired.buffer());
+    json.begin_object();
+    json.key("row").unsigned_integer(row.index);
+    json.key("fired_ns").integer(event.stamp_ns - time_zero_ns_);
+    json.end_object();
+    sinks_.fired.buffer() += '\n';
+    sinks_.fired.commit();
+}
+
+void RecordWriter::write_record(const Record& record) {
+    append_jsonl(sinks_.requests.buffer(), record);
+    sinks_.requests.commit();
+    if (assembler_.saved() != nullptr) {
+        append_saved(sinks_.responses.buffer(), record, *assembler_.saved());
+        sinks_.responses.commit();
+    }
+    summary_.add(record);
+    note_error(sinks_.requests);
+}
+
+void RecordWriter::note_error(const LineSink& sink) {
+    if (sink.error().has_value() && !failed_.load(std::memory_order_relaxed)) {
+        error_ = *sink.error();
+        failed_.store(true, std::memory_order_release);
+    }
+}
+
+void RecordWriter::flush() {
+    for (LineSink* sink : {&sinks_.requests, &sinks_.fired, &sinks_.client, &sinks_.responses}) {
+        sink->flush();
+        note_error(*sink);
+    }
+}
+
+void RecordWriter::finish() {
+    if (begun()) {  // a run that never began has no records, and no folder
+        while (const Record* record = assembler_.next_unended()) {
+            write_record(*record);
+        }
+    }
+    flush();
+}
+
+Result<void> RecordWriter::start_thread(EventRing& ring, const cpu_set_t* cpus,
+                                        ProgressCallback progress) {
+    CHECK(!has_thread_);
+    ring_ = &ring;
+    progress_ = progress;
+    stopping_.store(false);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    const sched_param normal{};
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(&attributes, &normal);
+    if (cpus != nullptr) {
+        pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
+    }
+    // The new thread inherits the mask: signals are for the engine's thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failure = pthread_create(&thread_, &attributes, thread_main, this);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    if (failure != 0) {
+        return Error{failure == EPERM ? ErrorCode::denied : ErrorCode::exhausted, failure,
+                     "start the writer thread"};
+    }
+    has_thread_ = true;
+    pthread_setname_np(thread_, "writer");
+    return {};
+}
+
+void RecordWriter::stop() {
+    if (!has_thread_) {
+        return;
+    }
+    stopping_.store(true, std::memory_order_release);
+    pthread_join(thread_, nullptr);
+    has_thread_ = false;
+}
+
+void* RecordWriter::thread_main(void* self) {
+    static_cast<RecordWriter*>(self)->thread_loop();
+    return nullptr;
+}
+
+void RecordWriter::thread_loop() {
+    std::int64_t flush_at = now_ns() + flush_every_ns;
+    progress_at_ns_ = now_ns();
+    while (true) {  // until `stop`, and then until the ring is empty
+        const bool last = stopping_.load(std::memory_order_acquire);
+        const std::size_t taken = drain(*ring_, events_per_look);
+        const std::int64_t now = now_ns();
+        if (now >= flush_at) {
+            flush();
+            flush_at = now + flush_every_ns;
+        }
+        if (progress_.call != nullptr && now >= progress_at_ns_ + progress_every_ns && begun()) {
+            show_progress(now);
+        }
+        if (taken == 0) {
+            if (last) {
+                break;
+            }
+            nap();
+        }
+    }
+    finish();
+    if (progress_.call != nullptr && begun()) {
+        show_progress(now_ns());
+    }
+}
+
+void RecordWriter::show_progress(std::int64_t now) {
+    const AssemblerCounts& counts = assembler_.counts();
+    const auto& rows = config_.plan->rows;
+    Progress progress;
+    progress.elapsed_ns = now - time_zero_ns_;
+    progress.left_ns = rows.empty() ? 0 : rows.back().due_ns - progress.elapsed_ns;
+    progress.left_ns = progress.left_ns > 0 ? progress.left_ns : 0;
+    progress.rows = counts.rows;
+    progress.fired = counts.fired;
+    progress.ended = counts.ended;
+    progress.inflight = counts.inflight;
+    progress.failed = counts.failed;
+    progress.drift_max_ns = counts.drift_max_ns;
+    const std::int64_t since = now - progress_at_ns_;
+    const auto tokens = static_cast<double>(counts.tokens) - static_cast<double>(progress_tokens_);
+    progress.tokens_per_s = since > 0 ? tokens * 1e9 / static_cast<double>(since) : 0;
+    progress_at_ns_ = now;
+    progress_tokens_ = counts.tokens;
+    progress_.call(progress_.owner, progress);
+}
+
+}  // namespace driftless

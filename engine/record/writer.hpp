@@ -1,0 +1,111 @@
+/// RecordWriter: drains the event ring into the files of a run. It owns the assembler, the sums and
+/// the files; the engine thread shares nothing with it but the ring and a few atomics.
+///
+/// Two ways to run it, never both: `drain` inline (the simulator, into strings, without a clock),
+/// or a thread of its own at normal priority, which naps when the ring is empty and never spins. A
+/// file that cannot be written is an error for the engine to see (`failed`); the ring is drained
+/// all the same, so that nobody ever waits for a disk.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/record/assembler.hpp"
+#include "engine/record/client_sample.hpp"
+#include "engine/record/line_sink.hpp"
+#include "engine/record/progress.hpp"
+#include "engine/record/ring.hpp"
+#include "engine/stats/summary.hpp"
+
+namespace driftless {
+
+/// The files of design section 5 that are written line by line.
+struct RecordSinks {
+    LineSink requests;
+    LineSink fired;
+    LineSink client;
+    LineSink responses;  ///< takes nothing without `--save-responses`
+};
+
+/// Creates them in a folder that exists: requests.jsonl (or at `records_path` where that is not
+/// empty), fired.jsonl, client.jsonl, and responses.jsonl where asked for. Errors: those of
+/// LineSink; what had been created before the error stays, empty.
+Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
+                                 bool save_responses);
+
+/// Longest time that a line waits in memory, and between two looks at an empty ring.
+inline constexpr std::int64_t flush_every_ns = 500'000'000;
+inline constexpr std::int64_t nap_ns = 1'000'000;
+inline constexpr std::int64_t progress_every_ns = 200'000'000;
+
+class RecordWriter {
+  public:
+    RecordWriter(AssemblerConfig config, const Slo& slo, RecordSinks sinks);
+    ~RecordWriter();  ///< CHECKs that the thread was stopped
+    RecordWriter(const RecordWriter&) = delete;
+    RecordWriter& operator=(const RecordWriter&) = delete;
+
+    // From the engine's side.
+    /// Time 0 on the ring's clock. Once, from any thread; until then only `armed` events are taken.
+    void begin(Instant time_zero);
+    /// A file could not be written: the run should end with exit code 7. `error` says why.
+    bool failed() const { return failed_.load(std::memory_order_acquire); }
+    Error error() const { return failed() ? error_ : Error{}; }
+
+    // Inline.
+    /// Takes at most `events_max` events; returns how many.
+    std::size_t drain(EventRing& ring, std::size_t events_max);
+    /// After the last event: a record for each row without one, and everything written.
+    void finish();
+
+    // With a thread.
+    /// Starts it on those CPUs (null: where the process may run), signals blocked, normal priority.
+    /// `ring` outlives `stop`. Errors: exhausted, denied.
+    Result<void> start_thread(EventRing& ring, const cpu_set_t* cpus, ProgressCallback progress);
+    /// No event comes any more: drains the ring, finishes, joins.
+    void stop();
+
+    // After `finish` or `stop`, or between drains.
+    const Summary& summary() const { return summary_; }
+    const AssemblerCounts& counts() const { return assembler_.counts(); }
+
+  private:
+    static void* thread_main(void* self);
+    void thread_loop();
+    void take(const Event& event, std::string_view payload);
+    void write_record(const Record& record);
+    void write_fired(const Event& event);
+    void flush();
+    void note_error(const LineSink& sink);
+    bool begun();
+    void show_progress(std::int64_t now_ns);
+
+    AssemblerConfig config_;
+    Assembler assembler_;
+    Summary summary_;
+    RecordSinks sinks_;
+    std::int64_t time_zero_ns_ = no_stamp;  ///< the writer's own copy
+    std::atomic<std::int64_t> begin_ns_{no_stamp};
+    Error error_;
+    std::atomic<bool> failed_{false};
+
+    EventRing* ring_ = nullptr;  ///< of the thread
+    pthread_t thread_{};
+    bool has_thread_ = false;
+    std::atomic<bool> stopping_{false};
+    ProgressCallback progress_;
+    std::int64_t progress_at_ns_ = 0;
+    std::uint64_t progress_tokens_ = 0;
+};
+
+/// Appends one line of client.jsonl: every field of a sample under its name, instants from time 0,
+/// unknown as null.
+void append_client_sample(std::string& out, const ClientSample& sample, std::int64_t time_zero_ns);
+
+}  // namespace driftless

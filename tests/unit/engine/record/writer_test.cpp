@@ -1,0 +1,233 @@
+// From the ring to the files: every line whole, every row once, inline and with a thread, and a
+// disk that is full is an error and no loss of the ring.
+#include "engine/record/writer.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/unit/engine/record/script.hpp"
+
+namespace driftless {
+namespace {
+
+struct Files {
+    std::string requests, fired, client, responses;
+    RecordSinks sinks() {
+        RecordSinks sinks;
+        sinks.requests = LineSink(&requests);
+        sinks.fired = LineSink(&fired);
+        sinks.client = LineSink(&client);
+        sinks.responses = LineSink(&responses);
+        return sinks;
+    }
+};
+
+// A folder of this test's own, gone afterwards.
+struct Folder {
+    std::filesystem::path path;
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "driftless-XXXXXX").string();
+        CHECK(mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::string read(const char* name) const {
+        std::ifstream file(path / name);
+        std::ostringstream text;
+        text << file.rdbuf();
+        return text.str();
+    }
+};
+
+// The events of a whole row with one token.
+void push_row(EventRing& ring, std::uint32_t row) {
+    const auto push = [&](EventKind kind, std::int64_t at, std::string_view payload = {}) {
+        Event event = Script::event(kind, row, at);
+        event.status = 200;
+        if (kind == EventKind::end) {
+            event.end = {};
+            event.end.outcome = Outcome::ok;
+        }
+        CHECK(ring.push(event, payload) == EventRing::Push::whole);
+    };
+    const std::int64_t due = 1'000'000 * static_cast<std::int64_t>(row);
+    push(EventKind::armed, -5000);
+    push(EventKind::fired, due + 250);
+    push(EventKind::part, due + 400, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+    push(EventKind::head, due + 400);
+    push(EventKind::chunk, due + 500,
+         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n");
+    push(EventKind::chunk, due + 600, "data: [DONE]\n\n");
+    push(EventKind::end, due + 700);
+}
+
+std::size_t lines_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Inline, into strings: before `begin` only armed rows are taken; afterwards each row has its line,
+// its fired line, and the sums are those of the records.
+TEST(RecordWriter, DrainsInlineIntoStrings) {
+    ScriptTrace input(3);
+    input.trace.rows[1].index = 7;
+    Files files;
+    AssemblerConfig config = input.config();
+    config.save_responses = 1;
+    RecordWriter writer(config, {}, files.sinks());
+    EventRing ring(1, 4);
+    ring.push(Script::event(EventKind::armed, 0, -9000));
+    push_row(ring, 1);
+    EXPECT_EQ(writer.drain(ring, 100), 2u);
+    writer.begin({script_zero_ns});
+    EXPECT_EQ(writer.drain(ring, 2), 2u);
+    EXPECT_EQ(writer.drain(ring, 100), 4u);
+    EXPECT_EQ(files.fired, "{\"row\":7,\"fired_ns\":1000250}\n");
+    JsonDocument document;
+    const Record record = read_record(document, files.requests).value();
+    EXPECT_EQ(record.row, 7u);
+    EXPECT_EQ(record.armed_ns, -5000);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(files.responses,
+              "{\"row\":7,\"text\":\"hi\",\"reasoning\":\"\",\"tool_calls\":\"\",\"cut\":false}\n");
+    writer.finish();
+    EXPECT_EQ(lines_of(files.requests), 3u);
+    EXPECT_EQ(writer.summary().figures().rows, 3u);
+    EXPECT_EQ(writer.counts().unended, 2u);
+    EXPECT_FALSE(writer.failed());
+}
+
+// A sample is one line with every field; instants from time 0, -1 is null.
+TEST(RecordWriter, WritesClientSamples) {
+    ScriptTrace input(1);
+    Files files;
+    RecordWriter writer(input.config(), {}, files.sinks());
+    writer.begin({script_zero_ns});
+    EventRing ring(1, 4);
+    ClientSample sample;
+    sample.from_ns = script_zero_ns;
+    sample.to_ns = script_zero_ns + 1'000'000'000;
+    sample.rows_fired = 12;
+    sample.steal_ns = 99;
+    Event event = Script::event(EventKind::sample, 0, 0);
+    ring.push(event, {reinterpret_cast<const char*>(&sample), sizeof sample});
+    writer.drain(ring, 10);
+    JsonDocument document;
+    const JsonValue root = document.parse(files.client).value();
+    EXPECT_EQ(root.size(), sizeof sample / sizeof(std::int64_t));
+    EXPECT_EQ(root.find("from_ns").as_i64(), 0);
+    EXPECT_EQ(root.find("to_ns").as_i64(), 1'000'000'000);
+    EXPECT_EQ(root.find("rows_fired").as_i64(), 12);
+    EXPECT_EQ(root.find("steal_ns").as_i64(), 99);
+    EXPECT_TRUE(root.find("run_delay_ns").is(JsonType::null));
+}
+
+// The same events inline and through the thread give the same bytes; the thread takes no signals
+// and shows progress at the end.
+TEST(RecordWriter, ThreadWritesTheSameBytes) {
+    constexpr std::uint32_t rows = 2000;
+    ScriptTrace input(rows);
+    Files files;
+    EventRing inline_ring(4 << 20, rows);
+    RecordWriter inline_writer(input.config(), {}, files.sinks());
+    inline_writer.begin({script_zero_ns});
+    for (std::uint32_t row = 0; row < rows; ++row) {
+        push_row(inline_ring, row);
+    }
+    inline_writer.drain(inline_ring, SIZE_MAX);
+    inline_writer.finish();
+
+    Folder folder;
+    Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false);
+    ASSERT_TRUE(sinks);
+    EventRing ring(4 << 20, rows);
+    RecordWriter writer(input.config(), {}, std::move(sinks).value());
+    struct Seen {
+        Progress last;
+        bool blocked = false;
+    } seen;
+    const auto show = [](void* owner, const Progress& progress) {
+        auto& target = *static_cast<Seen*>(owner);
+        sigset_t mask;
+        pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+        target.blocked = sigismember(&mask, SIGINT) == 1 && sigismember(&mask, SIGTERM) == 1;
+        target.last = progress;
+    };
+    ASSERT_TRUE(writer.start_thread(ring, nullptr, {show, &seen}));
+    writer.begin({script_zero_ns});
+    for (std::uint32_t row = 0; row < rows; ++row) {
+        push_row(ring, row);
+    }
+    writer.stop();
+    EXPECT_EQ(folder.read("requests.jsonl"), files.requests);
+    EXPECT_EQ(folder.read("fired.jsonl"), files.fired);
+    EXPECT_EQ(lines_of(files.requests), rows);
+    EXPECT_FALSE(std::filesystem::exists(folder.path / "responses.jsonl"));
+    EXPECT_TRUE(seen.blocked);
+    EXPECT_EQ(seen.last.ended, rows);
+    EXPECT_EQ(seen.last.fired, rows);
+    EXPECT_EQ(seen.last.inflight, 0u);
+    EXPECT_EQ(seen.last.failed, 0u);
+    EXPECT_EQ(seen.last.drift_max_ns, 250);
+    EXPECT_FALSE(writer.failed());
+    EXPECT_EQ(writer.counts().unended, 0u);
+}
+
+// A file that exists is not touched.
+TEST(RecordWriter, NeverOverwrites) {
+    Folder folder;
+    {
+        std::ofstream(folder.path / "fired.jsonl") << "mine";
+    }
+    const Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false);
+    ASSERT_FALSE(sinks);
+    EXPECT_EQ(sinks.error().code, ErrorCode::exists);
+    EXPECT_EQ(folder.read("fired.jsonl"), "mine");
+    EXPECT_EQ(create_sinks("/nowhere/at/all", "", false).error().code, ErrorCode::not_found);
+}
+
+// A file that may not grow any more, as on a full disk: an error to be seen, the ring is drained
+// all the same, and the file ends with a whole line.
+TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
+    Folder folder;
+    ScriptTrace input(2000);
+    Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false);
+    ASSERT_TRUE(sinks);
+    RecordWriter writer(input.config(), {}, std::move(sinks).value());
+    writer.begin({script_zero_ns});
+    EventRing ring(1, 4);
+    struct sigaction ignore{};
+    struct sigaction before{};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &ignore, &before);
+    rlimit old_limit{};
+    getrlimit(RLIMIT_FSIZE, &old_limit);
+    rlimit limit = old_limit;
+    limit.rlim_cur = 10'000;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (std::uint32_t row = 0; row < 100; ++row) {
+        push_row(ring, row);
+        writer.drain(ring, 100);
+    }
+    writer.finish();
+    setrlimit(RLIMIT_FSIZE, &old_limit);
+    sigaction(SIGXFSZ, &before, nullptr);
+    EXPECT_TRUE(writer.failed());
+    EXPECT_EQ(writer.error().code, ErrorCode::exhausted);
+    EXPECT_EQ(writer.counts().ended, 2000u);
+    EXPECT_EQ(ring.front(), nullptr);
+    const std::string text = folder.read("requests.jsonl");
+    ASSERT_FALSE(text.empty());
+    EXPECT_EQ(text.back(), '\n');
+    EXPECT_LE(text.size(), 10'000u);
+}
+
+}  // namespace
+}  // namespace driftless
