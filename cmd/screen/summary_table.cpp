@@ -1,0 +1,171 @@
+#include "cmd/screen/summary_table.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string_view>
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+constexpr double ns_per_us = 1e3;
+
+/// Appends lines of 50 columns: a label of 40 and a value, as those benchmarks print them.
+class Table {
+  public:
+    void title(std::string_view text, char fill = '-') {
+        const std::string padded =
+            fill == '=' && !text.empty() ? fmt::format(" {} ", text) : std::string(text);
+        const std::size_t room = padded.size() < 50 ? 50 - padded.size() : 0;
+        text_.append(room / 2, fill).append(padded).append(room - room / 2, fill) += '\n';
+    }
+    void line(std::string_view label, std::string_view value) {
+        fmt::format_to(std::back_inserter(text_), "{:<40} {}\n", label, value);
+    }
+    void count(std::string_view label, std::uint64_t value) {
+        line(label, fmt::format("{}", value));
+    }
+    void number(std::string_view label, double value) { line(label, fmt::format("{:.2f}", value)); }
+    void distribution(std::string_view name, const Distribution& d, double unit,
+                      std::string_view unit_name) {
+        const auto row = [&](std::string_view what, double value) {
+            const std::string label = fmt::format("{} {} ({}):", what, name, unit_name);
+            line(label, d.count == 0 ? "-" : fmt::format("{:.2f}", value / unit));
+        };
+        row("Mean", d.mean);
+        row("Median", d.median());
+        row("Std", d.std);
+        for (std::size_t i = 0; i < percentiles.size(); ++i) {
+            if (i != median_index) {
+                row(fmt::format("P{}", percentiles[i].name), d.at[i]);
+            }
+        }
+    }
+    std::string take() { return std::move(text_); }
+
+  private:
+    std::string text_;
+};
+
+void add_totals(Table& table, const SummaryFigures& f) {
+    table.count("Successful requests:", f.completed);
+    if (f.short_output > 0) {
+        table.count("Short outputs:", f.short_output);
+    }
+    table.count("Failed requests:", f.failed);
+    table.number("Benchmark duration (s):", static_cast<double>(f.duration_ns) / 1e9);
+    table.count("Total input tokens:", f.input_tokens);
+    table.count("Total generated tokens:", f.output_tokens);
+    table.number("Request throughput (req/s):", f.request_throughput);
+    if (f.request_goodput.has_value()) {
+        table.number("Request goodput (req/s):", *f.request_goodput);
+    }
+    table.number("Output token throughput (tok/s):", f.output_throughput);
+    table.count("Peak output token throughput (tok/s):", f.max_output_tokens_per_s);
+    table.count("Peak concurrent requests:", f.max_concurrent_requests);
+    table.number("Total token throughput (tok/s):", f.total_token_throughput);
+}
+
+void add_drift(Table& table, const SummaryFigures& f) {
+    table.title("Drift (fired - due)");
+    table.distribution("drift", f.drift, ns_per_us, "us");
+    table.line("Worst drift (us):",
+               f.drift.count == 0 ? "-" : fmt::format("{:.2f}", f.drift.max / ns_per_us));
+    if (f.drift_left_out > 0) {
+        table.count("Held by --max-inflight, left out:", f.drift_left_out);
+    }
+    std::string causes;
+    for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
+        if (f.late_causes[i] > 0) {
+            causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ",
+                                  name_of(static_cast<LateCause>(i)), f.late_causes[i]);
+        }
+    }
+    table.line("Late rows by cause:", causes.empty() ? "none" : causes);
+}
+
+/// A part of a whole in percent; "-" where the whole is 0.
+std::string share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? "-"
+                      : fmt::format("{:.2f} %",
+                                    100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+void add_prompts(Table& table, const SummaryFigures& f) {
+    table.title("Prompts and Prefix Cache");
+    table.line("Prompts exact / off / not reported:",
+               fmt::format("{} / {} / {}", f.prompt_exact, f.prompt_off, f.prompt_unknown));
+    if (f.prompt_off > 0) {
+        table.line("Largest difference (tokens):", fmt::format("{:+}", f.prompt_off_max));
+    }
+    table.count("Cached tokens expected:", f.expected_cached_tokens);
+    if (f.cache_rows_reported == 0) {
+        table.line("Cached tokens observed:", "not reported");
+        return;
+    }
+    table.line("Cached tokens observed:",
+               fmt::format("{} ({} of those expected)", f.cached_tokens,
+                           share(f.cached_tokens, f.expected_cached_tokens_reported)));
+    table.line("Rows with exactly the expected hits:",
+               fmt::format("{} of {}", f.cache_rows_equal, f.cache_rows_reported));
+}
+
+void add_goodput(Table& table, const SummaryFigures& f) {
+    if (!f.slo.set()) {
+        return;
+    }
+    const auto bound = [](std::string_view name, const OptionalNs& value) {
+        return value.has_value()
+                   ? fmt::format(" {}:{:g}", name, static_cast<double>(*value) / ns_per_ms)
+                   : std::string();
+    };
+    table.title("Goodput");
+    table.line("Bounds (ms):", (bound("ttft", f.slo.ttft_ns) + bound("tpot", f.slo.tpot_ns) +
+                                bound("e2e", f.slo.e2e_ns))
+                                   .substr(1));
+    table.line("Good requests:", fmt::format("{} ({})", f.good, share(f.good, f.rows)));
+}
+
+void add_outcomes(Table& table, const SummaryFigures& f) {
+    table.title("Outcomes");
+    for (std::size_t i = 0; i < f.outcomes.size(); ++i) {
+        if (f.outcomes[i] > 0) {
+            table.count(fmt::format("{}:", name_of(static_cast<Outcome>(i))), f.outcomes[i]);
+        }
+    }
+    if (f.tainted_rows > 0) {
+        table.count("Tainted records:", f.tainted_rows);
+    }
+}
+
+}  // namespace
+
+std::string summary_table(const SummaryFigures& f, const SummaryInfo& info) {
+    Table table;
+    table.title("Serving Benchmark Result", '=');
+    add_totals(table, f);
+    table.title("Time to First Token");
+    table.distribution("TTFT", f.ttft, ns_per_ms, "ms");
+    table.title("Time per Output Token (excl. 1st token)");
+    table.distribution("TPOT", f.tpot, ns_per_ms, "ms");
+    table.title("Inter-token Latency");
+    table.distribution("ITL", f.itl, ns_per_ms, "ms");
+    table.title("End-to-end Latency");
+    table.distribution("E2EL", f.e2e, ns_per_ms, "ms");
+    table.title("First Token from the Due Instant");
+    table.distribution("TTFT-due", f.ttft_due, ns_per_ms, "ms");
+    add_drift(table, f);
+    add_prompts(table, f);
+    add_goodput(table, f);
+    add_outcomes(table, f);
+    table.title("", '=');
+    table.line("Verdict:", info.verdict);
+    for (const std::string& reason : info.verdict_reasons) {
+        table.line("", reason);
+    }
+    return table.take();
+}
+
+}  // namespace driftless
