@@ -1,6 +1,6 @@
-// A small JSON Schema validator for the tests that hold real output against the shipped schemas. It
-// knows what those use: type, enum, required, properties, additionalProperties, items, minimum. A
-// keyword that it does not know is an error, so that a schema cannot promise what nobody checks.
+/// A small JSON Schema validator for the tests that hold real output against the shipped schemas.
+/// It knows what those use: type, enum, required, properties, additionalProperties, items, minimum.
+/// A keyword that it does not know is an error, so that a schema cannot promise what nobody checks.
 #pragma once
 
 #include <string>

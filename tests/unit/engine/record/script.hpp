@@ -1,5 +1,5 @@
-// Script: plays the engine towards the assembler in the tests, one row at a time: a small trace and
-// plan, and the events of an answer as the engine would frame them.
+/// Script: plays the engine towards the assembler in the tests, one row at a time: a small trace
+/// and plan, and the events of an answer as the engine would frame them.
 #pragma once
 
 #include <string>
