@@ -1,0 +1,139 @@
+#include <array>
+#include <string_view>
+
+#include "tests/tidy/rules.hpp"
+
+namespace driftless::tidy {
+
+namespace {
+
+/// Rooms of the engine, lowest first; a room may include those that are not above it.
+struct Room {
+    std::string_view folder;
+    int rank;
+};
+constexpr std::array rooms{
+    Room{"engine/time", 0},  Room{"engine/task", 1},   Room{"engine/io", 2},
+    Room{"engine/input", 3}, Room{"engine/prompt", 3}, Room{"engine/record", 3},
+    Room{"engine/stats", 3}, Room{"engine/replay", 4},
+};
+
+/// Values that live beside the code that makes them and are read by lower rooms.
+constexpr std::array<std::string_view, 1> shared_values{"engine/replay/plan.hpp"};
+
+int rank_of(const std::string& path) {
+    for (const Room& room : rooms) {
+        if (path.starts_with(std::string(room.folder) + "/")) {
+            return room.rank;
+        }
+    }
+    return -1;
+}
+
+bool is_shared_value(const std::string& path) {
+    for (const std::string_view value : shared_values) {
+        if (path == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Why `file` must not include `name`, or empty.
+std::string why_wrong(const SourceFile& file, const std::string& name) {
+    const bool names_engine = name.starts_with("engine/");
+    const bool names_cmd = name.starts_with("cmd/");
+    if (file.is_in("proto") && (names_engine || names_cmd)) {
+        return "proto knows nobody: hand the value in as a parameter";
+    }
+    if (file.is_in("engine") && names_cmd) {
+        return "engine does not know cmd: hand the value in as a parameter";
+    }
+    if (!name.starts_with("tests/") && !name.starts_with("perf/")) {
+        if ((file.is_in("engine/prompt") || file.is_in("engine/stats")) &&
+            name.starts_with("engine/io/")) {
+            return "prompt and stats move nothing: keep io out of them";
+        }
+        if (names_engine && rank_of(file.path) >= 0 && rank_of(name) > rank_of(file.path) &&
+            !is_shared_value(name)) {
+            return "a room above this one: turn the dependency round";
+        }
+        return "";
+    }
+    const bool is_product = file.is_in("proto") || file.is_in("engine") || file.is_in("cmd");
+    return is_product ? "the product does not know its tests" : "";
+}
+
+/// A library's header and the path prefix under which alone it may be included.
+struct HeavyHeader {
+    std::string_view begins;
+    std::string_view room;
+};
+constexpr std::array heavy_headers{
+    HeavyHeader{"simdjson", "proto/json/"},
+    HeavyHeader{"llhttp", "proto/http/"},
+    HeavyHeader{"liburing", "engine/io/"},
+    HeavyHeader{"archive", "engine/input/"},
+    HeavyHeader{"fmt/", "cmd/"},
+    HeavyHeader{"CLI/", "cmd/"},
+    HeavyHeader{"gtest/", "tests/"},
+    HeavyHeader{"benchmark/", "perf/"},
+};
+
+/// Headers of the world outside, which proto has no business with.
+constexpr std::array<std::string_view, 12> outside_headers{
+    "unistd.h", "fcntl.h", "sys/",   "netinet/", "pthread.h", "time.h",
+    "ctime",    "chrono",  "thread", "mutex",    "fstream",   "iostream",
+};
+
+bool is_options_file(const std::string& path) {
+    return path.substr(path.rfind('/') + 1).starts_with("options");
+}
+
+}  // namespace
+
+Findings check_direction(const Files& files) {
+    Findings findings;
+    for (const SourceFile& file : files) {
+        for (const Include& include : includes_of(file)) {
+            const std::string why = why_wrong(file, include.name);
+            if (!why.empty()) {
+                findings.push_back(
+                    {file.path, include.line, "includes " + include.name + ": " + why});
+            }
+        }
+    }
+    return findings;
+}
+
+Findings check_heavy_headers(const Files& files) {
+    Findings findings;
+    for (const SourceFile& file : files) {
+        if (file.is_in("tests")) {
+            continue;  // a test may hold us against the library itself
+        }
+        for (const Include& include : includes_of(file)) {
+            for (const HeavyHeader& heavy : heavy_headers) {
+                if (include.name.starts_with(heavy.begins) && !file.path.starts_with(heavy.room)) {
+                    findings.push_back({file.path, include.line,
+                                        "<" + include.name + "> belongs into " +
+                                            std::string(heavy.room) + " only: go through it"});
+                }
+            }
+            if (include.name.starts_with("CLI/") && !is_options_file(file.path)) {
+                findings.push_back({file.path, include.line,
+                                    "<" + include.name + "> belongs into options files only"});
+            }
+            for (const std::string_view outside : outside_headers) {
+                if (file.is_in("proto") && include.name.starts_with(outside)) {
+                    findings.push_back({file.path, include.line,
+                                        "proto has no file, clock or thread: <" + include.name +
+                                            "> belongs into engine"});
+                }
+            }
+        }
+    }
+    return findings;
+}
+
+}  // namespace driftless::tidy

@@ -1,0 +1,32 @@
+/// Rules: the checkable half of the style, one function each. Every one reads files and gives
+/// findings; the tests run it over the tree, and over a planted fault that it must find.
+#pragma once
+
+#include <vector>
+
+#include "tests/tidy/source.hpp"
+
+namespace driftless::tidy {
+
+using Files = std::vector<SourceFile>;
+using Findings = std::vector<Finding>;
+
+// Who may include whom (design, section 2).
+Findings check_direction(const Files& files);
+Findings check_heavy_headers(const Files& files);
+
+// Shape (style, rules 2 and 4).
+Findings check_lines(const Files& files);
+Findings check_file_sizes(const Files& files);
+Findings check_function_sizes(const Files& files);
+Findings check_header_openings(const Files& files);
+Findings check_words(const Files& files);
+
+// Ownership and time (style, rules 5 and 19).
+Findings check_banned_names(const Files& files);
+
+// Coroutines (style, rules 11 and 12).
+Findings check_lambda_coroutines(const Files& files);
+Findings check_awaits(const Files& files);
+
+}  // namespace driftless::tidy
