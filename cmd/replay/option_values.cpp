@@ -66,25 +66,6 @@ Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
     return {};
 }
 
-bool equals_ignoring_case(std::string_view a, std::string_view lower) {
-    if (a.size() != lower.size()) {
-        return false;
-    }
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        const char c = a[i] >= 'A' && a[i] <= 'Z' ? static_cast<char>(a[i] - 'A' + 'a') : a[i];
-        if (c != lower[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// What every request has from us; a second one would change framing or row identity.
-constexpr std::array<std::string_view, 8> own_headers{
-    "host",   "content-length",  "transfer-encoding", "content-type",
-    "expect", "accept-encoding", "connection",        "x-request-id",
-};
-
 }  // namespace
 
 Result<PromptKind> parse_prompt_kind(std::string_view text) {
@@ -230,13 +211,8 @@ Result<std::string> parse_text(std::string_view text) {
 Result<Header> parse_added_header(std::string_view text) {
     Result<Header> header = parse_header(text);
     if (!header) {
-        return Error{ErrorCode::invalid, 0, "is no header: write 'Name: value'"};
-    }
-    for (const std::string_view own : own_headers) {
-        if (equals_ignoring_case(header.value().name, own)) {
-            return Error{ErrorCode::invalid, 0,
-                         "is a header that every request has already; leave it out"};
-        }
+        return Error{ErrorCode::invalid, 0,
+                     "is no header to add: write 'Name: value'; what frames a request is ours"};
     }
     return header;
 }

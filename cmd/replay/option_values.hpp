@@ -41,7 +41,7 @@ Result<std::uint32_t> parse_u32(std::string_view text);
 Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
 /// Any text but the empty one.
 Result<std::string> parse_text(std::string_view text);
-/// A header field that is not one of those which every request has anyway.
+/// A header field; those that frame a request are refused.
 Result<Header> parse_added_header(std::string_view text);
 
 }  // namespace driftless

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* description =
     "Replays a request trace against an inference server: every request leaves at its recorded\n"
-    "instant, every streamed token is stamped.";
+    "instant, every streamed token is stamped.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds.
@@ -105,45 +105,45 @@ class Flags {
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
-    flags.value("--format", "NAME", "format of the trace; detected where left out", nullptr,
-                parse_text, options.format);
-    flags.value("--time-unit", "UNIT", "unit of its times: ns, us, ms or s; the format's own",
-                nullptr, parse_time_unit, options.time_unit);
-    flags.value("--block-size", "TOKENS", "tokens of a block; the format's own", nullptr,
+    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_text,
+                options.format);
+    flags.value("--time-unit", "UNIT", "unit of its times: ns, us, ms or s [the format's]", nullptr,
+                parse_time_unit, options.time_unit);
+    flags.value("--block-size", "TOKENS", "tokens of a block [the format's]", nullptr,
                 parse_positive_u32, options.block_size);
     flags.on_off("--lenient", "mend and count contradictions that can be mended, not refuse them",
                  options.lenient);
-    flags.value("--keep", "A,B", "trace columns carried into every record", nullptr, parse_list,
-                options.keep);
-    flags.value("--start", "T", "trace time of the first row taken; from the trace's first row",
+    flags.value("--keep", "A,B", "trace columns carried into every record [none]", nullptr,
+                parse_list, options.keep);
+    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
                 nullptr, parse_duration_ns, options.plan.start_ns);
-    flags.value("--end", "T", "trace time before which the last row taken lies", nullptr,
-                parse_duration_ns, options.plan.end_ns);
-    flags.value("--limit", "N", "rows at most, counted after sorting", nullptr,
+    flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
+                options.plan.end_ns);
+    flags.value("--limit", "N", "rows at most, counted after sorting [all]", nullptr,
                 parse_positive_count, options.plan.limit);
-    flags.value("--duration", "T", "only rows due within T of wall time", nullptr,
+    flags.value("--duration", "T", "rows due within T of wall time [all]", nullptr,
                 parse_positive_duration_ns, options.plan.duration_ns);
 }
 
 void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
     flags.group("Server");
-    flags.values("--url", "URL", "http://HOST:PORT/BASE or unix:PATH, round robin over several",
-                 parse_url, server.urls);
-    flags.value("--endpoint", "PATH", "path of the API, joined to the URL; the API's own", nullptr,
+    flags.values("--url", "URL", "http://HOST:PORT/BASE or unix:PATH; several in turn", parse_url,
+                 server.urls);
+    flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
                 parse_text, server.endpoint);
     flags.value("--api", "NAME", "openai-chat or openai-completions", "openai-chat", parse_api,
                 options.dialect);
-    flags.value("--model", "NAME", "model to ask for; the first of /v1/models", nullptr, parse_text,
-                options.model);
+    flags.value("--model", "NAME", "model to ask for [the first of /v1/models]", nullptr,
+                parse_text, options.model);
     flags.values("--header", "K:V", "header of every request", parse_added_header, options.headers);
-    flags.value("--extra-body", "JSON", "object whose members go into every request body", nullptr,
+    flags.value("--extra-body", "JSON", "object whose members go into every body [none]", nullptr,
                 parse_extra_body, options.extra_body);
-    flags.value("--api-key", "KEY", "sent as a bearer token, never printed; env OPENAI_API_KEY",
+    flags.value("--api-key", "KEY", "sent as a bearer token, never printed [env OPENAI_API_KEY]",
                 nullptr, parse_text, options.api_key);
-    flags.value("--wait-ready", "T", "wait that long for the server to answer; not at all", nullptr,
+    flags.value("--wait-ready", "T", "time to wait for the server to be there [0]", nullptr,
                 parse_positive_duration_ns, options.wait_ready_ns);
     flags.on_off("--no-preflight", "send no probes; needs --model", options.preflight, false);
-    flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt; probed",
+    flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
                 nullptr, parse_overhead, options.overhead);
     flags.group("");  // not in the help: the spelling of other tools
     flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
@@ -172,10 +172,10 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                  options.plan.spread);
     flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
                 options.arm_ahead);
-    flags.value("--max-inflight", "N", "open exchanges at most; file limit - 64", nullptr,
+    flags.value("--max-inflight", "N", "open exchanges at most [file limit - 64]", nullptr,
                 parse_positive_u32, options.inflight_max);
-    flags.value("--connections", "N", "connections kept open; as many as the schedule needs",
-                nullptr, parse_positive_u32, options.connections);
+    flags.value("--connections", "N", "connections kept open [as the schedule needs]", nullptr,
+                parse_positive_u32, options.connections);
     flags.value("--timeout-connect", "T", "until a connection stands", "5s",
                 parse_positive_duration_ns, options.timeouts.connect_ns);
     flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
@@ -191,16 +191,16 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
 
 void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Output");
-    flags.value("--out", "DIR", "folder of the run; runs/<UTC time>-<trace name>", nullptr,
+    flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", nullptr,
                 parse_text, options.out);
-    flags.value("--output-path", "FILE", "records go here; requests.jsonl in the folder", nullptr,
-                parse_text, options.records_path);
+    flags.value("--output-path", "FILE", "file of the records [requests.jsonl in the folder]",
+                nullptr, parse_text, options.records_path);
     flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
                 parse_chunks, options.chunks);
     flags.value("--save-responses", "N|all", "answers kept in responses.jsonl", "0",
                 parse_save_responses, options.save_responses);
-    flags.value("--goodput", "LIMITS", "limits in ms: \"ttft:200 tpot:50 e2e:3000\"; none", nullptr,
-                parse_goodput, options.goodput);
+    flags.value("--goodput", "LIMITS", "limits in ms: \"ttft:200 tpot:50 e2e:3000\" [none]",
+                nullptr, parse_goodput, options.goodput);
     flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
                  options.labels);
     flags.on_off("--no-progress", "no progress line on a terminal", options.progress, false);
@@ -208,9 +208,9 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
 
 void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Host");
-    flags.value("--cpu", "N", "CPU of the engine thread; one of those allowed", nullptr, parse_u32,
-                options.cpu);
-    flags.value("--writer-cpu", "N", "CPU of the writer thread; all allowed but the engine's",
+    flags.value("--cpu", "N", "CPU of the engine thread [chosen from those allowed]", nullptr,
+                parse_u32, options.cpu);
+    flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engine's]",
                 nullptr, parse_u32, options.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
                 "auto", parse_wait_rule, options.wait);
@@ -227,6 +227,15 @@ std::string unknown_flag(const CLI::App& app) {
         return "unknown flag " + extra + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
     }
     return "";
+}
+
+/// CLI11's help, with one empty line between groups instead of two.
+std::string help_of(const CLI::App& app) {
+    std::string text = app.help();
+    for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
+        text.erase(at, 1);
+    }
+    return text;
 }
 
 ReplayCommandLine refused(const std::string& why) {
@@ -278,7 +287,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
     } catch (const CLI::CallForHelp&) {
         line.kind = ReplayCommandLine::Kind::help;
-        line.text = app.help();
+        line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
         return refused(error.what());

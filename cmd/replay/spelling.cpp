@@ -102,16 +102,27 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
+std::size_t shared_beginning(std::string_view a, std::string_view b) {
+    std::size_t bytes = 0;
+    while (bytes < a.size() && bytes < b.size() && a[bytes] == b[bytes]) {
+        ++bytes;
+    }
+    return bytes;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
     constexpr std::size_t edits_max = 2;
     std::size_t least = edits_max + 1;
+    std::size_t most_shared = 0;
     std::string nearest;
     for (const std::string& name : names) {
         const std::size_t edits = edits_between(typed, name);
-        if (edits < least) {
+        const std::size_t shared = shared_beginning(typed, name);
+        if (edits < least || (edits == least && edits <= edits_max && shared > most_shared)) {
             least = edits;
+            most_shared = shared;
             nearest = name;
         }
     }

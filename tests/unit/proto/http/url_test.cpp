@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 namespace driftless {
 namespace {
 
@@ -12,6 +14,11 @@ struct Case {
     int port;
     const char* path;
 };
+
+/// Names the case in a test's report.
+void PrintTo(const Case& form, std::ostream* out) {
+    *out << form.text;
+}
 
 class UrlForms : public testing::TestWithParam<Case> {};
 

@@ -1,0 +1,311 @@
+// What was typed arrives as values, with the defaults of the contract; what makes no sense is
+// refused in one line that names flag, value and remedy.
+#include "cmd/replay/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace driftless {
+namespace {
+
+using Words = std::vector<std::string>;
+using Kind = ReplayCommandLine::Kind;
+
+ReplayCommandLine parse(Words words, const std::string& key = "") {
+    return parse_replay_options(words, key);
+}
+
+/// The smallest command that runs, and further flags.
+ReplayOptions options_of(Words words, const std::string& key = "") {
+    words.insert(words.begin(), {"trace.jsonl", "--url", "http://h:8000"});
+    const ReplayCommandLine line = parse(words, key);
+    EXPECT_EQ(line.kind, Kind::run) << line.text;
+    return line.options;
+}
+
+std::string refusal_of(Words words) {
+    const ReplayCommandLine line = parse(words);
+    EXPECT_EQ(line.kind, Kind::refused) << testing::PrintToString(words);
+    EXPECT_EQ(std::count(line.text.begin(), line.text.end(), '\n'), 0) << line.text;
+    return line.text;
+}
+
+std::string refusal_with(Words words) {
+    words.insert(words.begin(), {"trace.jsonl", "--url", "http://h:8000"});
+    return refusal_of(words);
+}
+
+bool says(const std::string& text, const std::string& part) {
+    return text.find(part) != text.npos;
+}
+
+// Design, section 4.
+TEST(ReplayOptions, HaveTheDefaultsOfTheContract) {
+    const ReplayOptions options = options_of({});
+    EXPECT_EQ(options.traces, Words{"trace.jsonl"});
+    EXPECT_STREQ(options.dialect->name, "openai-chat");
+    EXPECT_EQ(options.prompt, PromptKind::text);
+    EXPECT_EQ(options.ids_from, 1000U);
+    EXPECT_EQ(options.block_cache_bytes, 64U << 20);
+    EXPECT_EQ(options.output, OutputRule::exact);
+    EXPECT_EQ(options.plan.speed.numerator, options.plan.speed.denominator);
+    EXPECT_EQ(options.plan.seed, 0U);
+    EXPECT_FALSE(options.plan.spread);
+    EXPECT_FALSE(options.arm_ahead.all);
+    EXPECT_EQ(options.arm_ahead.window_ns, 2'000'000'000);
+    EXPECT_EQ(options.timeouts.connect_ns, 5'000'000'000);
+    EXPECT_EQ(options.timeouts.first_byte_ns, 600'000'000'000);
+    EXPECT_EQ(options.timeouts.idle_ns, 120'000'000'000);
+    EXPECT_EQ(options.timeouts.total_ns, 3'600'000'000'000);
+    EXPECT_EQ(options.grace_ns, 5'000'000'000);
+    EXPECT_TRUE(options.chunks);
+    EXPECT_EQ(options.save_responses, 0U);
+    EXPECT_EQ(options.wait, WaitRule::automatic);
+    EXPECT_TRUE(options.preflight);
+    EXPECT_TRUE(options.progress);
+    EXPECT_FALSE(options.inflight_max || options.connections || options.cpu || options.overhead);
+    EXPECT_TRUE(options.headers.empty());
+}
+
+TEST(ReplayOptions, TakeEveryFlag) {
+    const ReplayOptions options = options_of({"--format",
+                                              "mooncake",
+                                              "--time-unit",
+                                              "s",
+                                              "--block-size",
+                                              "512",
+                                              "--lenient",
+                                              "--keep",
+                                              "a,b",
+                                              "--start",
+                                              "1m",
+                                              "--end",
+                                              "2m",
+                                              "--limit",
+                                              "7",
+                                              "--duration",
+                                              "30",
+                                              "--endpoint",
+                                              "/x/completions",
+                                              "--api",
+                                              "openai-completions",
+                                              "--model",
+                                              "m",
+                                              "--header",
+                                              "X-Team: a",
+                                              "--extra-body",
+                                              R"({"top_p":0.9})",
+                                              "--wait-ready",
+                                              "5s",
+                                              "--overhead",
+                                              "5,3",
+                                              "--prompt",
+                                              "ids",
+                                              "--ids-from",
+                                              "0",
+                                              "--block-cache",
+                                              "0",
+                                              "--output",
+                                              "cap",
+                                              "--continuous-usage",
+                                              "--seed",
+                                              "9",
+                                              "--speed",
+                                              "2.5",
+                                              "--spread",
+                                              "--arm-ahead",
+                                              "all",
+                                              "--max-inflight",
+                                              "64",
+                                              "--connections",
+                                              "32",
+                                              "--timeout-idle",
+                                              "250ms",
+                                              "--grace",
+                                              "0",
+                                              "--out",
+                                              "d",
+                                              "--output-path",
+                                              "r.jsonl",
+                                              "--chunks",
+                                              "none",
+                                              "--save-responses",
+                                              "all",
+                                              "--goodput",
+                                              "ttft:200 e2e:3000.5",
+                                              "--label",
+                                              "run=7",
+                                              "--label",
+                                              "a=",
+                                              "--no-progress",
+                                              "--cpu",
+                                              "1",
+                                              "--writer-cpu",
+                                              "0",
+                                              "--wait",
+                                              "hybrid"});
+    EXPECT_EQ(options.format, "mooncake");
+    EXPECT_EQ(options.time_unit, "s");
+    EXPECT_EQ(options.block_size, 512U);
+    EXPECT_TRUE(options.lenient);
+    EXPECT_EQ(options.keep, (Words{"a", "b"}));
+    EXPECT_EQ(options.plan.start_ns, 60'000'000'000);
+    EXPECT_EQ(options.plan.end_ns, 120'000'000'000);
+    EXPECT_EQ(options.plan.limit, 7U);
+    EXPECT_EQ(options.plan.duration_ns, 30'000'000'000);
+    EXPECT_EQ(options.targets[0].api_path, "/x/completions");
+    EXPECT_EQ(options.model, "m");
+    EXPECT_EQ(options.headers[0].name, "X-Team");
+    EXPECT_EQ(options.wait_ready_ns, 5'000'000'000);
+    EXPECT_EQ(options.overhead->pre, 5U);
+    EXPECT_EQ(options.overhead->post, 3U);
+    EXPECT_EQ(options.prompt, PromptKind::ids);
+    EXPECT_EQ(options.output, OutputRule::cap);
+    EXPECT_TRUE(options.continuous_usage);
+    EXPECT_EQ(options.plan.seed, 9U);
+    EXPECT_EQ(options.plan.speed.numerator, 5U);
+    EXPECT_EQ(options.plan.speed.denominator, 2U);
+    EXPECT_TRUE(options.plan.spread);
+    EXPECT_TRUE(options.arm_ahead.all);
+    EXPECT_EQ(options.inflight_max, 64U);
+    EXPECT_EQ(options.connections, 32U);
+    EXPECT_EQ(options.timeouts.idle_ns, 250'000'000);
+    EXPECT_EQ(options.grace_ns, 0);
+    EXPECT_FALSE(options.chunks);
+    EXPECT_EQ(options.save_responses, save_all_responses);
+    EXPECT_EQ(options.goodput.ttft_ns, 200'000'000);
+    EXPECT_FALSE(options.goodput.tpot_ns);
+    EXPECT_EQ(options.goodput.e2e_ns, 3'000'500'000);
+    EXPECT_EQ(options.labels.size(), 2U);
+    EXPECT_FALSE(options.progress);
+    EXPECT_EQ(options.cpu, 1U);
+    EXPECT_EQ(options.writer_cpu, 0U);
+    EXPECT_EQ(options.wait, WaitRule::hybrid);
+}
+
+// The habits of four other tools.
+TEST(ReplayOptions, TakeTheSpellingOfOtherTools) {
+    const ReplayOptions options = parse({"t", "--host",         "h",        "--port",
+                                         "9", "--backend",      "vllm",     "--model-name",
+                                         "m", "--scale-factor", "3",        "--num-prompts",
+                                         "5", "--time-in-secs", "60",       "-o",
+                                         "d", "--goodput",      "ttft:200", "e2el:1"})
+                                      .options;
+    EXPECT_EQ(to_text(options.targets.at(0).url), "http://h:9");
+    EXPECT_EQ(options.targets[0].api_path, "/v1/completions");
+    EXPECT_EQ(options.model, "m");
+    EXPECT_EQ(options.plan.limit, 5U);
+    EXPECT_EQ(options.plan.duration_ns, 60'000'000'000);
+    EXPECT_EQ(options.out, "d");
+    EXPECT_EQ(options.goodput.e2e_ns, 1'000'000);
+}
+
+// `--endpoint` is a path, or the whole URL of the API; both end at the same request target.
+TEST(ReplayOptions, FindTheApiWhereverTheUrlEnds) {
+    const auto target = [](Words words) {
+        words.insert(words.begin(), "t");
+        const ReplayCommandLine line = parse(words);
+        EXPECT_EQ(line.kind, Kind::run) << line.text;
+        return line.options.targets.at(0).root_path + " " + line.options.targets.at(0).api_path;
+    };
+    const std::string chat = "/v1/chat/completions";
+    EXPECT_EQ(target({"--url", "h"}), " " + chat);
+    EXPECT_EQ(target({"--url", "http://h/v1/"}), " " + chat);
+    EXPECT_EQ(target({"--url", "http://h/p" + chat}), "/p /p" + chat);
+    EXPECT_EQ(target({"--url", "http://h/p", "--endpoint", "generate"}), "/p /p/generate");
+    EXPECT_EQ(target({"--endpoint", "http://h:1" + chat}), " " + chat);
+    EXPECT_EQ(target({"--endpoint", "http://h/own/path"}), " /own/path");
+    EXPECT_EQ(target({"--url", "unix:/run/s"}), " " + chat);
+}
+
+TEST(ReplayOptions, TakeSeveralServersAndTraces) {
+    const ReplayOptions options = parse({"a", "-", "--url", "h:1", "--url=h:2", "b"}).options;
+    EXPECT_EQ(options.traces, (Words{"a", "-", "b"}));
+    ASSERT_EQ(options.targets.size(), 2U);
+    EXPECT_EQ(options.targets[1].url.port, 2);
+}
+
+// The flag goes before the environment, a header of the user's own before both.
+TEST(ReplayOptions, SendTheKeyAsABearerToken) {
+    const auto authorization = [](const ReplayOptions& options) {
+        return options.headers.empty() ? "" : options.headers.back().value;
+    };
+    EXPECT_EQ(authorization(options_of({}, "sk-env")), "Bearer sk-env");
+    EXPECT_EQ(authorization(options_of({"--api-key", "sk-flag"}, "sk-env")), "Bearer sk-flag");
+    EXPECT_EQ(authorization(options_of({"--header", "authorization: Basic x"}, "sk-env")),
+              "Basic x");
+    EXPECT_TRUE(says(refusal_with({"--api-key", "a", "--header", "Authorization: b"}),
+                     "exclude each other"));
+}
+
+TEST(ReplayOptions, NeedNoServerForADryRun) {
+    EXPECT_EQ(parse({"t", "--dry-run"}).kind, Kind::run);
+    EXPECT_TRUE(says(refusal_of({"t"}), "--url is missing"));
+}
+
+TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
+    EXPECT_TRUE(says(refusal_with({"--speed", "fast"}), "--speed \"fast\""));
+    EXPECT_TRUE(says(refusal_with({"--speed", "0"}), "--speed \"0\""));
+    EXPECT_TRUE(says(refusal_with({"--end", "10 min"}), "--end \"10 min\" is no duration"));
+    EXPECT_TRUE(says(refusal_with({"--limit", "0"}), "must be at least 1"));
+    EXPECT_TRUE(says(refusal_with({"--limit", "-1"}), "--limit \"-1\""));
+    EXPECT_TRUE(says(refusal_with({"--cpu", "4294967296"}), "--cpu \"4294967296\""));
+    EXPECT_TRUE(says(refusal_with({"--api", "grpc"}), "openai-chat, openai-completions"));
+    EXPECT_TRUE(says(refusal_with({"--goodput", "ttft"}), "ttft:200"));
+    EXPECT_TRUE(says(refusal_with({"--goodput", "itl:3"}), "ttft:200"));
+    EXPECT_TRUE(says(refusal_with({"--overhead", "5"}), "PRE,POST"));
+    EXPECT_TRUE(says(refusal_with({"--label", "x"}), "KEY=VALUE"));
+    EXPECT_TRUE(says(refusal_with({"--extra-body", "[1]"}), "no JSON object"));
+    EXPECT_TRUE(says(refusal_with({"--extra-body", "{"}), "no JSON object"));
+    EXPECT_TRUE(says(refusal_with({"--header", "X-Bad"}), "is no header"));
+    EXPECT_TRUE(says(refusal_with({"--header", "Content-Length: 5"}), "ours"));
+    EXPECT_TRUE(says(refusal_with({"--seed", "1", "--seed", "2"}), "--seed is given 2 times"));
+    EXPECT_TRUE(says(refusal_with({"--output"}), "--output"));
+    EXPECT_TRUE(says(refusal_of({"t", "--url", "https://h"}), "https is not supported"));
+    EXPECT_TRUE(says(refusal_of({"--url", "h"}), "no trace"));
+    EXPECT_TRUE(says(refusal_of({"t", "--url", "h", "--host", "h"}), "given twice"));
+}
+
+TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
+    EXPECT_TRUE(says(refusal_with({"--prompt", "ids"}), "openai-completions"));
+    EXPECT_TRUE(says(refusal_with({"--no-preflight"}), "--model"));
+    EXPECT_TRUE(says(refusal_with({"--start", "2", "--end", "2"}), "--end"));
+    EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).plan.end_ns, 2'000'000'001);
+}
+
+TEST(ReplayOptions, NameTheFlagThatWasMeant) {
+    EXPECT_TRUE(says(refusal_with({"--sped", "2"}), "unknown flag --sped; did you mean --speed?"));
+    EXPECT_TRUE(says(refusal_with({"--tokenizer", "x"}), "unknown flag --tokenizer"));
+    EXPECT_FALSE(says(refusal_with({"--tokenizer", "x"}), "did you mean"));
+}
+
+// Neither a key nor the user part of a URL is repeated in a refusal.
+TEST(ReplayOptions, AreRefusedWithoutRepeatingSecrets) {
+    EXPECT_FALSE(says(refusal_of({"t", "--url", "http://u:sk-1@h"}), "sk-1"));
+    EXPECT_FALSE(says(refusal_of({"t", "--endpoint", "http://u:sk-1@h"}), "sk-1"));
+    EXPECT_FALSE(says(refusal_with({"--api-key", "sk\x01-1"}), "-1"));
+    EXPECT_FALSE(says(refusal_with({"--header", "Authorization: sk\x01-1"}), "-1"));
+    EXPECT_FALSE(says(refusal_with({"--apikey=sk-1"}), "sk-1"));
+}
+
+// The help lists our names with unit and default, ends with examples, and hides the aliases.
+TEST(ReplayOptions, HaveAHelp) {
+    const ReplayCommandLine line = parse({"--help"});
+    ASSERT_EQ(line.kind, Kind::help);
+    for (const char* part : {"--speed X", "[64M]", "[600s]", "[exact]", "Examples:", "--dry-run"}) {
+        EXPECT_TRUE(says(line.text, part)) << part;
+    }
+    for (const char* part : {"--scale-factor", "--base-url", "--host", "--num-prompts"}) {
+        EXPECT_FALSE(says(line.text, part)) << part;
+    }
+    std::size_t begin = 0;
+    while (begin < line.text.size()) {
+        const std::size_t end = std::min(line.text.find('\n', begin), line.text.size());
+        EXPECT_LE(end - begin, 100U) << line.text.substr(begin, end - begin);
+        begin = end + 1;
+    }
+}
+
+}  // namespace
+}  // namespace driftless
