@@ -102,10 +102,10 @@ void Answer::take_usage(const EventReading& reading) {
 }
 
 void Answer::keep_text_of(const EventReading& reading) {
-    const bool whole = append_bounded(text.content, reading.content) &
-                       append_bounded(text.reasoning, reading.reasoning) &
-                       append_bounded(text.tool_text, reading.tool_text);
-    text.cut = text.cut || !whole;
+    const bool content = append_bounded(text.content, reading.content);
+    const bool reasoning = append_bounded(text.reasoning, reading.reasoning);
+    const bool tool_text = append_bounded(text.tool_text, reading.tool_text);
+    text.cut = text.cut || !content || !reasoning || !tool_text;
 }
 
 void Answer::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,

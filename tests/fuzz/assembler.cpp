@@ -1,0 +1,169 @@
+// Any sequence of events, of any rows, with any bytes: no crash, one record for each row and not
+// one more, rows that never touch each other's fate, and records that survive their line of JSON.
+#include "engine/record/assembler.hpp"
+
+#include <array>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/stats/summary.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::uint32_t rows = 4;
+constexpr std::int64_t zero_ns = 1'000'000;
+
+// What a real server would send, so that the fuzzer gets past the door.
+constexpr std::string_view phrases[] = {
+    "",
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Request-Id: r\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n",
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n",
+    "data: {\"choices\":[{\"index\":0,\"text\":\"b\",\"token_ids\":[1,2]}]}\n\n",
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"r\"},\"finish_reason\":\"stop\"}],"
+    "\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n",
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2}}\n\n",
+    "data: {\"error\":{\"message\":\"no\"}}\n\n",
+    "data: [DONE]\n\n",
+    "data: ",
+};
+
+struct Reader {
+    std::string_view bytes;
+    std::uint8_t take() {
+        if (bytes.empty()) {
+            return 0;
+        }
+        const auto byte = static_cast<std::uint8_t>(bytes.front());
+        bytes.remove_prefix(1);
+        return byte;
+    }
+    std::string_view take_bytes(std::size_t count) {
+        const std::string_view taken = bytes.substr(0, count);
+        bytes.remove_prefix(taken.size());
+        return taken;
+    }
+};
+
+// Kind and row, flags and phrase, outcome or status, then as many bytes as one more says.
+Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
+    Event event;
+    const std::uint8_t what = reader.take();
+    const std::uint8_t how = reader.take();
+    const std::uint8_t detail = reader.take();
+    event.kind = static_cast<EventKind>(what % 10);
+    event.row = (what / 10) % (rows + 1);  // one of them is not in the plan
+    event.flags = how % 8;
+    event.stamp_ns = stamp_ns;
+    event.kernel_ns = detail % 2 == 0 ? 0 : stamp_ns - detail;
+    payload = phrases[(how / 8) % std::size(phrases)];
+    payload += reader.take_bytes(reader.take());
+    if (event.kind == EventKind::head) {
+        event.status = static_cast<std::uint16_t>(detail < 128 ? 200 : 4 * detail);
+    } else if (event.kind == EventKind::fired) {
+        event.fired = {};
+        event.fired.target = detail;
+        event.fired.late_cause = static_cast<LateCause>(detail % late_cause_count);
+    } else if (event.kind == EventKind::end) {
+        event.end = {};
+        // The engine never says short_output: it does not count tokens.
+        event.end.outcome =
+            detail < 128 ? Outcome::ok : static_cast<Outcome>(2 + detail % (outcome_count - 2));
+        event.end.close_delimited = how % 2 == 1;
+        event.end.entries_dropped = how / 128;
+        event.end.sys_errno = detail % 7;
+    }
+    return event;
+}
+
+void check_record(const Record& record, JsonDocument& document) {
+    std::string line;
+    append_jsonl(line, record);
+    const Result<Record> back = read_record(document, line);
+    CHECK(static_cast<bool>(back));
+    std::string again;
+    append_jsonl(again, back.value());
+    CHECK(line == again);
+    CHECK(!record.error.has_value() || record.error->size() <= error_bytes_max);
+    CHECK(!record.chunk_tokens_known || record.chunk_tokens.size() == record.chunk_ns.size());
+    CHECK(record.first_token_ns.has_value() == !record.chunk_ns.empty());
+    // An ok row has its first token, unless what said so was lost in the ring.
+    CHECK(record.outcome != Outcome::ok || record.first_token_ns.has_value() ||
+          !record.tainted.empty());
+    CHECK(record.outcome != Outcome::short_output || record.tainted.empty());
+    CHECK(record.tokens_source.has_value() == record.output_tokens.has_value());
+}
+
+void add_to(std::optional<Summary>& summary, const Record& record) {
+    if (summary.has_value()) {
+        summary->add(record);
+    }
+}
+
+}  // namespace
+}  // namespace driftless
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    Trace trace;
+    Plan plan;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        TraceRow row;
+        row.index = i;
+        row.input_length = 9;
+        row.output_length = 3;
+        trace.rows.push_back(row);
+        plan.rows.push_back({i * 1000, i, 0});
+    }
+    AssemblerConfig config;
+    config.trace = &trace;
+    config.plan = &plan;
+    config.dialect = &dialect_of(size % 2 == 0 ? Api::openai_chat : Api::openai_completions);
+    config.urls = {"http://a/", "http://b/"};
+    config.save_responses = size % 3;
+    config.secrets = {"secret"};
+    Assembler assembler(config);
+    assembler.begin({zero_ns});
+    // Its histograms are large: one input in sixteen feeds a summary.
+    std::optional<Summary> summary;
+    if (size % 16 == 0) {
+        summary.emplace();
+    }
+    static JsonDocument document;
+    std::array<int, rows> records{};
+    Reader reader{{reinterpret_cast<const char*>(data), size}};
+    std::string payload;
+    for (std::int64_t stamp_ns = zero_ns; !reader.bytes.empty(); stamp_ns += 100) {
+        const Event event = next_event(reader, stamp_ns, payload);
+        const std::vector<char> copy(payload.begin(), payload.end());  // no reading past it
+        const Record* record = assembler.consume(event, {copy.data(), copy.size()});
+        CHECK(record == nullptr || (event.kind == EventKind::end && record->row == event.row));
+        if (record != nullptr) {
+            ++records[record->row];
+            check_record(*record, document);
+            add_to(summary, *record);
+        } else if (event.kind == EventKind::end && event.row < rows) {
+            CHECK(records[event.row] == 1);  // it had ended before
+        }
+    }
+    while (const Record* record = assembler.next_unended()) {
+        ++records[record->row];
+        check_record(*record, document);
+        add_to(summary, *record);
+    }
+    for (const int count : records) {
+        CHECK(count == 1);
+    }
+    CHECK(assembler.rows_open() == 0 && assembler.counts().inflight == 0);
+    if (summary.has_value()) {
+        const SummaryFigures figures = summary->figures();
+        CHECK(figures.completed + figures.short_output + figures.failed == rows);
+        CHECK(static_cast<bool>(document.parse(summary_json(figures, {}))));
+    }
+    return 0;
+}
