@@ -1,0 +1,174 @@
+// The page beside the record names every key and every outcome, and its recipes run on real lines.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "proto/json/document.hpp"
+#include "proto/record/record.hpp"
+#include "tests/unit/schema_check.hpp"
+
+namespace driftless {
+namespace {
+
+// The fenced blocks of a language, in order.
+std::vector<std::string> blocks_of(const std::string& page, const std::string& language) {
+    std::vector<std::string> blocks;
+    const std::string open = "```" + language + "\n";
+    for (std::size_t at = page.find(open); at != std::string::npos; at = page.find(open, at)) {
+        at += open.size();
+        blocks.push_back(page.substr(at, page.find("```", at) - at));
+    }
+    return blocks;
+}
+
+// A folder with the files of a small run: four rows that are ok, one that failed, one that never
+// ended. Gone afterwards.
+struct RunFolder {
+    std::filesystem::path path;
+    RunFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "driftless-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) {
+            std::abort();
+        }
+        path = name;
+        std::string requests;
+        std::string fired;
+        for (std::uint32_t row = 0; row < 6; ++row) {
+            fired += "{\"row\":" + std::to_string(row) + ",\"fired_ns\":5}\n";
+            if (row < 5) {
+                append_jsonl(requests, record_of(row));
+            }
+        }
+        std::ofstream(path / "requests.jsonl") << requests;
+        std::ofstream(path / "fired.jsonl") << fired;
+    }
+    ~RunFolder() { std::filesystem::remove_all(path); }
+
+    static Record record_of(std::uint32_t row) {
+        Record record;
+        record.row = row;
+        record.api = "openai-chat";
+        record.fired_ns = 1'000'000 * static_cast<std::int64_t>(row);
+        record.drift_ns = 100 + row;
+        if (row == 4) {
+            record.outcome = Outcome::http_5xx;
+            record.status = 500;
+            record.error = "overloaded";
+            return record;
+        }
+        record.outcome = Outcome::ok;
+        record.status = 200;
+        record.ttft_ns = 10'000'000 + row * 1'000'000;
+        record.tpot_ns = 1e6 + 0.5;
+        record.e2e_ns = *record.ttft_ns + 4'000'000;
+        record.done_ns = *record.fired_ns + *record.e2e_ns;
+        record.chunk_ns = {*record.ttft_ns, *record.e2e_ns};
+        record.chunk_tokens = {1, 4};
+        record.chunk_tokens_known = true;
+        record.expected_cached_tokens = 512;
+        record.cached_tokens = row == 2 ? 0 : 512;
+        record.output_digest = 0x123456789e0;  // digits that a careless reader takes for a number
+        return record;
+    }
+};
+
+struct Ran {
+    int status = -1;
+    std::string output;
+};
+
+Ran run_in(const RunFolder& folder, const std::string& command) {
+    const std::string line = "cd '" + folder.path.string() + "' && { " + command + "\n} 2>&1";
+    Ran ran;
+    FILE* pipe = popen(line.c_str(), "r");
+    if (pipe == nullptr) {
+        return ran;
+    }
+    char buffer[4096];
+    for (std::size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+        ran.output.append(buffer, got);
+    }
+    const int status = pclose(pipe);
+    ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return ran;
+}
+
+const char* const page_path = "proto/record/README.md";
+
+// Every key of the schema has its line in the table, every outcome its name.
+TEST(RecordPage, NamesEveryKey) {
+    const std::string page = source_file(page_path);
+    JsonDocument document;
+    const std::string schema = source_file("proto/record/record.schema.json");
+    const JsonValue properties = document.parse(schema).value().find("properties");
+    std::size_t before = 0;
+    for (JsonValue key = properties.first(); key.present(); key = key.next()) {
+        const std::size_t at = page.find("\n| `" + std::string(key.key()) + "` |");
+        EXPECT_NE(at, std::string::npos) << key.key();
+        EXPECT_GT(at, before) << key.key() << " is out of order";
+        before = at;
+    }
+    for (unsigned i = 0; i < outcome_count; ++i) {
+        const std::string name = name_of(static_cast<Outcome>(i));
+        EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;
+    }
+}
+
+// Each jq recipe gives what it should over the small run.
+TEST(RecordPage, JqRecipesRun) {
+    RunFolder folder;
+    if (run_in(folder, "jq --version").status != 0) {
+        GTEST_SKIP() << "no jq here";
+    }
+    const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
+    ASSERT_EQ(blocks.size(), 5u);
+    EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
+    EXPECT_EQ(run_in(folder, blocks[1]).output,
+              "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
+    EXPECT_EQ(run_in(folder, blocks[2]).output, "13\n");
+    EXPECT_EQ(run_in(folder, blocks[3]).output.substr(0, 46),
+              "{\"row\":4,\"drift_ns\":104,\"late_cause\":\"none\"}\n{");
+    EXPECT_EQ(run_in(folder, blocks[4]).output, "[5]\n");
+}
+
+// Each SQL recipe runs, where Python has DuckDB.
+TEST(RecordPage, DuckDbRecipesRun) {
+    RunFolder folder;
+    if (run_in(folder, "python3 -c 'import duckdb'").status != 0) {
+        GTEST_SKIP() << "no duckdb here";
+    }
+    const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sql");
+    ASSERT_EQ(blocks.size(), 3u);
+    const char* const expected[] = {"[('ok', 4, 11.0, 13.0), ('http_5xx', 1, None, None)]\n",
+                                    "[(2, 0, 512, 0)]\n", "[(4, 4.0, 4.0)]\n"};
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        std::ofstream(folder.path / "recipe.py")
+            << "import duckdb\nprint(duckdb.sql(\"\"\"" << blocks[i] << "\"\"\").fetchall())\n";
+        EXPECT_EQ(run_in(folder, "python3 recipe.py").output, expected[i]) << blocks[i];
+    }
+}
+
+// Each pandas recipe runs, where Python has it.
+TEST(RecordPage, PandasRecipesRun) {
+    RunFolder folder;
+    if (run_in(folder, "python3 -c 'import pandas'").status != 0) {
+        GTEST_SKIP() << "no pandas here";
+    }
+    const std::vector<std::string> blocks = blocks_of(source_file(page_path), "python");
+    ASSERT_EQ(blocks.size(), 2u);
+    for (const std::string& block : blocks) {
+        std::ofstream(folder.path / "recipe.py") << block;
+        const Ran ran = run_in(folder, "python3 -W error recipe.py");
+        EXPECT_EQ(ran.status, 0) << block << ran.output;
+        EXPECT_FALSE(ran.output.empty());
+    }
+}
+
+}  // namespace
+}  // namespace driftless
