@@ -117,7 +117,8 @@ class [[nodiscard]] Task {
 };
 
 /// One waiter, one occasion at a time: a handler or another coroutine says `notify`, the coroutine
-/// that awaits `wait()` goes on. A notification that comes first is kept, once.
+/// that awaits `wait()` goes on. A notification that comes first is kept, once; so is one that
+/// comes between the waiter's becoming ready and its going on.
 class Signal {
   public:
     Signal() = default;
@@ -138,13 +139,13 @@ class Signal {
 
     struct Awaiter {
         Signal& signal;
-        bool await_ready() const noexcept { return signal.set_; }
+        bool await_ready() const noexcept { return std::exchange(signal.set_, false); }
         template <typename Promise>
         void await_suspend(std::coroutine_handle<Promise> waiter) noexcept {
             CHECK(signal.waiter_ == nullptr);
             signal.waiter_ = &waiter.promise();
         }
-        void await_resume() noexcept { signal.set_ = false; }
+        void await_resume() const noexcept {}
     };
     Awaiter wait() { return Awaiter{*this}; }
 

@@ -161,8 +161,12 @@ void SimDriver::start_send(Op& op, std::uint32_t number) {
     if (chance(weather_.short_send)) {
         size = 1 + random_.below(size);
     }
-    at(now_ + latency(),
-       {Happening::Kind::sent, socket, number, static_cast<std::int32_t>(size), 0, {}});
+    if (chance(weather_.inline_send)) {
+        visible_.push_back({number, static_cast<std::int32_t>(size), false, {}});
+    } else {
+        at(now_ + latency(),
+           {Happening::Kind::sent, socket, number, static_cast<std::int32_t>(size), 0, {}});
+    }
     std::string_view rest = op.spec.bytes.substr(0, size);
     while (!rest.empty()) {  // ends: each piece takes a byte at least
         const std::size_t cut =

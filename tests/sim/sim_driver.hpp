@@ -22,11 +22,12 @@ namespace driftless::sim {
 /// How unkind the world is. Probabilities are per occasion.
 struct Weather {
     double refuse_connect = 0;
-    double hang_connect = 0;  ///< never answers: only a cancel ends it
-    double reset = 0;         ///< per piece of bytes that arrives at the client
-    double short_send = 0;    ///< the kernel accepts a part only
-    double late_wake = 0;     ///< a sleep ends up to 5 ms late
-    double split = 0.5;       ///< a piece on its way is cut in two, again and again
+    double hang_connect = 0;   ///< never answers: only a cancel ends it
+    double reset = 0;          ///< per piece of bytes that arrives at the client
+    double inline_send = 0.5;  ///< a send completes before its submission returns, as most do
+    double short_send = 0;     ///< the kernel accepts a part only
+    double late_wake = 0;      ///< a sleep ends up to 5 ms late
+    double split = 0.5;        ///< a piece on its way is cut in two, again and again
     Duration latency_max = microseconds(200);  ///< one way, per piece
 };
 

@@ -84,5 +84,26 @@ TEST(Signal, KeepsOneNotification) {
     EXPECT_EQ(again, 3);
 }
 
+Task<void> count_waits(Home&, Signal& signal, int& waits) {
+    while (waits < 2) {
+        co_await signal.wait();
+        ++waits;
+    }
+}
+
+// A second notification, after the waiter became ready and before it goes on, is not lost: the wait
+// that follows ends at once.
+TEST(Signal, KeepsANotificationBetweenReadyAndResumed) {
+    Home home;
+    Jobs jobs;
+    Signal signal;
+    int waits = 0;
+    jobs.spawn(count_waits(home, signal, waits));
+    signal.notify();
+    signal.notify();
+    home.ready_.run(10);
+    EXPECT_EQ(waits, 2);
+}
+
 }  // namespace
 }  // namespace driftless
