@@ -92,6 +92,14 @@ void Run::begin(Instant zero) {
     health_.begin(driver_.now());
 }
 
+void Run::abandon() {
+    pacer_.stop();
+    closing_ = true;
+    lanes_.close_all();
+    while (turn()) {  // bounded: every operation of a closing lane ends
+    }
+}
+
 bool Run::over() const {
     return pacer_.done() && lanes_.inflight() == 0 && (zero_ != never || stopping_);
 }
@@ -196,9 +204,11 @@ bool Run::open_lane(Instant now) {
 }
 
 bool Run::watch_stop(Instant now) {
-    const int requests = parts_.stop_requests.load(std::memory_order_relaxed);
+    const int asked = parts_.stop_requests.load(std::memory_order_relaxed);
+    const int requests = asked + (stop_asked_ ? 1 : 0);
     if (requests > 0 && !stopping_) {
         stopping_ = true;
+        interrupted_ = asked > 0;
         grace_ends_ = now + settings_.grace;
         pacer_.stop();
         return true;

@@ -50,8 +50,15 @@ class Run {
     /// One turn. False when every row has its end and every connection is closed.
     bool turn();
 
-    bool interrupted() const { return stopping_; }
-    const LanePool& lanes() const { return lanes_; }
+    /// Fires nothing more, drains, and ends as after an interruption (a disk that is full).
+    void stop() { stop_asked_ = true; }
+    /// Ends a run that was never begun, or cannot go on: closes every connection, gives no row an
+    /// end.
+    void abandon();
+
+    /// The user stopped it before its end.
+    bool interrupted() const { return interrupted_; }
+    const LaneCounts& lane_counts() { return lanes_.counts(); }
     const Health& health() const { return health_; }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
     Duration guard() const { return guard_; }
@@ -82,7 +89,9 @@ class Run {
 
     Instant zero_ = never;
     Instant started_;
+    bool stop_asked_ = false;
     bool stopping_ = false;
+    bool interrupted_ = false;
     bool closing_ = false;
     Instant grace_ends_ = never;
     Duration guard_;
