@@ -3,13 +3,15 @@
 #include <span>
 #include <string_view>
 
+#include "cmd/exit_codes.hpp"
 #include "cmd/mock/mock.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/version.hpp"
 
 namespace {
 
-constexpr int exit_done = 0;
-constexpr int exit_usage = 2;
+using driftless::exit_done;
+using driftless::exit_usage;
 
 struct Command {
     const char* name;
@@ -20,6 +22,8 @@ struct Command {
 
 /// The commands that exist, in the order in which the help lists them.
 constexpr Command command_list[] = {
+    {"replay", "replay a trace against a server, every request at its instant",
+     &driftless::run_replay},
     {"mock", "serve as an inference server to rehearse against", &driftless::run_mock},
 };
 std::span<const Command> commands() {

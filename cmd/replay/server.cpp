@@ -100,15 +100,19 @@ const WordTable& words_for(PromptKind kind, std::uint32_t ids_from,
     return *storage;
 }
 
-int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
-                Server& server) {
+void describe_server(const ReplayOptions& options, Server& server) {
     server.prompt = options.prompt;
     server.body = body_spec(options, server.prompt);
+    server.findings.model = options.model;
+    server.findings.overhead = options.overhead.value_or(Overhead{});
+    server.findings.overhead_source = options.overhead ? "flag" : "none";
+    server.findings.ignore_eos = server.body.ignore_eos;
+}
+
+int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
+                Server& server) {
+    describe_server(options, server);
     if (!options.preflight) {
-        server.findings.model = options.model;
-        server.findings.overhead = options.overhead.value_or(Overhead{});
-        server.findings.overhead_source = options.overhead ? "flag" : "none";
-        server.findings.ignore_eos = server.body.ignore_eos;
         return exit_done;
     }
     for (int tries = 0; tries < 2; ++tries) {  // a second time with ids, where words are refused

@@ -24,6 +24,9 @@ struct Server {
 /// Resolves the names of all targets. Prints what fails; returns an exit code.
 int resolve_targets(const ReplayOptions& options, Server& server);
 
+/// What the flags alone say of the server: `--no-preflight`, or a dry run.
+void describe_server(const ReplayOptions& options, Server& server);
+
 /// Asks the first target (or takes what the flags say, under `--no-preflight`), prints what was
 /// found, and decides model, prompt kind and overhead. Returns an exit code.
 int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,

@@ -1,0 +1,351 @@
+#include "cmd/replay/execute.hpp"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/replay/parts.hpp"
+#include "cmd/screen/progress_line.hpp"
+#include "cmd/screen/summary_table.hpp"
+#include "cmd/secrets.hpp"
+#include "cmd/stop.hpp"
+#include "engine/io/sockets.hpp"
+#include "engine/record/writer.hpp"
+#include "engine/replay/run.hpp"
+
+namespace driftless {
+
+namespace {
+
+// Time 0 lies this far ahead once everything is ready: the writer's thread and the first sleep.
+constexpr Duration lead = milliseconds(200);
+// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
+constexpr std::size_t event_ring_bytes = 32 << 20;
+
+ReplaySettings settings_of(const ReplayOptions& options, const Workload& workload,
+                           const HostChoice& host) {
+    ReplaySettings settings;
+    settings.timeouts = {{options.timeouts.connect_ns},
+                         {options.timeouts.first_byte_ns},
+                         {options.timeouts.idle_ns},
+                         {options.timeouts.total_ns}};
+    settings.wait = host.wait == WaitRule::spin    ? WaitPolicy::spin
+                    : host.wait == WaitRule::sleep ? WaitPolicy::sleep
+                                                   : WaitPolicy::hybrid;
+    settings.output = options.output;
+    settings.framing = options.dialect->framing;
+    settings.inflight_max = host.inflight_max;
+    settings.connections_fixed = options.connections.value_or(0);
+    const auto rows = static_cast<std::uint32_t>(
+        std::min<std::size_t>(workload.plan.rows.size(), host.inflight_max));
+    settings.lanes_max = options.connections.value_or(std::max(rows, 1u));
+    settings.arm_ahead = {options.arm_ahead.window_ns};
+    settings.arm_all = options.arm_ahead.all;
+    settings.grace = {options.grace_ns};
+    return settings;
+}
+
+AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload) {
+    AssemblerConfig config;
+    config.trace = &workload.trace;
+    config.plan = &workload.plan;
+    config.dialect = options.dialect;
+    for (const ReplayTarget& target : options.targets) {
+        config.urls.push_back(to_text(target.url) + target.api_path);
+    }
+    config.output = options.output;
+    config.chunks = options.chunks;
+    config.save_responses = options.save_responses;
+    config.secrets = secrets_of(options.headers);
+    return config;
+}
+
+std::int64_t read_clock(clockid_t clock) {
+    timespec time{};
+    (void)::clock_gettime(clock, &time);
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+// The tightest of a few bracketed readings (timing-and-io.md, B.1).
+ClockAnchors anchor(Instant zero) {
+    ClockAnchors best;
+    best.error_ns = INT64_MAX;
+    for (int tries = 0; tries < 16; ++tries) {
+        const std::int64_t before = read_clock(CLOCK_MONOTONIC);
+        const std::int64_t utc = read_clock(CLOCK_REALTIME);
+        const std::int64_t after = read_clock(CLOCK_MONOTONIC);
+        if (after - before < best.error_ns) {
+            best.error_ns = after - before;
+            best.zero_utc_ns = utc + (zero.ns - (before + (after - before) / 2));
+        }
+    }
+    best.zero_monotonic_ns = zero.ns;
+    return best;
+}
+
+int fail_host(const char* what, const Error& error) {
+    std::fprintf(stderr, "driftless: %s: %s failed (%s)\n", what, error.doing, name_of(error.code));
+    return exit_host;
+}
+
+SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
+                         const Server& server, const HostChoice& host, const RunFile& file) {
+    SummaryInfo info;
+    const std::string utc = utc_text(file.clock->zero_utc_ns);
+    info.date = utc.substr(0, 4) + utc.substr(5, 2) + utc.substr(8, 2) + "-" + utc.substr(11, 2) +
+                utc.substr(14, 2) + utc.substr(17, 2);
+    info.backend = options.dialect->name;
+    info.model_id = server.findings.model;
+    info.trace = workload.trace.name;
+    if (options.inflight_max) {
+        info.max_concurrency = host.inflight_max;
+    }
+    info.labels = options.labels;
+    info.verdict_reasons = {"driftless calibrate has not run on this host"};
+    return info;
+}
+
+/// One run, in its order: parts, warm-up, files, time 0, the loop, the books.
+class Execution {
+  public:
+    Execution(const ReplayOptions& options, const Workload& workload, const Server& server,
+              const HostChoice& host, UringDriver& driver, const std::string& folder, RunFile& file)
+        : options_(options),
+          workload_(workload),
+          server_(server),
+          host_(host),
+          driver_(driver),
+          folder_(folder),
+          file_(file),
+          settings_(settings_of(options, workload, host)),
+          parts_(options, workload, server, file.run_id),
+          ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)) {}
+
+    int go() {
+        const Result<void> opened = parts_.open();
+        if (!opened) {
+            return fail_host("bodies", opened.error());
+        }
+        const int code = replay();
+        return code == exit_done ? close_books() : code;
+    }
+
+  private:
+    int replay();
+    int open_files();
+    int set_time_zero(Run& run);
+    void note_end(Run& run);
+    int close_books();
+    int exit_code(const SummaryFigures& figures) const;
+
+    const ReplayOptions& options_;
+    const Workload& workload_;
+    const Server& server_;
+    const HostChoice& host_;
+    UringDriver& driver_;
+    const std::string& folder_;
+    RunFile& file_;
+    ReplaySettings settings_;
+    ReplayParts parts_;
+    EventRing ring_;
+    std::optional<RecordWriter> writer_;
+    RunEnd end_;
+};
+
+int Execution::replay() {
+    Run run(driver_,
+            {workload_.trace, workload_.plan, parts_.armer(), parts_.bodies(), ring_,
+             server_.addresses, stop_requests()},
+            settings_);
+    while (!run.warm()) {
+        (void)run.turn();
+    }
+    // Nothing is on disk before this: what was refused leaves no folder behind.
+    ProgressLine progress(STDERR_FILENO);
+    int code = open_files();
+    if (code == exit_done) {
+        code = set_time_zero(run);
+    }
+    if (code == exit_done) {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        for (const std::uint32_t cpu : host_.writer_cpus) {
+            CPU_SET(cpu, &cpus);
+        }
+        const Result<void> started = writer_->start_thread(
+            ring_, &cpus, options_.progress ? progress.callback() : ProgressCallback{});
+        code = started ? exit_done : fail_host("writer thread", started.error());
+    }
+    if (code != exit_done) {
+        run.abandon();
+        return code;
+    }
+    while (run.turn()) {
+        if (writer_->failed()) {
+            run.stop();
+        }
+    }
+    writer_->stop();
+    note_end(run);
+    return exit_done;
+}
+
+int Execution::open_files() {
+    if (::mkdir(folder_.c_str(), 0755) != 0) {
+        return fail_host(folder_.c_str(), error_from_errno(errno, "make the folder"));
+    }
+    Result<RecordSinks> sinks =
+        create_sinks(folder_, options_.records_path, options_.save_responses > 0);
+    if (!sinks) {
+        return fail_host(folder_.c_str(), sinks.error());
+    }
+    const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
+    writer_.emplace(assembler_config(options_, workload_), slo, std::move(sinks).value());
+    return exit_done;
+}
+
+int Execution::set_time_zero(Run& run) {
+    const Instant zero = driver_.now() + lead;
+    run.begin(zero);
+    writer_->begin(zero);
+    file_.clock = anchor(zero);
+    file_.words = parts_.words().size();
+    const Result<void> written = write_whole_file(folder_ + "/run.json", to_json(file_));
+    return written ? exit_done : fail_host("run.json", written.error());
+}
+
+void Execution::note_end(Run& run) {
+    const LaneCounts& lanes = run.lane_counts();
+    end_.rows_fired = run.rows_fired();
+    end_.records = writer_->counts().ended;
+    end_.interrupted = run.interrupted();
+    end_.prompts_digest = parts_.armer().prompts_digest();
+    end_.clamped_rows = parts_.armer().clamped_rows();
+    end_.connects = lanes.connects;
+    end_.connect_failures = lanes.connect_failures;
+    end_.stale_retries = lanes.stale_retries;
+    end_.closed_idle = lanes.closed_idle;
+    end_.system_calls = driver_.counters().enters;
+    end_.operations = driver_.counters().submits;
+    end_.no_buffers = driver_.counters().no_buffers;
+    end_.overflows = driver_.counters().overflows;
+    end_.guard_ns = run.guard().ns;
+    end_.margin_ns = run.margin().ns;
+    RunMarks& marks = end_.marks;
+    marks.lanes_max = lanes.open_max;
+    marks.body_region = parts_.bodies().region_bytes();
+    marks.body_max = parts_.bodies().used_bytes_max();
+    marks.event_ring = ring_.capacity_bytes();
+    marks.event_ring_max = ring_.high_bytes();
+    const PromptBuilder::CacheMarks cache = parts_.prompts().cache_marks();
+    marks.block_cache = cache.bytes;
+    marks.block_cache_hits = cache.hits;
+    marks.block_cache_misses = cache.misses;
+    marks.frames = run.frame_marks().slab_bytes;
+    marks.frames_max = run.frame_marks().live_max;
+}
+
+// 130 before 7 before 5 (design, section 4).
+int Execution::exit_code(const SummaryFigures& figures) const {
+    if (end_.interrupted) {
+        return exit_interrupted;
+    }
+    if (writer_->failed()) {
+        return exit_host;
+    }
+    return figures.completed + figures.short_output == 0 ? exit_no_success : exit_done;
+}
+
+int Execution::close_books() {
+    const SummaryFigures figures = writer_->summary().figures();
+    // The conservation law: rows selected = records written = sum over outcomes.
+    CHECK(writer_->counts().ended == workload_.plan.rows.size());
+    CHECK(figures.rows == workload_.plan.rows.size());
+    const SummaryInfo info = summary_info(options_, workload_, server_, host_, file_);
+    end_.exit_code = exit_code(figures);
+    end_.verdict = info.verdict;
+    end_.verdict_reasons = info.verdict_reasons;
+    end_.marks.resident_max = read_memory_marks().resident_max;
+    file_.end = end_;
+    const Result<void> summed =
+        write_whole_file(folder_ + "/summary.json", summary_json(figures, info));
+    const Result<void> closed = write_whole_file(folder_ + "/run.json", to_json(file_));
+    std::fputs(summary_table(figures, info).c_str(), stdout);
+    std::printf("files: %s\n", folder_.c_str());
+    if (writer_->failed()) {
+        (void)fail_host("records", writer_->error());
+    } else if (!summed || !closed) {
+        (void)fail_host("summary", summed ? closed.error() : summed.error());
+        return end_.interrupted ? exit_interrupted : exit_host;
+    }
+    return end_.exit_code;
+}
+
+}  // namespace
+
+int execute_run(const ReplayOptions& options, const Workload& workload, const Server& server,
+                const HostChoice& host, UringDriver& driver, const std::string& folder,
+                RunFile& file) {
+    return Execution(options, workload, server, host, driver, folder, file).go();
+}
+
+int execute_dry_run(const ReplayOptions& options, const Workload& workload, const Server& server,
+                    RunFile& file) {
+    ReplayParts parts(options, workload, server, file.run_id);
+    const Result<void> opened = parts.open();
+    if (!opened) {
+        return fail_host("bodies", opened.error());
+    }
+    Armer& armer = parts.armer();
+    constexpr std::uint32_t tokens_a_step = 1 << 20;
+    std::uint64_t request_bytes = 0;
+    while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
+        while (armer.front() != nullptr) {
+            const ArmedRequest request = armer.take_front();
+            request_bytes += request.bytes.size();
+            armer.give_back(request);
+        }
+    }
+    CHECK(armer.all_armed());
+    const Plan& plan = workload.plan;
+    RunEnd end;
+    end.prompts_digest = armer.prompts_digest();
+    end.clamped_rows = armer.clamped_rows();
+    file.words = parts.words().size();
+    file.end = end;
+    std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
+                plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9, plan.burst_rows_max);
+    std::printf("dry run: %llu prompt tokens in %llu request bytes, %llu output tokens\n",
+                static_cast<unsigned long long>(plan.input_tokens),
+                static_cast<unsigned long long>(request_bytes),
+                static_cast<unsigned long long>(plan.output_tokens));
+    std::printf("dry run: an infinite prefix cache would hold %llu prompt tokens (%.2f %%)\n",
+                static_cast<unsigned long long>(plan.expected_cached_tokens),
+                100.0 * static_cast<double>(plan.expected_cached_tokens) /
+                    static_cast<double>(plan.input_tokens));
+    std::printf("dry run: overhead %u+%u (%s); %llu rows shorter than that\n",
+                server.findings.overhead.pre, server.findings.overhead.post,
+                server.findings.overhead_source.c_str(),
+                static_cast<unsigned long long>(end.clamped_rows));
+    std::printf("dry run: schedule digest %016llx, prompts digest %016llx\n",
+                static_cast<unsigned long long>(plan.schedule_digest),
+                static_cast<unsigned long long>(end.prompts_digest));
+    if (options.out.empty()) {
+        return exit_done;
+    }
+    if (::mkdir(options.out.c_str(), 0755) != 0) {
+        std::fprintf(stderr, "driftless: --out %s: the folder cannot be made\n",
+                     options.out.c_str());
+        return exit_host;
+    }
+    const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
+    return written ? exit_done : fail_host("run.json", written.error());
+}
+
+}  // namespace driftless

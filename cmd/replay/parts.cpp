@@ -1,0 +1,68 @@
+#include "cmd/replay/parts.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/host/host.hpp"
+
+namespace driftless {
+
+ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
+                         const Server& server, const std::string& run_id)
+    : options_(options), workload_(workload), server_(server), run_id_(run_id) {
+    words_ = &words_for(server.prompt, options.ids_from, ids_);
+    PromptOptions prompt;
+    prompt.seed = options.plan.seed;
+    prompt.kind = server.prompt;
+    prompt.overhead = server.findings.overhead;
+    prompt.ids_from = options.ids_from;
+    prompt.block_cache_bytes = options.block_cache_bytes;
+    prompts_.emplace(workload.trace, *words_, prompt);
+    for (const ReplayTarget& target : options.targets) {
+        RequestHeadSpec spec;
+        spec.target = target.api_path;
+        spec.host = host_header(target.url);
+        spec.headers = options.headers;
+        heads_.emplace_back(spec);
+    }
+    if (heads_.empty()) {  // a dry run without a server
+        RequestHeadSpec spec;
+        spec.target = options.dialect->default_path;
+        spec.host = "localhost";
+        heads_.emplace_back(spec);
+    }
+}
+
+Result<void> ReplayParts::open() {
+    Result<BodyFrame> frame = options_.dialect->make_body_frame(server_.body);
+    if (!frame) {
+        return frame.error();
+    }
+    frame_ = std::move(frame).value();
+    ArmerOptions arm;
+    arm.run_id = run_id_;
+    arm.targets = heads_.size();
+    arm.output = options_.output;
+    const std::size_t rows = workload_.plan.rows.size();
+    if (options_.arm_ahead.all) {
+        arm.armed_max = static_cast<std::uint32_t>(std::bit_ceil(rows));
+    }
+    armer_.emplace(workload_.trace, workload_.plan, *prompts_, bodies_, heads_, frame_, arm);
+    std::size_t largest = 0;
+    std::size_t all = 0;
+    for (std::uint32_t planned = 0; planned < rows; ++planned) {
+        const std::size_t room = armer_->room_of(planned);
+        largest = std::max(largest, room);
+        all += std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
+    }
+    if (!options_.arm_ahead.all) {
+        return bodies_.open(std::max(largest, std::min(body_bytes_max, all)));
+    }
+    if (all > available_memory() / 2) {
+        return Error{ErrorCode::too_large, 0,
+                     "hold all bodies in half of the free memory; leave --arm-ahead at its window"};
+    }
+    return bodies_.open(all);
+}
+
+}  // namespace driftless

@@ -1,0 +1,48 @@
+/// The parts of a run between workload and loop: words, prompts, heads, bodies, armer. Owns them in
+/// the order in which they refer to each other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/replay/options.hpp"
+#include "cmd/replay/server.hpp"
+#include "cmd/replay/workload.hpp"
+#include "engine/prompt/arm.hpp"
+
+namespace driftless {
+
+class ReplayParts {
+  public:
+    ReplayParts(const ReplayOptions& options, const Workload& workload, const Server& server,
+                const std::string& run_id);
+
+    /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
+    /// fit the memory that is free.
+    Result<void> open();
+
+    const WordTable& words() const { return *words_; }
+    PromptBuilder& prompts() { return *prompts_; }
+    BodyPool& bodies() { return bodies_; }
+    Armer& armer() { return *armer_; }
+
+    /// Bodies of a bounded window never take more than this (design, section 4).
+    static constexpr std::size_t body_bytes_max = 64 << 20;
+
+  private:
+    const ReplayOptions& options_;
+    const Workload& workload_;
+    const Server& server_;
+    std::string run_id_;
+    std::optional<WordTable> ids_;
+    const WordTable* words_ = nullptr;
+    std::optional<PromptBuilder> prompts_;
+    std::vector<RequestHead> heads_;
+    BodyFrame frame_;
+    BodyPool bodies_;
+    std::optional<Armer> armer_;
+};
+
+}  // namespace driftless
