@@ -71,3 +71,18 @@ if(CLANG_FORMAT)
   add_test(NAME tidy.format COMMAND ${CLANG_FORMAT} --dry-run -Werror ${formatted})
   set_tests_properties(tidy.format PROPERTIES LABELS tidy)
 endif()
+
+# e2e: real processes on real sockets, one at a time. The receiver shares no code with the product.
+file(GLOB receiver_sources CONFIGURE_DEPENDS tests/e2e/receiver/*.cpp)
+add_executable(receiver ${receiver_sources})
+target_compile_options(receiver PRIVATE ${warnings})
+target_include_directories(receiver PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(receiver PRIVATE Threads::Threads)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
+foreach(test ${e2e_tests})
+  get_filename_component(name ${test} NAME_WE)
+  add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
+  set_tests_properties(e2e.${name} PROPERTIES LABELS e2e RUN_SERIAL TRUE TIMEOUT 300 ENVIRONMENT
+    "DRIFTLESS=$<TARGET_FILE:driftless>;RECEIVER=$<TARGET_FILE:receiver>;DATA=${PROJECT_SOURCE_DIR}/tests/data")
+endforeach()

@@ -1,0 +1,126 @@
+"""What the end-to-end tests share: starting servers, running replays, reading what they wrote.
+
+Paths come from the environment (set by tests/tests.cmake): DRIFTLESS, RECEIVER, DATA.
+Python's standard library only.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+DRIFTLESS = os.environ["DRIFTLESS"]
+RECEIVER = os.environ["RECEIVER"]
+SAMPLE = pathlib.Path(os.environ["DATA"]) / "sample.jsonl"
+SECONDS_MAX = 120  # for one command; a test that needs it is broken
+
+
+def read_jsonl(path, whole=True):
+    """The objects of a JSONL file; with whole=False an unfinished last line is left out."""
+    text = pathlib.Path(path).read_text()
+    lines = text.split("\n")
+    if whole and lines[-1] != "":
+        raise AssertionError(f"{path} ends in the middle of a line")
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def row_of(request_id):
+    """Row index at the end of a request id, or None for a probe."""
+    if "preflight" in request_id:
+        return None
+    found = re.search(r"-(\d+)$", request_id)
+    return int(found.group(1)) if found else None
+
+
+class Server:
+    """A server on a port that the kernel chose; stopped at the end of the with block."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdout=subprocess.PIPE, text=True
+        )
+        said = self.process.stdout.readline()
+        if "http://" not in said:
+            self.process.kill()
+            raise AssertionError(f"{command} did not start: {said!r}")
+        self.url = said.split()[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(timeout=SECONDS_MAX)
+        self.process.stdout.close()
+
+
+def receiver(*flags):
+    return Server(RECEIVER, *flags)
+
+
+def mock(*flags):
+    return Server(DRIFTLESS, "mock", "--listen", "127.0.0.1:0", *flags)
+
+
+def floor_ns(rounds=300):
+    """One-way time of a small send on this host, now: (p50, p99) in ns."""
+    done = subprocess.run(
+        [RECEIVER, "--floor", str(rounds)], capture_output=True, text=True, check=True
+    )
+    floor = json.loads(done.stdout)
+    return floor["p50_ns"], floor["p99_ns"]
+
+
+class Run:
+    """A finished replay: exit code, what it said, and its files."""
+
+    def __init__(self, done, folder):
+        self.code = done.returncode
+        self.said = done.stdout
+        self.complained = done.stderr
+        self.folder = pathlib.Path(folder)
+
+    def json(self, name):
+        return json.loads((self.folder / name).read_text())
+
+    def records(self):
+        return {record["row"]: record for record in read_jsonl(self.folder / "requests.jsonl")}
+
+
+class Case(unittest.TestCase):
+    """A test with a scratch folder."""
+
+    def setUp(self):
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="driftless-e2e-"))
+        self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.runs = 0
+
+    def command(self, *flags, folder=None):
+        self.runs += 1
+        folder = folder or self.scratch / f"run{self.runs}"
+        command = [DRIFTLESS, "replay", *[str(flag) for flag in flags], "--out", str(folder)]
+        return command, folder
+
+    def replay(self, *flags, folder=None, stdin=None):
+        command, folder = self.command(*flags, folder=folder)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS_MAX, input=stdin, check=False
+        )
+        return Run(done, folder)
+
+    def replay_well(self, *flags):
+        run = self.replay(*flags)
+        self.assertEqual(run.code, 0, f"{flags}: {run.said}{run.complained}")
+        return run
+
+    def write(self, name, text):
+        path = self.scratch / name
+        path.write_text(text)
+        return path
+
+    def sample_rows(self):
+        return read_jsonl(SAMPLE)

@@ -1,0 +1,98 @@
+"""A run that is interrupted, twice, or killed keeps every promise that it still can."""
+
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import Case, Run, SAMPLE, SECONDS_MAX, read_jsonl, receiver
+
+INTERRUPTED = 130
+
+
+class Interrupt(Case):
+    def start(self, server, *flags):
+        """Starts a replay and waits until some rows have left."""
+        command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 4, *flags)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.kill)
+        fired = folder / "fired.jsonl"
+        end = time.monotonic() + SECONDS_MAX
+        while not (fired.exists() and fired.stat().st_size > 0):
+            self.assertIsNone(process.poll(), "ended before a row left")
+            self.assertLess(time.monotonic(), end, "no row left")
+            time.sleep(0.01)  # polls a file that another process writes
+        return process, folder
+
+    def finish(self, process, folder):
+        said, complained = process.communicate(timeout=SECONDS_MAX)
+        done = subprocess.CompletedProcess(process.args, process.returncode, said, complained)
+        return Run(done, folder)
+
+    def check_conservation(self, run):
+        records = run.records()
+        self.assertEqual(len(records), len(self.sample_rows()), "one record per row")
+        outcomes = {record["outcome"] for record in records.values()}
+        for record in records.values():
+            left = record["fired_ns"] is not None
+            self.assertEqual(record["outcome"] == "not_sent", not left)
+        return outcomes
+
+    def test_once_drains(self):
+        """What is in flight ends inside the grace; what had not left is not_sent."""
+        with receiver("--first-ms", 20, "--between-ms", 2) as server:
+            process, folder = self.start(server, "--grace", "60s")
+            process.send_signal(signal.SIGINT)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, INTERRUPTED, run.complained)
+        self.assertEqual(self.check_conservation(run), {"ok", "not_sent"})
+        self.assertTrue(run.json("run.json")["end"]["interrupted"])
+
+    def test_terminate_is_an_interrupt_too(self):
+        with receiver("--first-ms", 20, "--between-ms", 2) as server:
+            process, folder = self.start(server, "--grace", "60s")
+            process.send_signal(signal.SIGTERM)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, INTERRUPTED, run.complained)
+        self.check_conservation(run)
+
+    def test_grace_ends(self):
+        """Answers that outlive the grace are cancelled."""
+        with receiver("--first-ms", 1, "--between-ms", 60_000) as server:
+            process, folder = self.start(server, "--grace", "200ms")
+            process.send_signal(signal.SIGINT)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, INTERRUPTED, run.complained)
+        self.assertIn("cancelled", self.check_conservation(run))
+
+    def test_twice_cancels(self):
+        """The second one does not wait for the grace."""
+        with receiver("--first-ms", 1, "--between-ms", 60_000) as server:
+            process, folder = self.start(server, "--grace", "10m")
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)  # two signals at once would be one
+            process.send_signal(signal.SIGINT)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, INTERRUPTED, run.complained)
+        self.assertIn("cancelled", self.check_conservation(run))
+
+    def test_kill_leaves_a_readable_prefix(self):
+        """Every complete line is JSON, and what had left is known."""
+        with receiver("--first-ms", 1, "--between-ms", 1) as server:
+            process, folder = self.start(server)
+            time.sleep(1.5)  # the files are flushed once a second
+            process.kill()
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, -signal.SIGKILL)
+        fired = {line["row"] for line in read_jsonl(folder / "fired.jsonl", whole=False)}
+        records = read_jsonl(folder / "requests.jsonl", whole=False)
+        self.assertGreater(len(fired), 0)
+        for record in records:
+            self.assertIn(record["row"], fired)
+        self.assertIsNone(run.json("run.json")["end"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,111 @@
+"""Every bad input has one clear message, the right exit code, and leaves nothing behind."""
+
+import json
+import socket
+import unittest
+
+from harness import Case, SAMPLE, mock, receiver
+
+USAGE, INPUT, PREFLIGHT, NO_SUCCESS = 2, 3, 4, 5
+
+
+def row(**changes):
+    fields = {"timestamp": 0, "input_length": 600, "output_length": 4, "hash_ids": [1, 2]}
+    fields.update(changes)
+    return json.dumps(fields) + "\n"
+
+
+class Refusal(Case):
+    def refuse(self, code, *flags, says=()):
+        run = self.replay(*flags)
+        self.assertEqual(run.code, code, run.said + run.complained)
+        self.assertFalse(run.folder.exists(), "a refused run left a folder")
+        for part in says:
+            self.assertIn(part, run.complained)
+        return run
+
+    def refuse_trace(self, text, *says):
+        trace = self.write("bad.jsonl", text)
+        run = self.refuse(INPUT, trace, "--dry-run", says=("bad.jsonl", *says))
+        self.assertNotIn("check failed", run.complained)
+
+    def test_missing_file(self):
+        self.refuse(INPUT, self.scratch / "nowhere.jsonl", "--dry-run", says=["nowhere.jsonl"])
+
+    def test_empty_file(self):
+        self.refuse_trace("")
+
+    def test_no_json(self):
+        self.refuse_trace(row() + "{not json\n", ":2")
+
+    def test_wrong_hash_count(self):
+        """Length, count and block size are named, so that the reader sees which one is wrong."""
+        self.refuse_trace(row(hash_ids=[1]), ":1", "hash_ids", "600", "512")
+        self.refuse_trace(row(hash_ids=[1, 2, 3]), ":1", "hash_ids", "600", "512")
+
+    def test_negative_time(self):
+        self.refuse_trace(row() + row(timestamp=-1), ":2", "timestamp", "-1")
+
+    def test_all_errors_are_listed(self):
+        self.refuse_trace(
+            row(timestamp=-1) + row(input_length=0) + row(hash_ids=[]), ":1", ":2", ":3"
+        )
+
+    def test_unsorted_rows_are_sorted_and_counted(self):
+        trace = self.write("t.jsonl", row(timestamp=1000) + row(timestamp=0))
+        run = self.replay_well(trace, "--dry-run")
+        self.assertEqual(run.json("run.json")["trace"]["rows_unsorted"], 1)
+
+    def test_unknown_flag(self):
+        run = self.refuse(USAGE, SAMPLE, "--url", "h", "--sped", "2", says=["--sped", "--speed"])
+        self.assertEqual(run.complained.count("\n"), 1)
+
+    def test_nothing_selected(self):
+        run = self.replay(SAMPLE, "--dry-run", "--start", "1h")
+        self.assertIn(run.code, (USAGE, INPUT))
+        self.assertFalse(run.folder.exists())
+
+    def test_folder_that_exists(self):
+        folder = self.scratch / "there"
+        folder.mkdir()
+        run = self.replay(SAMPLE, "--dry-run", folder=folder)
+        self.assertEqual(run.code, USAGE)
+        self.assertIn("there", run.complained)
+        self.assertEqual(list(folder.iterdir()), [])
+
+    def test_server_that_is_not_there(self):
+        """The port is free: it was bound a moment ago and never listened on."""
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+            self.refuse(PREFLIGHT, SAMPLE, "--url", f"http://127.0.0.1:{port}", says=[str(port)])
+
+    def test_server_that_refuses_everything(self):
+        for status in (400, 404):
+            with receiver("--status", status) as server:
+                self.refuse(PREFLIGHT, SAMPLE, "--url", server.url, says=[str(status)])
+
+    def test_server_that_refuses_every_row(self):
+        """Failed requests are data: every row has its record, the exit code says none succeeded."""
+        with receiver("--status", 500, "--rows-only") as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--speed", 20, "--limit", 20)
+        self.assertEqual(run.code, NO_SUCCESS, run.complained)
+        records = run.records()
+        self.assertEqual(len(records), 20)
+        for record in records.values():
+            self.assertEqual(record["outcome"], "http_5xx")
+            self.assertEqual(record["status"], 500)
+            self.assertIn("refuses everything", record["error"])
+
+    def test_key_is_never_shown(self):
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.replay_well(
+                SAMPLE, "--url", server.url, "--limit", 5, "--api-key", "sk-very-secret"
+            )
+        for path in run.folder.iterdir():
+            self.assertNotIn("sk-very-secret", path.read_text(), path)
+        self.assertNotIn("sk-very-secret", run.said + run.complained)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
