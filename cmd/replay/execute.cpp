@@ -178,6 +178,7 @@ int Execution::replay() {
         for (const std::uint32_t cpu : host_.writer_cpus) {
             CPU_SET(cpu, &cpus);
         }
+        writer_->watch_thread(this_thread_id());
         const Result<void> started = writer_->start_thread(
             ring_, &cpus, options_.progress ? progress.callback() : ProgressCallback{});
         code = started ? exit_done : fail_host("writer thread", started.error());
@@ -192,6 +193,7 @@ int Execution::replay() {
         }
     }
     writer_->stop();
+    progress.wipe();
     note_end(run);
     return exit_done;
 }
@@ -266,6 +268,7 @@ int Execution::close_books() {
     const SummaryFigures figures = writer_->summary().figures();
     // The conservation law: rows selected = records written = sum over outcomes.
     CHECK(writer_->counts().ended == workload_.plan.rows.size());
+    CHECK(writer_->counts().unended == 0);
     CHECK(figures.rows == workload_.plan.rows.size());
     const SummaryInfo info = summary_info(options_, workload_, server_, host_, file_);
     end_.exit_code = exit_code(figures);

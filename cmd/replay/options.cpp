@@ -157,7 +157,7 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
                 parse_u32, options.ids_from);
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
-                "64M", parse_bytes, options.block_cache_bytes);
+                "1M", parse_bytes, options.block_cache_bytes);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
                 "exact", parse_output_rule, options.output);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/prompt/builder.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"
 #include "proto/http/url.hpp"

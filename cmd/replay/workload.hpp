@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cmd/replay/options.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {

@@ -168,9 +168,9 @@ int this_thread_id() {
     return static_cast<int>(::gettid());
 }
 
-ThreadProbe::Reading ThreadProbe::read() const {
+ThreadToll ThreadProbe::read() const {
     const std::string folder = "/proc/self/task/" + std::to_string(thread_id_) + "/";
-    Reading reading;
+    ThreadToll reading;
     reading.run_delay_ns = nth_number(read_proc((folder + "schedstat").c_str()), 1);
     const std::string status = read_proc((folder + "status").c_str());
     reading.involuntary_switches = number_of(field_of(status, "nonvoluntary_ctxt_switches"));
@@ -189,17 +189,17 @@ ThreadProbe::Reading ThreadProbe::read() const {
     return reading;
 }
 
-void ThreadProbe::fill(ClientSample& sample) {
-    const Reading now = read();
-    if (has_base_) {
-        sample.involuntary_switches = now.involuntary_switches - base_.involuntary_switches;
-        sample.minor_faults = now.minor_faults - base_.minor_faults;
-        sample.major_faults = now.major_faults - base_.major_faults;
-        sample.run_delay_ns = now.run_delay_ns - base_.run_delay_ns;
-        sample.steal_ns = now.steal_ns - base_.steal_ns;
+std::optional<ThreadToll> ThreadProbe::next() {
+    const ThreadToll now = read();
+    std::optional<ThreadToll> toll;
+    if (base_) {
+        toll = ThreadToll{now.involuntary_switches - base_->involuntary_switches,
+                          now.minor_faults - base_->minor_faults,
+                          now.major_faults - base_->major_faults,
+                          now.run_delay_ns - base_->run_delay_ns, now.steal_ns - base_->steal_ns};
     }
-    has_base_ = true;
     base_ = now;
+    return toll;
 }
 
 }  // namespace driftless

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/record/client_sample.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
@@ -56,29 +56,29 @@ std::uint64_t available_memory();
 /// The kernel's id of the calling thread.
 int this_thread_id();
 
-/// What the host did to one thread of this process, told from another one: differences since the
-/// last call. Reading /proc takes tens of microseconds, so the engine thread never does it.
+/// What the host did to a thread in some stretch of time.
+struct ThreadToll {
+    std::int64_t involuntary_switches = 0;
+    std::int64_t minor_faults = 0;
+    std::int64_t major_faults = 0;
+    std::int64_t run_delay_ns = 0;  ///< ready to run, and waiting for the CPU
+    std::int64_t steal_ns = 0;      ///< of the CPU that the thread was on last, by the hypervisor
+};
+
+/// Reads the toll of one thread of this process, from another one: reading /proc takes tens of
+/// microseconds, so the engine thread never does it.
 class ThreadProbe {
   public:
     explicit ThreadProbe(int thread_id) : thread_id_(thread_id) {}
 
-    /// Fills in switches, faults, run-queue delay, and the steal of the CPU that the thread was on
-    /// last. The first call only takes the base and leaves -1.
-    void fill(ClientSample& sample);
+    /// Since the last call; nothing at the first one.
+    std::optional<ThreadToll> next();
 
   private:
-    struct Reading {
-        std::int64_t involuntary_switches = 0;
-        std::int64_t minor_faults = 0;
-        std::int64_t major_faults = 0;
-        std::int64_t run_delay_ns = 0;
-        std::int64_t steal_ns = 0;
-    };
-    Reading read() const;
+    ThreadToll read() const;
 
     int thread_id_;
-    bool has_base_ = false;
-    Reading base_;
+    std::optional<ThreadToll> base_;
 };
 
 }  // namespace driftless

@@ -12,7 +12,7 @@
 
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"

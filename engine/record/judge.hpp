@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/record/row_state.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"

@@ -104,6 +104,7 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
         ClientSample sample;
         if (payload.size() == sizeof sample) {
             std::memcpy(&sample, payload.data(), sizeof sample);
+            add_toll(sample);
             append_client_sample(sinks_.client.buffer(), sample, time_zero_ns_);
             sinks_.client.commit();
         }
@@ -115,6 +116,17 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
     const Record* record = assembler_.consume(event, payload);
     if (record != nullptr) {
         write_record(*record);
+    }
+}
+
+void RecordWriter::add_toll(ClientSample& sample) {
+    const std::optional<ThreadToll> toll = probe_ ? probe_->next() : std::nullopt;
+    if (toll) {
+        sample.involuntary_switches = toll->involuntary_switches;
+        sample.minor_faults = toll->minor_faults;
+        sample.major_faults = toll->major_faults;
+        sample.run_delay_ns = toll->run_delay_ns;
+        sample.steal_ns = toll->steal_ns;
     }
 }
 

@@ -14,8 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "engine/host/host.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/record/client_sample.hpp"
 #include "engine/record/line_sink.hpp"
@@ -65,6 +67,8 @@ class RecordWriter {
     void finish();
 
     // With a thread.
+    /// Completes each sample by what the host did to that thread of this process (a ThreadProbe).
+    void watch_thread(int thread_id) { probe_.emplace(thread_id); }
     /// Starts it on those CPUs (null: where the process may run), signals blocked, normal priority.
     /// `ring` outlives `stop`. Errors: exhausted, denied.
     Result<void> start_thread(EventRing& ring, const cpu_set_t* cpus, ProgressCallback progress);
@@ -79,6 +83,7 @@ class RecordWriter {
     static void* thread_main(void* self);
     void thread_loop();
     void take(const Event& event, std::string_view payload);
+    void add_toll(ClientSample& sample);
     void write_record(const Record& record);
     void write_fired(const Event& event);
     void flush();
@@ -95,7 +100,8 @@ class RecordWriter {
     Error error_;
     std::atomic<bool> failed_{false};
 
-    EventRing* ring_ = nullptr;  ///< of the thread
+    EventRing* ring_ = nullptr;         ///< of the thread
+    std::optional<ThreadProbe> probe_;  ///< of the engine's thread
     pthread_t thread_{};
     bool has_thread_ = false;
     std::atomic<bool> stopping_{false};

@@ -13,7 +13,7 @@
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {

@@ -20,7 +20,7 @@
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/pacer.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {

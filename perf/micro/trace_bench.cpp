@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/input/trace_file.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 
 namespace driftless {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/decimal.hpp"
 

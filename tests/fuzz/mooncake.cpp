@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "engine/input/lines.hpp"
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
 #include "proto/trace/read.hpp"
 

@@ -47,7 +47,7 @@ TEST(ReplayOptions, HaveTheDefaultsOfTheContract) {
     EXPECT_STREQ(options.dialect->name, "openai-chat");
     EXPECT_EQ(options.prompt, PromptKind::text);
     EXPECT_EQ(options.ids_from, 1000U);
-    EXPECT_EQ(options.block_cache_bytes, 64U << 20);
+    EXPECT_EQ(options.block_cache_bytes, 1U << 20);
     EXPECT_EQ(options.output, OutputRule::exact);
     EXPECT_EQ(options.plan.speed.numerator, options.plan.speed.denominator);
     EXPECT_EQ(options.plan.seed, 0U);
@@ -293,7 +293,7 @@ TEST(ReplayOptions, AreRefusedWithoutRepeatingSecrets) {
 TEST(ReplayOptions, HaveAHelp) {
     const ReplayCommandLine line = parse({"--help"});
     ASSERT_EQ(line.kind, Kind::help);
-    for (const char* part : {"--speed X", "[64M]", "[600s]", "[exact]", "Examples:", "--dry-run"}) {
+    for (const char* part : {"--speed X", "[1M]", "[600s]", "[exact]", "Examples:", "--dry-run"}) {
         EXPECT_TRUE(says(line.text, part)) << part;
     }
     for (const char* part : {"--scale-factor", "--base-url", "--host", "--num-prompts"}) {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <set>
 
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 
 namespace driftless {
 namespace {

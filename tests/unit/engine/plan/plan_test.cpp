@@ -1,5 +1,5 @@
 // The plan selects what was asked, to the nanosecond, and forecasts an infinite prefix cache.
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 
 #include <gtest/gtest.h>
 

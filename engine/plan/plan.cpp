@@ -1,10 +1,10 @@
-#include "engine/replay/plan.hpp"
+#include "engine/plan/plan.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "engine/replay/prefix_set.hpp"
+#include "engine/plan/prefix_set.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/decimal.hpp"
 #include "proto/core/hash.hpp"
