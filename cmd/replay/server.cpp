@@ -1,16 +1,22 @@
 #include "cmd/replay/server.hpp"
 
+#include <time.h>
+
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
+#include "engine/io/sockets.hpp"
 
 namespace driftless {
 
 namespace {
 
 constexpr std::size_t preflight_timers = 8;
+constexpr Duration address_patience = seconds(1);
+constexpr std::int64_t address_pause_ns = 500'000'000;
 
 BodySpec body_spec(const ReplayOptions& options, PromptKind prompt) {
     BodySpec spec;
@@ -36,6 +42,25 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     }
 }
 
+/// The first address of a name that takes connections: "localhost" is often ::1 first, where many
+/// servers do not listen. Where none does, the first: the preflight will say so.
+Address reachable_address(const ReplayOptions& options, const std::vector<Address>& candidates) {
+    const std::int64_t patience = options.wait_ready_ns.value_or(0);
+    for (std::int64_t waited = 0; candidates.size() > 1; waited += address_pause_ns) {
+        for (const Address& candidate : candidates) {
+            if (can_connect(candidate, address_patience)) {
+                return candidate;
+            }
+        }
+        if (waited >= patience || stop_requests().load() > 0) {
+            break;
+        }
+        const timespec pause{0, address_pause_ns};
+        (void)::nanosleep(&pause, nullptr);
+    }
+    return candidates.front();
+}
+
 PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
                              const std::string& run_id) {
     const ReplayTarget& target = options.targets.front();
@@ -49,6 +74,7 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     plan.body = body_spec(options, server.prompt);
     plan.overhead = options.overhead;
     plan.run_id = run_id;
+    plan.stop_requests = &stop_requests();
     if (options.wait_ready_ns) {
         plan.wait_ready = Duration{*options.wait_ready_ns};
     }
@@ -86,7 +112,7 @@ int resolve_targets(const ReplayOptions& options, Server& server) {
                          to_text(target.url).c_str());
             return exit_preflight;
         }
-        server.addresses.push_back(found.value().front());
+        server.addresses.push_back(reachable_address(options, found.value()));
     }
     return exit_done;
 }
@@ -121,7 +147,11 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
         plan.words = &words_for(server.prompt, options.ids_from, storage);
         Loop loop(driver, preflight_timers);
         Preflight preflight(loop, plan);
-        if (!preflight.run()) {
+        const bool answered = preflight.run();
+        if (stop_requests().load() > 0) {
+            return exit_interrupted;
+        }
+        if (!answered) {
             return report_failure(options, preflight.failure());
         }
         server.findings = preflight.findings();

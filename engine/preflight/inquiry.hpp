@@ -39,6 +39,9 @@ class Inquiry {
     /// bad_http, too_large. `request` and `address` outlive the call (Task).
     Task<Result<Reply>> ask(const Address& address, std::string_view request, Duration timeout);
 
+    /// Gives up what is being asked: it ends soon with `cancelled`.
+    void cancel() { fail(ErrorCode::cancelled, 0, "ask the server"); }
+
     // Home of its coroutines (task.hpp).
     FramePool& frames() { return loop_.frames(); }
     ReadyList& ready() { return loop_.ready(); }

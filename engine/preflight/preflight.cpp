@@ -55,6 +55,9 @@ Preflight::Preflight(Loop& loop, const PreflightPlan& plan)
 bool Preflight::run() {
     loop_.jobs().spawn(all());
     while (!done_) {  // bounded by the timeouts of its requests
+        if (stopped()) {
+            inquiry_.cancel();
+        }
         (void)loop_.turn(loop_.driver().now() + turn_max, Wait::sleep);
     }
     loop_.jobs().reap();
@@ -75,6 +78,11 @@ Task<void> Preflight::all() {
     }
     ok_ = going;
     done_ = true;
+}
+
+bool Preflight::stopped() const {
+    return plan_.stop_requests != nullptr &&
+           plan_.stop_requests->load(std::memory_order_relaxed) > 0;
 }
 
 std::string Preflight::request_bytes(const std::string& method, const std::string& path,
@@ -124,7 +132,7 @@ Task<bool> Preflight::ask_models() {
         answered = co_await fetch("GET", plan_.root_path + "/v1/models", "");
         const bool ready = answered && reply_.status < 500;
         const Instant now = loop_.driver().now();
-        if (ready || now - begun >= patience) {
+        if (ready || stopped() || now - begun >= patience) {
             break;
         }
         loop_.timers().set(timer, now + ready_pause);

@@ -6,6 +6,7 @@
 /// rows. Nothing is sent after it without the user having seen what it found.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,8 +32,9 @@ struct PreflightPlan {
     const WordTable* words = nullptr;
     std::optional<Overhead> overhead;  ///< `--overhead`: goes before what is measured
     std::string run_id;
-    Duration timeout = seconds(60);      ///< of each request
-    std::optional<Duration> wait_ready;  ///< keep asking for the models this long
+    Duration timeout = seconds(60);                   ///< of each request
+    std::optional<Duration> wait_ready;               ///< keep asking for the models this long
+    const std::atomic<int>* stop_requests = nullptr;  ///< the user\'s; more than 0 ends it
 };
 
 /// What was found. Unknown numbers are -1.
@@ -66,7 +68,8 @@ class Preflight {
   public:
     Preflight(Loop& loop, const PreflightPlan& plan);
 
-    /// Turns the loop until all is asked. False: `failure` says why.
+    /// Turns the loop until all is asked. False: `failure` says why; `cancelled` where the user
+    /// stopped it.
     bool run();
 
     const PreflightFindings& findings() const { return findings_; }
@@ -99,6 +102,7 @@ class Preflight {
     std::string all_words(std::uint64_t seed) const;
     void read_models();
     Probe read_probe() const;
+    bool stopped() const;
     bool fail(const std::string& what);
     bool fail_answer(const std::string& what, const Probe& probe);
 

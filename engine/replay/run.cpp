@@ -74,7 +74,7 @@ bool Run::warm() {
     if (parts_.stop_requests.load(std::memory_order_relaxed) > 0 || now - started_ > warm_max) {
         return true;
     }
-    if (parts_.armer.step(now, arm_horizon_ns(now), 1)) {
+    if (arm_slice(now)) {
         return false;
     }
     for (const LaneTarget& target : lanes_.targets()) {

@@ -99,7 +99,7 @@ Trace make_trace(std::uint64_t seed, std::uint32_t rows) {
         row.index = i;
         row.line = i + 1;
         // Above any overhead; some are longer than the first slice of a request.
-        const std::uint64_t most = random.below(8) == 0 ? 40'000 : 2000;
+        const std::uint64_t most = random.below(32) == 0 ? 24'000 : 1500;
         row.input_length = static_cast<std::uint32_t>(16 + random.below(most));
         row.output_length = static_cast<std::uint32_t>(1 + random.below(16));
         row.ids_begin = trace.ids.size();
