@@ -46,7 +46,7 @@ struct Drain {
         law(std::is_sorted(record.chunk_ns.begin(), record.chunk_ns.end()), record,
             "chunks out of order");
         law(record.outcome != Outcome::not_sent || !record.fired_ns, record, "not_sent but fired");
-        const bool good = record.outcome == Outcome::ok;
+        const bool good = record.outcome == Outcome::ok && record.tainted.empty();
         law(!good || record.prompt_tokens == std::int64_t{record.input_length}, record,
             "ok, but the server counted another prompt");
         law(!good || !lossless || record.output_tokens == std::int64_t{record.output_length},
