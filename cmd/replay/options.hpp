@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/prompt/builder.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/prompt/builder.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"
 #include "proto/http/url.hpp"

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/plan.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"

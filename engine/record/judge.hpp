@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/record/row_state.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/record/row_state.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"

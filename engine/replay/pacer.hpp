@@ -9,11 +9,11 @@
 #include <deque>
 #include <vector>
 
+#include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {

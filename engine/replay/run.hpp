@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "engine/io/loop.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/pacer.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {
