@@ -1,0 +1,251 @@
+// Words chosen from a tokenizer make prompts of exactly as many tokens as words, whose blocks keep
+// their tokens wherever they stand; what cannot give such words is refused by name.
+#include "engine/prompt/word_selection.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/prompt/block.hpp"
+#include "engine/prompt/builder.hpp"
+#include "proto/core/hash.hpp"
+#include "tests/unit/engine/prompt/tokenizer/golden.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr int prompts_of_each = 60;
+constexpr double words_of_prompt_max = 20'000;
+
+std::vector<std::string> usable_tokenizers() {
+    std::vector<std::string> names = real_tokenizers();
+    for (const std::string& name : small_tokenizers()) {
+        if (name != "odd" && name != "superword") {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+SelectedWords select(const std::string& name) {
+    std::string why;
+    Result<SelectedWords> selected = load_words(tokenizer_path(name), why);
+    EXPECT_TRUE(selected) << why;
+    return std::move(selected).value();
+}
+
+struct Workload {
+    Trace trace;
+    PromptOptions options;
+};
+
+// Rows of all lengths over a small pool of block ids, so that blocks come again at other places.
+Workload random_workload(Random& random, std::uint32_t block_size) {
+    Workload load;
+    load.trace.block_size = block_size;
+    for (std::uint32_t i = 0; i < prompts_of_each; ++i) {
+        TraceRow row;
+        row.index = i;
+        row.input_length =
+            static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(words_of_prompt_max)));
+        row.ids_begin = load.trace.ids.size();
+        row.ids_count = (row.input_length + block_size - 1) / block_size;
+        for (std::uint32_t k = 0; k < row.ids_count; ++k) {
+            load.trace.ids.push_back(random.below(200));
+        }
+        load.trace.rows.push_back(row);
+    }
+    load.options.overhead = {static_cast<std::uint32_t>(random.below(40)),
+                             static_cast<std::uint32_t>(random.below(6))};
+    return load;
+}
+
+std::string build(PromptBuilder& builder, const TraceRow& row) {
+    std::string text(builder.room_of(row), '#');
+    PromptCursor cursor = builder.begin(row);
+    while (!builder.fill(cursor, text.data(), 4096)) {
+    }
+    text.resize(cursor.bytes);
+    return text;
+}
+
+// Where the server's count and the places of blocks come from: the tokenizer itself.
+void check_prompts(Tokenizer& tokenizer, const WordTable& words, const Workload& load) {
+    PromptBuilder builder(load.trace, words, load.options);
+    std::map<std::uint64_t, std::vector<TokenId>> blocks;
+    for (const TraceRow& row : load.trace.rows) {
+        std::vector<TokenId> ids;
+        tokenizer.encode(build(builder, row), ids);
+        ASSERT_EQ(ids.size(), builder.words_of(row));
+        const std::uint32_t pre = load.options.overhead.pre;
+        const std::uint32_t size = load.trace.block_size;
+        for (std::uint32_t k = pre / size + 1; (k + 1) * size <= pre + ids.size(); ++k) {
+            const auto begin = ids.begin() + (k * size - pre);
+            const std::vector<TokenId> block(begin, begin + size);
+            const auto [seen, is_new] =
+                blocks.try_emplace(load.trace.ids[row.ids_begin + k], block);
+            ASSERT_TRUE(is_new || seen->second == block) << "block " << k;
+        }
+    }
+}
+
+TEST(WordSelection, PromptsAreExactAndBlocksKeepTheirTokens) {
+    Random random(1);
+    for (const std::string& name : usable_tokenizers()) {
+        SCOPED_TRACE(name);
+        Tokenizer tokenizer = load_tokenizer(name);
+        const SelectedWords selected = select(name);
+        for (const std::uint32_t block_size : {16U, 512U}) {
+            check_prompts(tokenizer, selected.table, random_workload(random, block_size));
+        }
+    }
+}
+
+// Two prompts that share k blocks share those tokens and, before a page of 16 is full, part.
+TEST(WordSelection, SharedBlocksAreSharedTokensAndNothingMore) {
+    Random random(2);
+    for (const std::string& name : usable_tokenizers()) {
+        SCOPED_TRACE(name);
+        Tokenizer tokenizer = load_tokenizer(name);
+        const SelectedWords selected = select(name);
+        for (int round = 0; round < 50; ++round) {
+            const auto shared = static_cast<std::uint32_t>(random.below(8));
+            Trace trace;
+            trace.block_size = 64;
+            for (std::uint64_t other : {1000, 2000}) {
+                TraceRow row;
+                row.input_length = 10 * 64;
+                row.ids_begin = trace.ids.size();
+                row.ids_count = 10;
+                for (std::uint32_t k = 0; k < 10; ++k) {
+                    trace.ids.push_back(static_cast<std::uint64_t>(round) * 10'000 + k +
+                                        (k < shared ? 0 : other));
+                }
+                trace.rows.push_back(row);
+            }
+            PromptBuilder builder(trace, selected.table, {});
+            std::vector<TokenId> a;
+            std::vector<TokenId> b;
+            tokenizer.encode(build(builder, trace.rows[0]), a);
+            tokenizer.encode(build(builder, trace.rows[1]), b);
+            const auto common = std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin();
+            ASSERT_GE(common, shared * 64);
+            ASSERT_LT(common, shared * 64 + 16);
+        }
+        EXPECT_LE(head_words(selected.table), 16U);
+    }
+}
+
+// Figures that an independent prototype found with the reference implementation (Rust) before any
+// of this was written.
+TEST(WordSelection, RealTokenizersGiveTheWordsThatWereMeasured) {
+    if (real_tokenizers().size() < 2) {
+        GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;
+    }
+    const SelectedWords qwen = select("qwen2");
+    EXPECT_EQ(qwen.figures.kind, "byte-level BPE");
+    EXPECT_EQ(qwen.figures.candidates, 24'833U);
+    EXPECT_EQ(qwen.figures.strict, 7'349U);
+    EXPECT_EQ(qwen.table.size(), 4096U);
+    const SelectedWords phi = select("phi3");
+    EXPECT_EQ(phi.figures.kind, "BPE over characters with byte fallback");
+    EXPECT_EQ(phi.figures.candidates, 9'296U);
+    EXPECT_EQ(phi.figures.strict, 3'124U);
+    EXPECT_EQ(phi.table.size(), 2048U);
+    const auto mean_bytes = [](const WordTable& table) {
+        double bytes = 0;
+        for (std::uint32_t i = 0; i < table.size(); ++i) {
+            bytes += table.length(i);
+        }
+        return bytes / table.size();
+    };
+    EXPECT_NEAR(mean_bytes(qwen.table), 4.49, 0.005);
+    EXPECT_NEAR(mean_bytes(phi.table), 4.37, 0.005);
+    // Words that the built-in list has are strict everywhere.
+    EXPECT_EQ(qwen.table.word(0).size(), 1U);
+}
+
+class TemporaryFile {
+  public:
+    explicit TemporaryFile(const std::string& text) {
+        const int fd = ::mkstemp(path_.data());
+        EXPECT_GE(fd, 0);
+        EXPECT_EQ(::write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+        ::close(fd);
+    }
+    ~TemporaryFile() { std::remove(path_.c_str()); }
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_ = "/tmp/driftless-words-XXXXXX";
+};
+
+std::string refusal_of(const std::string& text) {
+    const TemporaryFile file(text);
+    std::string why;
+    const Result<SelectedWords> selected = load_words(file.path(), why);
+    EXPECT_FALSE(selected) << text.substr(0, 200);
+    EXPECT_NE(why.find(file.path()), why.npos) << why;
+    return why;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, text.npos) << what;
+    return at == text.npos ? text : text.replace(at, what.size(), with);
+}
+
+void expect_says(const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), message.npos) << message;
+}
+
+TEST(WordSelection, RefusesByNameWhatCannotGiveWords) {
+    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
+    expect_says(refusal_of(gpt2.substr(0, gpt2.size() / 2)), "cut off after");
+    expect_says(refusal_of("no json"), "byte 0 is wrong");
+    expect_says(refusal_of("{}"), "it has no 'model'");
+    expect_says(refusal_of("[]"), "it has no 'model'");
+    expect_says(refusal_of(""), "cut off after 0 bytes");
+    expect_says(refusal_of(replaced(gpt2, R"("type":"BPE")", R"("type":"Unigram")")), "'Unigram'");
+    expect_says(refusal_of(replaced(gpt2, R"("type":"ByteLevel")", R"("type":"Astral")")),
+                "pre-tokenizer of type 'Astral'");
+    expect_says(refusal_of(replaced(gpt2, R"("normalizer":null)",
+                                    R"("normalizer":{"type":"Precompiled"})")),
+                "normalizer of type 'Precompiled'");
+    expect_says(refusal_of(replaced(gpt2, R"("e":69,)", R"("e":68,)")), "two of its tokens");
+    expect_says(refusal_of(replaced(gpt2, R"("merges":[)", R"("merges":[["e","nowhere"],)")),
+                "names a token that its vocabulary lacks");
+    expect_says(refusal_of(replaced(gpt2, R"("dropout":null)", R"("dropout":0.1)")), "dropout");
+    const std::string added = R"("added_tokens":[{"id":5000,"content":"n in","normalized":true},)";
+    expect_says(refusal_of(replaced(gpt2, R"("added_tokens":[)", added)), "'n in'");
+    const std::string hidden = R"("added_tokens":[{"id":5000,"content":"e","normalized":true},)";
+    expect_says(refusal_of(replaced(gpt2, R"("added_tokens":[)", hidden)), "only ");
+    std::string why;
+    EXPECT_FALSE(load_words("/nowhere/tokenizer.json", why));
+    expect_says(why, "does not exist");
+    EXPECT_FALSE(load_words("/tmp", why));
+    expect_says(why, "is a folder");
+}
+
+// A token whose id is missing is named; the remedy is a whole file.
+TEST(WordSelection, RefusesAVocabularyWithHoles) {
+    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
+    const std::string moved = replaced(gpt2, R"("zo":)", R"("zo":9)");
+    expect_says(refusal_of(moved), "vocabulary has holes: no token has the id ");
+}
+
+TEST(WordSelection, RefusesTokenizersThatJoinWords) {
+    std::string why;
+    EXPECT_FALSE(load_words(tokenizer_path("superword"), why));
+    expect_says(why, "tokens that reach beyond a word");
+}
+
+}  // namespace
+}  // namespace driftless
