@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "proto/http/fields.hpp"
+
 namespace driftless {
 
 namespace {
@@ -39,7 +41,7 @@ std::string mask_value(std::string_view flag, std::string_view value) {
 }
 
 bool is_authorization(std::string_view header_name) {
-    return lower(header_name) == "authorization";
+    return equal_ignoring_case(header_name, "authorization");
 }
 
 bool is_secret_header(std::string_view header_name) {

@@ -1,11 +1,9 @@
 #include "cmd/mock/options.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cstdio>
 
 #include "cmd/mock/option_values.hpp"
+#include "cmd/options_flags.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless::mock {
@@ -15,9 +13,8 @@ namespace {
 constexpr int exit_usage = 2;
 
 constexpr const char* description =
-    "An inference server to rehearse against: OpenAI chat and completions, streamed or not, with "
-    "a\n"
-    "prefix cache, batch slots and faults on purpose, and a log of what truly happened.";
+    "An inference server to rehearse against: OpenAI chat and completions, streamed or not, with\n"
+    "a prefix cache, batch slots and faults on purpose, and a log of what truly happened.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us or 250ns; a bare number is seconds.
@@ -31,64 +28,6 @@ Examples:
   driftless mock --fault reset:0.01 --fault 429:0.02 --fault-row stall:17 --seed 4
 
 Exit codes: 0 done, 2 usage, 7 the host lacks or fails.)";
-
-/// The flags of the command. Every value goes through a function that gives the value or the
-/// remedy; the default is typed text too, so that the help cannot differ from what happens.
-class Flags {
-  public:
-    explicit Flags(CLI::App& app) : app_(app) {}
-
-    void group(const char* name) { group_ = name; }
-
-    template <typename T, typename Target>
-    void value(const char* name, const char* unit, const char* help, const char* standard,
-               Result<T> (*parse)(std::string_view), Target& target) {
-        std::string text = help;
-        if (standard != nullptr) {
-            const Result<T> parsed = parse(standard);
-            CHECK(parsed);
-            target = parsed.value();
-            text += std::string(" [") + standard + "]";
-        }
-        const std::string flag = name;
-        const CLI::callback_t take = [flag, parse, &target](const CLI::results_t& given) {
-            target = read(flag, given.back(), parse);
-            return true;
-        };
-        app_.add_option(flag, take, text)->type_name(unit)->group(group_);
-    }
-
-    /// A flag that may be given any number of times.
-    template <typename T>
-    void values(const char* name, const char* unit, const char* help,
-                Result<T> (*parse)(std::string_view), std::vector<T>& target) {
-        const std::string flag = name;
-        const CLI::callback_t take = [flag, parse, &target](const CLI::results_t& given) {
-            for (const std::string& text : given) {
-                target.push_back(read(flag, text, parse));
-            }
-            return true;
-        };
-        app_.add_option(flag, take, std::string(help) + "; repeatable")
-            ->type_name(unit)
-            ->group(group_)
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    }
-
-  private:
-    template <typename T>
-    static T read(const std::string& flag, const std::string& text,
-                  Result<T> (*parse)(std::string_view)) {
-        Result<T> parsed = parse(text);
-        if (!parsed) {
-            throw CLI::ValidationError(flag + " \"" + text + "\" " + parsed.error().doing);
-        }
-        return std::move(parsed).value();
-    }
-
-    CLI::App& app_;
-    std::string group_;
-};
 
 /// Flags that fill no field of the options by themselves.
 struct Raw {
@@ -171,6 +110,7 @@ ParsedMock parse_mock_options(int argc, char** argv) {
     ParsedMock parsed;
     CLI::App app(description, "driftless mock");
     app.footer(footer);
+    app.allow_extras();
     app.get_formatter()->column_width(36);
     Raw raw;
     Flags flags(app);
@@ -181,18 +121,19 @@ ParsedMock parse_mock_options(int argc, char** argv) {
     flags.values("--fault", "KIND:P", "a fault with this probability", parse_fault,
                  parsed.options.core.faults);
     flags.values("--fault-row", "KIND:ROW", "a fault of this row", parse_fault_row, raw.by_row);
-    app.add_flag_callback(
-           "--no-usage", [&parsed] { parsed.options.core.usage = false; },
-           "send no usage, whatever is asked for")
-        ->group("Faults");
+    flags.on_off("--no-usage", "send no usage, whatever is asked for", parsed.options.core.usage,
+                 false);
     try {
         app.parse(argc, argv);
-        const std::string wrong = complete(parsed.options, raw);
+        std::string wrong = unknown_argument(app);
+        if (wrong.empty()) {
+            wrong = complete(parsed.options, raw);
+        }
         if (!wrong.empty()) {
             throw CLI::ValidationError(wrong);
         }
     } catch (const CLI::CallForHelp&) {
-        std::fputs(app.help().c_str(), stdout);
+        std::fputs(help_of(app).c_str(), stdout);
         parsed.exit_code = 0;
     } catch (const CLI::ParseError& error) {
         std::fprintf(stderr, "driftless mock: %s (see driftless mock --help)\n", error.what());

@@ -1,13 +1,9 @@
 #include "cmd/replay/options.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
+#include "cmd/options_flags.hpp"
 #include "cmd/replay/option_values.hpp"
 #include "cmd/replay/options_check.hpp"
 #include "cmd/replay/spelling.hpp"
-#include "cmd/secrets.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless {
@@ -30,78 +26,6 @@ Examples:
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
 5 no request succeeded, 7 the host lacks or fails, 130 interrupted.)";
-
-/// What refuses a value: CLI11 carries it out of the parser.
-[[noreturn]] void refuse(const std::string& name, const std::string& value, const char* why) {
-    throw CLI::ValidationError(name + " \"" + mask_value(name, value) + "\" " + why);
-}
-
-/// The flags of the command. Every value goes through a function that gives the value or the
-/// remedy; the default is typed text too, so that the help cannot differ from what happens.
-class Flags {
-  public:
-    explicit Flags(CLI::App& app) : app_(app) {}
-
-    void group(const char* name) { group_ = name; }
-
-    template <typename T, typename Target>
-    void value(const char* name, const char* unit, const char* help, const char* standard,
-               Result<T> (*parse)(std::string_view), Target& target) {
-        std::string text = help;
-        if (standard != nullptr) {
-            const Result<T> parsed = parse(standard);
-            CHECK(parsed);
-            target = parsed.value();
-            text += std::string(" [") + standard + "]";
-        }
-        const std::string flag = name;
-        add(flag, unit, text, [flag, parse, &target](const CLI::results_t& given) {
-            if (given.size() > 1) {
-                throw CLI::ValidationError(flag + " is given " + std::to_string(given.size()) +
-                                           " times; give it once");
-            }
-            const Result<T> parsed = parse(given[0]);
-            if (!parsed) {
-                refuse(flag, given[0], parsed.error().doing);
-            }
-            target = parsed.value();
-            return true;
-        });
-    }
-
-    /// A flag that may be given any number of times, each time with one value.
-    template <typename T>
-    void values(const char* name, const char* unit, const char* help,
-                Result<T> (*parse)(std::string_view), std::vector<T>& target) {
-        const std::string flag = name;
-        add(flag, unit, std::string(help) + "; repeatable",
-            [flag, parse, &target](const CLI::results_t& given) {
-                for (const std::string& text : given) {
-                    Result<T> parsed = parse(text);
-                    if (!parsed) {
-                        refuse(flag, text, parsed.error().doing);
-                    }
-                    target.push_back(std::move(parsed).value());
-                }
-                return true;
-            });
-    }
-
-    void on_off(const char* name, const char* help, bool& target, bool meaning = true) {
-        app_.add_flag_callback(name, [&target, meaning] { target = meaning; }, help)->group(group_);
-    }
-
-  private:
-    void add(const std::string& name, const char* unit, const std::string& help,
-             const CLI::callback_t& callback) {
-        CLI::Option* option = app_.add_option(name, callback, help);
-        option->type_name(unit)->group(group_)->multi_option_policy(
-            CLI::MultiOptionPolicy::TakeAll);
-    }
-
-    CLI::App& app_;
-    std::string group_;
-};
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
@@ -216,28 +140,6 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "auto", parse_wait_rule, options.wait);
 }
 
-/// One line about flags that do not exist, or empty.
-std::string unknown_flag(const CLI::App& app) {
-    for (const std::string& extra : app.remaining()) {
-        std::vector<std::string> names;
-        for (const CLI::Option* option : app.get_options()) {
-            names.push_back(option->get_name());
-        }
-        const std::string nearest = nearest_name(extra, names);
-        return "unknown flag " + extra + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
-    }
-    return "";
-}
-
-/// CLI11's help, with one empty line between groups instead of two.
-std::string help_of(const CLI::App& app) {
-    std::string text = app.help();
-    for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
-        text.erase(at, 1);
-    }
-    return text;
-}
-
 ReplayCommandLine refused(const std::string& why) {
     ReplayCommandLine line;
     line.kind = ReplayCommandLine::Kind::refused;
@@ -292,7 +194,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     } catch (const CLI::ParseError& error) {
         return refused(error.what());
     }
-    std::string why = unknown_flag(app);
+    std::string why = unknown_argument(app);
     if (why.empty()) {
         why = complete(server, api_key, options);
     }

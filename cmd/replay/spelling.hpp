@@ -19,8 +19,4 @@ struct Spelled {
 /// one argument. Arguments after `--` stay as they are.
 Spelled spell(const std::vector<std::string>& arguments);
 
-/// The name nearest to a mistyped one, or empty where none is near (2 edits). Of equally near ones,
-/// that which begins alike for longer.
-std::string nearest_name(std::string_view typed, const std::vector<std::string>& names);
-
 }  // namespace driftless

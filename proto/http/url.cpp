@@ -3,6 +3,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "proto/http/fields.hpp"
+
 namespace driftless {
 
 namespace {
@@ -15,19 +17,10 @@ Error invalid(const char* why) {
     return {ErrorCode::invalid, 0, why};
 }
 
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-/// Cuts `prefix` (lower-case) off, whatever the case in `text`.
+/// Cuts `prefix` off, whatever its case in `text`.
 bool take_prefix(std::string_view& text, std::string_view prefix) {
-    if (text.size() < prefix.size()) {
+    if (!equal_ignoring_case(text.substr(0, prefix.size()), prefix)) {
         return false;
-    }
-    for (std::size_t i = 0; i < prefix.size(); ++i) {
-        if (lower(text[i]) != prefix[i]) {
-            return false;
-        }
     }
     text.remove_prefix(prefix.size());
     return true;

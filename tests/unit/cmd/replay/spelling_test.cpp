@@ -38,12 +38,5 @@ TEST(Spelling, RefusesTimeScaleWithTheReason) {
     EXPECT_NE(spelled.refused.find("--speed X, where 2 is twice as fast"), std::string::npos);
 }
 
-TEST(Spelling, FindsTheNearestName) {
-    const Words names{"--speed", "--seed", "--out"};
-    EXPECT_EQ(nearest_name("--sped", names), "--speed");
-    EXPECT_EQ(nearest_name("--sed", names), "--seed");
-    EXPECT_EQ(nearest_name("--tokenizer", names), "");
-}
-
 }  // namespace
 }  // namespace driftless
