@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/input/source.hpp"
+#include "engine/prompt/tokenizer/tokenizer.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

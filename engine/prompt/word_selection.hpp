@@ -9,11 +9,12 @@
 #include <cstddef>
 #include <string>
 
-#include "engine/prompt/tokenizer/tokenizer.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
+
+class Tokenizer;
 
 /// How a table came to be; for people and for run.json.
 struct WordFigures {

@@ -110,7 +110,7 @@ bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
     const std::string scheme = text_at(json, "prepend_scheme", "always");
     mark.prefix = SplitStep::Prefix::always;
     if (scheme == "never" || !flag_at(json, "add_prefix_space", true)) {
-        mark.prefix = SplitStep::Prefix::never;
+        mark.prefix = SplitStep::Prefix::none;
     } else if (scheme == "first") {
         mark.prefix = SplitStep::Prefix::first;
     } else if (scheme != "always") {

@@ -36,7 +36,7 @@ struct SplitStep {
         merged_with_previous,
         merged_with_next,
     };
-    enum class Prefix : std::uint8_t { always, never, first };
+    enum class Prefix : std::uint8_t { always, none, first };
 
     Kind kind = Kind::pattern;
     Behavior behavior = Behavior::isolated;
