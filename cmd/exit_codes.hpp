@@ -5,7 +5,7 @@ namespace driftless {
 
 inline constexpr int exit_done = 0;           ///< failed requests are data, not a failed run
 inline constexpr int exit_usage = 2;          ///< flags; an output folder that exists
-inline constexpr int exit_input = 3;          ///< the trace is refused
+inline constexpr int exit_input = 3;          ///< the trace, or the tokenizer, is refused
 inline constexpr int exit_preflight = 4;      ///< the server cannot be reached, or refuses probes
 inline constexpr int exit_no_success = 5;     ///< not one request succeeded
 inline constexpr int exit_host = 7;           ///< io_uring denied, limits, disk full

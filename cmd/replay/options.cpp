@@ -78,6 +78,8 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Prompts and answers");
     flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
                 options.prompt);
+    flags.value("--tokenizer", "FILE", "tokenizer.json that words come from [built-in words]",
+                nullptr, parse_text, options.tokenizer);
     flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
                 parse_u32, options.ids_from);
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",

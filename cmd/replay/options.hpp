@@ -77,6 +77,7 @@ struct ReplayOptions {
 
     // The prompts and answers.
     PromptKind prompt = PromptKind::text;
+    std::string tokenizer;  ///< file whose vocabulary gives the words; empty: the built-in words
     std::uint32_t ids_from = 0;
     std::uint64_t block_cache_bytes = 0;
     OutputRule output = OutputRule::exact;

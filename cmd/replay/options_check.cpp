@@ -104,6 +104,9 @@ std::string contradiction(const ReplayOptions& options) {
         return std::string("--prompt ids does not go with --api ") + options.dialect->name +
                ": use --api openai-completions";
     }
+    if (options.prompt == PromptKind::ids && !options.tokenizer.empty()) {
+        return "--tokenizer gives words and --prompt ids sends none: give one";
+    }
     if (!options.preflight && options.model.empty() && !options.dry_run) {
         return "--no-preflight needs --model: nobody asks the server for its name";
     }

@@ -10,7 +10,7 @@ namespace driftless {
 ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
                          const Server& server, const std::string& run_id)
     : options_(options), workload_(workload), server_(server), run_id_(run_id) {
-    words_ = &words_for(server.prompt, options.ids_from, ids_);
+    words_ = &words_for(server, options.ids_from, ids_);
     PromptOptions prompt;
     prompt.seed = options.plan.seed;
     prompt.kind = server.prompt;

@@ -154,6 +154,11 @@ int replay_with(const ReplayOptions& options, RunFile& file) {
     file.notes = workload.notes;
     file.host = read_host_facts();
     Server server;
+    code = choose_words(options, server);
+    if (code != exit_done) {
+        return code;
+    }
+    file.tokenizer = server.words ? &server.words->figures : nullptr;
     if (options.dry_run) {
         describe_server(options, server);
         file.overhead = server.findings.overhead;

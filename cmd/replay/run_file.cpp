@@ -110,6 +110,22 @@ void write_plan(JsonWriter& json, const RunFile& file) {
     json.end_object();
 }
 
+void write_tokenizer(JsonWriter& json, const RunFile& file) {
+    json.key("tokenizer");
+    if (file.tokenizer == nullptr) {
+        json.null();
+        return;
+    }
+    const WordFigures& figures = *file.tokenizer;
+    json.begin_object();
+    json.key("file").string(file.options->tokenizer);
+    json.key("kind").string(figures.kind);
+    json.key("vocabulary").unsigned_integer(figures.vocabulary);
+    json.key("candidates").unsigned_integer(figures.candidates);
+    json.key("strict").unsigned_integer(figures.strict);
+    json.end_object();
+}
+
 void write_request(JsonWriter& json, const RunFile& file) {
     const ReplayOptions& options = *file.options;
     json.key("request").begin_object();
@@ -121,6 +137,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("api").string(options.dialect->name);
     json.key("prompt").string(name_of(file.prompt));
     json.key("words").unsigned_integer(file.words);
+    write_tokenizer(json, file);
     json.key("output").string(name_of(options.output));
     json.key("continuous_usage").boolean(options.continuous_usage);
     json.key("overhead_pre").unsigned_integer(file.overhead.pre);

@@ -14,6 +14,7 @@
 #include "cmd/replay/options.hpp"
 #include "engine/host/host.hpp"
 #include "engine/preflight/preflight.hpp"
+#include "engine/prompt/word_selection.hpp"
 #include "proto/core/result.hpp"
 #include "proto/trace/row.hpp"
 
@@ -77,6 +78,7 @@ struct RunFile {
     Overhead overhead;
     PromptKind prompt = PromptKind::text;
     std::uint32_t words = 0;
+    const WordFigures* tokenizer = nullptr;  ///< null: the built-in words, or ids
     HostFacts host;
     std::uint32_t engine_cpu = 0;
     std::string engine_cpu_reason;

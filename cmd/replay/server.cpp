@@ -117,10 +117,28 @@ int resolve_targets(const ReplayOptions& options, Server& server) {
     return exit_done;
 }
 
-const WordTable& words_for(PromptKind kind, std::uint32_t ids_from,
+int choose_words(const ReplayOptions& options, Server& server) {
+    if (options.tokenizer.empty()) {
+        return exit_done;
+    }
+    std::string why;
+    Result<SelectedWords> selected = load_words(options.tokenizer, why);
+    if (!selected) {
+        std::fprintf(stderr, "driftless: --tokenizer %s\n", why.c_str());
+        return exit_input;
+    }
+    server.words.emplace(std::move(selected).value());
+    const WordFigures& figures = server.words->figures;
+    std::printf("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)\n",
+                figures.words, figures.strict, options.tokenizer.c_str(), figures.kind.c_str(),
+                figures.vocabulary);
+    return exit_done;
+}
+
+const WordTable& words_for(const Server& server, std::uint32_t ids_from,
                            std::optional<WordTable>& storage) {
-    if (kind == PromptKind::text) {
-        return WordTable::built_in();
+    if (server.prompt == PromptKind::text) {
+        return server.words ? server.words->table : WordTable::built_in();
     }
     storage.emplace(WordTable::token_ids(ids_from));
     return *storage;
@@ -144,7 +162,7 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
     for (int tries = 0; tries < 2; ++tries) {  // a second time with ids, where words are refused
         std::optional<WordTable> storage;
         PreflightPlan plan = preflight_plan(options, server, run_id);
-        plan.words = &words_for(server.prompt, options.ids_from, storage);
+        plan.words = &words_for(server, options.ids_from, storage);
         Loop loop(driver, preflight_timers);
         Preflight preflight(loop, plan);
         const bool answered = preflight.run();

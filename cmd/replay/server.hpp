@@ -2,6 +2,7 @@
 /// prompts and bodies.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/io/driver.hpp"
 #include "engine/preflight/preflight.hpp"
 #include "engine/prompt/vocab.hpp"
+#include "engine/prompt/word_selection.hpp"
 
 namespace driftless {
 
@@ -19,7 +21,12 @@ struct Server {
     bool preflight_done = false;
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
+    std::optional<SelectedWords> words;  ///< of `--tokenizer`; else the built-in ones
 };
+
+/// Takes the words from the vocabulary of `--tokenizer`, where there is one. Prints what was
+/// chosen, or why none can be; returns an exit code.
+int choose_words(const ReplayOptions& options, Server& server);
 
 /// Resolves the names of all targets. Prints what fails; returns an exit code.
 int resolve_targets(const ReplayOptions& options, Server& server);
@@ -32,8 +39,8 @@ void describe_server(const ReplayOptions& options, Server& server);
 int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server);
 
-/// The words of a prompt kind. `ids` is storage for a table that is made here.
-const WordTable& words_for(PromptKind kind, std::uint32_t ids_from,
+/// The words, or ids, that prompts are made of. `storage` holds a table that is made here.
+const WordTable& words_for(const Server& server, std::uint32_t ids_from,
                            std::optional<WordTable>& storage);
 
 }  // namespace driftless

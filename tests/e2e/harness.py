@@ -16,6 +16,7 @@ import unittest
 DRIFTLESS = os.environ["DRIFTLESS"]
 RECEIVER = os.environ["RECEIVER"]
 SAMPLE = pathlib.Path(os.environ["DATA"]) / "sample.jsonl"
+TOKENIZERS = SAMPLE.parent / "tokenizers"
 SECONDS_MAX = 120  # for one command; a test that needs it is broken
 
 

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import Case, SAMPLE, mock, read_jsonl, row_of
+from harness import Case, SAMPLE, TOKENIZERS, mock, read_jsonl, row_of
 
 
 def shared_tokens(rows, came_before, block=512):
@@ -43,6 +43,21 @@ class Mock(Case):
             summary["total_output_tokens"], sum(row["output_length"] for row in self.sample_rows())
         )
         self.assertEqual(run.json("run.json")["end"]["records"], rows)
+
+    def test_words_of_a_tokenizer(self):
+        """They replace the built-in ones, are printed and recorded, and prompts stay exact."""
+        path = TOKENIZERS / "qwen.json"
+        with mock("--ttft", "0", "--itl", "0", "--overhead", "3,5") as server:
+            run = self.replay_well(
+                SAMPLE, "--url", server.url, "--speed", 100, "--limit", 40, "--tokenizer", path
+            )
+        self.assertIn(f"words: the 256 shortest of 294 that are one token each in {path}", run.said)
+        request = run.json("run.json")["request"]
+        self.assertEqual(request["words"], 256)
+        self.assertEqual(request["tokenizer"]["file"], str(path))
+        self.assertEqual(request["tokenizer"]["kind"], "byte-level BPE")
+        for record in run.records().values():
+            self.assertEqual(record["prompt_tokens"], record["input_length"])
 
     def test_cache_and_stamps(self):
         """A cache without limit hits what was expected; no stamp precedes the mock's own."""

@@ -4,7 +4,7 @@ import json
 import socket
 import unittest
 
-from harness import Case, SAMPLE, mock, receiver
+from harness import Case, SAMPLE, TOKENIZERS, mock, receiver
 
 USAGE, INPUT, PREFLIGHT, NO_SUCCESS = 2, 3, 4, 5
 
@@ -59,6 +59,20 @@ class Refusal(Case):
     def test_unknown_flag(self):
         run = self.refuse(USAGE, SAMPLE, "--url", "h", "--sped", "2", says=["--sped", "--speed"])
         self.assertEqual(run.complained.count("\n"), 1)
+
+    def test_unusable_tokenizer(self):
+        """The file, the reason and the remedy, before anything is sent or written."""
+        flags = (SAMPLE, "--dry-run", "--tokenizer")
+        whole = (TOKENIZERS / "qwen.json").read_text()
+        cut = self.write("cut.json", whole[: len(whole) // 2])
+        self.refuse(INPUT, *flags, self.scratch / "none.json", says=["none.json", "not exist"])
+        self.refuse(INPUT, *flags, cut, says=["cut.json", "cut off", "fetch it again"])
+        self.refuse(INPUT, *flags, TOKENIZERS / "superword.json", says=["superword.json", "reach"])
+        self.refuse(INPUT, *flags, TOKENIZERS / "odd.json", says=["without --tokenizer"])
+        self.refuse(
+            USAGE, *flags, TOKENIZERS / "qwen.json", "--api", "openai-completions", "--prompt",
+            "ids", says=["--tokenizer", "--prompt ids"],
+        )
 
     def test_nothing_selected(self):
         run = self.replay(SAMPLE, "--dry-run", "--start", "1h")

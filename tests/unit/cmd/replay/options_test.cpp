@@ -47,6 +47,7 @@ TEST(ReplayOptions, HaveTheDefaultsOfTheContract) {
     EXPECT_STREQ(options.dialect->name, "openai-chat");
     EXPECT_EQ(options.prompt, PromptKind::text);
     EXPECT_EQ(options.ids_from, 1000U);
+    EXPECT_EQ(options.tokenizer, "");
     EXPECT_EQ(options.block_cache_bytes, 1U << 20);
     EXPECT_EQ(options.output, OutputRule::exact);
     EXPECT_EQ(options.plan.speed.numerator, options.plan.speed.denominator);
@@ -269,6 +270,8 @@ TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
 
 TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
     EXPECT_TRUE(says(refusal_with({"--prompt", "ids"}), "openai-completions"));
+    const Words ids = {"--api", "openai-completions", "--prompt", "ids", "--tokenizer", "f"};
+    EXPECT_TRUE(says(refusal_with(ids), "--tokenizer"));
     EXPECT_TRUE(says(refusal_with({"--no-preflight"}), "--model"));
     EXPECT_TRUE(says(refusal_with({"--start", "2", "--end", "2"}), "--end"));
     EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).plan.end_ns, 2'000'000'001);
@@ -276,8 +279,8 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
 
 TEST(ReplayOptions, NameTheFlagThatWasMeant) {
     EXPECT_TRUE(says(refusal_with({"--sped", "2"}), "unknown flag --sped; did you mean --speed?"));
-    EXPECT_TRUE(says(refusal_with({"--tokenizer", "x"}), "unknown flag --tokenizer"));
-    EXPECT_FALSE(says(refusal_with({"--tokenizer", "x"}), "did you mean"));
+    EXPECT_TRUE(says(refusal_with({"--quantum", "x"}), "unknown flag --quantum"));
+    EXPECT_FALSE(says(refusal_with({"--quantum", "x"}), "did you mean"));
 }
 
 // Neither a key nor the user part of a URL is repeated in a refusal.
