@@ -184,6 +184,7 @@ int replay_with(const ReplayOptions& options, RunFile& file) {
     if (code != exit_done) {
         return code;
     }
+    expect_cached(workload.trace, server.findings.overhead.post, workload.plan);
     file.findings = server.preflight_done ? &server.findings : nullptr;
     file.overhead = server.findings.overhead;
     file.prompt = server.prompt;

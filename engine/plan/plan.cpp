@@ -65,8 +65,8 @@ std::vector<std::int64_t> instants_of(const Trace& trace, const PlanOptions& opt
 /// What an infinite prefix cache would hold for each planned row.
 class CacheForecast {
   public:
-    CacheForecast(const Trace& trace, const std::vector<Planned>& rows)
-        : trace_(trace), seen_(full_blocks(trace, rows)) {}
+    CacheForecast(const Trace& trace, const std::vector<Planned>& rows, std::uint32_t post_tokens)
+        : trace_(trace), post_tokens_(post_tokens), seen_(full_blocks(trace, rows)) {}
 
     /// Rows come in file order.
     std::uint32_t next(const TraceRow& row) {
@@ -79,8 +79,8 @@ class CacheForecast {
         bool unbroken = true;
         std::uint64_t prefix = PrefixSet::start(row.name_space);
         const auto ids = trace_.ids_of(row).first(full_blocks_of(trace_, row));
-        for (const std::uint64_t id : ids) {
-            prefix = PrefixSet::extend(prefix, id);
+        for (std::size_t block = 0; block < ids.size(); ++block) {
+            prefix = PrefixSet::extend(prefix, as_served(row, block, ids[block]));
             unbroken = !seen_.insert(prefix) && unbroken;
             held += unbroken ? 1 : 0;
         }
@@ -88,6 +88,17 @@ class CacheForecast {
     }
 
   private:
+    /// What stands for a block in the server's eyes: its id, or, where the template's closing
+    /// tokens displace the end of it, a mark of how much is left of it.
+    std::uint64_t as_served(const TraceRow& row, std::size_t block, std::uint64_t id) const {
+        const std::int64_t begin = static_cast<std::int64_t>(block) * trace_.block_size;
+        const std::int64_t left = std::int64_t{row.input_length} - post_tokens_ - begin;
+        if (left >= std::int64_t{trace_.block_size}) {
+            return id;
+        }
+        return mix64(static_cast<std::uint64_t>(left) * golden_gamma ^ (left > 0 ? mix64(id) : 0));
+    }
+
     static std::size_t full_blocks_of(const Trace& trace, const TraceRow& row) {
         return std::min(row.ids_count, row.input_length / trace.block_size);
     }
@@ -100,22 +111,9 @@ class CacheForecast {
     }
 
     const Trace& trace_;
+    std::uint32_t post_tokens_;
     PrefixSet seen_;
 };
-
-void forecast_cache(const Trace& trace, Plan& plan) {
-    CacheForecast forecast(trace, plan.rows);
-    std::vector<std::uint32_t> order(plan.rows.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
-    });
-    for (const std::uint32_t i : order) {
-        Planned& planned = plan.rows[i];
-        planned.expected_cached_tokens = forecast.next(trace.rows[planned.row]);
-        plan.expected_cached_tokens += planned.expected_cached_tokens;
-    }
-}
 
 bool inside(const TraceRow& row, const PlanOptions& options) {
     return row.at_ns >= options.start_ns.value_or(0) &&
@@ -197,6 +195,21 @@ std::int64_t due_of(std::int64_t trace_ns, Speed speed) {
     return due > static_cast<unsigned __int128>(due_max) ? due_max : static_cast<std::int64_t>(due);
 }
 
+void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
+    CacheForecast forecast(trace, plan.rows, post_tokens);
+    std::vector<std::uint32_t> order(plan.rows.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
+    });
+    plan.expected_cached_tokens = 0;
+    for (const std::uint32_t i : order) {
+        Planned& planned = plan.rows[i];
+        planned.expected_cached_tokens = forecast.next(trace.rows[planned.row]);
+        plan.expected_cached_tokens += planned.expected_cached_tokens;
+    }
+}
+
 Result<Plan> make_plan(const Trace& trace, const PlanOptions& options) {
     Plan plan;
     plan.rows = select(trace, options);
@@ -208,7 +221,7 @@ Result<Plan> make_plan(const Trace& trace, const PlanOptions& options) {
     if (plan.rows.back().due_ns > due_max / 4) {
         return Error{ErrorCode::out_of_range, 0, "plan the rows: at this speed they take decades"};
     }
-    forecast_cache(trace, plan);
+    expect_cached(trace, 0, plan);
     sum_up(trace, plan);
     return plan;
 }

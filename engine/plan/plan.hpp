@@ -65,4 +65,9 @@ struct Plan {
 /// Errors: invalid, where nothing is selected; out_of_range, where the last row is due in 73 years.
 Result<Plan> make_plan(const Trace& trace, const PlanOptions& options);
 
+/// Sets every `expected_cached_tokens` anew for a server whose template puts `post_tokens` behind
+/// the prompt: they displace the end of a row's last block, which then differs from the same block
+/// inside a longer row. `make_plan` assumes none.
+void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan);
+
 }  // namespace driftless

@@ -205,6 +205,22 @@ std::vector<std::uint32_t> cached(const Plan& plan) {
 
 using Cached = std::vector<std::uint32_t>;
 
+// A template's closing tokens displace the end of a row's last block: a longer row that holds that
+// block whole does not find it, an equal row of more than a block's end does.
+TEST(Plan, ForecastKnowsTheTemplateBehindThePrompt) {
+    Trace trace;
+    trace.block_size = 512;
+    add_row(trace, 1024, {1, 2});  // block 2 ends with three tokens of the template
+    add_row(trace, 1600, {1, 2, 3, 4});
+    add_row(trace, 1025, {1, 2, 5});  // block 2 ends with two of them
+    add_row(trace, 1025, {1, 2, 5});
+    Plan plan = plan_of(trace, {});
+    EXPECT_EQ(cached(plan), (Cached{0, 1024, 1024, 1024}));
+    expect_cached(trace, 3, plan);
+    EXPECT_EQ(cached(plan), (Cached{0, 512, 512, 1024}));
+    EXPECT_EQ(plan.expected_cached_tokens, 2048u);
+}
+
 // Full blocks only, and never the last token: by the definition of section 5 of the design.
 TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
     Trace trace;
