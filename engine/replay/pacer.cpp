@@ -144,16 +144,8 @@ bool Pacer::fire_next(Instant now) {
         next_was_held_ = true;
         return false;
     }
-    Waiting row;
-    row.request = armer_.take_front();
-    row.cause = next_was_held_      ? LateCause::inflight
-                : next_was_unarmed_ ? LateCause::prepare
-                                    : LateCause::none;
-    row.held_ns = next_was_held_ ? (now - due_instant(next_)).ns : 0;
-    next_was_unarmed_ = false;
-    next_was_held_ = false;
-    const std::uint32_t target = target_of(next_);
-    ++next_;
+    Waiting row = take_next(now);
+    const std::uint32_t target = target_of(row.request.planned);
     Lane* lane = waiting_[target].empty() ? lanes_.take_idle(target, false) : nullptr;
     if (lane != nullptr) {
         fire(*lane, row);
@@ -165,6 +157,40 @@ bool Pacer::fire_next(Instant now) {
     if (lanes_.targets()[target].connecting < waiting_[target].size()) {
         (void)lanes_.open_one(target);
     }
+    return true;
+}
+
+// The row under the cursor, with what has kept it so far; the cursor moves on.
+Pacer::Waiting Pacer::take_next(Instant now) {
+    Waiting row;
+    row.request = armer_.take_front();
+    row.cause = next_was_held_      ? LateCause::inflight
+                : next_was_unarmed_ ? LateCause::prepare
+                                    : LateCause::none;
+    row.held_ns = next_was_held_ ? (now - due_instant(next_)).ns : 0;
+    next_was_unarmed_ = false;
+    next_was_held_ = false;
+    ++next_;
+    return row;
+}
+
+bool Pacer::fire_on_time() {
+    const ArmedRequest* armed = armer_.front();
+    if (stopped_ || armed == nullptr || lanes_.inflight() >= settings_.inflight_max ||
+        !ring_.has_room_for_row()) {
+        return false;
+    }
+    const std::uint32_t target = target_of(next_);
+    Lane* lane = waiting_[target].empty() ? lanes_.take_idle(target, false) : nullptr;
+    if (lane == nullptr) {
+        return false;
+    }
+    const Instant due = due_instant(next_);
+    const Waiting row = take_next(due);
+    const FiredInfo info = prepare(*lane, row);
+    while (loop_.driver().now() < due) {  // bounded by the guard
+    }
+    let_go(*lane, row, info);
     return true;
 }
 
@@ -189,6 +215,11 @@ bool Pacer::fire_waiting() {
 }
 
 void Pacer::fire(Lane& lane, const Waiting& row) {
+    let_go(lane, row, prepare(lane, row));
+}
+
+// Everything that can be done before the instant: the exchange, its bounds, the entry in the queue.
+FiredInfo Pacer::prepare(Lane& lane, const Waiting& row) {
     const std::uint32_t planned = row.request.planned;
     ExchangeState& exchange = lane.exchange;
     exchange.planned = planned;
@@ -203,15 +234,18 @@ void Pacer::fire(Lane& lane, const Waiting& row) {
     info.target = lane.target;
     info.reused = lane.used;
     lanes_.prepare_fire(lane);
+    return info;
+}
 
+void Pacer::let_go(Lane& lane, const Waiting& row, FiredInfo info) {
     const Instant at = loop_.driver().now();
     loop_.driver().flush();
     const Instant after = loop_.driver().now();
 
-    exchange.fired = row.tries == 0 ? at : row.fired;
+    lane.exchange.fired = row.tries == 0 ? at : row.fired;
     lanes_.fired(lane);
     if (row.tries == 0) {
-        const Instant due = due_instant(planned);
+        const Instant due = due_instant(row.request.planned);
         CHECK(at >= due);
         info.late_cause = cause_of(row, (at - due).ns, due);
         push_fired(lane, row, info, at);

@@ -29,6 +29,12 @@ class Pacer {
     /// Fires at most one row. True where it did anything.
     bool step(Instant now);
 
+    /// Fires the row under the cursor, which is due within the guard, as exactly as it can be done:
+    /// everything is prepared first, then nothing but the clock is looked at until the instant.
+    /// False, at once, where the row has no bytes, no lane or no place in flight: then `step` fires
+    /// it when it can.
+    bool fire_on_time();
+
     /// When the pacer next has something to do: the past where it is late, `never` where only
     /// somebody else (an answer, a connect) can bring it on.
     Instant next_due(Instant now) const;
@@ -71,7 +77,10 @@ class Pacer {
     bool take_retries();
     bool answer_failures();
     bool fire_next(Instant now);
+    Waiting take_next(Instant now);
     void fire(Lane& lane, const Waiting& row);
+    FiredInfo prepare(Lane& lane, const Waiting& row);
+    void let_go(Lane& lane, const Waiting& row, FiredInfo info);
     void push_fired(const Lane& lane, const Waiting& row, const FiredInfo& info, Instant at);
     LateCause cause_of(const Waiting& row, std::int64_t drift_ns, Instant due) const;
     void end_waiting(const Waiting& row, Outcome outcome, std::int32_t sys_errno);

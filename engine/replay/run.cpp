@@ -143,7 +143,11 @@ bool Run::turn() {
             return true;
         }
     } else if (due - now <= guard_) {
-        wait(now, due);
+        if (pacer_.fire_on_time()) {
+            (void)spent(Work::fire, due);
+        } else {
+            wait(now, due);
+        }
         return true;
     }
     if (receive(now, due)) {
