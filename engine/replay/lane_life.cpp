@@ -157,7 +157,11 @@ void LanePool::on_receive(Op& op, const Completion& done) {
     Lane& lane = *static_cast<Lane*>(op.owner);
     LanePool& pool = *lane.pool;
     if (lane.state == LaneState::busy) {
+        const bool first = !lane.exchange.any_byte;
         read_answer(lane, done, pool.ring_, pool.receive_counts_);
+        if (first && lane.exchange.any_byte && !lane.exchange.over) {
+            pool.watch_exchange(lane, done.stamp);  // the idle limit may end before the timer
+        }
     } else if (lane.state == LaneState::idle) {
         // The server closed an idle connection, or spoke out of turn: not to be used again.
         pool.targets_[lane.target].idle.remove(lane);
