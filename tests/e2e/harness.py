@@ -45,8 +45,9 @@ class Server:
             [str(part) for part in command], stdout=subprocess.PIPE, text=True
         )
         said = self.process.stdout.readline()
-        if "http://" not in said:
+        if not said.startswith("listening on "):
             self.process.kill()
+            self.process.communicate()
             raise AssertionError(f"{command} did not start: {said!r}")
         self.url = said.split()[-1]
 
