@@ -94,6 +94,16 @@ int fail_host(const char* what, const Error& error) {
     return exit_host;
 }
 
+// Makes a folder and those above it that are missing. errno says why not.
+bool make_folder(const std::string& path) {
+    for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+        if (::mkdir(path.substr(0, at).c_str(), 0755) != 0 && errno != EEXIST) {
+            return false;
+        }
+    }
+    return ::mkdir(path.c_str(), 0755) == 0;
+}
+
 SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
                          const Server& server, const HostChoice& host, const RunFile& file) {
     SummaryInfo info;
@@ -199,7 +209,7 @@ int Execution::replay() {
 }
 
 int Execution::open_files() {
-    if (::mkdir(folder_.c_str(), 0755) != 0) {
+    if (!make_folder(folder_)) {
         return fail_host(folder_.c_str(), error_from_errno(errno, "make the folder"));
     }
     Result<RecordSinks> sinks =
@@ -342,10 +352,8 @@ int execute_dry_run(const ReplayOptions& options, const Workload& workload, cons
     if (options.out.empty()) {
         return exit_done;
     }
-    if (::mkdir(options.out.c_str(), 0755) != 0) {
-        std::fprintf(stderr, "driftless: --out %s: the folder cannot be made\n",
-                     options.out.c_str());
-        return exit_host;
+    if (!make_folder(options.out)) {
+        return fail_host(options.out.c_str(), error_from_errno(errno, "make the folder"));
     }
     const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
     return written ? exit_done : fail_host("run.json", written.error());

@@ -40,7 +40,6 @@ std::string default_folder(const std::string& trace_name) {
     for (int number = 2; there(path); ++number) {
         path = base + "-" + std::to_string(number);
     }
-    (void)::mkdir("runs", 0755);
     return path;
 }
 
@@ -205,7 +204,7 @@ int replay_with(const ReplayOptions& options, RunFile& file) {
 int run_replay(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const char* key = std::getenv("OPENAI_API_KEY");
-    const ReplayCommandLine line =
+    ReplayCommandLine line =
         parse_replay_options(arguments, key != nullptr ? std::string(key) : std::string());
     if (line.kind == ReplayCommandLine::Kind::help) {
         std::fputs(line.text.c_str(), stdout);
@@ -214,6 +213,10 @@ int run_replay(int argc, char** argv) {
     if (line.kind == ReplayCommandLine::Kind::refused) {
         std::fprintf(stderr, "%s\n", line.text.c_str());
         return exit_usage;
+    }
+    std::string& out = line.options.out;
+    while (out.size() > 1 && out.back() == '/') {
+        out.pop_back();
     }
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
