@@ -5,6 +5,7 @@ if(MODE STREQUAL "fuzz")
     get_filename_component(name ${source} NAME_WE)
     add_executable(fuzz_${name} ${source})
     target_link_libraries(fuzz_${name} PRIVATE driftless_engine)
+    target_compile_definitions(fuzz_${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     if(name STREQUAL "json")  # held against simdjson's own parser
       target_link_libraries(fuzz_json PRIVATE simdjson::simdjson)

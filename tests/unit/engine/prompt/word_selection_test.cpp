@@ -21,7 +21,7 @@
 namespace driftless {
 namespace {
 
-constexpr int prompts_of_each = 60;
+constexpr int prompts_of_each = 30;
 constexpr double words_of_prompt_max = 20'000;
 
 std::vector<std::string> usable_tokenizers() {
