@@ -3,7 +3,10 @@
 #include <span>
 #include <string_view>
 
+#include "cmd/calibrate/calibrate.hpp"
+#include "cmd/convert/convert.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/inspect/inspect.hpp"
 #include "cmd/mock/mock.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/version.hpp"
@@ -24,6 +27,12 @@ struct Command {
 constexpr Command command_list[] = {
     {"replay", "replay a trace against a server, every request at its instant",
      &driftless::run_replay},
+    {"inspect", "say what is in a trace, what is wrong with it, what a cache could hit",
+     &driftless::run_inspect},
+    {"convert", "write a trace anew: another format, a part of it, more or less of it",
+     &driftless::run_convert},
+    {"calibrate", "measure what this host can promise, for the verdict of a replay",
+     &driftless::run_calibrate},
     {"mock", "serve as an inference server to rehearse against", &driftless::run_mock},
 };
 std::span<const Command> commands() {

@@ -8,6 +8,7 @@ inline constexpr int exit_usage = 2;          ///< flags; an output folder that 
 inline constexpr int exit_input = 3;          ///< the trace, or the tokenizer, is refused
 inline constexpr int exit_preflight = 4;      ///< the server cannot be reached, or refuses probes
 inline constexpr int exit_no_success = 5;     ///< not one request succeeded
+inline constexpr int exit_not_certified = 6;  ///< `--require-certified`, and it is not
 inline constexpr int exit_host = 7;           ///< io_uring denied, limits, disk full
 inline constexpr int exit_interrupted = 130;  ///< SIGINT or SIGTERM
 

@@ -7,6 +7,22 @@ if(benchmark_FOUND AND NOT MODE STREQUAL "fuzz")
   target_compile_options(micro_bench PRIVATE ${warnings})
   target_compile_definitions(micro_bench PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
                              SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
-  target_link_libraries(micro_bench PRIVATE driftless_engine benchmark::benchmark_main)
+  target_link_libraries(micro_bench PRIVATE driftless_engine simdjson::simdjson benchmark::benchmark_main)
+  # Macro benchmarks: the replay loop against the bundled mock, two quiet cores, a minute or two.
+  file(GLOB macro_sources CONFIGURE_DEPENDS perf/macro/*_bench.cpp)
+  list(APPEND macro_sources perf/macro/stage.cpp perf/macro/echo.cpp)
+  add_executable(macro_bench ${macro_sources})
+  target_compile_options(macro_bench PRIVATE ${warnings})
+  target_link_libraries(macro_bench PRIVATE driftless_engine Threads::Threads)
+  add_custom_target(bench
+    COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR}/perf/bench
+    DEPENDS micro_bench macro_bench driftless USES_TERMINAL)
   add_test(NAME micro_bench_at_toy_size COMMAND micro_bench --benchmark_min_time=0.001)
+endif()
+
+# What perf/macro/tokenizers runs beside the reference implementation of tokenizers.
+if(NOT MODE STREQUAL "fuzz")
+  add_executable(encode perf/macro/encode.cpp)
+  target_compile_options(encode PRIVATE ${warnings})
+  target_link_libraries(encode PRIVATE driftless_engine)
 endif()

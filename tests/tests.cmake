@@ -9,6 +9,10 @@ if(MODE STREQUAL "fuzz")
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     if(name STREQUAL "json")  # held against simdjson's own parser
       target_link_libraries(fuzz_json PRIVATE simdjson::simdjson)
+    elseif(name STREQUAL "mock")  # the rooms of cmd are not built here, but its core needs no flags
+      file(GLOB mock_sources CONFIGURE_DEPENDS cmd/mock/*.cpp)
+      list(FILTER mock_sources EXCLUDE REGEX "/(mock|server|log_writer|options|option_values)\\.cpp$")
+      target_sources(fuzz_mock PRIVATE ${mock_sources})
     endif()
   endforeach()
   return()
@@ -43,6 +47,7 @@ endforeach()
 add_library(headers OBJECT EXCLUDE_FROM_ALL ${header_sources})
 target_compile_options(headers PRIVATE ${warnings})
 target_link_libraries(headers PRIVATE driftless_cmd PkgConfig::URING llhttp fmt::fmt GTest::gtest)
+target_compile_definitions(headers PRIVATE SHARED_DATA="" TEST_DATA="")
 
 # abort: programs that must die. The comment `// Dies with: TEXT` says what they must print; a
 # shell stands between, because ctest takes a signal for a failure whatever is expected.

@@ -192,19 +192,55 @@ std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame
 }
 
 std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view frame,
-                                     const ModelLimits& model, PromptCount& count) {
+                                     const ModelLimits& model, TokenizeForm form,
+                                     PromptCount& count) {
     JsonValue body;
     std::optional<Refusal> refusal = read_body(document, frame, model, body);
     if (refusal) {
         return refusal;
     }
-    const bool chat = body.find("messages").present();
+    if (form == TokenizeForm::llama_cpp) {  // without content: no tokens, and no complaint
+        if (body.find("content").is(JsonType::string)) {
+            add_left_text(body.find("content"), count);
+            count.finish();
+        }
+        return std::nullopt;
+    }
+    const bool chat = form == TokenizeForm::vllm && body.find("messages").present();
     refusal = chat ? read_messages(body.find("messages"), count)
                    : read_prompt(body.find("prompt"), count);
     if (!refusal && (!chat || body.find("add_generation_prompt").as_bool().value_or(true))) {
         count.finish();
     }
     return refusal;
+}
+
+std::optional<Refusal> read_template(JsonDocument& document, std::string_view frame,
+                                     const ModelLimits& model, TemplateTokens around,
+                                     std::string& escaped) {
+    JsonValue body;
+    const std::optional<Refusal> refusal = read_body(document, frame, model, body);
+    if (refusal) {
+        return refusal;
+    }
+    const JsonValue messages = body.find("messages");
+    if (!messages.is(JsonType::array) || messages.size() == 0) {
+        return bad_request("'messages' is required");
+    }
+    for (std::uint32_t i = 0; i < around.pre; ++i) {
+        escaped += "<head" + std::to_string(i) + "> ";
+    }
+    for (JsonValue message = messages.first(); message.present(); message = message.next()) {
+        const JsonValue content = message.find("content");
+        if (content.is(JsonType::string)) {
+            escaped += content.raw().substr(1, content.raw().size() - 2);
+            escaped += ' ';
+        }
+    }
+    for (std::uint32_t i = 0; i < around.post; ++i) {
+        escaped += "<tail" + std::to_string(i) + "> ";
+    }
+    return std::nullopt;
 }
 
 }  // namespace driftless::mock

@@ -38,8 +38,23 @@ struct ModelLimits {
 std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame, Api api,
                                   const ModelLimits& model, PromptCount& count, Asked& asked);
 
-/// The same for /tokenize, which takes either kind of prompt and asks for nothing else.
+/// Whose /tokenize is played: what it takes differs from server to server.
+enum class TokenizeForm : std::uint8_t {
+    vllm,       ///< `messages` or `prompt`
+    sglang,     ///< `prompt`, as it stands; at /v1/tokenize, too
+    llama_cpp,  ///< `content`, as it stands; /apply-template makes text of `messages`
+    none,       ///< no such page
+};
+
+/// The same for /tokenize, which asks for nothing else.
 std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view frame,
-                                     const ModelLimits& model, PromptCount& count);
+                                     const ModelLimits& model, TokenizeForm form,
+                                     PromptCount& count);
+
+/// llama.cpp's /apply-template: the text of the messages, with one word for each token of the
+/// template. JSON text without its quotes.
+std::optional<Refusal> read_template(JsonDocument& document, std::string_view frame,
+                                     const ModelLimits& model, TemplateTokens around,
+                                     std::string& escaped);
 
 }  // namespace driftless::mock

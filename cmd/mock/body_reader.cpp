@@ -24,7 +24,7 @@ void BodyReader::reset(PromptCount& count, PromptKeys keys) {
 bool BodyReader::feed(std::string_view bytes) {
     while (!bytes.empty() && at_ != At::refused) {
         bytes.remove_prefix(step(bytes));
-        if (frame_.size() > frame_bytes_max) {
+        if (frame_.size() > frame_bytes_max || count_->too_long()) {
             at_ = At::refused;
         }
     }
@@ -138,7 +138,8 @@ bool BodyReader::is_prompt_text() const {
         return false;
     }
     return (in_messages_ && (key_ == "content" || key_ == "text")) ||
-           (depth_ == 1 && keys_.prompt && key_ == "prompt");
+           (depth_ == 1 && keys_.prompt && key_ == "prompt") ||
+           (depth_ == 1 && keys_.content && key_ == "content");
 }
 
 bool BodyReader::is_prompt_array() const {

@@ -27,6 +27,7 @@ inline constexpr unsigned body_depth_max = 64;
 struct PromptKeys {
     bool prompt = false;
     bool messages = false;
+    bool content = false;  ///< at the top, as llama.cpp's /tokenize has it
 };
 
 class BodyReader {

@@ -94,19 +94,49 @@ void MockConnection::take(std::string_view bytes, Instant now) {
     pipelined_ += bytes;
 }
 
+/// Where a POST goes.
+MockConnection::Route MockConnection::route_of(std::string_view path) const {
+    const TokenizeForm form = core_.options_.tokenize;
+    if (path == "/v1/chat/completions") {
+        return Route::chat;
+    }
+    if (path == "/v1/completions") {
+        return Route::completions;
+    }
+    if (path == "/tokenize" && form != TokenizeForm::none) {
+        return Route::tokenize;
+    }
+    if (path == "/v1/tokenize" && form == TokenizeForm::sglang) {
+        return Route::tokenize;
+    }
+    return path == "/apply-template" && form == TokenizeForm::llama_cpp ? Route::apply_template
+                                                                        : Route::other;
+}
+
+/// The template around the prompt of this request, as this route counts it.
+TemplateTokens MockConnection::template_now() {
+    const CoreOptions& options = core_.options_;
+    TemplateTokens around = options.overhead;
+    around.pre += static_cast<std::uint32_t>(core_.requests_++ %
+                                             (std::uint64_t{options.overhead_varies} + 1));
+    if (route_ == Route::tokenize && options.tokenize_overhead) {
+        return *options.tokenize_overhead;
+    }
+    const bool bare = route_ == Route::tokenize && options.tokenize != TokenizeForm::vllm;
+    return bare ? TemplateTokens{} : around;
+}
+
 void MockConnection::take_head(Instant) {
     const CoreOptions& options = core_.options_;
     const std::string_view target = parser_.target();
     const std::string_view path = target.substr(0, target.find('?'));
-    const bool post = parser_.method() == "POST";
-    route_ = !post                            ? Route::other
-             : path == "/v1/chat/completions" ? Route::chat
-             : path == "/v1/completions"      ? Route::completions
-             : path == "/tokenize"            ? Route::tokenize
-                                              : Route::other;
-    body_.reset(prompt_, {route_ == Route::completions || route_ == Route::tokenize,
-                          route_ == Route::chat || route_ == Route::tokenize});
-    prompt_.reset(options.cache_block_tokens, options.overhead);
+    route_ = parser_.method() == "POST" ? route_of(path) : Route::other;
+    const bool tokenize = route_ == Route::tokenize;
+    const bool content = tokenize && options.tokenize == TokenizeForm::llama_cpp;
+    body_.reset(prompt_, {route_ == Route::completions || (tokenize && !content),
+                          route_ == Route::chat || (tokenize && !content), content});
+    prompt_.reset(options.cache_block_tokens, template_now(),
+                  core_.texts_ ? &*core_.texts_ : nullptr, &options.words);
     if (route_ == Route::tokenize) {
         prompt_.record_tokens();
     }
@@ -143,6 +173,8 @@ void MockConnection::take_request(Instant now) {
         answer_completion(now);
     } else if (route_ == Route::tokenize) {
         answer_tokenize(now);
+    } else if (route_ == Route::apply_template) {
+        answer_template(now);
     } else {
         answer_page(now);
     }
@@ -161,8 +193,9 @@ void MockConnection::answer_page(Instant now) {
     const std::string_view target = parser_.target();
     const std::string_view path = target.substr(0, target.find('?'));
     const ModelLimits& model = core_.options_.model;
+    const bool untokenized = path == "/tokenize" && core_.options_.tokenize == TokenizeForm::none;
     for (const Page& page : pages) {
-        if (page.path == path && page.method != parser_.method()) {
+        if (page.path == path && !untokenized && page.method != parser_.method()) {
             append_method_not_allowed(ready_, reply(), page.method);
             return;
         }
@@ -182,11 +215,25 @@ void MockConnection::answer_page(Instant now) {
 
 void MockConnection::answer_tokenize(Instant now) {
     const ModelLimits& model = core_.options_.model;
-    const auto refusal = read_tokenize(core_.document_, body_.frame(), model, prompt_);
+    const TokenizeForm form = core_.options_.tokenize;
+    const auto refusal = read_tokenize(core_.document_, body_.frame(), model, form, prompt_);
     if (refusal) {
         refuse(*refusal, now);
     } else {
-        append_tokenized(ready_, reply(), model, prompt_.recorded());
+        append_tokenized(ready_, reply(), model, prompt_.recorded(),
+                         form == TokenizeForm::llama_cpp);
+    }
+}
+
+void MockConnection::answer_template(Instant now) {
+    const CoreOptions& options = core_.options_;
+    std::string escaped;
+    const auto refusal =
+        read_template(core_.document_, body_.frame(), options.model, options.overhead, escaped);
+    if (refusal) {
+        refuse(*refusal, now);
+    } else {
+        append_templated(ready_, reply(), escaped);
     }
 }
 

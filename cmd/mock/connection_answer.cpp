@@ -8,7 +8,7 @@ namespace driftless::mock {
 
 namespace {
 /// Stamps of one answer for which room is taken at once; longer answers grow.
-constexpr std::uint32_t stamps_reserved_max = 65'536;
+constexpr std::uint32_t stamps_reserved_max = 4'096;
 constexpr Instant at_once{0};
 }  // namespace
 

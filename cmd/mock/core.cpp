@@ -8,6 +8,9 @@ namespace driftless::mock {
 MockCore::MockCore(const CoreOptions& options)
     : options_(options), cache_(options.cache_blocks_max) {
     CHECK(options_.pace.tokens_per_chunk > 0);
+    if (options_.tokenizer != nullptr) {
+        texts_.emplace(*options_.tokenizer);
+    }
 }
 
 MockConnection& MockCore::open(Instant) {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@
 #include "cmd/mock/prefix_cache.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "cmd/mock/request_log.hpp"
+#include "cmd/mock/text_tokens.hpp"
+#include "cmd/mock/word_rules.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/http/request_parser.hpp"
 #include "proto/json/document.hpp"
@@ -46,10 +49,15 @@ struct CoreOptions {
     std::uint32_t cache_block_tokens = 512;  ///< 0: no prefix cache
     std::size_t cache_blocks_max = 0;        ///< 0: without limit
     TemplateTokens overhead;                 ///< around every text prompt
-    std::uint32_t reasoning_tokens = 0;      ///< first tokens of a chat answer
-    bool early_headers = true;               ///< the head leaves before the first token, as vLLM's
-    bool usage = true;                       ///< false: include_usage is ignored
-    std::uint32_t keep_alive_requests = 0;   ///< answers per connection; 0: without limit
+    std::uint32_t overhead_varies = 0;       ///< up to so many more, by the order of requests
+    Tokenizer* tokenizer = nullptr;          ///< outlives the core; nullptr: words are tokens
+    WordRules words;                         ///< words that are not one token each
+    TokenizeForm tokenize = TokenizeForm::vllm;
+    std::optional<TemplateTokens> tokenize_overhead;  ///< what /tokenize counts; else what is true
+    std::uint32_t reasoning_tokens = 0;               ///< first tokens of a chat answer
+    bool early_headers = true;              ///< the head leaves before the first token, as vLLM's
+    bool usage = true;                      ///< false: include_usage is ignored
+    std::uint32_t keep_alive_requests = 0;  ///< answers per connection; 0: without limit
     std::vector<FaultRule> faults;
     std::uint64_t seed = 0;
     std::int64_t utc_offset_ns = 0;  ///< Unix time minus the host's clock
@@ -104,7 +112,7 @@ class MockConnection {
         stalled,  ///< Fault::stall: silent until the peer leaves
         over,     ///< the action is all that is left
     };
-    enum class Route : std::uint8_t { chat, completions, tokenize, other };
+    enum class Route : std::uint8_t { chat, completions, tokenize, apply_template, other };
 
     void open(std::uint64_t number);
     void abandon(Instant now);
@@ -112,7 +120,10 @@ class MockConnection {
     void take_head(Instant now);
     void take_request(Instant now);
     void answer_page(Instant now);
+    Route route_of(std::string_view path) const;
+    TemplateTokens template_now();
     void answer_tokenize(Instant now);
+    void answer_template(Instant now);
     void open_answer(Instant now);
     void answer_completion(Instant now);
     void refuse(const Refusal& refusal, Instant now, std::string_view extra_fields = {});
@@ -192,9 +203,11 @@ class MockCore {
 
     CoreOptions options_;
     PrefixCache cache_;
+    std::optional<TextTokens> texts_;
     JsonDocument document_;
     Metrics metrics_;
     std::uint64_t opened_ = 0;
+    std::uint64_t requests_ = 0;
     std::uint64_t ended_ = 0;
     std::vector<std::unique_ptr<MockConnection>> connections_;
     std::vector<MockConnection*> free_;

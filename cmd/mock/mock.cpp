@@ -7,11 +7,14 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cmd/mock/options.hpp"
 #include "cmd/mock/server.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/uring.hpp"
+#include "engine/prompt/load_tokenizer.hpp"
 
 namespace driftless {
 
@@ -20,6 +23,7 @@ namespace {
 using namespace mock;
 
 constexpr int exit_done = 0;
+constexpr int exit_usage = 2;
 constexpr int exit_host = 7;
 
 volatile std::sig_atomic_t stop_asked = 0;
@@ -122,6 +126,16 @@ int run_mock(int argc, char** argv) {
         return *parsed.exit_code;
     }
     MockOptions& options = parsed.options;
+    std::optional<Tokenizer> tokenizer;
+    if (!options.tokenizer.empty()) {
+        std::string why;
+        Result<Tokenizer> loaded = load_tokenizer(options.tokenizer, why);
+        if (!loaded) {
+            std::fprintf(stderr, "driftless mock: --tokenizer %s\n", why.c_str());
+            return exit_usage;
+        }
+        options.core.tokenizer = &tokenizer.emplace(std::move(loaded).value());
+    }
     options.core.utc_offset_ns = utc_offset_ns();
     catch_signals();
     (void)raise_file_limit();

@@ -1,5 +1,6 @@
 #include "cmd/mock/option_values.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -117,6 +118,53 @@ Result<TemplateTokens> parse_template(std::string_view text) {
         return invalid("is no PRE,POST: two numbers of tokens");
     }
     return TemplateTokens{pre.value(), post.value()};
+}
+
+Result<WordRules> parse_split_words(std::string_view text) {
+    WordRules rules;
+    if (text == "*") {
+        rules.split_all();
+        return rules;
+    }
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        if (comma == 0) {
+            return invalid("is no WORD,WORD,..; * is all words");
+        }
+        rules.split(text.substr(0, comma));
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return rules;
+}
+
+Result<JoinedWords> parse_join_words(std::string_view text) {
+    JoinedWords pairs;
+    while (!text.empty()) {
+        const std::string_view pair = text.substr(0, text.find(','));
+        const std::size_t plus = pair.find('+');
+        if (plus == 0 || plus == std::string_view::npos || plus + 1 == pair.size()) {
+            return invalid("is no WORD+WORD,..");
+        }
+        pairs.emplace_back(pair.substr(0, plus), pair.substr(plus + 1));
+        text.remove_prefix(std::min(pair.size() + 1, text.size()));
+    }
+    return pairs;
+}
+
+Result<TokenizeForm> parse_tokenize_form(std::string_view text) {
+    if (text == "vllm") {
+        return TokenizeForm::vllm;
+    }
+    if (text == "sglang") {
+        return TokenizeForm::sglang;
+    }
+    if (text == "llama.cpp") {
+        return TokenizeForm::llama_cpp;
+    }
+    if (text == "none") {
+        return TokenizeForm::none;
+    }
+    return invalid("is not known; it is vllm, sglang, llama.cpp or none");
 }
 
 Result<WaitMode> parse_wait(std::string_view text) {

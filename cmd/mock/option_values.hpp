@@ -5,10 +5,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "cmd/mock/asked.hpp"
 #include "cmd/mock/behaviour.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "cmd/mock/server.hpp"
+#include "cmd/mock/word_rules.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/core/result.hpp"
 
@@ -32,6 +36,13 @@ Result<FaultRule> parse_fault(std::string_view text);
 Result<FaultRule> parse_fault_row(std::string_view text);
 /// "3,5": tokens before and behind every text.
 Result<TemplateTokens> parse_template(std::string_view text);
+/// "the,cat": words that cost two tokens; "*": all.
+Result<WordRules> parse_split_words(std::string_view text);
+/// "the+cat,new+one": pairs that are one token side by side.
+using JoinedWords = std::vector<std::pair<std::string, std::string>>;
+Result<JoinedWords> parse_join_words(std::string_view text);
+/// "vllm", "sglang", "llama.cpp", "none"
+Result<TokenizeForm> parse_tokenize_form(std::string_view text);
 Result<WaitMode> parse_wait(std::string_view text);
 /// "early" (true) or "late".
 Result<bool> parse_headers(std::string_view text);

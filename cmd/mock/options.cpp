@@ -24,6 +24,7 @@ number that ends X-Request-Id.
 Examples:
   driftless mock
   driftless mock --listen 127.0.0.1:0 --ttft 20ms --ttft-per-token 1us --itl 8ms --log truth.jsonl
+  driftless mock --tokenizer tokenizer.json --overhead 3,5
   driftless mock --slots 64 --cache-block 16 --cache-capacity 40000 --overhead 3,5
   driftless mock --fault reset:0.01 --fault 429:0.02 --fault-row stall:17 --seed 4
 
@@ -34,6 +35,7 @@ struct Raw {
     ListenAt listen;
     std::optional<std::uint16_t> port;
     std::vector<FaultRule> by_row;
+    JoinedWords joined;
 };
 
 void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
@@ -56,13 +58,18 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
                 parse_name, options.log_path);
 }
 
-void add_model_flags(Flags& flags, CoreOptions& core) {
+void add_model_flags(Flags& flags, MockOptions& options) {
+    CoreOptions& core = options.core;
     flags.group("Model");
     flags.value("--model", "NAME", "its name", "mock-model", parse_name, core.model.name);
     flags.value("--max-model-len", "TOKENS", "prompt and answer together at most", "1048576",
                 parse_positive_number, core.model.context_tokens);
     flags.value("--overhead", "PRE,POST", "template tokens around every text prompt; ids have none",
                 "0,0", parse_template, core.overhead);
+    flags.value("--tokenizer", "FILE", "tokenizer.json that prompts are counted with; words",
+                nullptr, parse_name, options.tokenizer);
+    flags.value("--tokenize", "FORM", "its /tokenize: vllm, sglang, llama.cpp or none", "vllm",
+                parse_tokenize_form, core.tokenize);
     flags.value("--reasoning", "TOKENS", "first tokens of a chat answer, sent as reasoning", "0",
                 parse_number, core.reasoning_tokens);
     flags.value("--headers", "WHEN", "early: the head leaves at once; late: with the first token",
@@ -89,6 +96,21 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 parse_number, core.cache_blocks_max);
 }
 
+void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
+    flags.group("Faults");
+    flags.values("--fault", "KIND:P", "a fault with this probability", parse_fault, core.faults);
+    flags.values("--fault-row", "KIND:ROW", "a fault of this row", parse_fault_row, raw.by_row);
+    flags.value("--split-words", "A,B,..", "words that cost two tokens each; *: all", nullptr,
+                parse_split_words, core.words);
+    flags.value("--join-words", "A+B,..", "pairs of words that are one token side by side", nullptr,
+                parse_join_words, raw.joined);
+    flags.value("--overhead-varies", "N", "up to N more template tokens, request by request", "0",
+                parse_number, core.overhead_varies);
+    flags.value("--tokenize-overhead", "PRE,POST", "template that /tokenize counts [--overhead]",
+                nullptr, parse_template, core.tokenize_overhead);
+    flags.on_off("--no-usage", "send no usage, whatever is asked for", core.usage, false);
+}
+
 /// All fault rules in one list, or a line that says what is wrong.
 std::string complete(MockOptions& options, const Raw& raw) {
     options.host = raw.listen.host;
@@ -98,6 +120,9 @@ std::string complete(MockOptions& options, const Raw& raw) {
     double sum = 0;
     for (const FaultRule& rule : faults) {
         sum += rule.fault == Fault::refuse ? 0 : rule.probability;
+    }
+    for (const auto& [first, second] : raw.joined) {
+        options.core.words.join(first, second);
     }
     faults.insert(faults.end(), raw.by_row.begin(), raw.by_row.end());
     options.core.keep_log = !options.log_path.empty();
@@ -115,14 +140,9 @@ ParsedMock parse_mock_options(int argc, char** argv) {
     Raw raw;
     Flags flags(app);
     add_server_flags(flags, parsed.options, raw);
-    add_model_flags(flags, parsed.options.core);
+    add_model_flags(flags, parsed.options);
     add_pace_flags(flags, parsed.options.core);
-    flags.group("Faults");
-    flags.values("--fault", "KIND:P", "a fault with this probability", parse_fault,
-                 parsed.options.core.faults);
-    flags.values("--fault-row", "KIND:ROW", "a fault of this row", parse_fault_row, raw.by_row);
-    flags.on_off("--no-usage", "send no usage, whatever is asked for", parsed.options.core.usage,
-                 false);
+    add_fault_flags(flags, parsed.options.core, raw);
     try {
         app.parse(argc, argv);
         std::string wrong = unknown_argument(app);

@@ -17,7 +17,8 @@ struct MockOptions {
     std::string unix_path;           ///< instead of host and port, where not empty
     CoreOptions core;
     ServerOptions server;
-    std::string log_path;  ///< empty: no log
+    std::string log_path;   ///< empty: no log
+    std::string tokenizer;  ///< file; empty: words are tokens
     std::optional<std::uint32_t> cpu;
 };
 

@@ -124,16 +124,30 @@ void append_models(std::string& out, const Reply& reply, const ModelLimits& mode
 }
 
 void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
-                      std::span<const std::uint32_t> tokens) {
+                      std::span<const std::uint32_t> tokens, bool bare) {
     std::string body;
     JsonWriter json(body);
-    json.begin_object().key("count").unsigned_integer(tokens.size());
-    json.key("max_model_len").unsigned_integer(model.context_tokens);
+    json.begin_object();
+    if (!bare) {
+        json.key("count").unsigned_integer(tokens.size());
+        json.key("max_model_len").unsigned_integer(model.context_tokens);
+    }
     json.key("tokens").begin_array();
     for (const std::uint32_t token : tokens) {
         json.unsigned_integer(token);
     }
-    json.end_array().key("token_strs").null().end_object();
+    json.end_array();
+    if (!bare) {
+        json.key("token_strs").null();
+    }
+    json.end_object();
+    append_page(out, reply, 200, json_type, body);
+}
+
+void append_templated(std::string& out, const Reply& reply, std::string_view escaped) {
+    std::string body = R"({"prompt":")";
+    body += escaped;
+    body += "\"}";
     append_page(out, reply, 200, json_type, body);
 }
 

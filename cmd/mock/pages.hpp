@@ -47,8 +47,11 @@ void append_bad_http(std::string& out, bool head_too_large);
 
 void append_models(std::string& out, const Reply& reply, const ModelLimits& model,
                    std::int64_t created_s);
+/// With count and limit, as vLLM and SGLang answer; `bare`: the tokens alone, as llama.cpp does.
 void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
-                      std::span<const std::uint32_t> tokens);
+                      std::span<const std::uint32_t> tokens, bool bare);
+/// llama.cpp's /apply-template; `escaped` is JSON text without its quotes.
+void append_templated(std::string& out, const Reply& reply, std::string_view escaped);
 void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
                     const Metrics& metrics);
 

@@ -3,7 +3,8 @@
 #include <bit>
 #include <cstring>
 
-#include "proto/core/hash.hpp"
+#include "cmd/mock/text_tokens.hpp"
+#include "cmd/mock/word_rules.hpp"
 
 namespace driftless::mock {
 
@@ -87,19 +88,40 @@ unsigned hex_digit(char byte) {
 
 }  // namespace
 
-void PromptCount::reset(std::uint32_t block_tokens, TemplateTokens around) {
+std::uint64_t word_number(std::string_view word) {
+    std::uint64_t folded = 0;
+    std::uint64_t piece = 0;
+    unsigned bytes = 0;
+    for (const char byte : word) {
+        piece |= std::uint64_t{static_cast<unsigned char>(byte)} << (8 * bytes);
+        if (++bytes == 8) {
+            folded = step(folded, piece);
+            piece = 0;
+            bytes = 0;
+        }
+    }
+    const std::uint64_t rest = close_word(piece, bytes);
+    return folded == 0 ? rest : step(folded, rest);
+}
+
+void PromptCount::reset(std::uint32_t block_tokens, TemplateTokens around, TextTokens* texts,
+                        const WordRules* rules) {
+    rules_ = rules != nullptr && !rules->empty() ? rules : nullptr;
+    waiting_ = 0;
     chain_ = folded_ = piece_ = 0;
     piece_bytes_ = escape_ = 0;
     code_unit_ = 0;
     tokens_ = 0;
     block_tokens_ = until_block_ = block_tokens;  // 0 counts down through 2^32 and never ends
     around_ = around;
-    has_text_ = recording_ = false;
+    texts_ = texts;
+    held_.clear();
+    has_text_ = recording_ = too_long_ = false;
     blocks_.clear();
     recorded_.clear();
 }
 
-inline void PromptCount::add_token(std::uint64_t word) {
+inline void PromptCount::add_token(std::uint64_t word, std::uint32_t number) {
     chain_ = step(chain_, word);
     ++tokens_;
     if (--until_block_ == 0) {
@@ -107,8 +129,38 @@ inline void PromptCount::add_token(std::uint64_t word) {
         until_block_ = block_tokens_;
     }
     if (recording_) {
-        recorded_.push_back(static_cast<std::uint32_t>(mix64(word) >> 33));
+        recorded_.push_back(number);
     }
+}
+
+inline void PromptCount::add_word_token(std::uint64_t word) {
+    if (rules_ == nullptr || !has_text_) [[likely]] {
+        add_token(word);
+    } else {
+        add_by_rules(word);
+    }
+}
+
+/// A word waits until it is known what stands beside it.
+void PromptCount::add_by_rules(std::uint64_t word) {
+    if (waiting_ != 0 && rules_->joins(waiting_, word)) {
+        add_token(step(waiting_, word));
+        waiting_ = 0;
+        return;
+    }
+    end_waiting();
+    waiting_ = word;
+}
+
+void PromptCount::end_waiting() {
+    if (waiting_ == 0) {
+        return;
+    }
+    add_token(waiting_);
+    if (rules_->splits(waiting_)) {
+        add_token(~waiting_);  // its second half
+    }
+    waiting_ = 0;
 }
 
 /// Template tokens, numbered from `first_id`: the same numbers are the same tokens.
@@ -136,13 +188,17 @@ inline void PromptCount::end_word() {
         return;
     }
     const std::uint64_t rest = close_word(piece_, piece_bytes_);
-    add_token(folded_ == 0 ? rest : step(folded_, rest));
+    add_word_token(folded_ == 0 ? rest : step(folded_, rest));
     folded_ = piece_ = 0;
     piece_bytes_ = 0;
 }
 
 void PromptCount::end_value() {
+    if (!held_.empty()) {
+        encode_held();
+    }
     end_word();
+    end_waiting();
     escape_ = 0;
 }
 
@@ -209,7 +265,7 @@ inline void PromptCount::add_word(const char* at, std::size_t bytes) {
         folded = step(folded, load(at));
     }
     const std::uint64_t rest = close_word(load(at), static_cast<unsigned>(bytes));
-    add_token(folded == 0 ? rest : step(folded, rest));
+    add_word_token(folded == 0 ? rest : step(folded, rest));
 }
 
 /// Words that lie whole in [at, end), 64 bytes a look. Returns the start of the first one that
@@ -232,7 +288,30 @@ const char* PromptCount::scan(const char* at, const char* end) {
     return word;
 }
 
+/// Keeps the text up to the quote that ends it.
+std::size_t PromptCount::hold_text(std::string_view bytes) {
+    std::size_t used = 0;
+    for (; used < bytes.size() && (bytes[used] != '"' || escape_ == 1); ++used) {
+        escape_ = bytes[used] == '\\' && escape_ == 0 ? 1 : 0;
+    }
+    too_long_ = too_long_ || held_.size() + used > held_text_bytes_max;
+    if (!too_long_) {
+        held_.append(bytes.substr(0, used));
+    }
+    return used;
+}
+
+void PromptCount::encode_held() {
+    for (const TokenId id : texts_->encode(held_)) {
+        add_token(mix64(id), id);
+    }
+    held_.clear();
+}
+
 std::size_t PromptCount::add_text(std::string_view bytes) {
+    if (texts_ != nullptr) {
+        return hold_text(bytes);
+    }
     const char* at = bytes.data();
     const char* const end = at + bytes.size();
     while (at != end) {

@@ -1,9 +1,10 @@
 /// PromptCount: how many tokens a prompt has and which prefix blocks it consists of, in one pass.
 ///
-/// A token is a blank-separated word of a text, an item of an array of token ids, or one token of
-/// the chat template. Bytes come as they stand in the JSON body, escapes untouched, cut anywhere;
-/// nothing is copied. Each full block of tokens yields one 64-bit value that depends on every token
-/// from the start of the prompt, so that equal values mean equal prefixes.
+/// A token is a blank-separated word of a text (unless a WordRules says otherwise), an item of an
+/// array of token ids, or one token of the chat template. Bytes come as they stand in the JSON
+/// body, escapes untouched, cut anywhere; nothing is copied. With a tokenizer a text is held to its
+/// end instead, and has its tokens. Each full block of tokens yields one 64-bit value that depends
+/// on every token from the start of the prompt, so that equal values mean equal prefixes.
 ///
 /// Owned by one connection and reused; it never looks at JSON beyond the end of its own value.
 #pragma once
@@ -11,10 +12,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "proto/core/hash.hpp"
+
 namespace driftless::mock {
+
+class TextTokens;
+
+/// Most bytes of one text that is held for a tokenizer: a million tokens have about four.
+inline constexpr std::size_t held_text_bytes_max = std::size_t{16} << 20;
 
 /// What a server puts around a text, in tokens: chat template, BOS, generation prompt.
 struct TemplateTokens {
@@ -22,10 +31,17 @@ struct TemplateTokens {
     std::uint32_t post = 0;
 };
 
+class WordRules;
+
+/// The number that stands for a word. Equal words have equal numbers.
+std::uint64_t word_number(std::string_view word);
+
 class PromptCount {
   public:
-    /// Starts a new prompt. `block_tokens` 0: blocks are not wanted.
-    void reset(std::uint32_t block_tokens, TemplateTokens around);
+    /// Starts a new prompt. `block_tokens` 0: blocks are not wanted. `texts`: what texts are
+    /// encoded with; nullptr: words are tokens, by `rules` where they are given. Both outlive it.
+    void reset(std::uint32_t block_tokens, TemplateTokens around, TextTokens* texts = nullptr,
+               const WordRules* rules = nullptr);
 
     /// A text begins. The first one has the template's head before it; token ids have none.
     void begin_text();
@@ -41,11 +57,13 @@ class PromptCount {
     void finish();
 
     std::uint32_t tokens() const { return tokens_; }
+    /// A text grew beyond `held_text_bytes_max`; it has not been counted.
+    bool too_long() const { return too_long_; }
     /// One value per full block, in order.
     std::span<const std::uint64_t> blocks() const { return blocks_; }
 
     /// Numbers for /tokenize: recorded from `record_tokens` until the next reset. Equal words have
-    /// equal numbers; different ones differ but for 31-bit accidents.
+    /// equal numbers; different ones differ but for 31-bit accidents. A tokenizer's are its ids.
     void record_tokens() { recording_ = true; }
     std::span<const std::uint32_t> recorded() const { return recorded_; }
 
@@ -57,7 +75,15 @@ class PromptCount {
     void add_code_unit();
     void text_byte(char byte);
     void end_word();
-    void add_token(std::uint64_t word);
+    void add_word_token(std::uint64_t word);
+    void add_by_rules(std::uint64_t word);
+    void end_waiting();
+    void add_token(std::uint64_t word) {
+        add_token(word, static_cast<std::uint32_t>(mix64(word) >> 33));
+    }
+    void add_token(std::uint64_t word, std::uint32_t number);
+    std::size_t hold_text(std::string_view bytes);
+    void encode_held();
     void add_template(std::uint32_t tokens, std::uint32_t first_id);
 
     std::uint64_t chain_ = 0;  ///< of all tokens so far
@@ -73,6 +99,11 @@ class PromptCount {
     std::uint32_t block_tokens_ = 0;
     std::uint32_t until_block_ = 0;  ///< tokens missing to the end of the current block
     TemplateTokens around_;
+    TextTokens* texts_ = nullptr;
+    std::string held_;  ///< of a text that is still coming, where there is a tokenizer
+    bool too_long_ = false;
+    const WordRules* rules_ = nullptr;
+    std::uint64_t waiting_ = 0;  ///< a word that may join the next one; 0: none
     bool has_text_ = false;
     bool recording_ = false;
     std::vector<std::uint64_t> blocks_;

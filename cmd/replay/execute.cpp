@@ -11,6 +11,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/parts.hpp"
+#include "cmd/replay/stamp_facts.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/secrets.hpp"
@@ -51,7 +52,8 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
     return settings;
 }
 
-AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload) {
+AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
+                                 const TaintLimits& limits) {
     AssemblerConfig config;
     config.trace = &workload.trace;
     config.plan = &workload.plan;
@@ -63,6 +65,7 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     config.chunks = options.chunks;
     config.save_responses = options.save_responses;
     config.secrets = secrets_of(options.headers);
+    config.limits = limits;
     return config;
 }
 
@@ -94,14 +97,18 @@ int fail_host(const char* what, const Error& error) {
     return exit_host;
 }
 
-// Makes a folder and those above it that are missing. errno says why not.
-bool make_folder(const std::string& path) {
+// Makes the folders above a path that are missing. errno says why not.
+bool make_folders_above(const std::string& path) {
     for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
         if (::mkdir(path.substr(0, at).c_str(), 0755) != 0 && errno != EEXIST) {
             return false;
         }
     }
-    return ::mkdir(path.c_str(), 0755) == 0;
+    return true;
+}
+
+bool make_folder(const std::string& path) {
+    return make_folders_above(path) && ::mkdir(path.c_str(), 0755) == 0;
 }
 
 SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
@@ -112,12 +119,12 @@ SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
                 utc.substr(14, 2) + utc.substr(17, 2);
     info.backend = options.dialect->name;
     info.model_id = server.findings.model;
+    info.tokenizer_id = options.tokenizer;
     info.trace = workload.trace.name;
     if (options.inflight_max) {
         info.max_concurrency = host.inflight_max;
     }
     info.labels = options.labels;
-    info.verdict_reasons = {"driftless calibrate has not run on this host"};
     return info;
 }
 
@@ -152,7 +159,7 @@ class Execution {
     int set_time_zero(Run& run);
     void note_end(Run& run);
     int close_books();
-    int exit_code(const SummaryFigures& figures) const;
+    int exit_code(const SummaryFigures& figures, Verdict verdict) const;
 
     const ReplayOptions& options_;
     const Workload& workload_;
@@ -212,13 +219,18 @@ int Execution::open_files() {
     if (!make_folder(folder_)) {
         return fail_host(folder_.c_str(), error_from_errno(errno, "make the folder"));
     }
+    if (!make_folders_above(options_.records_path)) {
+        return fail_host(options_.records_path.c_str(), error_from_errno(errno, "make its folder"));
+    }
     Result<RecordSinks> sinks =
         create_sinks(folder_, options_.records_path, options_.save_responses > 0);
     if (!sinks) {
         return fail_host(folder_.c_str(), sinks.error());
     }
     const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
-    writer_.emplace(assembler_config(options_, workload_), slo, std::move(sinks).value());
+    const Overhead& overhead = server_.findings.overhead;
+    writer_.emplace(assembler_config(options_, workload_, host_.trust.limits),
+                    Summary(slo, {overhead.pre, overhead.post}), std::move(sinks).value());
     return exit_done;
 }
 
@@ -228,6 +240,7 @@ int Execution::set_time_zero(Run& run) {
     writer_->begin(zero);
     file_.clock = anchor(zero);
     file_.words = parts_.words().size();
+    file_.words_digest = parts_.words().digest();
     const Result<void> written = write_whole_file(folder_ + "/run.json", to_json(file_));
     return written ? exit_done : fail_host("run.json", written.error());
 }
@@ -249,6 +262,7 @@ void Execution::note_end(Run& run) {
     end_.overflows = driver_.counters().overflows;
     end_.guard_ns = run.guard().ns;
     end_.margin_ns = run.margin().ns;
+    end_.stamps = stamp_facts(options_, driver_, run);
     RunMarks& marks = end_.marks;
     marks.lanes_max = lanes.open_max;
     marks.body_region = parts_.bodies().region_bytes();
@@ -263,15 +277,19 @@ void Execution::note_end(Run& run) {
     marks.frames_max = run.frame_marks().live_max;
 }
 
-// 130 before 7 before 5 (design, section 4).
-int Execution::exit_code(const SummaryFigures& figures) const {
+// 130 before 7 before 5 before 6 (design, section 4).
+int Execution::exit_code(const SummaryFigures& figures, Verdict verdict) const {
     if (end_.interrupted) {
         return exit_interrupted;
     }
     if (writer_->failed()) {
         return exit_host;
     }
-    return figures.completed + figures.short_output == 0 ? exit_no_success : exit_done;
+    if (figures.completed + figures.short_output == 0) {
+        return exit_no_success;
+    }
+    return options_.require_certified && verdict != Verdict::certified ? exit_not_certified
+                                                                       : exit_done;
 }
 
 int Execution::close_books() {
@@ -280,8 +298,12 @@ int Execution::close_books() {
     CHECK(writer_->counts().ended == workload_.plan.rows.size());
     CHECK(writer_->counts().unended == 0);
     CHECK(figures.rows == workload_.plan.rows.size());
-    const SummaryInfo info = summary_info(options_, workload_, server_, host_, file_);
-    end_.exit_code = exit_code(figures);
+    SummaryInfo info = summary_info(options_, workload_, server_, host_, file_);
+    info.clamped_rows = end_.clamped_rows;
+    const Judgement judged = judge(host_.trust, figures, writer_->client());
+    info.verdict = name_of(judged.verdict);
+    info.verdict_reasons = judged.reasons;
+    end_.exit_code = exit_code(figures, judged.verdict);
     end_.verdict = info.verdict;
     end_.verdict_reasons = info.verdict_reasons;
     end_.marks.resident_max = read_memory_marks().resident_max;
@@ -331,6 +353,7 @@ int execute_dry_run(const ReplayOptions& options, const Workload& workload, cons
     end.prompts_digest = armer.prompts_digest();
     end.clamped_rows = armer.clamped_rows();
     file.words = parts.words().size();
+    file.words_digest = parts.words().digest();
     file.end = end;
     std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
                 plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9, plan.burst_rows_max);

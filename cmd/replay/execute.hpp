@@ -8,6 +8,7 @@
 #include "cmd/replay/options.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/server.hpp"
+#include "cmd/replay/trust.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/io/uring.hpp"
 
@@ -20,6 +21,7 @@ struct HostChoice {
     WaitRule wait = WaitRule::hybrid;
     std::uint64_t file_limit = 0;
     std::uint32_t inflight_max = 0;
+    Trust trust;
 };
 
 /// Prints the summary and returns the exit code. `folder` was checked not to exist and is made

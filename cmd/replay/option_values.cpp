@@ -1,6 +1,7 @@
 #include "cmd/replay/option_values.hpp"
 
 #include <array>
+#include <bit>
 #include <limits>
 
 #include "cmd/values.hpp"
@@ -37,6 +38,8 @@ constexpr std::array api_aliases{
     ApiAlias{"completions", "openai-completions"},
     ApiAlias{"openai", "openai-completions"},  // vllm bench: "openai" is the completions API
     ApiAlias{"vllm", "openai-completions"},
+    ApiAlias{"chat_completions", "openai-chat"},  // GuideLLM
+    ApiAlias{"text_completions", "openai-completions"},
 };
 
 constexpr const char* goodput_remedy =
@@ -86,6 +89,13 @@ Result<WaitRule> parse_wait_rule(std::string_view text) {
         Choice<WaitRule>{"auto", WaitRule::automatic}, Choice<WaitRule>{"spin", WaitRule::spin},
         Choice<WaitRule>{"hybrid", WaitRule::hybrid}, Choice<WaitRule>{"sleep", WaitRule::sleep}};
     return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
+}
+
+Result<StampRule> parse_stamp_rule(std::string_view text) {
+    constexpr std::array choices{Choice<StampRule>{"full", StampRule::full},
+                                 Choice<StampRule>{"wire", StampRule::wire},
+                                 Choice<StampRule>{"none", StampRule::none}};
+    return choose(text, choices, "is not one of full, wire, none");
 }
 
 Result<bool> parse_chunks(std::string_view text) {
@@ -158,13 +168,6 @@ Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
     return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
 
-Result<std::string> parse_time_unit(std::string_view text) {
-    if (text == "ns" || text == "us" || text == "ms" || text == "s") {
-        return std::string(text);
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of ns, us, ms, s"};
-}
-
 Result<std::string> parse_extra_body(std::string_view text) {
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text);
@@ -189,6 +192,16 @@ Result<std::uint32_t> parse_positive_u32(std::string_view text) {
     const Result<std::uint32_t> value = parse_u32(text);
     if (value && value.value() == 0) {
         return Error{ErrorCode::out_of_range, 0, "must be at least 1"};
+    }
+    return value;
+}
+
+Result<std::uint32_t> parse_buffer_count(std::string_view text) {
+    constexpr std::uint32_t most = 32'768;
+    const Result<std::uint32_t> value = parse_u32(text);
+    if (value &&
+        (!std::has_single_bit(value.value()) || value.value() < 2 || value.value() > most)) {
+        return Error{ErrorCode::out_of_range, 0, "must be a power of two from 2 to 32768"};
     }
     return value;
 }

@@ -15,6 +15,7 @@ namespace driftless {
 Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
 Result<WaitRule> parse_wait_rule(std::string_view text);
+Result<StampRule> parse_stamp_rule(std::string_view text);
 /// "full" or "none".
 Result<bool> parse_chunks(std::string_view text);
 /// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").
@@ -30,14 +31,14 @@ Result<Overhead> parse_overhead(std::string_view text);
 Result<GoodputLimits> parse_goodput(std::string_view text);
 /// "KEY=VALUE".
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text);
-/// "ns", "us", "ms" or "s".
-Result<std::string> parse_time_unit(std::string_view text);
 /// A JSON object, as typed.
 Result<std::string> parse_extra_body(std::string_view text);
 /// 1 ... 2^32 - 1.
 Result<std::uint32_t> parse_positive_u32(std::string_view text);
 /// 0 ... 2^32 - 1.
 Result<std::uint32_t> parse_u32(std::string_view text);
+/// A power of two from 2 to 32,768, the most that the kernel's ring takes.
+Result<std::uint32_t> parse_buffer_count(std::string_view text);
 Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
 /// Any text but the empty one.
 Result<std::string> parse_text(std::string_view text);

@@ -1,6 +1,8 @@
 #include "cmd/replay/options.hpp"
 
 #include "cmd/options_flags.hpp"
+#include "cmd/options_load.hpp"
+#include "cmd/options_trace.hpp"
 #include "cmd/replay/option_values.hpp"
 #include "cmd/replay/options_check.hpp"
 #include "cmd/replay/spelling.hpp"
@@ -25,20 +27,13 @@ Examples:
   driftless replay trace.jsonl --dry-run
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
-5 no request succeeded, 7 the host lacks or fails, 130 interrupted.)";
+5 no request succeeded, 6 not certified, 7 the host lacks or fails, 130 interrupted.)";
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
-    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_text,
-                options.format);
-    flags.value("--time-unit", "UNIT", "unit of its times: ns, us, ms or s [the format's]", nullptr,
-                parse_time_unit, options.time_unit);
-    flags.value("--block-size", "TOKENS", "tokens of a block [the format's]", nullptr,
-                parse_positive_u32, options.block_size);
-    flags.on_off("--lenient", "mend and count contradictions that can be mended, not refuse them",
-                 options.lenient);
+    add_trace_flags(flags, options.files);
     flags.value("--keep", "A,B", "trace columns carried into every record [none]", nullptr,
-                parse_list, options.keep);
+                parse_list, options.files.keep);
     flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
                 nullptr, parse_duration_ns, options.plan.start_ns);
     flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
@@ -47,6 +42,7 @@ void add_trace_flags(Flags& flags, ReplayOptions& options) {
                 parse_positive_count, options.plan.limit);
     flags.value("--duration", "T", "rows due within T of wall time [all]", nullptr,
                 parse_positive_duration_ns, options.plan.duration_ns);
+    add_load_flags(flags, options.load);
 }
 
 void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
@@ -78,17 +74,27 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Prompts and answers");
     flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
                 options.prompt);
-    flags.value("--tokenizer", "FILE", "tokenizer.json that words come from [built-in words]",
-                nullptr, parse_text, options.tokenizer);
+    flags.value("--tokenizer", "FILE",
+                "its words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
+                parse_text, options.tokenizer);
     flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
                 parse_u32, options.ids_from);
+    flags.value("--verify-prompts", "N", "rows first held against the server's /tokenize", "0",
+                parse_u32, options.verify_prompts);
+    flags.value("--save-prompts", "FILE",
+                "new file for the exact bodies, to be replayed again [none]", nullptr, parse_text,
+                options.save_prompts);
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
                 "1M", parse_bytes, options.block_cache_bytes);
+    flags.value("--cache-salt", "TEXT|random",
+                "sets this run's prompts apart from those of other salts [none]", nullptr,
+                parse_text, options.cache_salt);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
                 "exact", parse_output_rule, options.output);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  options.continuous_usage);
-    flags.value("--seed", "N", "seed of prompts and --spread", "0", parse_count, options.plan.seed);
+    flags.value("--seed", "N", "seed of prompts, --spread and load", "0", parse_count,
+                options.plan.seed);
 }
 
 void add_schedule_flags(Flags& flags, ReplayOptions& options) {
@@ -140,6 +146,15 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_u32, options.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
                 "auto", parse_wait_rule, options.wait);
+    flags.value("--receive-buffers", "N", "of 4 KiB each, a power of two", "4096",
+                parse_buffer_count, options.receive_buffers);
+    flags.value("--stamps", "WHICH", "kernel stamps: full, wire (of what is sent only) or none",
+                "full", parse_stamp_rule, options.stamps);
+    flags.value("--calibration", "FILE|none",
+                "figures of this host [where driftless calibrate puts them]", nullptr, parse_text,
+                options.calibration);
+    flags.on_off("--require-certified", "exit 6 unless the verdict is certified",
+                 options.require_certified);
 }
 
 ReplayCommandLine refused(const std::string& why) {
@@ -172,6 +187,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         return refused(spelled.refused);
     }
     ReplayCommandLine line;
+    line.notes = spelled.notes;
     ReplayOptions& options = line.options;
     ServerFlags server;
     CLI::App app{description, "driftless replay"};
@@ -179,7 +195,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     app.get_formatter()->column_width(30);
     app.allow_extras();
     app.set_help_flag("-h,--help", "print this and exit");
-    app.add_option("TRACE", options.traces, "trace files, a directory, or - (compressed or not)");
+    add_trace_argument(app, options.files);
     Flags flags(app);
     add_trace_flags(flags, options);
     add_server_flags(flags, server, options);

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/input/trace_file.hpp"
+#include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
 #include "proto/api/dialect.hpp"
@@ -24,6 +26,9 @@ namespace driftless {
 /// allowed, else hybrid.
 enum class WaitRule : std::uint8_t { automatic, spin, hybrid, sleep };
 const char* name_of(WaitRule rule);
+
+/// Which stamps the kernel is asked for. `wire`: of what leaves, not of what is received.
+enum class StampRule : std::uint8_t { full, wire, none };
 
 /// One server: where it is, and the paths that are joined to it.
 struct ReplayTarget {
@@ -57,12 +62,7 @@ inline constexpr std::uint64_t save_all_responses = std::numeric_limits<std::uin
 
 struct ReplayOptions {
     // The trace.
-    std::vector<std::string> traces;  ///< files, directories, or "-"
-    std::string format;               ///< empty: detected
-    std::string time_unit;            ///< empty: the format's
-    std::uint32_t block_size = 0;     ///< tokens; 0: the format's
-    bool lenient = false;
-    std::vector<std::string> keep;
+    TraceFiles files;
 
     // The server.
     std::vector<ReplayTarget> targets;  ///< at least one, but under `dry_run`
@@ -79,11 +79,15 @@ struct ReplayOptions {
     PromptKind prompt = PromptKind::text;
     std::string tokenizer;  ///< file whose vocabulary gives the words; empty: the built-in words
     std::uint32_t ids_from = 0;
+    std::string save_prompts;          ///< new file for the exact bodies; empty: none
+    std::uint32_t verify_prompts = 0;  ///< rows held against the server's tokenize endpoint
     std::uint64_t block_cache_bytes = 0;
+    std::string cache_salt;  ///< empty: none; never "random", which becomes a salt of its own
     OutputRule output = OutputRule::exact;
     bool continuous_usage = false;
 
     // The schedule. `plan.seed` is the seed of everything.
+    LoadOptions load;
     PlanOptions plan;
     std::string speed_text;  ///< as typed, for run.json
     ArmAhead arm_ahead;
@@ -106,6 +110,10 @@ struct ReplayOptions {
     std::optional<std::uint32_t> cpu;
     std::optional<std::uint32_t> writer_cpu;
     WaitRule wait = WaitRule::automatic;
+    std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two
+    StampRule stamps = StampRule::full;
+    std::string calibration;  ///< file, or "none"; empty: where `calibrate` puts it
+    bool require_certified = false;
 };
 
 /// What came of a command line.
@@ -117,6 +125,7 @@ struct ReplayCommandLine {
     };
     Kind kind = Kind::run;
     std::string text;
+    std::vector<std::string> notes;  ///< run: flags of other tools that were ignored, and why
     ReplayOptions options;
 };
 

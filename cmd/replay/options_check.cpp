@@ -93,22 +93,27 @@ std::string complete_speed(ReplayOptions& options) {
                "\" is no speed: write a positive decimal, where 2 is twice as fast";
     }
     options.plan.speed = speed.value();
+    options.load.seed = options.plan.seed;
     return "";
 }
 
 std::string contradiction(const ReplayOptions& options) {
-    if (options.traces.empty()) {
+    if (options.files.paths.empty()) {
         return "no trace is given: name a file, a directory or -";
     }
     if (options.prompt == PromptKind::ids && !options.dialect->takes_ids) {
         return std::string("--prompt ids does not go with --api ") + options.dialect->name +
                ": use --api openai-completions";
     }
-    if (options.prompt == PromptKind::ids && !options.tokenizer.empty()) {
-        return "--tokenizer gives words and --prompt ids sends none: give one";
-    }
     if (!options.preflight && options.model.empty() && !options.dry_run) {
         return "--no-preflight needs --model: nobody asks the server for its name";
+    }
+    if (options.verify_prompts > 0 && (!options.preflight || options.dry_run)) {
+        return std::string("--verify-prompts asks the server and ") +
+               (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";
+    }
+    if (options.verify_prompts > 0 && options.prompt == PromptKind::ids) {
+        return "--verify-prompts is for words, and --prompt ids sends none: give one";
     }
     if (!options.preflight && options.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";

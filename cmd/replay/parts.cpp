@@ -13,6 +13,7 @@ ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
     words_ = &words_for(server, options.ids_from, ids_);
     PromptOptions prompt;
     prompt.seed = options.plan.seed;
+    prompt.cache_salt = options.cache_salt;
     prompt.kind = server.prompt;
     prompt.overhead = server.findings.overhead;
     prompt.ids_from = options.ids_from;

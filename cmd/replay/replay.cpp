@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/execute.hpp"
+#include "cmd/replay/save_prompts.hpp"
+#include "cmd/replay/stamp_facts.hpp"
+#include "cmd/replay/verify.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "proto/core/hash.hpp"
@@ -52,6 +56,21 @@ std::string make_run_id() {
     char text[16];
     std::snprintf(text, sizeof(text), "%08x", static_cast<unsigned>(mix64(seed)));
     return text;
+}
+
+/// `--cache-salt random`: a salt that no other run has. It is printed and recorded, so that the run
+/// can be repeated with it.
+void draw_salt(std::string& salt) {
+    if (salt != "random") {
+        return;
+    }
+    std::random_device source;
+    const std::uint64_t high = source();
+    char text[32];
+    std::snprintf(text, sizeof(text), "%016llx",
+                  static_cast<unsigned long long>(high << 32 | source()));
+    salt = text;
+    std::printf("prompts: --cache-salt %s gives these prompts again\n", text);
 }
 
 int check_paths(const ReplayOptions& options) {
@@ -129,13 +148,27 @@ int report_ring(const Error& error) {
     return exit_host;
 }
 
-UringOptions ring_options(const HostChoice& host, const Workload& workload) {
+UringOptions ring_options(const HostChoice& host, const Workload& workload,
+                          const ReplayOptions& asked) {
     UringOptions options;
-    // A lane has a receive and a send, or a connect and its cancel, in flight; the preflight a few.
+    // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
     const auto lanes = static_cast<std::uint32_t>(
         std::min<std::size_t>(workload.plan.rows.size(), host.inflight_max));
-    options.ops_max = 2 * lanes + 16;
+    options.ops_max = 4 * lanes + 16;
+    options.buffers = asked.receive_buffers;
+    options.stamps = stamps_of(asked.stamps);
     return options;
+}
+
+/// What `run.json` says of the host side of the run.
+void note_host(RunFile& file, const HostChoice& host, const UringDriver& driver) {
+    file.engine_cpu = host.engine_cpu.cpu;
+    file.engine_cpu_reason = host.engine_cpu.reason;
+    file.writer_cpus = host.writer_cpus;
+    file.wait = name_of(host.wait);
+    file.inflight_max = host.inflight_max;
+    file.file_limit = host.file_limit;
+    file.ring = driver.features();
 }
 
 int replay_with(const ReplayOptions& options, RunFile& file) {
@@ -144,11 +177,15 @@ int replay_with(const ReplayOptions& options, RunFile& file) {
     if (code == exit_done) {
         code = load_workload(options, workload);
     }
+    if (code == exit_done) {
+        code = check_bodies(options, workload.trace);
+    }
     if (code != exit_done) {
         return code;
     }
     file.options = &options;
     file.trace = &workload.trace;
+    file.load = workload.load;
     file.plan = &workload.plan;
     file.notes = workload.notes;
     file.host = read_host_facts();
@@ -162,7 +199,8 @@ int replay_with(const ReplayOptions& options, RunFile& file) {
         describe_server(options, server);
         file.overhead = server.findings.overhead;
         file.prompt = server.prompt;
-        return execute_dry_run(options, workload, server, file);
+        code = save_prompts(options, workload, server);
+        return code == exit_done ? execute_dry_run(options, workload, server, file) : code;
     }
     HostChoice host;
     code = resolve_targets(options, server);
@@ -172,7 +210,8 @@ int replay_with(const ReplayOptions& options, RunFile& file) {
     if (code != exit_done) {
         return code;
     }
-    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring_options(host, workload));
+    Result<std::unique_ptr<UringDriver>> driver =
+        UringDriver::make(ring_options(host, workload, options));
     if (!driver) {
         return report_ring(driver.error());
     }
@@ -180,20 +219,23 @@ int replay_with(const ReplayOptions& options, RunFile& file) {
     if (code == exit_done) {
         code = check_context(workload, server.findings.max_model_len);
     }
+    if (code == exit_done) {
+        code =
+            verify_prompts(options, workload, server, *driver.value(), file.run_id, file.verified);
+    }
+    if (code != exit_done) {
+        return code;
+    }
+    code = save_prompts(options, workload, server);
     if (code != exit_done) {
         return code;
     }
     expect_cached(workload.trace, server.findings.overhead.post, workload.plan);
+    host.trust = find_trust(options, file.host, workload);
     file.findings = server.preflight_done ? &server.findings : nullptr;
     file.overhead = server.findings.overhead;
     file.prompt = server.prompt;
-    file.engine_cpu = host.engine_cpu.cpu;
-    file.engine_cpu_reason = host.engine_cpu.reason;
-    file.writer_cpus = host.writer_cpus;
-    file.wait = name_of(host.wait);
-    file.inflight_max = host.inflight_max;
-    file.file_limit = host.file_limit;
-    file.ring = driver.value()->features();
+    note_host(file, host, *driver.value());
     const std::string folder =
         options.out.empty() ? default_folder(workload.trace.name) : options.out;
     return execute_run(options, workload, server, host, *driver.value(), folder, file);
@@ -220,6 +262,10 @@ int run_replay(int argc, char** argv) {
     }
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    for (const std::string& note : line.notes) {
+        std::printf("flags: %s\n", note.c_str());
+    }
+    draw_salt(line.options.cache_salt);
     RunFile file;
     file.run_id = make_run_id();
     file.command = mask_command(arguments);

@@ -67,7 +67,7 @@ void named(JsonWriter& json, const char* key, const NamedValues& values) {
 void write_trace(JsonWriter& json, const RunFile& file) {
     const Trace& trace = *file.trace;
     json.key("trace").begin_object();
-    strings(json, "paths", file.options->traces);
+    strings(json, "paths", file.options->files.paths);
     json.key("name").string(trace.name);
     json.key("format").string(trace.format);
     json.key("time_unit").string(trace.time_unit);
@@ -85,11 +85,24 @@ void write_trace(JsonWriter& json, const RunFile& file) {
     json.end_object();
 }
 
+void write_load(JsonWriter& json, const LoadFigures& load) {
+    json.key("load").begin_object();
+    json.key("rows_read").unsigned_integer(load.rows_read);
+    json.key("sessions").unsigned_integer(load.families);
+    json.key("sessions_sampled").unsigned_integer(load.families_sampled);
+    json.key("rows_sampled").unsigned_integer(load.rows_sampled);
+    json.key("copies").unsigned_integer(load.copies);
+    json.key("copies_within_ns").integer(load.within_ns);
+    json.end_object();
+}
+
 void write_plan(JsonWriter& json, const RunFile& file) {
     const Plan& plan = *file.plan;
     const ReplayOptions& options = *file.options;
     json.key("plan").begin_object();
     json.key("seed").unsigned_integer(options.plan.seed);
+    json.key("cache_salt");
+    options.cache_salt.empty() ? json.null() : json.string(options.cache_salt);
     json.key("speed").string(options.speed_text);
     json.key("start_ns").optional_integer(options.plan.start_ns);
     json.key("end_ns").optional_integer(options.plan.end_ns);
@@ -137,6 +150,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("api").string(options.dialect->name);
     json.key("prompt").string(name_of(file.prompt));
     json.key("words").unsigned_integer(file.words);
+    json.key("words_digest").string(hex(file.words_digest));
     write_tokenizer(json, file);
     json.key("output").string(name_of(options.output));
     json.key("continuous_usage").boolean(options.continuous_usage);
@@ -168,7 +182,10 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("server").string(found->server);
     json.key("max_model_len").optional_integer(known(found->max_model_len));
     json.key("overhead_source").string(found->overhead_source);
-    json.key("has_tokenize").boolean(found->has_tokenize);
+    json.key("split_known").boolean(found->split_known);
+    json.key("has_tokenize").boolean(found->tokenize.has_value());
+    json.key("tokenize_form");
+    found->tokenize ? json.string(name_of(*found->tokenize)) : json.null();
     json.key("has_usage").boolean(found->has_usage);
     json.key("has_cached_tokens").boolean(found->has_cached_tokens);
     json.key("ignore_eos").boolean(found->ignore_eos);
@@ -177,9 +194,29 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("words_counted")
         .optional_integer(found->words_asked < 0 ? std::optional<std::int64_t>{}
                                                  : found->words_counted);
-    json.key("words_exact").boolean(found->words_exact);
+    json.key("words_exact").boolean(found->words == WordVerdict::exact);
+    json.key("words_verdict").string(name_of(found->words));
+    json.key("word_questions").unsigned_integer(found->word_questions);
+    json.key("word_joins").unsigned_integer(found->joins);
+    strings(json, "words_dropped", found->dropped_words);
+    json.key("requests").unsigned_integer(found->requests);
     json.key("probe_ns").optional_integer(known(found->probe_ns));
     strings(json, "notes", found->notes);
+    json.end_object();
+}
+
+void write_verified(JsonWriter& json, const std::optional<VerifyFindings>& verified) {
+    json.key("verified");
+    if (!verified) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rows").unsigned_integer(verified->rows);
+    json.key("tokens").unsigned_integer(verified->tokens);
+    json.key("pairs").unsigned_integer(verified->pairs);
+    json.key("shared_tokens").unsigned_integer(verified->shared_tokens);
+    json.key("shared_beyond").unsigned_integer(verified->shared_beyond);
     json.end_object();
 }
 
@@ -233,6 +270,22 @@ void write_marks(JsonWriter& json, const RunMarks& marks) {
     json.end_object();
 }
 
+void write_stamps(JsonWriter& json, const StampFacts& stamps) {
+    json.key("kernel_stamps").begin_object();
+    json.key("transmit").string(stamps.transmit);
+    json.key("receive").boolean(stamps.receive);
+    json.key("reason");
+    stamps.reason.empty() ? json.null() : json.string(stamps.reason);
+    json.key("wire").unsigned_integer(stamps.wire);
+    json.key("missing").unsigned_integer(stamps.missing);
+    json.key("refused").unsigned_integer(stamps.refused);
+    json.key("stray").unsigned_integer(stamps.stray);
+    json.key("clock_offset_ns").integer(stamps.clock_offset_ns);
+    json.key("clock_error_ns").integer(stamps.clock_error_ns);
+    json.key("clock_steps").unsigned_integer(stamps.clock_steps);
+    json.end_object();
+}
+
 void write_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("end");
     if (!end) {
@@ -254,6 +307,7 @@ void write_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("guard_ns").integer(end->guard_ns);
     json.key("margin_ns").integer(end->margin_ns);
     write_marks(json, end->marks);
+    write_stamps(json, end->stamps);
     json.key("verdict").string(end->verdict);
     strings(json, "verdict_reasons", end->verdict_reasons);
     json.key("exit_code").integer(end->exit_code);
@@ -284,9 +338,11 @@ std::string to_json(const RunFile& file) {
     named(json, "labels", file.options->labels);
     write_clock(json, file.clock);
     write_trace(json, file);
+    write_load(json, file.load);
     write_plan(json, file);
     write_request(json, file);
     write_preflight(json, file.findings);
+    write_verified(json, file.verified);
     write_host(json, file);
     write_end(json, file.end);
     json.end_object();

@@ -13,7 +13,9 @@
 
 #include "cmd/replay/options.hpp"
 #include "engine/host/host.hpp"
+#include "engine/plan/load.hpp"
 #include "engine/preflight/preflight.hpp"
+#include "engine/preflight/verify.hpp"
 #include "engine/prompt/word_selection.hpp"
 #include "proto/core/result.hpp"
 #include "proto/trace/row.hpp"
@@ -44,6 +46,20 @@ struct RunMarks {
     std::uint64_t lanes_max = 0;   ///< connections at once
 };
 
+/// Kernel stamps: how they came, how many, and why there are none where there are none.
+struct StampFacts {
+    std::string transmit;  ///< "io_uring", "error queue" or "no"
+    bool receive = false;
+    std::string reason;         ///< for what is missing; empty: nothing is
+    std::uint64_t wire = 0;     ///< rows that have `wire_ns`
+    std::uint64_t missing = 0;  ///< rows that left on a connection with stamps, and have none
+    std::uint64_t refused = 0;  ///< transmit stamps outside what is possible
+    std::uint64_t stray = 0;    ///< transmit stamps that came after the end of their exchange
+    std::int64_t clock_offset_ns = 0;  ///< CLOCK_REALTIME - CLOCK_MONOTONIC at the end
+    std::int64_t clock_error_ns = 0;   ///< width of the reading that it comes from
+    std::uint64_t clock_steps = 0;     ///< times that it jumped
+};
+
 /// What the end adds.
 struct RunEnd {
     std::uint64_t rows_fired = 0;
@@ -62,6 +78,7 @@ struct RunEnd {
     std::int64_t guard_ns = 0;
     std::int64_t margin_ns = 0;
     RunMarks marks;
+    StampFacts stamps;
     std::string verdict;
     std::vector<std::string> verdict_reasons;
     int exit_code = 0;
@@ -72,12 +89,15 @@ struct RunFile {
     std::vector<std::string> command;
     const ReplayOptions* options = nullptr;
     const Trace* trace = nullptr;
+    LoadFigures load;
     const Plan* plan = nullptr;
     std::vector<std::string> notes;
     const PreflightFindings* findings = nullptr;  ///< null: no preflight
+    std::optional<VerifyFindings> verified;       ///< `--verify-prompts`
     Overhead overhead;
     PromptKind prompt = PromptKind::text;
     std::uint32_t words = 0;
+    std::uint64_t words_digest = 0;          ///< of the table of words or ids
     const WordFigures* tokenizer = nullptr;  ///< null: the built-in words, or ids
     HostFacts host;
     std::uint32_t engine_cpu = 0;

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
@@ -34,9 +35,11 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     if (found.max_model_len >= 0) {
         std::printf(", context %lld tokens", static_cast<long long>(found.max_model_len));
     }
-    std::printf("; overhead %u+%u tokens (%s); %s %s\n", found.overhead.pre, found.overhead.post,
-                found.overhead_source.c_str(), prompt == PromptKind::text ? "words" : "ids",
-                found.words_exact ? "exact" : "not verified");
+    const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
+    std::printf("; overhead %u+%u tokens (%s%s); %s %s\n", found.overhead.pre, found.overhead.post,
+                found.overhead_source.c_str(),
+                found.split_known || found.overhead.pre == 0 ? "" : ", split unknown",
+                prompt == PromptKind::text ? "words" : "ids", exact ? "exact" : "not verified");
     for (const std::string& note : found.notes) {
         std::printf("server: %s\n", note.c_str());
     }
@@ -61,20 +64,43 @@ Address reachable_address(const ReplayOptions& options, const std::vector<Addres
     return candidates.front();
 }
 
+/// The first `shown` words, and how many there are beside them.
+std::string list_words(const std::vector<std::string>& words) {
+    constexpr std::size_t shown = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(words.size(), shown); ++i) {
+        text += (i == 0 ? "" : ", ") + words[i];
+    }
+    return words.size() > shown ? text + ", and " + std::to_string(words.size() - shown) + " more"
+                                : text;
+}
+
+/// What the server does to the words, as a clause.
+std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
+    const std::string kind = prompt == PromptKind::text ? "words" : "token ids";
+    if (found.words == WordVerdict::varies) {
+        return "the server counts one and the same prompt differently from request to request";
+    }
+    std::string text = "the server counts " + std::to_string(found.words_counted) + " tokens for " +
+                       std::to_string(found.words_asked) + " " + kind + " of one token each";
+    if (found.joins > 0) {
+        text += ", and some " + kind + " become one token beside others";
+    } else if (!found.dropped_words.empty()) {
+        text += " (not " + list_words(found.dropped_words) + "), which leaves fewer than the " +
+                std::to_string(WordTable::words_min) + " that prompts need";
+    }
+    return text;
+}
+
 PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
                              const std::string& run_id) {
     const ReplayTarget& target = options.targets.front();
     PreflightPlan plan;
-    plan.address = server.addresses.front();
-    plan.host = host_header(target.url);
+    plan.server = asked_server(options, server, run_id);
     plan.api_path = target.api_path;
-    plan.root_path = target.root_path;
-    plan.headers = options.headers;
     plan.dialect = options.dialect;
     plan.body = body_spec(options, server.prompt);
     plan.overhead = options.overhead;
-    plan.run_id = run_id;
-    plan.stop_requests = &stop_requests();
     if (options.wait_ready_ns) {
         plan.wait_ready = Duration{*options.wait_ready_ns};
     }
@@ -135,12 +161,29 @@ int choose_words(const ReplayOptions& options, Server& server) {
     return exit_done;
 }
 
+AskedServer asked_server(const ReplayOptions& options, const Server& server,
+                         const std::string& run_id) {
+    const ReplayTarget& target = options.targets.front();
+    AskedServer asked;
+    asked.address = server.addresses.front();
+    asked.host = host_header(target.url);
+    asked.root_path = target.root_path;
+    asked.headers = options.headers;
+    asked.run_id = run_id;
+    asked.stop_requests = &stop_requests();
+    return asked;
+}
+
 const WordTable& words_for(const Server& server, std::uint32_t ids_from,
                            std::optional<WordTable>& storage) {
     if (server.prompt == PromptKind::text) {
-        return server.words ? server.words->table : WordTable::built_in();
+        return server.kept    ? *server.kept
+               : server.words ? server.words->table
+                              : WordTable::built_in();
     }
-    storage.emplace(WordTable::token_ids(ids_from));
+    const bool safe_ids = server.words && !server.words->ids.empty();
+    storage.emplace(safe_ids ? WordTable::token_ids(server.words->ids)
+                             : WordTable::token_ids(ids_from));
     return *storage;
 }
 
@@ -153,18 +196,65 @@ void describe_server(const ReplayOptions& options, Server& server) {
     server.findings.ignore_eos = server.body.ignore_eos;
 }
 
+namespace {
+
+int refuse_words(const ReplayOptions& options, const PreflightFindings& found, PromptKind prompt) {
+    std::string remedy = "prompts cannot have the recorded lengths there; ";
+    if (found.words != WordVerdict::varies && prompt == PromptKind::text) {
+        remedy += options.tokenizer.empty() ? "give the model's --tokenizer, or use "
+                                            : "is --tokenizer that of this model? Else use ";
+        remedy += "--api openai-completions --prompt ids, or ";
+    }
+    std::fprintf(stderr, "driftless: preflight: %s; %s--no-preflight to go on anyway\n",
+                 describe_words(found, prompt).c_str(), remedy.c_str());
+    return exit_preflight;
+}
+
+/// What follows from the words that were found: the same words, fewer of them, or ids. False:
+/// nothing can be made of it.
+enum class NextStep : std::uint8_t { go_on, ask_again, refuse };
+
+NextStep decide_words(const ReplayOptions& options, const WordTable& table, Server& server) {
+    const PreflightFindings& found = server.findings;
+    if (found.words == WordVerdict::searching || found.words == WordVerdict::exact) {
+        return NextStep::go_on;
+    }
+    if (found.words == WordVerdict::reduced) {
+        std::optional<WordTable> kept = table.without(found.dropped);
+        if (kept && server.prompt == PromptKind::text) {
+            std::printf(
+                "server: %zu words are not one token each there and are left out (%s); %u "
+                "words remain\n",
+                found.dropped.size(), list_words(found.dropped_words).c_str(), kept->size());
+            server.kept = std::move(kept);
+            return NextStep::go_on;
+        }
+    }
+    if (found.words == WordVerdict::varies || server.prompt == PromptKind::ids ||
+        !options.dialect->takes_ids) {
+        return NextStep::refuse;
+    }
+    std::printf("server: %s; prompts go as token ids instead\n",
+                describe_words(found, server.prompt).c_str());
+    server.prompt = PromptKind::ids;
+    return NextStep::ask_again;
+}
+
+}  // namespace
+
 int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server) {
     describe_server(options, server);
     if (!options.preflight) {
         return exit_done;
     }
-    for (int tries = 0; tries < 2; ++tries) {  // a second time with ids, where words are refused
+    NextStep next = NextStep::ask_again;
+    while (next == NextStep::ask_again) {  // at most twice: ids are not asked for again
         std::optional<WordTable> storage;
         PreflightPlan plan = preflight_plan(options, server, run_id);
         plan.words = &words_for(server, options.ids_from, storage);
         Loop loop(driver, preflight_timers);
-        Preflight preflight(loop, plan);
+        Preflight preflight(loop, plan, server.findings.requests + 1);
         const bool answered = preflight.run();
         if (stop_requests().load() > 0) {
             return exit_interrupted;
@@ -173,23 +263,10 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
             return report_failure(options, preflight.failure());
         }
         server.findings = preflight.findings();
-        const PreflightFindings& found = server.findings;
-        const bool refused = found.words_asked >= 0 && !found.words_exact;
-        if (!refused) {
-            break;
-        }
-        std::fprintf(stderr, "driftless: preflight: the server counts %lld tokens for %lld %s\n",
-                     static_cast<long long>(found.words_counted),
-                     static_cast<long long>(found.words_asked),
-                     server.prompt == PromptKind::text ? "words of one token each" : "token ids");
-        if (server.prompt == PromptKind::ids || !options.dialect->takes_ids) {
-            std::fprintf(stderr,
-                         "driftless: prompts would not have the recorded lengths; use --api "
-                         "openai-completions --prompt ids, or --no-preflight to go on anyway\n");
-            return exit_preflight;
-        }
-        std::printf("server: prompts go as token ids instead\n");
-        server.prompt = PromptKind::ids;
+        next = decide_words(options, *plan.words, server);
+    }
+    if (next == NextStep::refuse) {
+        return refuse_words(options, server.findings, server.prompt);
     }
     server.preflight_done = true;
     server.body.prompt = server.prompt;

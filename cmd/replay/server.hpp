@@ -22,6 +22,7 @@ struct Server {
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
     std::optional<SelectedWords> words;  ///< of `--tokenizer`; else the built-in ones
+    std::optional<WordTable> kept;       ///< those without the words that the server does not know
 };
 
 /// Takes the words from the vocabulary of `--tokenizer`, where there is one. Prints what was
@@ -38,6 +39,10 @@ void describe_server(const ReplayOptions& options, Server& server);
 /// found, and decides model, prompt kind and overhead. Returns an exit code.
 int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server);
+
+/// The first target, as the preflight asks it.
+AskedServer asked_server(const ReplayOptions& options, const Server& server,
+                         const std::string& run_id);
 
 /// The words, or ids, that prompts are made of. `storage` holds a table that is made here.
 const WordTable& words_for(const Server& server, std::uint32_t ids_from,

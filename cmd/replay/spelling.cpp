@@ -1,7 +1,10 @@
 #include "cmd/replay/spelling.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+
+#include "cmd/replay/foreign.hpp"
 
 namespace driftless {
 
@@ -11,7 +14,7 @@ struct Alias {
     std::string_view typed;
     std::string_view name;
 };
-/// Names of vllm bench, AIPerf, guidellm and trace-replayer that mean the same.
+/// Names of vllm bench, UCM, AIPerf, GuideLLM and trace-replayer that mean the same.
 constexpr std::array aliases{
     Alias{"--base-url", "--url"},
     Alias{"--backend", "--api"},
@@ -20,8 +23,27 @@ constexpr std::array aliases{
     Alias{"--scale-factor", "--speed"},
     Alias{"--num-prompts", "--limit"},
     Alias{"--max-requests", "--limit"},
+    Alias{"--request-count", "--limit"},
+    Alias{"--data-samples", "--limit"},
     Alias{"--time-in-secs", "--duration"},
+    Alias{"-t", "--duration"},
+    Alias{"--max-seconds", "--duration"},
     Alias{"-o", "--out"},
+    Alias{"--output-dir", "--out"},
+    Alias{"--artifact-dir", "--out"},
+    Alias{"--output-artifact-dir", "--out"},
+    Alias{"--target", "--url"},
+    Alias{"--request-type", "--api"},
+    Alias{"--random-seed", "--seed"},
+    Alias{"--concurrency", "--max-inflight"},
+    Alias{"--max-concurrency", "--max-inflight"},
+    Alias{"--isl-block-size", "--block-size"},
+    Alias{"--prompt-input-tokens-block-size", "--block-size"},
+    Alias{"--request-timeout-seconds", "--timeout-total"},
+    // Their value alone is an argument of ours: a trace.
+    Alias{"--input-file", ""},
+    Alias{"--trace-path", ""},
+    Alias{"--dataset-path", ""},
 };
 
 constexpr const char* time_scale_refusal =
@@ -42,43 +64,77 @@ bool is_goodput_part(std::string_view argument) {
            argument.starts_with("e2e:") || argument.starts_with("e2el:");
 }
 
+/// One pass over the arguments.
+class Speller {
+  public:
+    explicit Speller(const std::vector<std::string>& arguments)
+        : arguments_(arguments), foreign_(arguments) {}
+
+    Spelled spell() {
+        while (at_ < arguments_.size() && out_.refused.empty()) {
+            const std::string_view argument = arguments_[at_++];
+            if (argument == "--") {
+                --at_;
+                break;
+            }
+            const bool is_flag = argument.size() > 1 && argument.front() == '-';
+            is_flag ? flag(argument) : word(argument);
+        }
+        foreign_.finish(out_);
+        for (; at_ < arguments_.size(); ++at_) {
+            out_.arguments.push_back(arguments_[at_]);
+        }
+        return std::move(out_);
+    }
+
+  private:
+    void word(std::string_view argument) {
+        if (in_goodput_ && is_goodput_part(argument)) {
+            out_.arguments.back() += " " + std::string(argument);
+            return;
+        }
+        // The value of `--goodput` begins what may be gathered.
+        in_goodput_ = !out_.arguments.empty() && out_.arguments.back() == "--goodput";
+        out_.arguments.emplace_back(argument);
+    }
+
+    void flag(std::string_view argument) {
+        const std::size_t equals = argument.find('=');
+        const std::string_view typed = argument.substr(0, equals);
+        in_goodput_ = false;
+        if (typed == "--time-scale") {
+            out_.refused = time_scale_refusal;
+            return;
+        }
+        const bool has_value = equals != argument.npos;
+        const std::string value = has_value ? std::string(argument.substr(equals + 1)) : "";
+        const std::string* behind = at_ < arguments_.size() ? &arguments_[at_] : nullptr;
+        const auto taken = foreign_.take(typed, has_value ? &value : behind, out_);
+        if (taken) {
+            at_ += has_value ? 0 : std::min(*taken, arguments_.size() - at_);
+            return;
+        }
+        const std::string_view name = own_name(typed);
+        if (!name.empty()) {
+            out_.arguments.emplace_back(name);
+        }
+        if (has_value) {
+            out_.arguments.push_back(value);
+            in_goodput_ = typed == "--goodput";
+        }
+    }
+
+    const std::vector<std::string>& arguments_;
+    std::size_t at_ = 0;
+    Foreign foreign_;
+    Spelled out_;
+    bool in_goodput_ = false;
+};
+
 }  // namespace
 
 Spelled spell(const std::vector<std::string>& arguments) {
-    Spelled spelled;
-    std::vector<std::string>& out = spelled.arguments;
-    bool in_goodput = false;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const std::string_view argument = arguments[i];
-        if (argument == "--") {
-            out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i),
-                       arguments.end());
-            break;
-        }
-        if (in_goodput && is_goodput_part(argument)) {
-            out.back() += " " + arguments[i];
-            continue;
-        }
-        const bool is_flag = argument.size() > 1 && argument.front() == '-';
-        const std::size_t equals = argument.find('=');
-        const std::string_view typed = is_flag ? argument.substr(0, equals) : argument;
-        if (typed == "--time-scale") {
-            spelled.refused = time_scale_refusal;
-            return spelled;
-        }
-        // The value of `--goodput` begins what may be gathered.
-        in_goodput = !is_flag && !out.empty() && out.back() == "--goodput";
-        if (!is_flag) {
-            out.emplace_back(argument);
-            continue;
-        }
-        out.emplace_back(own_name(typed));
-        if (equals != argument.npos) {
-            out.emplace_back(argument.substr(equals + 1));
-            in_goodput = typed == "--goodput";
-        }
-    }
-    return spelled;
+    return Speller(arguments).spell();
 }
 
 }  // namespace driftless

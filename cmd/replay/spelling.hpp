@@ -12,11 +12,13 @@ namespace driftless {
 /// Arguments in our spelling, or one line that says why they are refused.
 struct Spelled {
     std::vector<std::string> arguments;
-    std::string refused;  ///< empty: all is well
+    std::vector<std::string> notes;  ///< flags of other tools that were ignored, and why
+    std::string refused;             ///< empty: all is well
 };
 
-/// Splits `--name=value`, replaces aliases, gathers the parts of `--goodput ttft:200 tpot:50` into
-/// one argument. Arguments after `--` stay as they are.
+/// Splits `--name=value`, replaces aliases, translates flags of other tools (foreign.hpp), gathers
+/// the parts of `--goodput ttft:200 tpot:50` into one argument. Arguments after `--` stay as they
+/// are.
 Spelled spell(const std::vector<std::string>& arguments);
 
 }  // namespace driftless

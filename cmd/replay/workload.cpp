@@ -4,40 +4,30 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
-#include "engine/input/trace_file.hpp"
+#include "cmd/load_values.hpp"
+#include "cmd/trace_errors.hpp"
 
 namespace driftless {
 
-namespace {
-
-void print_errors(const InputErrors& errors) {
-    for (const InputError& error : errors.list) {
-        std::fprintf(stderr, "driftless: %s\n", to_text(error).c_str());
-    }
-    if (errors.count > errors.list.size()) {
-        std::fprintf(stderr, "driftless: and %llu more errors\n",
-                     static_cast<unsigned long long>(errors.count - errors.list.size()));
-    }
-}
-
-}  // namespace
-
 int load_workload(const ReplayOptions& options, Workload& workload) {
-    TraceFiles files;
-    files.paths = options.traces;
-    files.format = options.format;
-    files.time_unit = options.time_unit;
-    files.block_size = options.block_size;
-    files.lenient = options.lenient;
-    files.keep = options.keep;
     InputErrors errors;
-    const bool read = read_trace(files, workload.trace, errors, workload.notes);
+    const bool read = read_trace(options.files, workload.trace, errors, workload.notes);
     for (const std::string& note : workload.notes) {
         std::printf("trace: %s\n", note.c_str());
     }
     if (!read) {
         print_errors(errors);
         return exit_input;
+    }
+    const Result<LoadFigures> load = apply_load(options.load, workload.trace);
+    if (!load) {
+        std::fprintf(stderr, "driftless: %s\n", load_refusal);
+        return exit_input;
+    }
+    workload.load = load.value();
+    for (const std::string& note : load_notes(workload.load)) {
+        std::printf("load: %s\n", note.c_str());
+        workload.notes.push_back(note);
     }
     Result<Plan> plan = make_plan(workload.trace, options.plan);
     if (!plan) {

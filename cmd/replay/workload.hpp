@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cmd/replay/options.hpp"
+#include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/trace/row.hpp"
 
@@ -12,6 +13,7 @@ namespace driftless {
 
 struct Workload {
     Trace trace;
+    LoadFigures load;
     Plan plan;
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
 };

@@ -69,10 +69,11 @@ void add_totals(Table& table, const SummaryFigures& f) {
 }
 
 void add_drift(Table& table, const SummaryFigures& f) {
+    const Distribution& drift = f.sending.drift;
     table.title("Drift (fired - due)");
-    table.distribution("drift", f.drift, ns_per_us, "us");
+    table.distribution("drift", drift, ns_per_us, "us");
     table.line("Worst drift (us):",
-               f.drift.count == 0 ? "-" : fmt::format("{:.2f}", f.drift.max / ns_per_us));
+               drift.count == 0 ? "-" : fmt::format("{:.2f}", drift.max / ns_per_us));
     if (f.drift_left_out > 0) {
         table.count("Held by --max-inflight, left out:", f.drift_left_out);
     }
@@ -86,6 +87,33 @@ void add_drift(Table& table, const SummaryFigures& f) {
     table.line("Late rows by cause:", causes.empty() ? "none" : causes);
 }
 
+std::string three_us(const Distribution& d) {
+    return d.count == 0 ? "-"
+                        : fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / ns_per_us,
+                                      d.at[p99_index] / ns_per_us, d.max / ns_per_us);
+}
+
+/// Median, p99 and worst: below us, and by the place in a burst where there are bursts.
+void add_wire(Table& table, const SendingFigures& s) {
+    table.title("Kernel (median / P99 / worst, us)");
+    table.line("Call that fires a row:", three_us(s.submit));
+    table.line("On the wire - fired:", three_us(s.wire_delay));
+    table.line("On the wire - due:", three_us(s.wire_drift));
+    table.line("Read - received, worst of a row:", three_us(s.receive_delay));
+    if (s.wire_unknown > 0) {
+        table.count("Rows without transmit stamp (run.json):", s.wire_unknown);
+    }
+    if (s.by_rank.size() < 2) {
+        return;
+    }
+    for (const RankFigures& rank : s.by_rank) {
+        const std::string place = rank.first == rank.last
+                                      ? fmt::format("{}", rank.first)
+                                      : fmt::format("{}-{}", rank.first, rank.last);
+        table.line(fmt::format("Drift, place {} in its instant:", place), three_us(rank.drift));
+    }
+}
+
 /// A part of a whole in percent; "-" where the whole is 0.
 std::string share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? "-"
@@ -96,9 +124,11 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 void add_prompts(Table& table, const SummaryFigures& f) {
     table.title("Prompts and Prefix Cache");
     table.line("Prompts exact / off / not reported:",
-               fmt::format("{} / {} / {}", f.prompt_exact, f.prompt_off, f.prompt_unknown));
-    if (f.prompt_off > 0) {
-        table.line("Largest difference (tokens):", fmt::format("{:+}", f.prompt_off_max));
+               fmt::format("{} / {} / {}", f.prompts.exact, f.prompts.off, f.prompts.unknown));
+    if (f.prompts.off > 0) {
+        table.line("Largest difference (tokens):", fmt::format("{:+}", f.prompts.largest_off));
+        table.line("Likely cause:", name_of(f.prompts.cause));
+        table.line("", f.prompts.explanation);
     }
     table.count("Cached tokens expected:", f.expected_cached_tokens);
     if (f.cache_rows_reported == 0) {
@@ -157,7 +187,11 @@ std::string summary_table(const SummaryFigures& f, const SummaryInfo& info) {
     table.title("First Token from the Due Instant");
     table.distribution("TTFT-due", f.ttft_due, ns_per_ms, "ms");
     add_drift(table, f);
+    add_wire(table, f.sending);
     add_prompts(table, f);
+    if (info.clamped_rows > 0) {
+        table.count("Rows within the overhead (1 word sent):", info.clamped_rows);
+    }
     add_goodput(table, f);
     add_outcomes(table, f);
     table.title("", '=');

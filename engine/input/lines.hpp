@@ -32,6 +32,8 @@ class LineSplitter {
     std::uint64_t number() const { return number_; }
     /// A line grew beyond `line_bytes_max`; nothing more comes.
     bool too_long() const { return too_long_; }
+    /// How the line that is too long, or has not ended, begins.
+    std::string_view beginning() const { return std::string_view(carry_).substr(0, 4096); }
     /// Bytes of a line that has not ended.
     std::size_t pending() const { return carry_.size(); }
 

@@ -45,6 +45,15 @@ std::string sanity_line(const Trace& trace) {
     return line + line_of(", max %" PRIu64 " rows at one instant", largest_burst(trace));
 }
 
+/// ", blocks of 512 tokens, partial blocks have ids"
+std::string blocks_of(const Trace& trace) {
+    if (trace.block_size == 0) {
+        return ", no block ids: prompts share nothing";
+    }
+    return ", blocks of " + std::to_string(trace.block_size) + " tokens, partial blocks have " +
+           (trace.tail_rule == TailRule::ceil ? "ids" : "none");
+}
+
 void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
                 const char* many) {
     if (count > 0) {
@@ -56,13 +65,19 @@ void count_note(std::vector<std::string>& notes, std::uint64_t count, const char
 
 void describe(const Trace& trace, std::size_t files, const std::vector<std::string>& unknown_names,
               std::vector<std::string>& notes) {
-    notes.push_back("format " + trace.format + ", times in " + trace.time_unit + ", blocks of " +
-                    std::to_string(trace.block_size) + " tokens" +
-                    (trace.tail_rule == TailRule::ceil ? ", partial blocks have ids" : ""));
+    notes.push_back("format " + trace.format + ", times in " + trace.time_unit + blocks_of(trace));
     notes.push_back(sanity_line(trace));
     if (files > 1) {
         notes.push_back(std::to_string(files) +
-                        " files: equal block ids of different files share nothing");
+                        " files: equal block ids of different files share " +
+                        (trace.name_spaces > 1 || trace.ids.empty() ? "nothing" : "their blocks"));
+    }
+    if (!trace.sessions.empty()) {
+        notes.push_back(std::to_string(trace.sessions.size()) +
+                        " sessions; rows go by their times, whatever turn they are");
+    }
+    for (const Remark& remark : trace.remarks) {
+        count_note(notes, remark.count, remark.one, remark.many);
     }
     count_note(notes, trace.rows_unsorted, "row out of order was sorted",
                "rows out of order were sorted");

@@ -1,8 +1,8 @@
 /// InputSource: the decompressed bytes of one file or of standard input.
 ///
 /// Compression is found by its magic bytes, never by the name: gzip, bzip2, xz, zstd, or none;
-/// several members one behind the other are one input. libarchive does the work. Owns the
-/// descriptor it opened; reads forward only.
+/// several members one behind the other are one input, and so are zstd's skippable frames. zlib
+/// reads gzip, libarchive the others; plain files pass through. Reads forward only.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class InputSource {
     ~InputSource();
 
     /// The next piece, valid until the next read; empty at the end. Errors: truncated (compressed
-    /// data that ends early or is damaged: what came before is good; libarchive drops what it had
-    /// decoded of the last 64 KiB, zstd 128 KiB), io_failed.
+    /// data that ends early or is damaged: what came before is good; of bzip2 and xz libarchive
+    /// drops what it had decoded of the last 64 KiB, of zstd 128 KiB), io_failed.
     Result<std::string_view> read();
 
     /// "gzip", "zstd", ..; "none". Known after the first read.

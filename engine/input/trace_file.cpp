@@ -17,7 +17,8 @@ namespace {
 struct Reading {
     Reading(const TraceFiles& files, Trace& trace_in, InputErrors& errors_in,
             std::vector<std::string>& notes_in)
-        : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep},
+        : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep,
+                  files.map, files.sessions_open, files.id_scope},
                  trace_in, errors_in),
           trace(trace_in),
           errors(errors_in),
@@ -25,7 +26,7 @@ struct Reading {
 
     void refuse_file(const std::string& path, const Error& error);
     void read_file(const std::string& path);
-    bool take_lines(LineSplitter& lines, const std::string& name);
+    bool take_lines(LineSplitter& lines);
     void warn_of_damage(const std::string& name, const InputSource& source, LineSplitter& lines);
 
     TraceReader reader;
@@ -52,15 +53,14 @@ void Reading::refuse_file(const std::string& path, const Error& error) {
 }
 
 /// Hands on the lines that are complete. False where reading on is pointless.
-bool Reading::take_lines(LineSplitter& lines, const std::string& name) {
+bool Reading::take_lines(LineSplitter& lines) {
     while (const auto line = lines.next()) {
         if (!reader.add_line(lines.number(), *line)) {
             return false;
         }
     }
     if (lines.too_long()) {
-        errors.add({name, lines.number() + 1, "", "", "is longer than 64 MiB",
-                    "a trace has one row a line"});
+        reader.refuse_long_line(lines.number() + 1, lines.beginning());
         return false;
     }
     return true;
@@ -107,12 +107,12 @@ void Reading::read_file(const std::string& path) {
         trace.bytes += piece.value().size();
         digest.add(piece.value());
         lines.feed(piece.value());
-        if (!take_lines(lines, name)) {
+        if (!take_lines(lines)) {
             return;
         }
     }
     lines.finish();
-    (void)take_lines(lines, name);
+    (void)take_lines(lines);
 }
 
 std::vector<std::string> files_of(const TraceFiles& files, Reading& reading) {

@@ -8,17 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "proto/trace/format.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
 
 struct TraceFiles {
-    std::vector<std::string> paths;  ///< files, folders, or "-"
-    std::string format;              ///< `--format`; empty: detected
-    std::string time_unit;           ///< `--time-unit`; empty: the format's
-    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
-    bool lenient = false;            ///< `--lenient`
-    std::vector<std::string> keep;   ///< `--keep`
+    std::vector<std::string> paths;      ///< files, folders, or "-"
+    std::string format;                  ///< `--format`; empty: detected
+    std::string time_unit;               ///< `--time-unit`; empty: the format's
+    std::uint32_t block_size = 0;        ///< `--block-size`; 0: the format's
+    bool lenient = false;                ///< `--lenient`
+    std::vector<std::string> keep;       ///< `--keep`
+    std::vector<MappedColumn> map;       ///< `--map`
+    bool sessions_open = false;          ///< `--sessions open`
+    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
 };
 
 /// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be

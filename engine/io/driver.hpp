@@ -7,7 +7,9 @@
 
 #include <cstdint>
 
+#include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
+#include "engine/time/clock_offset.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/core/result.hpp"
 
@@ -69,6 +71,19 @@ class Driver {
     /// Flushes, lets completions happen, calls handlers, perhaps waits. One clock read stamps all
     /// completions that became visible together.
     virtual TurnResult turn(const Turn& turn) = 0;
+
+    /// Switches the kernel's stamps of a socket on, once, when it has just been connected: keys of
+    /// transmit stamps count its bytes from here. Says which there will be.
+    virtual StampSupport switch_on_stamps(Socket socket) = 0;
+    /// `collect_stamps` may have something to hand over. No system call.
+    virtual bool stamps_waiting(Instant now) = 0;
+    /// Hands transmit stamps over, at most `stamps_max`, the kernel entered once or once per
+    /// socket; begins with those of `first` where that is given. Returns how many handlers it
+    /// called.
+    virtual std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first = nullptr) = 0;
+    /// Looks at the clock by which the kernel stamps (about 1 us). Stamps are converted by the
+    /// latest look.
+    virtual ClockSample sample_clock() = 0;
 
     /// Operations in flight.
     virtual std::uint32_t in_flight() const = 0;

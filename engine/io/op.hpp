@@ -27,6 +27,8 @@ enum class OpKind : std::uint8_t {
     receive,  ///< multishot: completions with bytes until one without `more`
     accept,   ///< multishot: result is a new socket's number
     cancel,   ///< ends `target`; result 0, or -ENOENT where it had ended already
+    stamps,   ///< multishot: the kernel's transmit stamps, until cancelled; completes in
+              ///< `collect_stamps` only, and so does its cancel
 };
 
 class Op;
@@ -37,7 +39,9 @@ struct Completion {
     bool more = false;           ///< multishot: further completions follow
     std::string_view bytes;      ///< receive: what came in; empty at end of stream
     Instant stamp;               ///< clock read when the batch became visible
-    std::int64_t kernel_ns = 0;  ///< kernel's receive stamp on the same clock; 0: none
+    std::int64_t kernel_ns = 0;  ///< kernel's receive or transmit stamp, same clock; 0: none
+    std::uint32_t key = 0;       ///< stamps: number of the packet's last byte, from 0, among all
+                                 ///< bytes sent since stamps were switched on, modulo 2^32
     std::uint32_t batch = 0;     ///< number of the turn in which it became visible
 };
 
@@ -48,6 +52,8 @@ struct OpSpec {
     bool more_follows = false;         ///< send: MSG_MORE, further bytes of the message come
     const Address* address = nullptr;  ///< connect
     Op* target = nullptr;              ///< cancel
+    const Op* stamps = nullptr;        ///< send: the operation that shall tell when it left
+    bool kernel_stamps = false;        ///< receive: with the kernel's receive stamps
 };
 
 class Op {

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "engine/io/sockets.hpp"
+#include "engine/io/uring_calls.hpp"
 #include "engine/io/uring_flags.hpp"
 #include "proto/core/check.hpp"
 
@@ -75,11 +76,15 @@ Result<void> UringDriver::open(const UringOptions& options) {
         free_slot_ = slot;
     }
     stamp_ = now();
+    open_stamps(options);
     return buffers_.open(ring_, buffer_group, options.buffers, options.buffer_bytes);
 }
 
 UringDriver::~UringDriver() {
     CHECK(in_flight_ == 0);
+    if (stamp_keeper_ >= 0) {
+        ::close(stamp_keeper_);
+    }
     if (ring_open_) {
         io_uring_queue_exit(&ring_);
     }
@@ -159,9 +164,7 @@ void UringDriver::prepare(Op& op) {
                                MSG_NOSIGNAL | (spec.more_follows ? MSG_MORE : 0));
             break;
         case OpKind::receive:
-            io_uring_prep_recv_multishot(&entry, number, nullptr, 0, 0);
-            entry.flags |= IOSQE_BUFFER_SELECT;
-            entry.buf_group = buffer_group;
+            prepare_receive(op, entry);
             break;
         case OpKind::accept:
             io_uring_prep_multishot_accept(&entry, number, nullptr, nullptr, SOCK_CLOEXEC);
@@ -172,6 +175,8 @@ void UringDriver::prepare(Op& op) {
             io_uring_prep_cancel64(&entry, slot == no_slot ? UINT64_MAX : user_data_of(slot), 0);
             break;
         }
+        case OpKind::stamps:
+            CHECK(!"on this ring");
     }
     entry.user_data = user_data_of(slot_of(op));
     ++counters_.submits;
@@ -181,18 +186,38 @@ void UringDriver::submit(Op& op) {
     CHECK(!op.in_flight());
     CHECK(op.handler != nullptr);
     take_slot(op);
-    prepare(op);
+    start(op);
 }
 
-// Makes prepared entries visible to the kernel; returns how many it has yet to take. liburing maps
-// the index array one to one, so that publishing is the tail alone.
-std::uint32_t UringDriver::publish() {
-    io_uring_sq& queue = ring_.sq;
-    if (queue.sqe_head != queue.sqe_tail) {
-        queue.sqe_head = queue.sqe_tail;
-        io_uring_smp_store_release(queue.ktail, queue.sqe_tail);
+// Transmit stamps have ways of their own; all else goes to the ring.
+void UringDriver::start(Op& op) {
+    const OpSpec& spec = op.spec;
+    const std::uint64_t user_data = user_data_of(slot_of(op));
+    const bool of_stamps = spec.kind == OpKind::cancel && spec.target != nullptr &&
+                           spec.target->spec.kind == OpKind::stamps;
+    if (spec.kind == OpKind::stamps) {
+        transmit_stamps_.arm(user_data, spec.socket);
+        return;
     }
-    return queue.sqe_tail - io_uring_smp_load_acquire(queue.khead);
+    if (of_stamps) {
+        const std::uint32_t slot = slot_of(*spec.target);
+        transmit_stamps_.cancel(slot == no_slot ? UINT64_MAX : user_data_of(slot), user_data);
+        return;
+    }
+    prepare(op);
+    if (spec.kind == OpKind::send && spec.stamps != nullptr && spec.stamps->in_flight()) {
+        transmit_stamps_.expect(user_data_of(slot_of(*spec.stamps)), stamp_);
+    }
+}
+
+void UringDriver::prepare_receive(Op& op, io_uring_sqe& entry) {
+    if (op.spec.kernel_stamps) {
+        io_uring_prep_recvmsg_multishot(&entry, op.spec.socket.number, &stamped_receive_, 0);
+    } else {
+        io_uring_prep_recv_multishot(&entry, op.spec.socket.number, nullptr, 0, 0);
+    }
+    entry.flags |= IOSQE_BUFFER_SELECT;
+    entry.buf_group = buffer_group;
 }
 
 int UringDriver::enter(std::uint32_t submits, std::uint32_t completions_min, std::uint32_t flags,
@@ -220,25 +245,20 @@ int UringDriver::enter(std::uint32_t submits, std::uint32_t completions_min, std
 void UringDriver::flush() {
     constexpr int interruptions_max = 16;
     for (int tries = 0; tries < interruptions_max; ++tries) {
-        const std::uint32_t submits = publish();
+        const std::uint32_t submits = publish_entries(ring_);
         if (submits == 0 || enter(submits, 0, 0, nullptr) != -EINTR) {
             return;
         }
     }
 }
 
-bool UringDriver::kernel_has_work() const {
-    const unsigned flags = IO_URING_READ_ONCE(*ring_.sq.kflags);
-    return (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
-}
-
 // Lets completions become visible, and stamps what did.
 void UringDriver::look(const Turn& turn, TurnResult& result) {
-    const std::uint32_t submits = publish();
+    const std::uint32_t submits = publish_entries(ring_);
     const bool visible = io_uring_cq_ready(&ring_) > 0;
     const bool overflowed = (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0;
     counters_.overflows += overflowed ? 1 : 0;
-    if (kernel_has_work() && turn.may_enter && (!visible || overflowed)) {
+    if (kernel_has_work(ring_) && turn.may_enter && (!visible || overflowed)) {
         (void)enter(submits, 0, IORING_ENTER_GETEVENTS, nullptr);
         result.entered = true;
     } else if (!visible && turn.wait == Wait::sleep) {
@@ -262,7 +282,7 @@ TurnResult UringDriver::turn(const Turn& turn) {
     TurnResult result;
     if (*ring_.cq.khead == batch_end_) {
         look(turn, result);
-    } else if (publish() > 0) {
+    } else if (publish_entries(ring_) > 0) {
         flush();
         result.entered = true;
     }
@@ -277,11 +297,15 @@ TurnResult UringDriver::turn(const Turn& turn) {
     return result;
 }
 
-void UringDriver::complete(const io_uring_cqe& entry) {
-    const std::uint32_t slot = static_cast<std::uint32_t>(entry.user_data);
+Op& UringDriver::op_of(std::uint64_t user_data) {
+    const std::uint32_t slot = static_cast<std::uint32_t>(user_data);
     CHECK(slot < slots_.size() && slots_[slot].op != nullptr);
-    CHECK(slots_[slot].generation == static_cast<std::uint32_t>(entry.user_data >> 32));
-    Op& op = *slots_[slot].op;
+    CHECK(slots_[slot].generation == static_cast<std::uint32_t>(user_data >> 32));
+    return *slots_[slot].op;
+}
+
+void UringDriver::complete(const io_uring_cqe& entry) {
+    Op& op = op_of(entry.user_data);
     const bool multishot = op.spec.kind == OpKind::receive || op.spec.kind == OpKind::accept;
     const bool receive = op.spec.kind == OpKind::receive;
     const bool has_buffer = (entry.flags & IORING_CQE_F_BUFFER) != 0;
@@ -292,8 +316,11 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     done.result = entry.res;
     done.stamp = stamp_;
     done.batch = batch_;
+    if (has_buffer && entry.res > 0) {
+        take_bytes(entry, op, done);
+    }
     const bool no_buffers = receive && entry.res == -ENOBUFS;
-    const bool goes_on = receive ? entry.res > 0 || no_buffers : entry.res >= 0;
+    const bool goes_on = receive ? done.result > 0 || no_buffers : entry.res >= 0;
     done.more = multishot && (more || goes_on);
     if (multishot && !more && goes_on) {
         prepare(op);  // same slot, same generation: the operation never ended for its owner
@@ -303,9 +330,6 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     if (no_buffers) {
         ++counters_.no_buffers;
         return;
-    }
-    if (has_buffer && entry.res > 0) {
-        done.bytes = buffers_.filled(buffer, static_cast<std::size_t>(entry.res));
     }
     op.handler(op, done);
     if (has_buffer) {
@@ -325,7 +349,9 @@ std::vector<std::pair<std::string, std::string>> UringDriver::features() const {
             {"no_iowait", yes_no(no_iowait_)},
             {"submission_entries", std::to_string(ring_.sq.ring_entries)},
             {"completion_entries", std::to_string(ring_.cq.ring_entries)},
-            {"receive_buffer_bytes", std::to_string(buffers_.bytes())}};
+            {"receive_buffer_bytes", std::to_string(buffers_.bytes())},
+            {"transmit_stamps", transmit_stamps()},
+            {"receive_stamps", yes_no(receive_stamps())}};
 }
 
 }  // namespace driftless

@@ -15,6 +15,7 @@
 
 #include "engine/io/buffers.hpp"
 #include "engine/io/driver.hpp"
+#include "engine/io/transmit_stamps.hpp"
 
 namespace driftless {
 
@@ -23,6 +24,8 @@ struct UringOptions {
     std::uint32_t submit_entries = 1024;  ///< power of two
     std::uint32_t buffers = 4096;         ///< receive buffers, a power of two
     std::uint32_t buffer_bytes = 4096;
+    StampSupport stamps;     ///< which kernel stamps sockets are to have, where they can
+    bool stamp_ring = true;  ///< false: transmit stamps by the error queues on every kernel
 };
 
 class UringDriver final : public Driver {
@@ -43,8 +46,16 @@ class UringDriver final : public Driver {
     void submit(Op& op) override;
     void flush() override;
     TurnResult turn(const Turn& turn) override;
+    StampSupport switch_on_stamps(Socket socket) override;
+    bool stamps_waiting(Instant now) override;
+    std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
+    ClockSample sample_clock() override;
     std::uint32_t in_flight() const override { return in_flight_; }
     const DriverCounters& counters() const override { return counters_; }
+
+    /// How transmit stamps come: "io_uring", "error queue" or "no".
+    const char* transmit_stamps() const { return name_of(transmit_stamps_.way()); }
+    bool receive_stamps() const { return stamp_keeper_ >= 0; }
 
     /// What was asked for, probed and used, for `run.json`: name, value.
     std::vector<std::pair<std::string, std::string>> features() const;
@@ -58,18 +69,22 @@ class UringDriver final : public Driver {
 
     UringDriver() = default;
     Result<void> open(const UringOptions& options);
+    void open_stamps(const UringOptions& options);
 
     std::uint32_t take_slot(Op& op);
     void free_slot(Op& op);
     std::uint64_t user_data_of(std::uint32_t slot) const;
     io_uring_sqe& next_entry();
+    void start(Op& op);
     void prepare(Op& op);
-    std::uint32_t publish();
+    void prepare_receive(Op& op, io_uring_sqe& entry);
     int enter(std::uint32_t submits, std::uint32_t completions_min, std::uint32_t flags,
               const Instant* until);
-    bool kernel_has_work() const;
+    Op& op_of(std::uint64_t user_data);
     void look(const Turn& turn, TurnResult& result);
     void complete(const io_uring_cqe& entry);
+    void take_bytes(const io_uring_cqe& entry, const Op& op, Completion& done);
+    void complete_stamp(const TransmitStamps::Entry& entry);
 
     io_uring ring_{};
     bool ring_open_ = false;
@@ -78,6 +93,13 @@ class UringDriver final : public Driver {
     bool no_iowait_ = false;
     std::uint32_t kernel_features_ = 0;
     BufferRing buffers_;
+
+    StampSupport stamps_wanted_;
+    int stamp_keeper_ = -1;
+    msghdr stamped_receive_{};  ///< what a receive with stamps looks like; the kernel copies it
+    TransmitStamps transmit_stamps_;
+    Instant stamps_read_;
+    ClockOffset clock_;
 
     std::vector<Slot> slots_;
     std::uint32_t free_slot_ = no_slot;

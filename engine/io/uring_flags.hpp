@@ -10,6 +10,7 @@ inline constexpr unsigned enter_abs_timer = 1u << 5;  ///< 6.12: the wait's time
 inline constexpr unsigned enter_no_iowait = 1u << 7;  ///< 6.15: a waiting ring is no iowait
 inline constexpr std::uint32_t feature_min_timeout = 1u << 15;  ///< 6.12
 inline constexpr std::uint32_t feature_no_iowait = 1u << 17;    ///< 6.15
+inline constexpr unsigned socket_transmit_stamps = 4;           ///< 6.17: command of a socket
 inline constexpr unsigned setup_no_sqarray = 1u << 16;          ///< 6.6
 
 }  // namespace driftless::uring_flags

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "engine/plan/prefix_set.hpp"
 #include "proto/core/check.hpp"
@@ -23,50 +24,83 @@ std::string significant_digits(const Decimal& decimal) {
     return digits;
 }
 
-/// Offsets that spread `count` rows over a gap: uniform draws in order, so that the order of the
-/// rows stays. They depend on the seed and the instant only, not on what is selected.
-void spread_instant(std::int64_t* times, std::size_t count, std::int64_t gap, std::uint64_t seed) {
-    Random random(mix64(seed) ^ mix64(static_cast<std::uint64_t>(times[0]) + golden_gamma));
-    const std::int64_t instant = times[0];
-    for (std::size_t i = 0; i < count; ++i) {
-        times[i] = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(gap)));
+/// A row and its instant.
+struct Timed {
+    std::int64_t at_ns = 0;
+    std::uint32_t position = 0;  ///< in `Trace::rows`
+};
+
+/// Offsets that spread rows of one instant over a gap: uniform draws in order, so that the order of
+/// the rows stays. They depend on the seed and the instant only, not on what is selected.
+void spread_instant(std::span<Timed> rows, std::int64_t gap, std::uint64_t seed) {
+    const std::int64_t instant = rows[0].at_ns;
+    Random random(mix64(seed) ^ mix64(static_cast<std::uint64_t>(instant) + golden_gamma));
+    std::vector<std::int64_t> offsets(rows.size());
+    for (std::int64_t& offset : offsets) {
+        offset = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(gap)));
     }
-    std::sort(times, times + count);
-    for (std::size_t i = 0; i < count; ++i) {
-        times[i] += instant;
+    std::sort(offsets.begin(), offsets.end());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i].at_ns = instant + offsets[i];
     }
 }
 
-/// The instant of every row, spread where asked. Rows that share a quantised instant go over the
-/// gap to the next one; those of the last instant over the gap before it.
-std::vector<std::int64_t> instants_of(const Trace& trace, const PlanOptions& options) {
-    std::vector<std::int64_t> times;
-    times.reserve(trace.rows.size());
-    for (const TraceRow& row : trace.rows) {
-        CHECK(times.empty() || times.back() <= row.at_ns);
-        times.push_back(row.at_ns);
-    }
+/// Rows that share a quantised instant go over the gap to the next one; those of the last instant
+/// over the gap before it.
+void spread(std::span<Timed> rows, std::uint64_t seed) {
     std::int64_t gap = 0;
-    for (std::size_t begin = 0; options.spread && begin < times.size();) {
-        const std::int64_t instant = trace.rows[begin].at_ns;
+    for (std::size_t begin = 0; begin < rows.size();) {
+        const std::int64_t instant = rows[begin].at_ns;
         std::size_t end = begin + 1;
-        while (end < times.size() && trace.rows[end].at_ns == instant) {
+        while (end < rows.size() && rows[end].at_ns == instant) {
             ++end;
         }
-        gap = end < times.size() ? trace.rows[end].at_ns - instant : gap;
+        gap = end < rows.size() ? rows[end].at_ns - instant : gap;
         if (end - begin > 1) {
-            spread_instant(times.data() + begin, end - begin, gap, options.seed);
+            spread_instant(rows.subspan(begin, end - begin), gap, seed);
         }
         begin = end;
     }
-    return times;
+}
+
+/// Every copy by itself, on its own grid of instants; then together by time.
+void spread_copies(const Trace& trace, std::vector<Timed>& rows, std::uint64_t seed) {
+    const auto copy_of = [&](const Timed& one) { return trace.copy_of(trace.rows[one.position]); };
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](const Timed& a, const Timed& b) { return copy_of(a) < copy_of(b); });
+    for (auto begin = rows.begin(); begin != rows.end();) {
+        const auto end = std::find_if(
+            begin, rows.end(), [&](const Timed& one) { return copy_of(one) != copy_of(*begin); });
+        spread({begin, end}, seed);
+        begin = end;
+    }
+    std::sort(rows.begin(), rows.end(), [&](const Timed& a, const Timed& b) {
+        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns
+                                  : trace.rows[a.position].index < trace.rows[b.position].index;
+    });
+}
+
+/// All rows by their instants, spread where asked.
+std::vector<Timed> timed_rows(const Trace& trace, const PlanOptions& options) {
+    std::vector<Timed> rows;
+    rows.reserve(trace.rows.size());
+    for (const TraceRow& row : trace.rows) {
+        CHECK(rows.empty() || rows.back().at_ns <= row.at_ns);
+        rows.push_back({row.at_ns, static_cast<std::uint32_t>(rows.size())});
+    }
+    if (options.spread && trace.copy_rows == 0) {
+        spread(rows, options.seed);
+    } else if (options.spread) {
+        spread_copies(trace, rows, options.seed);
+    }
+    return rows;
 }
 
 /// What an infinite prefix cache would hold for each planned row.
 class CacheForecast {
   public:
-    CacheForecast(const Trace& trace, const std::vector<Planned>& rows, std::uint32_t post_tokens)
-        : trace_(trace), post_tokens_(post_tokens), seen_(full_blocks(trace, rows)) {}
+    CacheForecast(const Trace& trace, std::uint32_t post_tokens)
+        : trace_(trace), post_tokens_(post_tokens) {}
 
     /// Rows come in file order.
     std::uint32_t next(const TraceRow& row) {
@@ -102,13 +136,6 @@ class CacheForecast {
     static std::size_t full_blocks_of(const Trace& trace, const TraceRow& row) {
         return std::min(row.ids_count, row.input_length / trace.block_size);
     }
-    static std::size_t full_blocks(const Trace& trace, const std::vector<Planned>& rows) {
-        std::size_t sum = 0;
-        for (const Planned& planned : rows) {
-            sum += trace.block_size == 0 ? 0 : full_blocks_of(trace, trace.rows[planned.row]);
-        }
-        return sum;
-    }
 
     const Trace& trace_;
     std::uint32_t post_tokens_;
@@ -118,28 +145,6 @@ class CacheForecast {
 bool inside(const TraceRow& row, const PlanOptions& options) {
     return row.at_ns >= options.start_ns.value_or(0) &&
            row.at_ns < options.end_ns.value_or(due_max);
-}
-
-/// Window of trace time, then rows, then wall time.
-std::vector<Planned> select(const Trace& trace, const PlanOptions& options) {
-    const std::vector<std::int64_t> times = instants_of(trace, options);
-    std::vector<Planned> rows;
-    std::int64_t first = 0;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-        if (!inside(trace.rows[i], options)) {
-            continue;
-        }
-        if (options.limit && rows.size() >= *options.limit) {
-            break;
-        }
-        first = rows.empty() ? times[i] : first;
-        const std::int64_t due = due_of(times[i] - first, options.speed);
-        if (options.duration_ns && due >= *options.duration_ns) {
-            break;
-        }
-        rows.push_back({due, static_cast<std::uint32_t>(i), 0});
-    }
-    return rows;
 }
 
 void sum_up(const Trace& trace, Plan& plan) {
@@ -196,7 +201,7 @@ std::int64_t due_of(std::int64_t trace_ns, Speed speed) {
 }
 
 void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
-    CacheForecast forecast(trace, plan.rows, post_tokens);
+    CacheForecast forecast(trace, post_tokens);
     std::vector<std::uint32_t> order(plan.rows.size());
     std::iota(order.begin(), order.end(), 0U);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -210,9 +215,30 @@ void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
     }
 }
 
+/// Window of trace time, then rows, then wall time.
+std::vector<Planned> select_rows(const Trace& trace, const PlanOptions& options) {
+    std::vector<Planned> rows;
+    std::int64_t first = 0;
+    for (const Timed& one : timed_rows(trace, options)) {
+        if (!inside(trace.rows[one.position], options)) {
+            continue;
+        }
+        if (options.limit && rows.size() >= *options.limit) {
+            break;
+        }
+        first = rows.empty() ? one.at_ns : first;
+        const std::int64_t due = due_of(one.at_ns - first, options.speed);
+        if (options.duration_ns && due >= *options.duration_ns) {
+            break;
+        }
+        rows.push_back({due, one.position, 0});
+    }
+    return rows;
+}
+
 Result<Plan> make_plan(const Trace& trace, const PlanOptions& options) {
     Plan plan;
-    plan.rows = select(trace, options);
+    plan.rows = select_rows(trace, options);
     plan.rows_outside = trace.rows.size() - plan.rows.size();
     if (plan.rows.empty()) {
         return Error{ErrorCode::invalid, 0, "select rows of the trace: none is inside"};

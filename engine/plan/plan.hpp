@@ -36,7 +36,7 @@ struct PlanOptions {
     std::optional<std::int64_t> duration_ns;  ///< `--duration`: rows due before this, wall time
     /// `--spread`: rows of one recorded instant go, in file order, to seeded uniform places in the
     /// gap to the next instant (the last instant: in the gap before it). A row's place depends on
-    /// seed and trace only; the window is that of recorded times.
+    /// seed and trace only; the window is that of recorded times. Copies are spread each by itself.
     bool spread = false;
     std::uint64_t seed = 0;
 };
@@ -61,6 +61,9 @@ struct Plan {
     std::uint64_t expected_cached_tokens = 0;
     std::int64_t last_due_ns = 0;
 };
+
+/// The rows that are selected, by due, without their `expected_cached_tokens`; maybe none.
+std::vector<Planned> select_rows(const Trace& trace, const PlanOptions& options);
 
 /// Errors: invalid, where nothing is selected; out_of_range, where the last row is due in 73 years.
 Result<Plan> make_plan(const Trace& trace, const PlanOptions& options);

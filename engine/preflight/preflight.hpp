@@ -1,41 +1,43 @@
 /// Preflight: what is asked of the server before time 0, and what it answered.
 ///
-/// In this order: `GET /v1/models`; `/tokenize` twice; one request of one word; one of all words.
-/// It learns the model, the overhead H of template and BOS and its split, and that every word (or
-/// token id) counts as one token. Its requests are named `<run>-preflight-N` and never recorded as
-/// rows. Nothing is sent after it without the user having seen what it found.
+/// In this order: `GET /v1/models`; two words to the tokenize endpoint, in each way that servers
+/// have it, until one is understood; one request of one word; all words, twice, in different
+/// orders. It learns the model, the overhead H of template and BOS and its split, and which words
+/// (or token ids) count as one token: what does not is searched for and dropped. Its requests are
+/// named `<run>-preflight-N` and never recorded as rows.
+///
+/// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
+/// far as it agrees.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "engine/io/loop.hpp"
-#include "engine/preflight/inquiry.hpp"
+#include "engine/preflight/asker.hpp"
+#include "engine/preflight/probe.hpp"
+#include "engine/preflight/word_search.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "proto/api/dialect.hpp"
-#include "proto/http/request.hpp"
 
 namespace driftless {
 
 struct PreflightPlan {
-    Address address;
-    std::string host;       ///< value of the Host header
-    std::string api_path;   ///< request target of the rows
-    std::string root_path;  ///< what stands before "/v1"
-    std::vector<Header> headers;
+    AskedServer server;
+    std::string api_path;  ///< request target of the rows
     const Dialect* dialect = nullptr;
     BodySpec body;  ///< `model` may be empty: the first of /v1/models
     const WordTable* words = nullptr;
-    std::optional<Overhead> overhead;  ///< `--overhead`: goes before what is measured
-    std::string run_id;
-    Duration timeout = seconds(60);                   ///< of each request
-    std::optional<Duration> wait_ready;               ///< keep asking for the models this long
-    const std::atomic<int>* stop_requests = nullptr;  ///< the user\'s; more than 0 ends it
+    std::optional<Overhead> overhead;    ///< `--overhead`: goes before what is measured
+    std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
+
+using WordVerdict = WordSearch::Verdict;
+/// "not_asked", "exact", "reduced", ...
+const char* name_of(WordVerdict verdict);
 
 /// What was found. Unknown numbers are -1.
 struct PreflightFindings {
@@ -43,18 +45,25 @@ struct PreflightFindings {
     std::vector<std::string> models;
     std::int64_t max_model_len = -1;
     Overhead overhead;
-    std::string overhead_source;  ///< "tokenize", "usage", "flag", "none"
-    bool has_tokenize = false;
+    std::string overhead_source;           ///< "tokenize", "usage", "flag", "none"
+    bool split_known = false;              ///< of the overhead; else it is all in front
+    std::optional<TokenizeForm> tokenize;  ///< how the server's endpoint understood us
+    Overhead tokenize_overhead;            ///< the tokens around a text, as that endpoint counts
     bool has_usage = false;
     bool has_cached_tokens = false;
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event
-    std::int64_t words_asked = -1;      ///< of the request of all words
-    std::int64_t words_counted = -1;    ///< prompt_tokens - H
-    bool words_exact = false;
-    std::int64_t probe_ns = -1;      ///< request of one word: sent to answer complete
-    std::string server;              ///< Server header
-    std::vector<std::string> notes;  ///< one line each, for people
+    WordVerdict words = WordVerdict::searching;  ///< `searching`: they were not asked
+    std::int64_t words_asked = -1;               ///< all words, in the first order
+    std::int64_t words_counted = -1;             ///< prompt_tokens - H
+    std::uint32_t word_questions = 0;
+    std::vector<std::uint32_t> dropped;      ///< indices into the table
+    std::vector<std::string> dropped_words;  ///< the same, spelled
+    std::uint32_t joins = 0;                 ///< neighbours that were seen to become one token
+    std::int64_t probe_ns = -1;              ///< request of one word: sent to answer complete
+    std::uint32_t requests = 0;              ///< sent
+    std::string server;                      ///< Server header
+    std::vector<std::string> notes;          ///< one line each, for people
 };
 
 /// Why a preflight failed, in one line for people: what was asked, what came back, the remedy.
@@ -66,7 +75,8 @@ struct PreflightFailure {
 
 class Preflight {
   public:
-    Preflight(Loop& loop, const PreflightPlan& plan);
+    /// Its requests are numbered from `first`.
+    Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first = 1);
 
     /// Turns the loop until all is asked. False: `failure` says why; `cancelled` where the user
     /// stopped it.
@@ -76,44 +86,40 @@ class Preflight {
     const PreflightFailure& failure() const { return failure_; }
 
     // Home of its coroutines (task.hpp).
-    FramePool& frames() { return loop_.frames(); }
-    ReadyList& ready() { return loop_.ready(); }
+    FramePool& frames() { return asker_.frames(); }
+    ReadyList& ready() { return asker_.ready(); }
 
   private:
-    /// What the stream of a probe said.
-    struct Probe {
-        bool ok = false;
-        int status = 0;
-        std::string message;
-        Usage usage;
-    };
-
+    // preflight.cpp: the order of questions, models, one word.
     Task<void> all();
     Task<bool> ask_models();
-    Task<void> ask_tokenize();
+    Task<void> find_tokenize();
+    Task<bool> try_tokenize(TokenizeForm form);
     Task<bool> probe_one_word();
-    Task<bool> probe_all_words();
     Task<Probe> probe(const std::string& prompt);
-    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
-    Task<std::vector<std::int64_t>> tokenize(const std::string& word);
-
-    std::string request_bytes(const std::string& method, const std::string& path,
-                              const std::string& body);
-    std::string all_words(std::uint64_t seed) const;
     void read_models();
-    Probe read_probe() const;
-    bool stopped() const;
     bool fail(const std::string& what);
     bool fail_answer(const std::string& what, const Probe& probe);
 
-    Loop& loop_;
+    // preflight_words.cpp: the overhead, and all words.
+    Task<bool> settle_overhead(std::int64_t counted);
+    Task<bool> agree_on_overhead(std::int64_t counted);
+    Task<bool> probe_words();
+    Task<bool> count_words(std::span<const std::uint32_t> words, bool whole, std::int64_t& tokens);
+    Task<bool> count_by_usage(const std::string& prompt, std::int64_t& tokens);
+    void take_overhead(std::int64_t around);
+    std::uint32_t words_at_once() const;
+    std::string prompt_of(std::span<const std::uint32_t> words) const;
+    void note_words();
+
     PreflightPlan plan_;
-    Inquiry inquiry_;
+    Asker asker_;
     PreflightFindings findings_;
     PreflightFailure failure_;
-    std::uint32_t asked_ = 0;
-    std::string request_;
-    Reply reply_;
+    std::optional<WordSearch> search_;
+    std::uint32_t opener_ = 0;        ///< a word that costs one token in front of others
+    std::int64_t around_ = 0;         ///< tokens around a prompt, by usage
+    bool tokenize_believed_ = false;  ///< it has agreed with usage so far
     bool done_ = false;
     bool ok_ = false;
 };

@@ -44,6 +44,9 @@ std::uint32_t Armer::target_of(std::uint32_t planned) const {
 
 std::size_t Armer::room_of(std::uint32_t planned) const {
     const TraceRow& row = trace_.rows[plan_.rows[planned].row];
+    if (!trace_.body_of(row).empty()) {
+        return head_room_ + prompts_.room_of(row);
+    }
     return head_room_ + frame_.before.size() + prompts_.room_of(row) + frame_.between.size() +
            digits_max + frame_.after.size();
 }
@@ -69,7 +72,10 @@ bool Armer::begin_job() {
     job_planned_ = planned;
     job_storage_ = storage;
     cursor_ = prompts_.begin(trace_.rows[plan_.rows[planned].row]);
-    std::memcpy(storage + head_room_, frame_.before.data(), frame_.before.size());
+    job_is_recorded_ = !cursor_.recorded.empty();
+    if (!job_is_recorded_) {
+        std::memcpy(storage + head_room_, frame_.before.data(), frame_.before.size());
+    }
     return true;
 }
 
@@ -81,7 +87,7 @@ bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max)
             return false;
         }
     }
-    char* prompt = job_storage_ + head_room_ + frame_.before.size();
+    char* prompt = job_storage_ + head_room_ + (job_is_recorded_ ? 0 : frame_.before.size());
     if (prompts_.fill(cursor_, prompt, tokens_max)) {
         finish_job(now);
     }
@@ -92,16 +98,18 @@ bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max)
 void Armer::finish_job(Instant now) {
     const TraceRow& row = trace_.rows[plan_.rows[job_planned_].row];
     char* const body = job_storage_ + head_room_;
-    char* at = body + frame_.before.size() + cursor_.bytes;
+    char* at = body + (job_is_recorded_ ? 0 : frame_.before.size()) + cursor_.bytes;
     const auto append = [&at](std::string_view text) {
         std::memcpy(at, text.data(), text.size());
         at += text.size();
     };
-    append(frame_.between);
-    if (frame_.has_length) {
-        at = std::to_chars(at, at + digits_max, row.output_length).ptr;
+    if (!job_is_recorded_) {
+        append(frame_.between);
+        if (frame_.has_length) {
+            at = std::to_chars(at, at + digits_max, row.output_length).ptr;
+        }
+        append(frame_.after);
     }
-    append(frame_.after);
 
     char id[128];
     const std::size_t prefix = std::min(options_.run_id.size(), sizeof(id) - 1 - digits_max);

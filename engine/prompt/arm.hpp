@@ -94,6 +94,7 @@ class Armer {
     std::uint32_t next_ = 0;  ///< next planned row to arm
     bool job_active_ = false;
     bool job_is_retry_ = false;
+    bool job_is_recorded_ = false;  ///< a whole body: no frame around it
     std::uint32_t job_planned_ = 0;
     char* job_storage_ = nullptr;
     PromptCursor cursor_;

@@ -88,6 +88,15 @@ char* write_with(const WordTable& table, ContentKey key, std::uint32_t from, std
 
 }  // namespace
 
+std::uint64_t salted_seed(std::uint64_t seed, std::string_view salt) {
+    if (salt.empty()) {
+        return seed;
+    }
+    Digest digest;
+    digest.add(salt);
+    return mix64(seed ^ digest.value()) + golden_gamma;
+}
+
 std::uint32_t word_index(const WordTable& table, ContentKey key, std::uint32_t position) {
     const std::uint64_t mask = table.size() - 1;
     const std::uint32_t head = head_words(table);

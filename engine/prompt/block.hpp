@@ -10,7 +10,9 @@
 /// - Body: picks of the table's index bits from one 64-bit mix per 64 / bits words.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "engine/prompt/vocab.hpp"
 #include "proto/core/hash.hpp"
@@ -23,7 +25,11 @@ struct ContentKey {
     constexpr bool operator==(const ContentKey&) const = default;
 };
 
-/// Derives keys from the run's seed.
+/// The seed of a run's content: its `--seed` where there is no `--cache-salt`, else a number of its
+/// own for every salt. Blocks of two salts are disjoint but for 64-bit accidents.
+std::uint64_t salted_seed(std::uint64_t seed, std::string_view salt);
+
+/// Derives keys from the run's (salted) seed.
 class ContentKeys {
   public:
     explicit constexpr ContentKeys(std::uint64_t seed)

@@ -33,7 +33,7 @@ struct PromptBuilder::State {
                   ? std::optional(WordTable::token_ids(options.ids_from))
                   : std::nullopt),
           table(ids ? *ids : words),
-          keys(options.seed),
+          keys(salted_seed(options.seed, options.cache_salt)),
           overhead(options.overhead),
           cacheable(trace.block_size > 0 && trace.block_size <= cached_block_tokens_max &&
                     options.block_cache_bytes > 0),
@@ -106,6 +106,20 @@ char* PromptBuilder::State::write_opening(const Segment& segment, std::uint32_t 
     return count == 1 ? out : write(segment, 1, count - 1, out);
 }
 
+namespace {
+
+/// As many bytes as so many words of the built-in table have. Marks the cursor's end with the last.
+char* copy_recorded(PromptCursor& cursor, std::uint32_t tokens, char* out) {
+    constexpr std::size_t bytes_per_token = 4;
+    const std::size_t left = cursor.recorded.size() - cursor.bytes;
+    const std::size_t bytes = std::min(left, tokens * bytes_per_token);
+    std::memcpy(out, cursor.recorded.data() + cursor.bytes, bytes);
+    cursor.next_token = bytes == left ? cursor.end_token : cursor.next_token;
+    return out + bytes;
+}
+
+}  // namespace
+
 PromptBuilder::PromptBuilder(const Trace& trace, const WordTable& words,
                              const PromptOptions& options)
     : state_(std::make_unique<State>(trace, words, options)) {}
@@ -113,6 +127,9 @@ PromptBuilder::PromptBuilder(const Trace& trace, const WordTable& words,
 PromptBuilder::~PromptBuilder() = default;
 
 bool PromptBuilder::clamped(const TraceRow& row) const {
+    if (!state_->trace.body_of(row).empty()) {
+        return false;
+    }
     const std::uint64_t overhead =
         std::uint64_t{state_->overhead.pre} + std::uint64_t{state_->overhead.post};
     return row.input_length <= overhead;
@@ -123,6 +140,10 @@ std::uint32_t PromptBuilder::words_of(const TraceRow& row) const {
 }
 
 std::size_t PromptBuilder::room_of(const TraceRow& row) const {
+    const std::string_view recorded = state_->trace.body_of(row);
+    if (!recorded.empty()) {
+        return recorded.size() + write_slack;
+    }
     return std::size_t{words_of(row)} * state_->table.length_max() + write_slack;
 }
 
@@ -130,6 +151,7 @@ PromptCursor PromptBuilder::begin(const TraceRow& row) const {
     CHECK(row.input_length > 0);
     PromptCursor cursor;
     cursor.row = &row;
+    cursor.recorded = state_->trace.body_of(row);
     cursor.first_token = std::min(state_->overhead.pre, row.input_length - 1);
     cursor.next_token = cursor.first_token;
     cursor.end_token = cursor.first_token + words_of(row);
@@ -141,6 +163,10 @@ bool PromptBuilder::fill(PromptCursor& cursor, char* out, std::uint32_t tokens_m
     const std::size_t hashed = cursor.bytes & ~(Xxh64Lanes::stripe - 1);
     char* at = out + cursor.bytes;
     std::uint32_t left = std::max(tokens_max, 1U);
+    if (!cursor.recorded.empty()) {
+        at = copy_recorded(cursor, left, at);
+        left = 0;
+    }
     while (left > 0 && cursor.next_token < cursor.end_token) {
         const Segment segment = state_->segment_at(cursor);
         const std::uint32_t count = std::min(segment.end - cursor.next_token, left);

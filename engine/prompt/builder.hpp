@@ -4,7 +4,9 @@
 /// the first `h_pre` and the last `h_post` are the server's own (template, BOS); block k of a row
 /// lies at server tokens [k B, (k+1) B). What a block says depends on (seed, namespace, id) only,
 /// never on position or neighbours; a partial block is the head of the full one. Tokens beyond the
-/// ids come from (seed, row index) and are shared with nobody.
+/// ids come from (seed, row index) and are shared with nobody. A salt stands beside the seed and
+/// sets every block of a run apart from those of all other runs. A row that has a recorded body
+/// (`Trace::body_of`) is no prompt but that body, as it stands.
 ///
 /// The builder refers to a trace and a word table that outlive it; it owns the block cache, whose
 /// size changes speed and never bytes. One thread. It never touches a file, a clock or a socket.
@@ -13,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "proto/api/dialect.hpp"
 #include "proto/core/xxh64.hpp"
@@ -30,6 +34,7 @@ struct Overhead {
 
 struct PromptOptions {
     std::uint64_t seed = 0;
+    std::string cache_salt;  ///< `--cache-salt`; empty: none
     PromptKind kind = PromptKind::text;
     Overhead overhead;  ///< (0, 0) for ids
     /// `--ids-from`: first of 4,096 token ids, at most `WordTable::ids_from_max`.
@@ -46,9 +51,10 @@ struct PromptCursor {
     std::uint32_t next_token = 0;
     std::uint32_t end_token = 0;
     bool done = false;
-    std::size_t bytes = 0;     ///< written so far
-    Xxh64Lanes lanes;          ///< over the whole 32-byte stripes written so far
-    std::uint64_t digest = 0;  ///< valid when done
+    std::string_view recorded;  ///< the row's whole body, copied as it stands; empty: built
+    std::size_t bytes = 0;      ///< written so far
+    Xxh64Lanes lanes;           ///< over the whole 32-byte stripes written so far
+    std::uint64_t digest = 0;   ///< valid when done
 };
 
 class PromptBuilder {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "proto/core/check.hpp"
+#include "proto/core/hash.hpp"
 
 namespace driftless {
 namespace {
@@ -44,7 +46,7 @@ constexpr std::string_view built_in_words =
     "rub sat sea tap tel too tro tur vic von wat yet";
 // clang-format on
 
-constexpr std::uint32_t built_in_first_safe = 256;
+constexpr std::uint32_t built_in_openers = 475;
 
 std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> words;
@@ -58,14 +60,13 @@ std::vector<std::string_view> split(std::string_view text) {
 
 }  // namespace
 
-WordTable::WordTable(std::span<const std::string_view> words, std::uint32_t first_safe,
-                     char separator)
-    : size_(static_cast<std::uint32_t>(words.size())), separator_(separator) {
+WordTable::WordTable(std::span<const std::string_view> words, std::uint32_t openers, char separator)
+    : size_(static_cast<std::uint32_t>(words.size())), openers_(openers), separator_(separator) {
     CHECK(words.size() >= words_min && words.size() <= words_max);
-    CHECK(std::has_single_bit(size_) && std::has_single_bit(first_safe));
-    CHECK(first_safe >= 2 && first_safe <= size_);
+    CHECK(std::has_single_bit(size_));
+    CHECK(openers >= 2 && openers <= size_);
     index_bits_ = static_cast<unsigned>(std::countr_zero(size_));
-    first_bits_ = static_cast<unsigned>(std::countr_zero(first_safe));
+    first_bits_ = static_cast<unsigned>(std::bit_width(openers) - 1);
     static_assert(std::endian::native == std::endian::little, "slots are stored as numbers");
     for (std::uint32_t i = 0; i < size_; ++i) {
         CHECK(!words[i].empty() && words[i].size() <= word_bytes_max);
@@ -83,18 +84,51 @@ WordTable::WordTable(std::span<const std::string_view> words, std::uint32_t firs
 }
 
 const WordTable& WordTable::built_in() {
-    static const WordTable table(split(built_in_words), built_in_first_safe, ' ');
+    static const WordTable table(split(built_in_words), built_in_openers, ' ');
     return table;
 }
 
 WordTable WordTable::token_ids(std::uint32_t from) {
     CHECK(from <= ids_from_max);
+    std::vector<std::uint32_t> ids(words_max);
+    std::iota(ids.begin(), ids.end(), from);
+    return token_ids(ids);
+}
+
+WordTable WordTable::token_ids(std::span<const std::uint32_t> ids) {
     std::vector<std::string> texts;
-    for (std::uint32_t i = 0; i < words_max; ++i) {
-        texts.push_back(std::to_string(from + i));
+    for (const std::uint32_t id : ids) {
+        texts.push_back(std::to_string(id));
     }
     const std::vector<std::string_view> words(texts.begin(), texts.end());
-    return WordTable(words, words_max, ',');
+    return WordTable(words, static_cast<std::uint32_t>(words.size()), ',');
+}
+
+std::optional<WordTable> WordTable::without(std::span<const std::uint32_t> dropped) const {
+    std::vector<std::string_view> kept;
+    std::uint32_t openers = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+        if (std::find(dropped.begin(), dropped.end(), i) == dropped.end()) {
+            kept.push_back(word(i));
+            openers += i < openers_ ? 1 : 0;
+        }
+    }
+    if (kept.size() < words_min || openers < 2) {
+        return std::nullopt;
+    }
+    kept.resize(std::bit_floor(kept.size()));
+    const auto size = static_cast<std::uint32_t>(kept.size());
+    return WordTable(kept, std::min(openers, size), separator_);
+}
+
+std::uint64_t WordTable::digest() const {
+    Digest digest;
+    digest.add_u64(size_);
+    digest.add_u64(std::uint64_t{1} << first_bits_);
+    for (std::uint32_t i = 0; i < size_; ++i) {
+        digest.add_u64(slots_[i]);
+    }
+    return digest.value();
 }
 
 std::string_view WordTable::word(std::uint32_t index) const {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -30,15 +31,25 @@ class WordTable {
     /// 4,096 token ids from `from`, decimal, comma-separated. CHECKs from <= ids_from_max.
     static WordTable token_ids(std::uint32_t from);
 
-    /// A table of `words` (a power of two of them), of which the first `first_safe` (another power
-    /// of two, at least 2) may open a prompt. CHECKs the bounds above and that no word is empty.
-    WordTable(std::span<const std::string_view> words, std::uint32_t first_safe, char separator);
+    /// The same of these token ids, a power of two of them, each at most seven digits.
+    static WordTable token_ids(std::span<const std::uint32_t> ids);
+
+    /// A table of `words` (a power of two of them), of which the first `openers` (at least 2) may
+    /// open a prompt: the largest power of two of them does. CHECKs the bounds above and that no
+    /// word is empty.
+    WordTable(std::span<const std::string_view> words, std::uint32_t openers, char separator);
+
+    /// The largest power of two of the words that are not `dropped`, in their order; none where
+    /// fewer than `words_min`, or fewer than two openers, are left.
+    std::optional<WordTable> without(std::span<const std::uint32_t> dropped) const;
 
     std::uint32_t size() const { return size_; }
     /// Bits of one word's index.
     unsigned index_bits() const { return index_bits_; }
     /// Bits of the index of a word that may open a prompt.
     unsigned first_bits() const { return first_bits_; }
+    /// Words at the front that may open a prompt; more than are drawn from.
+    std::uint32_t openers() const { return openers_; }
     char separator() const { return separator_; }
 
     /// Separator and word as the bytes of a little-endian number; zero above them.
@@ -47,6 +58,8 @@ class WordTable {
     std::uint32_t length(std::uint32_t index) const { return lengths_[index]; }
     /// The slot's bytes without its separator.
     std::string_view word(std::uint32_t index) const;
+    /// 64 bits that name the table: its words in order, openers and separator.
+    std::uint64_t digest() const;
 
     /// Length of every slot, or 0 where they differ.
     std::uint32_t uniform_length() const { return uniform_length_; }
@@ -57,6 +70,7 @@ class WordTable {
 
   private:
     std::uint32_t size_ = 0;
+    std::uint32_t openers_ = 0;
     unsigned index_bits_ = 0;
     unsigned first_bits_ = 0;
     std::uint32_t uniform_length_ = 0;

@@ -6,18 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "engine/input/source.hpp"
-#include "engine/prompt/tokenizer/tokenizer.hpp"
+#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer/text.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
 
 namespace {
-
-constexpr std::string_view mark = "\xE2\x96\x81";  // U+2581, which stands for a blank
-
-/// The largest published tokenizer.json is 33 MB.
-constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 
 /// Orders in which all words are encoded together to verify them.
 constexpr int verifications = 2;
@@ -38,9 +33,7 @@ bool all_letters(std::string_view text) {
 class Selection {
   public:
     Selection(Tokenizer& tokenizer, std::string& why)
-        : tokenizer_(tokenizer),
-          why_(why),
-          blank_(tokenizer.rules().bytes ? std::string_view(" ") : mark) {}
+        : tokenizer_(tokenizer), why_(why), blank_(tokenizer.blank()) {}
 
     Result<SelectedWords> run();
 
@@ -110,13 +103,14 @@ bool Selection::check_added() {
         bool inner_blank = false;
         bool plain = true;
         for (std::string_view rest = token.sought; !rest.empty();) {
-            const bool blank = rest.starts_with(' ') || rest.starts_with(mark);
+            const bool mark = !rest.starts_with(' ') && rest.starts_with(blank_);
+            const bool blank = mark || rest.starts_with(' ');
             inner_blank = inner_blank || (blank && !letters.empty());
             plain = plain && (blank || is_letter(rest.front()));
             if (!blank) {
                 letters += rest.front();
             }
-            rest.remove_prefix(rest.starts_with(mark) ? mark.size() : 1);
+            rest.remove_prefix(mark ? blank_.size() : 1);
         }
         if (!plain || letters.empty()) {
             continue;
@@ -196,9 +190,9 @@ bool Selection::encodes_to(std::string_view text, const std::vector<Word>& words
 
 Result<SelectedWords> Selection::run() {
     const BpeRules& rules = tokenizer_.rules();
-    figures_.kind = rules.bytes           ? "byte-level BPE"
-                    : rules.byte_fallback ? "BPE over characters with byte fallback"
-                                          : "BPE over characters";
+    figures_.kind = rules.bytes || blank_ == blank_letter ? "byte-level BPE"
+                    : rules.byte_fallback                 ? "BPE over characters with byte fallback"
+                                                          : "BPE over characters";
     figures_.vocabulary = tokenizer_.vocabulary().size();
     const Error error{ErrorCode::unsupported, 0, "select words"};
     if (!check_joins() || !check_added()) {
@@ -222,37 +216,18 @@ Result<SelectedWords> Selection::run() {
         return error;
     }
     std::vector<std::string_view> texts;
+    std::vector<std::uint32_t> ids;
+    bool short_ids = true;
     for (const Word& word : words_) {
         texts.push_back(word.text);
+        ids.push_back(static_cast<std::uint32_t>(word.id));
+        short_ids = short_ids && ids.back() < WordTable::ids_from_max;
+    }
+    if (!short_ids) {
+        ids.clear();
     }
     const auto all = static_cast<std::uint32_t>(texts.size());
-    return SelectedWords{WordTable(texts, all, ' '), figures_};
-}
-
-Result<std::string> read_file(const std::string& path, std::string& why) {
-    Result<InputSource> source = InputSource::open(path);
-    std::string text;
-    while (source) {
-        const Result<std::string_view> piece = source.value().read();
-        if (!piece) {
-            why = "cannot be read to its end: " + std::string(source.value().error_text());
-            return piece.error();
-        }
-        if (piece.value().empty()) {
-            return text;
-        }
-        if (text.size() + piece.value().size() > file_bytes_max) {
-            why = "is larger than 256 MiB: that is no tokenizer.json";
-            return Error{ErrorCode::too_large, 0, "read a tokenizer"};
-        }
-        text += piece.value();
-    }
-    const ErrorCode code = source.error().code;
-    why = code == ErrorCode::not_found ? "does not exist"
-          : code == ErrorCode::invalid ? "is a folder; name the tokenizer.json in it"
-          : code == ErrorCode::denied  ? "may not be read"
-                                       : "cannot be read";
-    return source.error();
+    return SelectedWords{WordTable(texts, all, ' '), figures_, std::move(ids)};
 }
 
 }  // namespace
@@ -261,25 +236,20 @@ Result<SelectedWords> select_words(Tokenizer& tokenizer, std::string& why) {
     return Selection(tokenizer, why).run();
 }
 
-Result<SelectedWords> load_words(const std::string& path, std::string& why) {
+Result<SelectedWords> select_words(Tokenizer& tokenizer, const std::string& path,
+                                   std::string& why) {
     std::string cause;
-    const Result<std::string> text = read_file(path, cause);
-    if (!text) {
-        why = path + " " + cause;
-        return text.error();
-    }
-    const auto refuse = [&](const Error& error) {
-        why = path + ": " + cause +
-              "; without --tokenizer, words are used that hold for every mainstream tokenizer";
-        return error;
-    };
-    Result<TokenizerParts> parts = read_tokenizer(text.value(), cause);
-    if (!parts) {
-        return refuse(parts.error());
-    }
-    Tokenizer tokenizer(std::move(parts).value());
     Result<SelectedWords> selected = select_words(tokenizer, cause);
-    return selected ? std::move(selected) : Result<SelectedWords>(refuse(selected.error()));
+    if (!selected) {
+        why = path + ": " + cause + "; " + std::string(built_in_remedy);
+    }
+    return selected;
+}
+
+Result<SelectedWords> load_words(const std::string& path, std::string& why) {
+    Result<Tokenizer> tokenizer = load_tokenizer(path, why);
+    return tokenizer ? select_words(tokenizer.value(), path, why)
+                     : Result<SelectedWords>(tokenizer.error());
 }
 
 }  // namespace driftless

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/prompt/vocab.hpp"
 #include "proto/core/result.hpp"
@@ -28,12 +30,18 @@ struct WordFigures {
 struct SelectedWords {
     WordTable table;
     WordFigures figures;
+    /// Token id of each word behind a blank, [words]: ids that are safe to send (no special token,
+    /// no placeholder). Empty where one has more than seven digits.
+    std::vector<std::uint32_t> ids;
 };
 
 /// The largest power of two of the shortest words, at most `WordTable::words_max`; equally long
 /// ones in alphabetical order. Error: unsupported, where fewer than `WordTable::words_min` keep the
 /// rule, words can join, or encoding does not bear the words out; `why` is a clause for people.
 Result<SelectedWords> select_words(Tokenizer& tokenizer, std::string& why);
+
+/// The same for people: `why` is a line that names the file, and the remedy.
+Result<SelectedWords> select_words(Tokenizer& tokenizer, const std::string& path, std::string& why);
 
 /// The same from a file (compressed or not). Errors: those of reading it, too; `why` is a line for
 /// people that names the file and the remedy.

@@ -94,7 +94,8 @@ const Record* Assembler::consume(const Event& event, std::string_view payload) {
             on_fired(*state, event);
             break;
         case EventKind::wire:
-            state->wire_ns = event.kernel_ns;
+            // As with `fired`, a stale retry does not move it.
+            state->wire_ns = state->wire_ns == no_stamp ? event.kernel_ns : state->wire_ns;
             break;
         case EventKind::sent:
             state->sent_ns = event.stamp_ns;
@@ -289,6 +290,7 @@ const Record* Assembler::next_unended() {
         end.kind = EventKind::end;
         end.row = next_unended_;
         end.end = {};
+        end.stamp_ns = no_stamp;
         RowState& state = *state_of(end);
         end.end.outcome = state.fired_ns == no_stamp ? Outcome::not_sent : Outcome::cancelled;
         ++counts_.unended;

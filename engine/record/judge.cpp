@@ -142,9 +142,7 @@ void fill_origin(Record& record, const RowState& state, const AssemblerConfig& c
     if (row.turn != 0) {
         record.turn = row.turn;
     }
-    if (row.index < config.trace->kept.size()) {
-        record.kept = config.trace->kept[row.index];
-    }
+    record.kept = config.trace->kept_of(row);
     record.api = config.dialect->name;
     record.due_ns = planned.due_ns;
     record.input_length = row.input_length;
@@ -163,6 +161,7 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     }
     record.fired_ns = state.fired_ns - time_zero_ns;
     record.drift_ns = *record.fired_ns - record.due_ns;
+    record.submit_ns = state.fired.submit_ns;
     record.wire_ns = from_zero(state.wire_ns, time_zero_ns);
     record.sent_ns = from_zero(state.sent_ns, time_zero_ns);
     record.connect_ns = state.fired.connect_ns - time_zero_ns;
@@ -180,6 +179,10 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
 void fill_token_counts(Record& record, const RowState& state, bool lost) {
     const Answer& answer = state.answer;
     record.prompt_tokens = known(answer.prompt_tokens);
+    if (record.prompt_tokens.has_value()) {
+        record.prompt_tokens_off =
+            *record.prompt_tokens - static_cast<std::int64_t>(record.input_length);
+    }
     record.cached_tokens = known(answer.cached_tokens);
     if (state.body != BodyKind::stream) {
         return;
@@ -304,6 +307,9 @@ void judge_row(Record& record, RowState& state, const Event& end, const Assemble
     if (end.end.outcome == Outcome::ok) {
         record.done_ns = end.stamp_ns - time_zero_ns;
     }
+    if (end.end.outcome != Outcome::not_sent) {
+        record.ended_ns = from_zero(end.stamp_ns, time_zero_ns);
+    }
     if (state.status != 0) {
         record.status = state.status;
     }
@@ -311,12 +317,8 @@ void judge_row(Record& record, RowState& state, const Event& end, const Assemble
     record.stale_retries = end.end.stale_retries;
     record.bytes_sent = end.end.bytes_sent;
     record.bytes_received = end.end.bytes_received;
-    if (state.lost_payload) {
-        record.tainted.emplace_back("payload_dropped");
-    }
-    if (end.end.entries_dropped > 0) {
-        record.tainted.emplace_back("entries_dropped");
-    }
+    const std::uint32_t rank = rank_in_instant(*config.plan, state.position);
+    add_taints(record, end.end, state.lost_payload, config.limits, rank);
 }
 
 }  // namespace driftless

@@ -15,6 +15,7 @@
 
 #include "engine/plan/plan.hpp"
 #include "engine/record/row_state.hpp"
+#include "engine/record/taint.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
@@ -34,6 +35,7 @@ struct AssemblerConfig {
     bool chunks = true;                ///< `--chunks full`
     std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
     std::vector<std::string> secrets;  ///< never to stand in a record
+    TaintLimits limits;                ///< what calibration allows; none without one
 };
 
 /// Replaces every occurrence of a secret by "***" and cuts at a code point to `bytes_max`.

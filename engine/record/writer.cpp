@@ -64,8 +64,11 @@ Result<RecordSinks> create_sinks(const std::string& folder, const std::string& r
     return sinks;
 }
 
-RecordWriter::RecordWriter(AssemblerConfig config, const Slo& slo, RecordSinks sinks)
-    : config_(config), assembler_(std::move(config)), summary_(slo), sinks_(std::move(sinks)) {}
+RecordWriter::RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks)
+    : config_(config),
+      assembler_(std::move(config)),
+      summary_(std::move(summary)),
+      sinks_(std::move(sinks)) {}
 
 RecordWriter::~RecordWriter() {
     CHECK(!has_thread_);
@@ -105,6 +108,7 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
         if (payload.size() == sizeof sample) {
             std::memcpy(&sample, payload.data(), sizeof sample);
             add_toll(sample);
+            client_.add(sample);
             append_client_sample(sinks_.client.buffer(), sample, time_zero_ns_);
             sinks_.client.commit();
         }

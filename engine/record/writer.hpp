@@ -23,6 +23,7 @@
 #include "engine/record/line_sink.hpp"
 #include "engine/record/progress.hpp"
 #include "engine/record/ring.hpp"
+#include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
 
 namespace driftless {
@@ -48,7 +49,8 @@ inline constexpr std::int64_t progress_every_ns = 200'000'000;
 
 class RecordWriter {
   public:
-    RecordWriter(AssemblerConfig config, const Slo& slo, RecordSinks sinks);
+    /// `summary` is empty and knows the run's bounds and overhead.
+    RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks);
     ~RecordWriter();  ///< CHECKs that the thread was stopped
     RecordWriter(const RecordWriter&) = delete;
     RecordWriter& operator=(const RecordWriter&) = delete;
@@ -77,6 +79,7 @@ class RecordWriter {
 
     // After `finish` or `stop`, or between drains.
     const Summary& summary() const { return summary_; }
+    const ClientTotals& client() const { return client_; }
     const AssemblerCounts& counts() const { return assembler_.counts(); }
 
   private:
@@ -94,6 +97,7 @@ class RecordWriter {
     AssemblerConfig config_;
     Assembler assembler_;
     Summary summary_;
+    ClientTotals client_;
     RecordSinks sinks_;
     std::int64_t time_zero_ns_ = no_stamp;  ///< the writer's own copy
     std::atomic<std::int64_t> begin_ns_{no_stamp};

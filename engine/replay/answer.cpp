@@ -1,6 +1,9 @@
 #include "engine/replay/answer.hpp"
 
+#include <algorithm>
 #include <cerrno>
+
+#include "engine/replay/kernel_stamp.hpp"
 
 namespace driftless {
 
@@ -14,6 +17,7 @@ struct Reader {
     EventRing& ring;
     ReceiveCounts& counts;
     const Completion& done;
+    std::int64_t kernel_ns = 0;  ///< the receive stamp, where it is believable
     std::uint32_t chunks = 0;
 
     void push(EventKind kind, std::string_view payload, std::uint8_t flags = 0) {
@@ -23,7 +27,7 @@ struct Reader {
         event.row = lane.exchange.planned;
         event.lane = lane.number;
         event.stamp_ns = done.stamp.ns;
-        event.kernel_ns = done.kernel_ns;
+        event.kernel_ns = kernel_ns;
         event.status =
             kind == EventKind::head ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
         const EventRing::Push pushed = ring.push(event, payload);
@@ -105,6 +109,23 @@ struct Reader {
     }
 };
 
+// No byte of an answer was there before its request left, or after we read it.
+std::int64_t believe(const ExchangeState& exchange, const Completion& done, ReceiveCounts& counts) {
+    if (done.kernel_ns == 0) {
+        return 0;
+    }
+    const std::int64_t kernel_ns = believable_stamp_ns(done.kernel_ns, exchange.fired, done.stamp);
+    if (kernel_ns == 0) {
+        counts.stamps_refused += 1;
+        return 0;
+    }
+    const std::int64_t delay_ns = done.stamp.ns - kernel_ns;
+    counts.delays += 1;
+    counts.delay_sum_ns += delay_ns;
+    counts.delay_max_ns = std::max(counts.delay_max_ns, delay_ns);
+    return kernel_ns;
+}
+
 void connection_ended(Lane& lane, const Completion& done) {
     ExchangeState& exchange = lane.exchange;
     const std::int32_t sys_errno = -done.result;
@@ -140,7 +161,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
     exchange.any_byte = true;
     exchange.last_byte = done.stamp;
     exchange.bytes_received += done.bytes.size();
-    Reader reader{lane, ring, counts, done};
+    Reader reader{lane, ring, counts, done, believe(exchange, done, counts)};
     reader.bytes(done.bytes);
     if (exchange.bytes_received > exchange.limits.bytes_max) {
         lane.end(Outcome::limit_exceeded);

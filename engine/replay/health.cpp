@@ -31,6 +31,9 @@ void Health::note(Work work, Instant from, Instant to) {
         case Work::receive:
             sample_.busy_receive_ns += span;
             break;
+        case Work::stamps:
+            sample_.busy_stamps_ns += span;
+            break;
         case Work::prepare:
             sample_.busy_prepare_ns += span;
             break;

@@ -12,7 +12,7 @@
 namespace driftless {
 
 /// The kinds of work between which the loop chooses.
-enum class Work : std::uint8_t { fire, receive, prepare, sleep, spin };
+enum class Work : std::uint8_t { fire, receive, stamps, prepare, sleep, spin };
 
 /// The largest of the most recent values, as an estimate of their high quantile: bounds that adapt
 /// to the host (guard, margin) follow it up at once and down within `window` values.

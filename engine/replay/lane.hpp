@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/event.hpp"
@@ -35,7 +36,9 @@ struct ExchangeState {
     std::uint32_t planned = 0;
     ArmedRequest request;  ///< `storage` null once the kernel has accepted the last byte
     std::size_t request_bytes = 0;
-    std::size_t accepted = 0;  ///< bytes that the kernel has taken
+    std::size_t accepted = 0;     ///< bytes that the kernel has taken
+    std::uint32_t first_key = 0;  ///< number of the first byte on its connection, modulo 2^32
+    bool wire_known = false;      ///< its transmit stamp has come
     std::uint16_t stale_retries = 0;
     AnswerLimits limits;
 
@@ -71,11 +74,15 @@ struct Lane {
     std::int32_t connect_result = 0;
     Socket socket;
     Instant connected;
+    StampSupport has_stamps;
+    std::uint32_t bytes_accepted = 0;  ///< on this connection, modulo 2^32
 
     Op connect;
     Op send;
     Op receive;
     Op cancel;
+    Op stamps;
+    Op stamps_cancel;
     Timer timer;
     Signal progress;
     ResponseParser parser;

@@ -11,6 +11,8 @@ namespace driftless {
 namespace {
 // After a failed connect, lanes are opened only where a row waits, not ahead of need.
 constexpr Duration failure_quiet = milliseconds(200);
+// A SYN that was lost is sent again after a second (timing-and-io.md, D).
+constexpr Duration connect_slow = milliseconds(900);
 }  // namespace
 
 /// From connect to close. Root job; `lane` is the pool's and outlives it. Suspends in its three
@@ -40,6 +42,7 @@ Task<bool> LanePool::establish(Lane& lane) {
         co_return false;
     }
     lane.socket = socket.value();
+    const Instant began = loop_.driver().now();
     submit_connect(lane);
     while (lane.connect.in_flight() || lane.cancel.in_flight()) {
         co_await lane.progress.wait();
@@ -50,11 +53,14 @@ Task<bool> LanePool::establish(Lane& lane) {
         connect_failed(lane, -lane.connect_result);
         co_return false;
     }
+    counts_.slow_connects += lane.connected - began > connect_slow ? 1 : 0;
     --target.connecting;
     ++target.open;
     counts_.open_max = std::max(counts_.open_max, in_use_);
+    arm_stamps(lane);
     lane.receive.spec.kind = OpKind::receive;
     lane.receive.spec.socket = lane.socket;
+    lane.receive.spec.kernel_stamps = lane.has_stamps.receive;
     loop_.driver().submit(lane.receive);
     co_return true;
 }
@@ -105,7 +111,9 @@ Task<void> LanePool::disconnect(Lane& lane) {
     if (lane.socket.open()) {
         loop_.driver().shutdown(lane.socket);
     }
-    while (lane.receive.in_flight() || lane.send.in_flight()) {
+    disarm_stamps(lane);
+    while (lane.receive.in_flight() || lane.send.in_flight() || lane.stamps.in_flight() ||
+           lane.stamps_cancel.in_flight()) {
         co_await lane.progress.wait();
     }
     release_body(lane);
@@ -144,6 +152,7 @@ void LanePool::on_sent(Op& op, const Completion& done) {
         return;
     }
     exchange.accepted += static_cast<std::size_t>(done.result);
+    lane.bytes_accepted += static_cast<std::uint32_t>(done.result);
     pool.counts_.bytes_sent += done.result;
     if (lane.unsent() > 0) {
         lane.progress.notify();

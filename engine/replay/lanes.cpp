@@ -75,7 +75,10 @@ Lane& LanePool::make_lane() {
     lane.receive.handler = &LanePool::on_receive;
     lane.cancel.handler = &LanePool::on_cancelled;
     lane.timer.handler = &LanePool::on_timer;
-    for (Op* op : {&lane.connect, &lane.send, &lane.receive, &lane.cancel}) {
+    lane.stamps.handler = &LanePool::on_stamp;
+    lane.stamps_cancel.handler = &LanePool::on_cancelled;
+    for (Op* op : {&lane.connect, &lane.send, &lane.receive, &lane.cancel, &lane.stamps,
+                   &lane.stamps_cancel}) {
         op->owner = &lane;
     }
     lane.timer.owner = &lane;
@@ -127,6 +130,7 @@ Lane* LanePool::take_idle(std::uint32_t target, bool fresh) {
     lane->state = LaneState::busy;
     lane->exchange = ExchangeState{};
     lane->exchange.framing = settings_.framing;
+    lane->exchange.first_key = lane->bytes_accepted;
     lane->parser.reset();
     return lane;
 }
@@ -140,6 +144,7 @@ void LanePool::submit_slice(Lane& lane, std::size_t bytes_max) {
 }
 
 void LanePool::prepare_fire(Lane& lane) {
+    lane.send.spec.stamps = lane.has_stamps.transmit ? &lane.stamps : nullptr;
     submit_slice(lane, first_bytes_max);
 }
 
@@ -167,6 +172,7 @@ bool LanePool::send_rest_slice() {
         return false;
     }
     lane->rest_queued = false;
+    lane->send.spec.stamps = nullptr;
     submit_slice(*lane, rest_bytes_max);
     loop_.driver().flush();
     return true;
@@ -191,6 +197,7 @@ void LanePool::settle(Lane& lane) {
         rest_.remove(lane);
         lane.rest_queued = false;
     }
+    take_own_stamp(lane);
     const bool broke_early =
         exchange.outcome == Outcome::truncated || exchange.outcome == Outcome::send_failed;
     const bool stale = lane.used && lane.broken && !exchange.any_byte && broke_early &&

@@ -49,8 +49,16 @@ struct LaneCounts {
     std::uint64_t stale_retries = 0;
     std::uint64_t closed_idle = 0;  ///< idle connections that the server closed
     std::uint32_t open_max = 0;
-    std::int64_t bytes_sent = 0;  ///< since the last sample
-    std::int64_t rows_ended = 0;  ///< since the last sample
+    std::int64_t bytes_sent = 0;             ///< since the last sample
+    std::int64_t rows_ended = 0;             ///< since the last sample
+    std::int64_t slow_connects = 0;          ///< since the last sample: more than 0.9 s
+    std::uint64_t lanes_without_stamps = 0;  ///< connects that the kernel gives no stamps for
+    std::uint64_t wire_stamps = 0;
+    std::uint64_t wire_missing = 0;      ///< rows that left on a lane with stamps, and got none
+    std::uint64_t stamps_refused = 0;    ///< against what is possible: somebody set the clock
+    std::uint64_t stamps_stray = 0;      ///< of no open exchange: they came after its end
+    std::int64_t wire_delay_sum_ns = 0;  ///< since the last sample: wire - fired
+    std::int64_t wire_delay_max_ns = 0;  ///< since the last sample
 };
 
 class LanePool {
@@ -85,6 +93,9 @@ class LanePool {
     bool send_rest_slice();
     bool rest_waiting() const { return rest_.first != nullptr; }
 
+    /// Takes transmit stamps that have come, at most `stamps_max`; false where there are none.
+    bool collect_stamps();
+
     /// Rows whose stale connection asks for another try: planned position and tries so far.
     struct Retry {
         std::uint32_t planned;
@@ -111,10 +122,16 @@ class LanePool {
 
     /// First slice of a request: with the head, so that the first bytes of every due row are out
     /// before the rest of any large body.
-    static constexpr std::size_t first_bytes_max = 16 * 1024;
-    /// Later slices: 64 KiB cost about 13 us of the loop (timing-and-io.md, C.3).
+    /// Less than the ten segments that a fresh connection may send at once, so that all of it
+    /// leaves together and its one transmit stamp is that of the head.
+    static constexpr std::size_t first_bytes_max = 12 * 1024;
+    /// Later slices: 64 KiB keep the loop for 20 us, 2 MB in one piece for 255 us. With
+    /// TCP_NOTSENT_LOWAT the longest step is 55 us and the whole takes far longer, so that it is
+    /// not used (macro_bench bodies).
     static constexpr std::size_t rest_bytes_max = 64 * 1024;
     static constexpr std::uint16_t stale_retries_max = 3;
+    /// 0.2 us each by io_uring, 0.6 us by the error queues (macro_bench kernel-stamps).
+    static constexpr std::uint32_t stamps_max = 16;
 
   private:
     Lane& make_lane();
@@ -133,11 +150,16 @@ class LanePool {
     void push_sent(const Lane& lane, Instant stamp);
     void push_end(const Event& event, bool in_flight);
     void watch_exchange(Lane& lane, Instant now);
+    void arm_stamps(Lane& lane);
+    void disarm_stamps(Lane& lane);
+    void take_own_stamp(Lane& lane);
+    void take_stamp(Lane& lane, const Completion& done);
 
     static void on_connect(Op& op, const Completion& done);
     static void on_sent(Op& op, const Completion& done);
     static void on_receive(Op& op, const Completion& done);
     static void on_cancelled(Op& op, const Completion& done);
+    static void on_stamp(Op& op, const Completion& done);
     static void on_timer(Timer& timer, Instant now);
 
     Loop& loop_;

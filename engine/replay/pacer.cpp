@@ -17,6 +17,9 @@ constexpr std::uint64_t events_free = 4'000'000;
 constexpr std::uint64_t bytes_per_event = 4096;
 constexpr std::uint64_t bytes_extra = 16 << 20;
 
+// What the entry of a fire can hold.
+constexpr std::int64_t submit_ns_max = UINT32_MAX;
+
 AnswerLimits limits_of(const TraceRow& row, OutputRule rule) {
     AnswerLimits limits;
     limits.events_max = rule == OutputRule::free
@@ -248,6 +251,7 @@ void Pacer::let_go(Lane& lane, const Waiting& row, FiredInfo info) {
         const Instant due = due_instant(row.request.planned);
         CHECK(at >= due);
         info.late_cause = cause_of(row, (at - due).ns, due);
+        info.submit_ns = static_cast<std::uint32_t>(std::min((after - at).ns, submit_ns_max));
         push_fired(lane, row, info, at);
         health_.note_fire((at - due).ns, (after - at).ns);
         ++rows_fired_;

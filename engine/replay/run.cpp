@@ -19,8 +19,13 @@ constexpr std::int64_t guard_share = 5;
 // A slice of prompt building: 4,096 tokens are 16 KiB of text, below 20 us.
 constexpr std::uint32_t arm_tokens = 4096;
 constexpr Duration arm_slice_max = microseconds(20);
-// Copying 64 KiB into a socket (C.3).
+// Copying 64 KiB into a socket (macro_bench bodies).
 constexpr Duration rest_slice_max = microseconds(20);
+constexpr std::uint32_t receives_in_a_row_max = 4;
+// 16 transmit stamps.
+constexpr Duration stamps_slice_max = microseconds(20);
+// The two clocks part by steps only; a step is seen this soon.
+constexpr Duration clock_period = milliseconds(100);
 constexpr std::size_t resumes_max = 64;
 constexpr std::size_t expire_max = 32;
 constexpr std::uint32_t completions_max = 16;
@@ -46,8 +51,10 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       lanes_(loop_, parts.targets, settings_, parts.bodies, parts.ring),
       pacer_(loop_, parts.trace, parts.plan, parts.armer, lanes_, parts.ring, health_, settings_),
       started_(driver.now()),
-      guard_(guard_min),
+      guard_(settings.guard ? guard_min : Duration{0}),
       margin_(margin_max),
+      clock_(driver.sample_clock()),
+      clock_due_(started_ + clock_period),
       last_look_(started_) {}
 
 Run::~Run() = default;
@@ -154,6 +161,10 @@ bool Run::turn() {
         adapt_guard((spent(Work::receive, now) - now).ns);
         return true;
     }
+    if (collect_stamps(now, due)) {
+        (void)spent(Work::stamps, now);
+        return true;
+    }
     if (watch_stop(now) || (due - now > guard_ + arm_slice_max && prepare(now))) {
         (void)spent(Work::prepare, now);
         return true;
@@ -162,18 +173,37 @@ bool Run::turn() {
     return true;
 }
 
-// Completions, the coroutines that they wake, deadlines, and the rest of large bodies.
+// Completions and the coroutines that they wake; behind them, but never for long, deadlines and the
+// rest of large bodies: under a backlog of tokens a server would wait for its prompts.
 bool Run::receive(Instant now, Instant due) {
     const TurnResult result = driver_.turn({due, completions_max, Wait::none, true});
     const std::size_t resumed = loop_.ready().run(resumes_max);
     loop_.jobs().reap();
-    if (result.completions > 0 || result.entered || resumed > 0) {
+    const bool received = result.completions > 0 || result.entered || resumed > 0;
+    if (received && ++receives_in_a_row_ < receives_in_a_row_max) {
         return true;
     }
-    if (loop_.timers().expire(now, expire_max) > 0) {
+    receives_in_a_row_ = 0;
+    const Instant at = received ? driver_.now() : now;
+    if (loop_.timers().expire(at, expire_max) > 0) {
         return true;
     }
-    return due - now > guard_ + rest_slice_max && lanes_.send_rest_slice();
+    return (due - at > guard_ + rest_slice_max && lanes_.send_rest_slice()) || received;
+}
+
+// Behind the receives: a stamp does not grow old. A row that ends before has its own asked for.
+bool Run::collect_stamps(Instant now, Instant due) {
+    return due - now > guard_ + stamps_slice_max && driver_.stamps_waiting(now) &&
+           lanes_.collect_stamps();
+}
+
+bool Run::sample_clock(Instant now) {
+    if (now < clock_due_) {
+        return false;
+    }
+    clock_ = driver_.sample_clock();
+    clock_due_ = now + clock_period;
+    return true;
 }
 
 bool Run::arm_slice(Instant now) {
@@ -186,7 +216,7 @@ bool Run::prepare(Instant now) {
         tell_second(now);
         return true;
     }
-    return arm_slice(now) || open_lane(now);
+    return sample_clock(now) || arm_slice(now) || open_lane(now);
 }
 
 bool Run::open_lane(Instant now) {
@@ -227,6 +257,9 @@ bool Run::watch_stop(Instant now) {
 }
 
 void Run::adapt_guard(std::int64_t slice_ns) {
+    if (!settings_.guard) {
+        return;
+    }
     slices_.add(slice_ns);
     const std::int64_t rate = std::max<std::int64_t>(pacer_.due_within_a_second(last_look_), 1);
     const std::int64_t cap = 1'000'000'000 / guard_share / rate;
@@ -267,10 +300,13 @@ void Run::tell_second(Instant now) {
     sample.coalesced_chunks = received.coalesced_chunks;
     sample.ring_dropped_payloads = received.dropped_payloads;
     sample.ring_dropped_entries = received.dropped_entries;
+    tell_stamps(sample);
     received = ReceiveCounts{};
     sample.rows_ended = counts.rows_ended;
     sample.bytes_sent = counts.bytes_sent;
+    sample.slow_connects = counts.slow_connects;
     counts.rows_ended = 0;
+    counts.slow_connects = 0;
     counts.bytes_sent = 0;
     sample.inflight = lanes_.inflight();
     sample.lanes_open = lanes_.in_use();
@@ -286,6 +322,28 @@ void Run::tell_second(Instant now) {
     event.kind = EventKind::sample;
     event.stamp_ns = now.ns;
     (void)parts_.ring.push(event, {reinterpret_cast<const char*>(&sample), sizeof(sample)});
+}
+
+void Run::tell_stamps(ClientSample& sample) {
+    const ReceiveCounts& received = lanes_.receive_counts();
+    LaneCounts& counts = lanes_.counts();
+    const auto since = [&](std::uint64_t LaneCounts::* count) {
+        return static_cast<std::int64_t>(counts.*count - stamps_told_.*count);
+    };
+    sample.wire_stamps = since(&LaneCounts::wire_stamps);
+    sample.wire_missing = since(&LaneCounts::wire_missing);
+    sample.stamps_refused = since(&LaneCounts::stamps_refused) + received.stamps_refused;
+    sample.wire_delay_sum_ns = counts.wire_delay_sum_ns;
+    sample.wire_delay_max_ns = counts.wire_delay_max_ns;
+    counts.wire_delay_sum_ns = 0;
+    counts.wire_delay_max_ns = 0;
+    stamps_told_ = counts;
+    sample.receive_stamps = received.delays;
+    sample.receive_delay_sum_ns = received.delay_sum_ns;
+    sample.receive_delay_max_ns = received.delay_max_ns;
+    sample.clock_offset_ns = clock_.offset_ns;
+    sample.clock_error_ns = clock_.error_ns;
+    sample.clock_steps = static_cast<std::int64_t>(clock_.steps);
 }
 
 }  // namespace driftless

@@ -60,6 +60,7 @@ class Run {
     bool interrupted() const { return interrupted_; }
     const LaneCounts& lane_counts() { return lanes_.counts(); }
     const Health& health() const { return health_; }
+    const ClockSample& clock() const { return clock_; }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
     Duration guard() const { return guard_; }
     Duration margin() const { return margin_; }
@@ -69,11 +70,14 @@ class Run {
     bool over() const;
     bool watch_stop(Instant now);
     bool receive(Instant now, Instant due);
+    bool collect_stamps(Instant now, Instant due);
+    bool sample_clock(Instant now);
     bool prepare(Instant now);
     bool arm_slice(Instant now);
     bool open_lane(Instant now);
     void wait(Instant now, Instant due);
     void tell_second(Instant now);
+    void tell_stamps(ClientSample& sample);
     Instant spent(Work work, Instant from);
     void adapt_guard(std::int64_t slice_ns);
     std::uint32_t lanes_wanted(Instant now);
@@ -96,9 +100,13 @@ class Run {
     Instant grace_ends_ = never;
     Duration guard_;
     Duration margin_;
+    std::uint32_t receives_in_a_row_ = 0;
     RecentMax slices_;
     RecentMax wake_errors_;
-    DriverCounters told_;  ///< as of the last sample
+    DriverCounters told_;     ///< as of the last sample
+    LaneCounts stamps_told_;  ///< as of the last sample
+    ClockSample clock_;
+    Instant clock_due_;
     Instant last_look_;
     bool last_was_spin_ = false;
 };

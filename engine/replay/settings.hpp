@@ -34,7 +34,10 @@ struct ReplaySettings {
     std::uint32_t lanes_max = 1024;       ///< connections at most, over all targets
     std::uint32_t connections_fixed = 0;  ///< `--connections N`: exactly so many; 0: as needed
     Duration arm_ahead = seconds(2);
-    bool arm_all = false;         ///< everything before time 0
+    bool arm_all = false;  ///< everything before time 0
+    /// Nothing starts that could still run when the next row is due. Off only to show what it is
+    /// worth (perf/macro).
+    bool guard = true;
     Duration grace = seconds(5);  ///< after the first interruption
 };
 

@@ -25,6 +25,7 @@ inline constexpr std::array<Percentile, 7> percentiles = {{
     {999, "99.9"},
 }};
 inline constexpr std::size_t median_index = 1;
+inline constexpr std::size_t p99_index = 5;
 
 /// All 0 where `count` is 0.
 struct Distribution {

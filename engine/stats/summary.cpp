@@ -1,7 +1,6 @@
 #include "engine/stats/summary.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace driftless {
 
@@ -18,8 +17,9 @@ std::uint64_t count_of(std::int64_t tokens) {
 /// The latest stamp of a record: the row was not over before it.
 std::int64_t end_of(const Record& record) {
     std::int64_t end = 0;
-    for (const OptionalNs& stamp : {record.fired_ns, record.sent_ns, record.headers_ns,
-                                    record.first_byte_ns, record.last_token_ns, record.done_ns}) {
+    for (const OptionalNs& stamp :
+         {record.fired_ns, record.sent_ns, record.headers_ns, record.first_byte_ns,
+          record.last_token_ns, record.done_ns, record.ended_ns}) {
         end = std::max(end, stamp.value_or(0));
     }
     return end;
@@ -47,7 +47,7 @@ void Summary::add(const Record& record) {
     ++f.outcomes[static_cast<std::size_t>(record.outcome)];
     f.duration_ns = std::max(f.duration_ns, end_of(record));
     f.output_tokens_all += count_of(record.output_tokens.value_or(0));
-    f.tainted_rows += record.tainted.empty() ? 0 : 1;
+    add_taints(record);
     f.stale_retries += record.stale_retries;
     f.coalesced_chunks += record.coalesced_chunks;
     if (record.receive_delay_ns.has_value()) {
@@ -69,6 +69,26 @@ void Summary::add(const Record& record) {
     }
 }
 
+void Summary::add_taints(const Record& record) {
+    if (record.tainted.empty()) {
+        return;
+    }
+    SummaryFigures& f = figures_;
+    ++f.tainted_rows;
+    if (f.tainted_first.size() < tainted_listed) {
+        f.tainted_first.push_back(record.row);
+    }
+    const auto has = [&record](std::string_view reason) {
+        return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
+               record.tainted.end();
+    };
+    if (has(taint_late)) {
+        ++f.tainted_late[static_cast<std::size_t>(record.late_cause)];
+    }
+    f.tainted_read_late += has(taint_read_late) ? 1 : 0;
+    f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
+}
+
 void Summary::add_sending(const Record& record) {
     if (!record.fired_ns.has_value()) {
         return;
@@ -80,9 +100,8 @@ void Summary::add_sending(const Record& record) {
         std::max<std::uint64_t>(f.max_concurrent_requests, record.inflight.value_or(0) + 1ull);
     if (record.late_cause == LateCause::inflight) {
         ++f.drift_left_out;
-    } else {
-        add_known(drift_, record.drift_ns);
     }
+    sending_.add(record);
 }
 
 /// Cache hits and prompt lengths, of all rows whose server said something.
@@ -95,15 +114,7 @@ void Summary::add_prompt(const Record& record) {
         f.expected_cached_tokens_reported += count_of(record.expected_cached_tokens);
         f.cache_rows_equal += *record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
     }
-    if (!record.prompt_tokens.has_value()) {
-        ++f.prompt_unknown;
-        return;
-    }
-    const std::int64_t off = *record.prompt_tokens - static_cast<std::int64_t>(record.input_length);
-    ++(off == 0 ? f.prompt_exact : f.prompt_off);
-    if (std::abs(off) > std::abs(f.prompt_off_max)) {
-        f.prompt_off_max = off;
-    }
+    prompts_.add(record.input_length, record.prompt_tokens);
 }
 
 void Summary::add_ok(const Record& record) {
@@ -160,11 +171,12 @@ void Summary::add_seconds(const Record& record) {
 
 SummaryFigures Summary::figures() const {
     SummaryFigures f = figures_;
+    f.prompts = prompts_.figures();
     f.ttft = ttft_.distribution();
     f.ttft_due = ttft_due_.distribution();
     f.tpot = tpot_.distribution();
     f.e2e = e2e_.distribution();
-    f.drift = drift_.distribution();
+    f.sending = sending_.figures();
     f.itl = itl_.distribution();
     f.chunk_gap = chunk_gap_.distribution();
     for (const std::uint64_t tokens : tokens_in_second_) {

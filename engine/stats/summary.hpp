@@ -1,6 +1,6 @@
 /// Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 /// it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
-/// nothing. Memory: 8 bytes a row and exact metric, two histograms, 8 bytes a second of the run.
+/// nothing. Memory: 80 bytes a row, two histograms, 8 bytes a second of the run.
 ///
 /// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
 /// `short_output` is counted beside them. Drift is over all rows that left, but those that
@@ -16,12 +16,19 @@
 #include <vector>
 
 #include "engine/stats/distribution.hpp"
+#include "engine/stats/prompt_counts.hpp"
+#include "engine/stats/sending.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
 
 /// Version of the keys of `summary.json`.
-inline constexpr int summary_schema = 1;
+/// 2: cause and explanation of prompts that are off.
+/// 3: kernel stamps, drift by cause and by rank.
+inline constexpr int summary_schema = 3;
+
+/// Tainted rows that are listed by number; the rest is counted.
+inline constexpr std::size_t tainted_listed = 1000;
 
 /// `--goodput`: a request is good when it is ok and meets all that are set; a null tpot passes.
 struct Slo {
@@ -63,7 +70,7 @@ struct SummaryFigures {
     Distribution itl;
     Distribution e2e;
     Distribution chunk_gap;
-    Distribution drift;
+    SendingFigures sending;
     std::uint64_t drift_left_out = 0;     ///< rows held back by `--max-inflight`
     std::uint64_t itl_rows_left_out = 0;  ///< ok rows whose chunks have no token counts
 
@@ -73,14 +80,15 @@ struct SummaryFigures {
     std::uint64_t cache_rows_reported = 0;
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
 
-    std::uint64_t prompt_exact = 0;  ///< the server counted what was recorded
-    std::uint64_t prompt_off = 0;
-    std::uint64_t prompt_unknown = 0;  ///< the server did not say
-    std::int64_t prompt_off_max = 0;   ///< largest difference, server minus recorded, by size
+    PromptFigures prompts;  ///< the server's counts against the trace, all rows
 
     std::array<std::uint64_t, late_cause_count> late_causes{};
     std::array<std::uint64_t, tokens_source_count> tokens_sources{};
     std::uint64_t tainted_rows = 0;
+    std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
+    std::array<std::uint64_t, late_cause_count> tainted_late{};  ///< sent too late, by cause
+    std::uint64_t tainted_read_late = 0;                         ///< tokens read too late
+    std::uint64_t tainted_lost = 0;                              ///< payload or entries dropped
     std::uint64_t stale_retries = 0;
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;
@@ -88,7 +96,11 @@ struct SummaryFigures {
 
 class Summary {
   public:
-    explicit Summary(const Slo& slo = {}) { figures_.slo = slo; }
+    Summary() = default;
+    /// `overhead`: the tokens that were held to stand around every prompt.
+    explicit Summary(const Slo& slo, TemplateOverhead overhead = {}) : prompts_(overhead) {
+        figures_.slo = slo;
+    }
 
     void add(const Record& record);
     /// The figures so far. Sorts copies: not for every row.
@@ -96,6 +108,7 @@ class Summary {
 
   private:
     void add_sending(const Record& record);
+    void add_taints(const Record& record);
     void add_prompt(const Record& record);
     void add_ok(const Record& record);
     void add_gaps(const Record& record);
@@ -106,9 +119,10 @@ class Summary {
     Sample ttft_due_;
     Sample tpot_;
     Sample e2e_;
-    Sample drift_;
+    Sending sending_;
     Histogram itl_;
     Histogram chunk_gap_;
+    PromptCounts prompts_;
     std::vector<std::uint64_t> tokens_in_second_;
 };
 
@@ -121,6 +135,7 @@ struct SummaryInfo {
     std::string label;         ///< empty: null
     std::string trace;
     std::optional<std::uint64_t> max_concurrency;
+    std::uint64_t clamped_rows = 0;  ///< not longer than the overhead: sent with one word
     std::vector<std::pair<std::string, std::string>> labels;  ///< `--label K=V`
     std::string verdict = "uncalibrated";
     std::vector<std::string> verdict_reasons;

@@ -102,9 +102,37 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     json.key("receive_delay_max_ns").optional_integer(f.receive_delay_max_ns);
 }
 
+/// From the due instant to the wire, by stage, cause and rank; and the way back.
+void write_sending(JsonWriter& json, const SendingFigures& s) {
+    write_ns(json, "submit_ns", s.submit);
+    write_ns(json, "wire_delay_ns", s.wire_delay);
+    write_ns(json, "wire_drift_ns", s.wire_drift);
+    write_count(json, "wire_unknown", s.wire_unknown);
+    write_ns(json, "receive_delay_ns", s.receive_delay);
+    json.key("drift_by_cause_ns").begin_object();
+    for (std::size_t i = 0; i < s.by_cause.size(); ++i) {
+        if (static_cast<LateCause>(i) != LateCause::inflight) {
+            write_ns(json, name_of(static_cast<LateCause>(i)), s.by_cause[i]);
+        }
+    }
+    json.end_object().key("drift_by_rank_ns").begin_array();
+    for (const RankFigures& rank : s.by_rank) {
+        json.begin_object();
+        write_count(json, "rank_first", rank.first);
+        write_count(json, "rank_last", rank.last);
+        write_count(json, "count", rank.drift.count);
+        json.key("p50").number(rank.drift.median());
+        json.key("p99").number(rank.drift.at[p99_index]);
+        json.key("max").number(rank.drift.max);
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void write_ours(JsonWriter& json, const SummaryFigures& f) {
-    write_ns(json, "drift_ns", f.drift);
+    write_ns(json, "drift_ns", f.sending.drift);
     write_count(json, "drift_left_out", f.drift_left_out);
+    write_sending(json, f.sending);
     write_ns(json, "ttft_ns", f.ttft);
     write_ns(json, "ttft_due_ns", f.ttft_due);
     write_ns(json, "tpot_ns", f.tpot);
@@ -120,10 +148,12 @@ void write_ours(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "cached_tokens", f.cached_tokens);
     write_count(json, "rows_equal", f.cache_rows_equal);
     json.end_object().key("prompts").begin_object();
-    write_count(json, "exact", f.prompt_exact);
-    write_count(json, "off", f.prompt_off);
-    write_count(json, "unknown", f.prompt_unknown);
-    json.key("largest_off").integer(f.prompt_off_max);
+    write_count(json, "exact", f.prompts.exact);
+    write_count(json, "off", f.prompts.off);
+    write_count(json, "unknown", f.prompts.unknown);
+    json.key("largest_off").integer(f.prompts.largest_off);
+    json.key("likely_cause").string(name_of(f.prompts.cause));
+    write_text(json, "explanation", f.prompts.explanation);
     json.end_object().key("goodput").begin_object();
     json.key("ttft_ns").optional_integer(f.slo.ttft_ns);
     json.key("tpot_ns").optional_integer(f.slo.tpot_ns);
@@ -133,7 +163,8 @@ void write_ours(JsonWriter& json, const SummaryFigures& f) {
     json.end_object();
 }
 
-void write_info(JsonWriter& json, const SummaryInfo& info) {
+void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
+    write_count(json, "clamped_rows", info.clamped_rows);
     json.key("trace").string(info.trace);
     json.key("labels").begin_object();
     for (const auto& [name, value] : info.labels) {
@@ -144,6 +175,10 @@ void write_info(JsonWriter& json, const SummaryInfo& info) {
     json.key("reasons").begin_array();
     for (const std::string& reason : info.verdict_reasons) {
         json.string(reason);
+    }
+    json.end_array().key("tainted_rows").begin_array();
+    for (const std::uint32_t row : f.tainted_first) {
+        json.unsigned_integer(row);
     }
     json.end_array().end_object();
 }
@@ -157,7 +192,7 @@ std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info)
     write_head(json, figures, info);
     write_counts(json, figures);
     write_ours(json, figures);
-    write_info(json, info);
+    write_info(json, figures, info);
     json.end_object();
     text += '\n';
     return text;

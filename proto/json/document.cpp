@@ -21,6 +21,7 @@ struct JsonDocument::State {
     std::unique_ptr<simdjson::internal::dom_parser_implementation> finder;
     std::size_t capacity = 0;
     std::size_t error_offset = 0;
+    bool packs = false;
 
     bool reserve(std::size_t bytes);
     Error fail(ErrorCode code, std::size_t offset) {
@@ -64,7 +65,9 @@ Error JsonDocument::State::fail_structure(simdjson::error_code error) {
     return fail(ErrorCode::bad_json, text.size());
 }
 
-JsonDocument::JsonDocument() : state_(std::make_unique<State>()) {}
+JsonDocument::JsonDocument(JsonArrays arrays) : state_(std::make_unique<State>()) {
+    state_->packs = arrays == JsonArrays::packed;
+}
 JsonDocument::~JsonDocument() = default;
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
@@ -90,9 +93,9 @@ Result<JsonValue> JsonDocument::parse(std::string_view text) {
     }
     const std::size_t structurals = state.finder->n_structural_indexes;
     const bool has_escapes = std::memchr(text.data(), '\\', text.size()) != nullptr;
-    nodes.reserve(structurals, has_escapes ? text.size() : 0);
-    const JsonFailure failure =
-        build_nodes(nodes, state.finder->structural_indexes.get(), structurals, has_escapes);
+    nodes.reserve(structurals, has_escapes ? text.size() : 0, state.packs ? structurals / 2 : 0);
+    const JsonFailure failure = build_nodes(nodes, state.finder->structural_indexes.get(),
+                                            structurals, has_escapes, state.packs);
     if (failure.failed) {
         return state.fail(failure.too_deep ? ErrorCode::too_large : ErrorCode::bad_json,
                           failure.offset);

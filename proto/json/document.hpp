@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "proto/core/result.hpp"
@@ -56,6 +57,10 @@ class JsonValue {
     /// Elements of an array or members of an object; 0 for all else.
     std::size_t size() const;
 
+    /// The elements of a packed array (`JsonArrays::packed`): an array of nothing but integers from
+    /// 0 to 2^64 - 1, at least one. Lives as long as the document's current parse.
+    std::optional<std::span<const std::uint64_t>> integers() const;
+
     /// Iteration over an array's elements or an object's members, in document order:
     /// `for (JsonValue v = array.first(); v.present(); v = v.next())`.
     JsonValue first() const;
@@ -71,10 +76,15 @@ class JsonValue {
     std::uint32_t node_ = 0;
 };
 
+/// How arrays of nothing but integers are kept: an element a value, or packed. A packed one is read
+/// several times faster; its elements are numbers (`integers`) and no values: `first` and `at` give
+/// nothing.
+enum class JsonArrays : std::uint8_t { values, packed };
+
 /// Parser and storage. Not thread-safe; one per reader. Moving it keeps its values valid.
 class JsonDocument {
   public:
-    JsonDocument();
+    explicit JsonDocument(JsonArrays arrays = JsonArrays::values);
     ~JsonDocument();
     JsonDocument(JsonDocument&&) noexcept;
     JsonDocument& operator=(JsonDocument&&) noexcept;

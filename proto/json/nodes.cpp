@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "proto/json/escape.hpp"
+#include "proto/json/integers.hpp"
 
 namespace driftless {
 
@@ -54,12 +55,14 @@ const char* number_end(const char* p) {
 
 class Walker {
   public:
-    Walker(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals, bool escapes)
+    Walker(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals, bool escapes,
+           bool packs)
         : out_(out),
           text_(out.text.data()),
           structural_(structural),
           structurals_(structurals),
-          text_has_escapes_(escapes) {}
+          text_has_escapes_(escapes),
+          packs_(packs) {}
 
     JsonFailure run();
 
@@ -78,6 +81,7 @@ class Walker {
     bool take_value(std::uint32_t at);
     bool take_name(std::uint32_t at);
     bool take_separator(std::uint32_t at);
+    bool pack(std::uint32_t at);
     bool open(std::uint32_t at, JsonType type);
     bool close(std::uint32_t at, char bracket);
     bool take_string(std::uint32_t at);
@@ -91,10 +95,12 @@ class Walker {
     const std::uint32_t* structural_;
     std::size_t structurals_;
     bool text_has_escapes_;
+    bool packs_;
 
     std::size_t next_ = 0;  ///< structural characters taken
     std::uint32_t nodes_ = 0;
     std::uint32_t unescaped_ = 0;
+    std::uint32_t integers_ = 0;
     std::uint32_t latest_ = 0;  ///< the sibling that was completed last at the current level
     Expect expect_ = Expect::value;
     bool too_deep_ = false;
@@ -140,7 +146,7 @@ bool Walker::take_value(std::uint32_t at) {
         case '{':
             return open(at, JsonType::object);
         case '[':
-            return open(at, JsonType::array);
+            return (packs_ && pack(at)) || open(at, JsonType::array);
         case '"':
             return take_string(at);
         case 't':
@@ -185,6 +191,28 @@ JsonNode& Walker::add(std::uint32_t begin, std::uint32_t end, JsonType type) {
     }
     ++nodes_;
     return node;
+}
+
+// Takes a whole array of integers. False where it is no such array: then nothing was taken.
+bool Walker::pack(std::uint32_t at) {
+    const std::size_t room = (structurals_ - next_) / 2;  // each number and what ends it
+    const IntegerList list =
+        read_integer_list(text_ + at + 1, out_.integers.get() + integers_, room);
+    if (list.count == 0) {
+        return false;
+    }
+    // Only where the text still goes there is a structural character.
+    const auto end = static_cast<std::uint32_t>(list.end - text_);
+    if (structural_[next_ + 2 * list.count - 1] != end) {
+        return false;
+    }
+    JsonNode& node = add(at, end + 1, JsonType::array);
+    node.is_packed = true;
+    node.integers = integers_;
+    node.size = static_cast<std::uint32_t>(list.count);
+    integers_ += node.size;
+    next_ += 2 * list.count;
+    return true;
 }
 
 bool Walker::open(std::uint32_t at, JsonType type) {
@@ -277,7 +305,8 @@ bool Walker::take_word(std::uint32_t at, std::string_view word, JsonType type) {
 
 }  // namespace
 
-void JsonNodes::reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted) {
+void JsonNodes::reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted,
+                        std::size_t integers_wanted) {
     if (nodes_wanted > nodes_max) {
         nodes_max = std::max(nodes_wanted, 2 * nodes_max);
         nodes = std::make_unique_for_overwrite<JsonNode[]>(nodes_max);
@@ -286,11 +315,15 @@ void JsonNodes::reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted) 
         unescaped_max = std::max(unescaped_wanted, 2 * unescaped_max);
         unescaped = std::make_unique_for_overwrite<char[]>(unescaped_max);
     }
+    if (integers_wanted > integers_max) {
+        integers_max = std::max(integers_wanted, 2 * integers_max);
+        integers = std::make_unique_for_overwrite<std::uint64_t[]>(integers_max);
+    }
 }
 
 JsonFailure build_nodes(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals,
-                        bool has_escapes) {
-    return Walker(out, structural, structurals, has_escapes).run();
+                        bool has_escapes, bool packs) {
+    return Walker(out, structural, structurals, has_escapes, packs).run();
 }
 
 }  // namespace driftless

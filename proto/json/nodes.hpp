@@ -20,6 +20,7 @@ struct JsonNode {
     std::uint32_t end;
     union {
         std::uint32_t after;      ///< container: the first node that is not part of it
+        std::uint32_t integers;   ///< packed array: offset of its first number
         std::uint32_t unescaped;  ///< string with `has_escapes`: offset in the unescaped text
     };
     union {
@@ -27,9 +28,12 @@ struct JsonNode {
         std::uint32_t unescaped_bytes;  ///< string with `has_escapes`
     };
     JsonType type;
-    bool has_escapes;  ///< string
-    bool is_member;    ///< the node before this one is its name
-    bool is_last;      ///< no sibling follows
+    union {
+        bool has_escapes;  ///< string
+        bool is_packed;    ///< array: its elements are numbers in `integers` and have no nodes
+    };
+    bool is_member;  ///< the node before this one is its name
+    bool is_last;    ///< no sibling follows
 };
 static_assert(sizeof(JsonNode) == 20);
 
@@ -41,9 +45,12 @@ struct JsonNodes {
     std::size_t nodes_max = 0;
     std::unique_ptr<char[]> unescaped;
     std::size_t unescaped_max = 0;
+    std::unique_ptr<std::uint64_t[]> integers;
+    std::size_t integers_max = 0;
 
-    /// Room for that many nodes and unescaped bytes. What was there is lost.
-    void reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted);
+    /// Room for that many nodes, unescaped bytes and packed integers. What was there is lost.
+    void reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted,
+                 std::size_t integers_wanted);
 
     std::string_view raw(const JsonNode& node) const {
         return {text.data() + node.begin, node.end - node.begin};
@@ -65,8 +72,9 @@ struct JsonFailure {
 /// Builds the nodes of `out.text` from the offsets of its structural characters (brackets, colons,
 /// commas, first bytes of scalars; nothing inside strings), as simdjson's first stage finds them.
 /// It checks the whole grammar of RFC 8259. `out` has room for `structurals` nodes and, where the
-/// text has a backslash at all (`has_escapes`), for as many unescaped bytes as text.
+/// text has a backslash at all (`has_escapes`), for as many unescaped bytes as text. `packs` makes
+/// arrays of integers packed ones, for which there is room for half as many as `structurals`.
 JsonFailure build_nodes(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals,
-                        bool has_escapes);
+                        bool has_escapes, bool packs);
 
 }  // namespace driftless

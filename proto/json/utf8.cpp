@@ -80,4 +80,20 @@ char* write_utf8(char* out, std::uint32_t code_point) {
     return out;
 }
 
+std::string_view to_valid_utf8(std::string_view text, std::string& storage) {
+    std::size_t valid = utf8_valid_prefix(text);
+    if (valid == text.size()) {
+        return text;
+    }
+    storage.clear();
+    while (valid < text.size()) {
+        storage += text.substr(0, valid);
+        storage += replacement_utf8;
+        text.remove_prefix(valid + 1);
+        valid = utf8_valid_prefix(text);
+    }
+    storage += text;
+    return storage;
+}
+
 }  // namespace driftless

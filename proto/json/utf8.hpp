@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace driftless {
@@ -20,6 +21,10 @@ std::size_t utf8_valid_prefix(std::string_view text);
 
 /// The longest head of `text` of at most `bytes_max` bytes that does not end inside a code point.
 std::string_view cut_at_code_point(std::string_view text, std::size_t bytes_max);
+
+/// Replaces each byte that belongs to no code point by U+FFFD. Returns `text` itself where it is
+/// valid, else a view of `storage`.
+std::string_view to_valid_utf8(std::string_view text, std::string& storage);
 
 /// Writes 1 to 4 bytes at `out`, returns the end. `code_point` is no surrogate and <= U+10FFFF.
 char* write_utf8(char* out, std::uint32_t code_point);

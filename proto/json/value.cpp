@@ -27,7 +27,7 @@ std::optional<Integer> read_integer(std::string_view digits) {
 // The node that follows the whole subtree of `node`.
 std::uint32_t node_after(const JsonNode& node, std::uint32_t index) {
     const bool container = node.type == JsonType::object || node.type == JsonType::array;
-    return container ? node.after : index + 1;
+    return container && !node.is_packed ? node.after : index + 1;
 }
 
 }  // namespace
@@ -88,6 +88,14 @@ JsonValue JsonValue::find(std::string_view name) const {
     return {};
 }
 
+std::optional<std::span<const std::uint64_t>> JsonValue::integers() const {
+    if (!is(JsonType::array) || !nodes_->nodes[node_].is_packed) {
+        return std::nullopt;
+    }
+    const JsonNode& node = nodes_->nodes[node_];
+    return std::span<const std::uint64_t>(nodes_->integers.get() + node.integers, node.size);
+}
+
 JsonValue JsonValue::at(std::size_t index) const {
     if (!is(JsonType::array) || index >= size()) {
         return {};
@@ -104,7 +112,7 @@ std::size_t JsonValue::size() const {
 }
 
 JsonValue JsonValue::first() const {
-    if (size() == 0) {
+    if (size() == 0 || nodes_->nodes[node_].is_packed) {
         return {};
     }
     return {nodes_, node_ + (is(JsonType::object) ? 2 : 1)};

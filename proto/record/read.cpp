@@ -42,6 +42,13 @@ class Fields {
             take(key, value, out.emplace());
         }
     }
+    /// A key that came with a later schema than 1: null where a line does not have it.
+    void read_later(const char* key, std::optional<std::int64_t>& out) {
+        const JsonValue value = root_.find(key);
+        if (value.present() && !value.is(JsonType::null)) {
+            take(key, value, out.emplace());
+        }
+    }
     /// False where the array is null.
     template <typename T>
     bool read_array(const char* key, std::vector<T>& out) {
@@ -159,6 +166,7 @@ void read_times(Fields& fields, Record& record) {
     read_name(fields, "late_cause", late_cause_from_name, record.late_cause);
     fields.read_array("tainted", record.tainted);
     fields.read("connect_ns", record.connect_ns);
+    fields.read_later("submit_ns", record.submit_ns);
     fields.read("wire_ns", record.wire_ns);
     fields.read("sent_ns", record.sent_ns);
     fields.read("headers_ns", record.headers_ns);
@@ -167,6 +175,7 @@ void read_times(Fields& fields, Record& record) {
     fields.read("first_content_ns", record.first_content_ns);
     fields.read("last_token_ns", record.last_token_ns);
     fields.read("done_ns", record.done_ns);
+    fields.read_later("ended_ns", record.ended_ns);
     fields.read("ttft_ns", record.ttft_ns);
     fields.read("ttft_due_ns", record.ttft_due_ns);
     fields.read("tpot_ns", record.tpot_ns);
@@ -178,6 +187,7 @@ void read_tokens(Fields& fields, Record& record) {
     record.chunk_tokens_known = fields.read_array("chunk_tokens", record.chunk_tokens);
     fields.read("input_length", record.input_length);
     fields.read("prompt_tokens", record.prompt_tokens);
+    fields.read_later("prompt_tokens_off", record.prompt_tokens_off);
     fields.read("expected_cached_tokens", record.expected_cached_tokens);
     fields.read("cached_tokens", record.cached_tokens);
     fields.read("output_length", record.output_length);

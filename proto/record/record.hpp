@@ -20,9 +20,16 @@ namespace driftless {
 class JsonDocument;
 
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
-inline constexpr int record_schema = 1;
+/// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`.
+inline constexpr int record_schema = 3;
 
 using OptionalNs = std::optional<std::int64_t>;
+
+/// Reasons in `tainted`: why the row says less about the server than the others.
+inline constexpr std::string_view taint_payload_dropped = "payload_dropped";  ///< our ring was full
+inline constexpr std::string_view taint_entries_dropped = "entries_dropped";
+inline constexpr std::string_view taint_late = "late";  ///< sent later than the host's floor allows
+inline constexpr std::string_view taint_read_late = "read_late";  ///< its tokens were read late
 
 struct Record {
     std::uint32_t row = 0;  ///< index in file order
@@ -45,6 +52,7 @@ struct Record {
     std::vector<std::string> tainted;  ///< reasons; empty is written as null
 
     OptionalNs connect_ns;
+    OptionalNs submit_ns;  ///< how long the call took that handed the first bytes to the kernel
     OptionalNs wire_ns;
     OptionalNs sent_ns;
     OptionalNs headers_ns;
@@ -53,6 +61,7 @@ struct Record {
     OptionalNs first_content_ns;
     OptionalNs last_token_ns;
     OptionalNs done_ns;
+    OptionalNs ended_ns;  ///< complete or given up, whatever the outcome
 
     OptionalNs ttft_ns;             ///< first_token_ns - fired_ns
     OptionalNs ttft_due_ns;         ///< first_token_ns - due_ns
@@ -67,6 +76,7 @@ struct Record {
 
     std::uint32_t input_length = 0;
     std::optional<std::int64_t> prompt_tokens;
+    std::optional<std::int64_t> prompt_tokens_off;  ///< prompt_tokens - input_length
     std::int64_t expected_cached_tokens = 0;
     std::optional<std::int64_t> cached_tokens;
     std::uint32_t output_length = 0;
@@ -91,8 +101,9 @@ struct Record {
 void append_jsonl(std::string& out, const Record& record);
 
 /// Reads a line back, with or without its newline. Keys that it does not know are ignored: they
-/// are from a later schema. Errors: bad_json (no object, or a value of another type), missing (a
-/// key), out_of_range (a number that its field cannot hold).
+/// are from a later schema; keys that schema 1 did not have are null where they are missing.
+/// Errors: bad_json (no object, or a value of another type), missing (a key), out_of_range (a
+/// number that its field cannot hold).
 Result<Record> read_record(JsonDocument& document, std::string_view line);
 
 }  // namespace driftless

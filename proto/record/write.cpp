@@ -95,6 +95,7 @@ void write_times(JsonWriter& json, const Record& record) {
     json.key("late_cause").string(name_of(record.late_cause));
     write_array(json, "tainted", !record.tainted.empty(), record.tainted);
     write_field(json, "connect_ns", record.connect_ns);
+    write_field(json, "submit_ns", record.submit_ns);
     write_field(json, "wire_ns", record.wire_ns);
     write_field(json, "sent_ns", record.sent_ns);
     write_field(json, "headers_ns", record.headers_ns);
@@ -103,6 +104,7 @@ void write_times(JsonWriter& json, const Record& record) {
     write_field(json, "first_content_ns", record.first_content_ns);
     write_field(json, "last_token_ns", record.last_token_ns);
     write_field(json, "done_ns", record.done_ns);
+    write_field(json, "ended_ns", record.ended_ns);
     write_field(json, "ttft_ns", record.ttft_ns);
     write_field(json, "ttft_due_ns", record.ttft_due_ns);
     write_field(json, "tpot_ns", record.tpot_ns);
@@ -115,6 +117,7 @@ void write_tokens(JsonWriter& json, const Record& record) {
                 record.chunk_tokens);
     write_field(json, "input_length", record.input_length);
     write_field(json, "prompt_tokens", record.prompt_tokens);
+    write_field(json, "prompt_tokens_off", record.prompt_tokens_off);
     write_field(json, "expected_cached_tokens", record.expected_cached_tokens);
     write_field(json, "cached_tokens", record.cached_tokens);
     write_field(json, "output_length", record.output_length);

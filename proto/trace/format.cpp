@@ -1,50 +1,30 @@
 #include "proto/trace/format.hpp"
 
+#include <algorithm>
+#include <limits>
+
+#include "proto/trace/agentic_mooncake.hpp"
+#include "proto/trace/azure.hpp"
+#include "proto/trace/burstgpt.hpp"
+#include "proto/trace/canonical.hpp"
+#include "proto/trace/dynamo.hpp"
+#include "proto/trace/generic.hpp"
 #include "proto/trace/mooncake.hpp"
+#include "proto/trace/qwen.hpp"
+#include "proto/trace/weka.hpp"
 
 namespace driftless {
 namespace {
 
-constexpr const TraceFormat* formats[] = {&mooncake_format};
-
-/// A shape is known by keys that stand together in its rows (trace-formats 12.6).
-struct Shape {
-    std::string_view keys[3];  ///< all must be there; empty: none asked
-    std::string_view what;
-};
-
-constexpr Shape shapes[] = {
-    {{"chat_id", "hash_ids"}, "a Qwen (Bailian) trace: its rows have chat_id"},
-    {{"hash_ids", "session_id"}, "AIPerf's extended Mooncake: its rows have session_id"},
-    {{"hash_ids", "delay"}, "AIPerf's extended Mooncake: its rows have delay"},
-    {{"text_input"}, "AIPerf's extended Mooncake: its rows have text_input"},
-    {{"timestamp", "messages"}, "AIPerf's extended Mooncake: its rows have messages"},
-    {{"timestamp", "payload"}, "AIPerf's extended Mooncake: its rows have payload"},
-    {{"requests", "block_size"}, "a Weka (kv-cache-tester) conversation"},
-    {{"schema", "hash_ids"}, "a Dynamo trace: its rows have schema"},
-    {{"event"}, "a Dynamo request trace: its rows have event"},
-    {{"body", "timestamp"}, "a log of request bodies"},
-    {{"resourceSpans"}, "an OTLP export"},
-    {{"spans"}, "an OpenTelemetry export"},
-    {{"session_id", "input", "pre_gap"}, "an LMCache agentic trace"},
-    {{"session_id", "turns"}, "AIPerf conversations"},
-    {{"captureData"}, "a SageMaker data capture"},
-    {{"conversations"}, "ShareGPT conversations, which have no times"},
-};
-
-struct Prefix {
-    std::string_view bytes;
-    std::string_view what;
-};
-
-constexpr Prefix prefixes[] = {
-    {"PAR1", "a Parquet file"},
-    {"ARROW1", "an Arrow file"},
-    {"TIMESTAMP,", "an Azure CSV trace"},
-    {"Timestamp,", "a BurstGPT CSV trace"},
-    {"[", "one JSON array over the whole file"},
-    {"PK\x03\x04", "a zip archive"},
-};
+constexpr const TraceFormat* formats[] = {&mooncake_format,
+                                          &qwen_format,
+                                          &weka_format,
+                                          &azure_format,
+                                          &burstgpt_format,
+                                          &dynamo_format,
+                                          &agentic_mooncake_format,
+                                          &canonical_format,
+                                          &generic_format};
 
 }  // namespace
 
@@ -54,7 +34,7 @@ std::span<const TraceFormat* const> trace_formats() {
 
 const TraceFormat* find_trace_format(std::string_view name) {
     for (const TraceFormat* format : formats) {
-        if (name == format->name) {
+        if (!name.empty() && (name == format->name || name == format->alias)) {
             return format;
         }
     }
@@ -70,31 +50,6 @@ std::string trace_format_names() {
     return names;
 }
 
-std::string_view foreign_shape(const JsonValue& row) {
-    if (row.find("hash_ids").is(JsonType::object)) {
-        return "a RAGPulse trace: its hash_ids are objects";
-    }
-    for (const Shape& shape : shapes) {
-        bool all = true;
-        for (const std::string_view key : shape.keys) {
-            all = all && (key.empty() || row.find(key).present());
-        }
-        if (all) {
-            return shape.what;
-        }
-    }
-    return {};
-}
-
-std::string_view foreign_text_shape(std::string_view line) {
-    for (const Prefix& prefix : prefixes) {
-        if (line.starts_with(prefix.bytes)) {
-            return prefix.what;
-        }
-    }
-    return {};
-}
-
 void RowContext::refuse(std::string_view field, std::string_view value, std::string problem,
                         std::string remedy) const {
     std::size_t bytes = std::min(value.size(), value_bytes_max);
@@ -102,8 +57,34 @@ void RowContext::refuse(std::string_view field, std::string_view value, std::str
            (static_cast<unsigned char>(value[bytes]) & 0xC0U) == 0x80U) {
         --bytes;
     }
-    errors.add({std::string(file), line, std::string(field), std::string(value.substr(0, bytes)),
-                std::move(problem), std::move(remedy)});
+    std::string where = place;
+    where += place.empty() || field.empty() ? "" : ".";
+    errors.add({std::string(file), line, where + std::string(field),
+                std::string(value.substr(0, bytes)), std::move(problem), std::move(remedy)});
+}
+
+namespace {
+
+template <typename Source>
+void emit_row(const RowContext& context, const TraceRow& row, const Source& source) {
+    context.columns.note(source, context.known);
+    Trace& trace = context.draft.trace();
+    if (context.columns.keeps()) {
+        trace.kept.push_back(context.columns.kept(source));
+    }
+    TraceRow& added = context.draft.add(row);
+    added.line = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(context.line, std::numeric_limits<std::uint32_t>::max()));
+}
+
+}  // namespace
+
+void RowContext::emit(const TraceRow& row, const JsonValue& source) const {
+    emit_row(*this, row, source);
+}
+
+void RowContext::emit(const TraceRow& row, const CsvRow& source) const {
+    emit_row(*this, row, source);
 }
 
 }  // namespace driftless

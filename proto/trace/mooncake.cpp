@@ -1,185 +1,155 @@
 #include "proto/trace/mooncake.hpp"
 
+#include <algorithm>
 #include <optional>
 
-#include "proto/core/decimal.hpp"
+#include "proto/trace/fields.hpp"
 
 namespace driftless {
 namespace {
 
-constexpr std::string_view columns[] = {"timestamp",    "created_time",  "input_length",
-                                        "input_tokens", "output_length", "output_tokens",
-                                        "hash_ids"};
+/// What a row's key means.
+enum class Meaning : std::uint8_t { time, input, output, ids, session, delay, text, count };
 
-/// The four fields of a row. A null counts as absent.
+struct Key {
+    std::string_view name;
+    Meaning meaning;
+};
+constexpr Key keys[] = {
+    {"timestamp", Meaning::time},       {"created_time", Meaning::time},
+    {"input_length", Meaning::input},   {"input_tokens", Meaning::input},
+    {"output_length", Meaning::output}, {"output_tokens", Meaning::output},
+    {"hash_ids", Meaning::ids},         {"session_id", Meaning::session},
+    {"delay", Meaning::delay},          {"delay_ms", Meaning::delay},
+    {"messages", Meaning::text},        {"text_input", Meaning::text},
+    {"input_text", Meaning::text},      {"payload", Meaning::text},
+};
+constexpr std::string_view columns[] = {
+    "timestamp",     "created_time", "input_length", "input_tokens", "output_length",
+    "output_tokens", "hash_ids",     "session_id",   "delay",        "delay_ms",
+    "messages",      "text_input",   "input_text",   "payload"};
+static_assert(std::size(keys) == std::size(columns));
+
+/// The fields of a row. A null counts as absent, so that an alias may stand in.
 struct Fields {
-    JsonValue time;
-    JsonValue input;
-    JsonValue output;
-    JsonValue ids;
+    JsonValue of[static_cast<std::size_t>(Meaning::count)];
+
+    const JsonValue& operator[](Meaning meaning) const {
+        return of[static_cast<std::size_t>(meaning)];
+    }
+    Field field(Meaning meaning, std::string_view name) const {
+        const JsonValue& value = (*this)[meaning];
+        return field_of(value, value.present() ? value.key() : name);
+    }
 };
 
 Fields fields_of(const JsonValue& row) {
     Fields fields;
-    const auto take = [](JsonValue& field, const JsonValue& value) {
-        field = field.present() || value.is(JsonType::null) ? field : value;
-    };
     for (JsonValue value = row.first(); value.present(); value = value.next()) {
-        const std::string_view key = value.key();
-        if (key == "timestamp" || key == "created_time") {
-            take(fields.time, value);
-        } else if (key == "input_length" || key == "input_tokens") {
-            take(fields.input, value);
-        } else if (key == "output_length" || key == "output_tokens") {
-            take(fields.output, value);
-        } else if (key == "hash_ids") {
-            take(fields.ids, value);
+        const std::string_view name = value.key();
+        const Key* const key = std::find_if(std::begin(keys), std::end(keys),
+                                            [&](const Key& one) { return one.name == name; });
+        if (key == std::end(keys) || value.is(JsonType::null)) {
+            continue;
         }
+        JsonValue& field = fields.of[static_cast<std::size_t>(key->meaning)];
+        field = field.present() ? field : value;
     }
     return fields;
 }
 
+/// By its names. Those of other tools (`input_tokens`) are many logs' names, whose times are in any
+/// unit: they count beside block ids or a session only.
 bool matches(const JsonValue& row) {
+    if (row.find("chat_id").present() || row.find("schema").present()) {
+        return false;
+    }
     const Fields fields = fields_of(row);
-    const int known = fields.time.present() + fields.input.present() + fields.output.present() +
-                      fields.ids.is(JsonType::array);
+    const bool input = fields[Meaning::input].present() || fields[Meaning::text].present();
+    if (fields[Meaning::input].key() == "input_tokens" && !fields[Meaning::ids].present() &&
+        !fields[Meaning::session].present()) {
+        return false;
+    }
+    const int known = fields[Meaning::time].present() + input + fields[Meaning::output].present() +
+                      fields[Meaning::delay].present() + fields[Meaning::ids].is(JsonType::array);
     return known >= 2;
 }
 
-void refuse_missing(const RowContext& context, std::string_view field, std::string remedy) {
-    context.refuse(field, "", "is missing", std::move(remedy));
+/// A time with a fraction of a millisecond, where nobody said that it is milliseconds: tools that
+/// write seconds use the same names.
+bool in_doubt(const RowContext& context, const Field& time) {
+    const std::size_t point = time.text.find('.');
+    return !context.rules.unit_stated && time.name == "timestamp" && point != time.text.npos &&
+           time.text.find_first_of("123456789", point) != time.text.npos;
 }
 
-/// Text of a number as written, or of a string that may hold one.
-std::string_view number_text(const JsonValue& value) {
-    return value.as_string().value_or(value.raw());
-}
-
-std::optional<std::int64_t> read_time(const RowContext& context, const JsonValue& value) {
-    if (!value.present()) {
-        refuse_missing(context, "timestamp", "every row needs its arrival time");
+/// When the row comes. One that follows its session by a delay has no arrival time of its own.
+std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fields,
+                                         const TraceRow& row, std::int64_t delay_ns) {
+    const Field time = fields.field(Meaning::time, "timestamp");
+    if (row.session == no_session && in_doubt(context, time)) {
+        context.refuse(time.name, time.text,
+                       "has a fraction, but Mooncake's times are whole milliseconds",
+                       "--time-unit s or --time-unit ms says what it is");
+        context.stop = Stop::trace;
         return std::nullopt;
     }
-    const std::string_view text = number_text(value);
-    const Result<std::int64_t> time = parse_time(text, context.rules.time_unit);
-    if (time) {
-        return time.value();
+    if (time.present || row.session == no_session) {
+        return read_time(context, time);
     }
-    if (time.error().code == ErrorCode::invalid) {
-        context.refuse(value.key(), text, "is no decimal number", "write the time as one");
-    } else if (text.starts_with('-')) {
-        context.refuse(value.key(), text, "is negative", "times count from the trace's start");
-    } else {
-        context.refuse(value.key(), text, "is beyond 2^62 ns",
-                       std::string("--time-unit names the unit; here it was ") +
-                           name_of(context.rules.time_unit));
-    }
-    return std::nullopt;
-}
-
-std::optional<std::uint32_t> read_tokens(const RowContext& context, const JsonValue& value,
-                                         std::string_view field, std::uint32_t least) {
-    if (!value.present()) {
-        refuse_missing(context, field, "every row needs it");
+    if (!context.rules.sessions_open) {
+        context.refuse("timestamp", "", "is missing: the row follows its session's last answer",
+                       "--sessions open sends it by the recorded gaps, as if answers took no time");
         return std::nullopt;
     }
-    std::optional<std::uint64_t> tokens = value.as_u64();
-    if (!tokens && value.is(JsonType::number)) {
-        const Result<std::uint64_t> whole = parse_whole(value.raw());
-        tokens = whole ? std::optional(whole.value()) : std::nullopt;
-    }
-    if (tokens && *tokens >= least && *tokens <= row_tokens_max) {
-        return static_cast<std::uint32_t>(*tokens);
-    }
-    context.refuse(value.key(), value.raw(),
-                   "is no whole number of tokens from " + std::to_string(least) + " to " +
-                       std::to_string(row_tokens_max),
-                   "correct the row");
-    return std::nullopt;
+    const SessionTail& last = context.draft.tail(row.session);
+    return last.last_row == no_row ? 0 : later(last.last_at_ns, delay_ns);
 }
 
-/// Appends the ids to the arena. False after an error.
-bool read_ids(const RowContext& context, const JsonValue& list) {
-    if (!list.is(JsonType::array)) {
-        context.refuse("hash_ids", list.raw(), "is no list of block ids", "correct the row");
+/// The ids, held against the length where that is known.
+bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& input) {
+    context.draft.begin_ids();
+    if (!ids.present()) {
+        context.draft.note_missing_ids(context.line);
+        return true;
+    }
+    if (!read_ids(context, ids)) {
         return false;
     }
-    for (JsonValue value = list.first(); value.present(); value = value.next()) {
-        std::optional<std::uint64_t> id = value.as_u64();
-        if (!id && value.is(JsonType::number)) {
-            const Result<std::uint64_t> whole = parse_whole(value.raw());
-            id = whole ? std::optional(whole.value()) : std::nullopt;
-        }
-        if (!id) {
-            context.refuse("hash_ids", value.raw(), "is no block id",
-                           "ids are whole numbers from 0 to 2^64 - 1");
-            return false;
-        }
-        context.trace.ids.push_back(*id);
-    }
-    return true;
+    const std::optional<std::uint64_t> tokens = whole_number(input.raw);
+    return !tokens || *tokens == 0 || *tokens > row_tokens_max ||
+           check_count(context, static_cast<std::uint32_t>(*tokens));
 }
 
-std::uint64_t blocks_of(std::uint64_t tokens, std::uint64_t block_size) {
-    return (tokens + block_size - 1) / block_size;
-}
-
-/// What would mend a count that contradicts its length.
-std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
-    std::string fits;
-    for (std::uint64_t size = 16; size <= 1024; size *= 2) {
-        if (blocks_of(tokens, size) == count) {
-            fits += (fits.empty() ? "--block-size " : " or ") + std::to_string(size);
-        }
-    }
-    return (fits.empty() ? "no block size of 16, 32, .. 1024 would fit" : fits + " would fit") +
-           "; --lenient ignores surplus ids and fills missing ones with private tokens";
-}
-
-/// Holds the ids from `ids_begin` on against the length: they must be ceil(length / block size).
-bool check_count(const RowContext& context, std::uint32_t tokens, TraceRow& row) {
-    Trace& trace = context.trace;
-    const std::uint64_t count = trace.ids.size() - row.ids_begin;
-    const std::uint64_t needed = blocks_of(tokens, context.rules.block_size);
-    if (count != needed && !context.rules.lenient) {
-        context.refuse("hash_ids", std::to_string(count) + (count == 1 ? " id" : " ids"),
-                       "contradicts input_length " + std::to_string(tokens) +
-                           ", which at block size " + std::to_string(context.rules.block_size) +
-                           " needs " + std::to_string(needed),
-                       count_remedy(tokens, count));
-        return false;
-    }
-    if (count > needed) {
-        trace.surplus_ids += count - needed;
-        trace.ids.resize(row.ids_begin + needed);
-    }
-    trace.rows_uncovered += count < needed ? 1 : 0;
-    row.ids_count = static_cast<std::uint32_t>(trace.ids.size() - row.ids_begin);
-    return true;
-}
-
-bool read_row(const RowContext& context, const JsonValue& json, TraceRow& row) {
+void read_row(RowContext& context, const JsonValue& json) {
     const Fields fields = fields_of(json);
-    const auto time = read_time(context, fields.time);
-    const auto input = read_tokens(context, fields.input, "input_length", 1);
-    const auto output = read_tokens(context, fields.output, "output_length", 0);
-    row.ids_begin = context.trace.ids.size();
-    bool ids_fine = true;
-    if (fields.ids.present()) {
-        ids_fine = read_ids(context, fields.ids);
-    } else if (!context.rules.lenient) {
-        refuse_missing(context, "hash_ids", "--lenient fills the prompt with private tokens");
-        ids_fine = false;
+    if (fields[Meaning::text].present()) {
+        const JsonValue& text = fields[Meaning::text];
+        context.refuse(text.key(), text.raw(), "is a prompt as text",
+                       "this version replays lengths and block ids, not recorded payloads");
+        return;
     }
-    ids_fine = ids_fine && (!input || check_count(context, *input, row));
-    if (!time || !input || !output || !ids_fine) {
-        return false;
+    TraceRow row;
+    const Field session = fields.field(Meaning::session, "session_id");
+    if (session.present) {
+        row.session = context.draft.session(session.text);
+    }
+    const Field delay = fields.field(Meaning::delay, "delay");
+    const auto delay_ns =
+        delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
+    const auto time = read_arrival(context, fields, row, delay_ns.value_or(0));
+    const Field input = fields.field(Meaning::input, "input_length");
+    const bool lengths =
+        read_lengths(context, input, fields.field(Meaning::output, "output_length"), row);
+    const bool blocks = read_blocks(context, fields[Meaning::ids], input);
+    if (!time || !delay_ns || !lengths || !blocks) {
+        return;
     }
     row.at_ns = *time;
-    row.input_length = *input;
-    row.output_length = std::max(*output, 1U);
-    context.trace.zero_outputs += *output == 0 ? 1 : 0;
-    return true;
+    if (row.session != no_session) {
+        context.draft.next_turn(row, *delay_ns);
+    }
+    context.emit(row, json);
 }
 
 }  // namespace
@@ -188,10 +158,9 @@ constinit const TraceFormat mooncake_format = {
     .name = "mooncake",
     .time_unit = TimeUnit::ms,
     .block_size = 512,
-    .tail_rule = TailRule::ceil,
     .columns = columns,
     .matches = matches,
-    .read_row = read_row,
+    .read_json = read_row,
 };
 
 }  // namespace driftless

@@ -1,15 +1,13 @@
 #include "proto/trace/read.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "proto/json/write.hpp"
+#include "proto/trace/blocks.hpp"
+#include "proto/trace/generic.hpp"
+#include "proto/trace/tails.hpp"
 
 namespace driftless {
 namespace {
-
-/// Names of unknown keys that are noted for the message; their count goes on.
-constexpr std::size_t unknown_names_max = 16;
 
 std::string_view trim(std::string_view line) {
     const std::size_t begin = line.find_first_not_of(" \t\r");
@@ -19,169 +17,181 @@ std::string_view trim(std::string_view line) {
     return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 TraceReader::TraceReader(const ReadOptions& options, Trace& out, InputErrors& errors)
-    : options_(options), trace_(out), errors_(errors), kept_seen_(options.keep.size()) {
-    const RowContext context{rules_, trace_, errors_, "", 0};
+    : options_(options), trace_(out), errors_(errors), draft_(out), columns_(options.keep) {
+    rules_.lenient = options.lenient;
+    rules_.unit_stated = !options.time_unit.empty() || !options.format.empty();
+    rules_.sessions_open = options.sessions_open;
+    rules_.map = options.map;
+    draft_.set_scope(options.id_scope);
+    check_options(options);
+}
+
+RowContext TraceReader::context(std::uint64_t line) {
+    return {rules_, draft_, columns_, errors_, known_, file_, line};
+}
+
+void TraceReader::check_options(const ReadOptions& options) {
+    const RowContext none = context(0);
     if (!options.time_unit.empty() && !time_unit_from_name(options.time_unit)) {
-        context.refuse("--time-unit", options.time_unit, "is no unit of time",
-                       "it is one of s, ms, us, ns");
+        none.refuse("--time-unit", options.time_unit, "is no unit of time",
+                    "it is one of s, ms, us, ns, iso, auto");
         stopped_ = true;
     }
-    if (!options.format.empty()) {
-        const TraceFormat* format = find_trace_format(options.format);
-        if (format == nullptr) {
-            context.refuse("--format", options.format, "is no format that this version reads",
-                           "it reads " + trace_format_names());
-            stopped_ = true;
-        } else if (!stopped_) {
-            choose(*format);
-        }
+    const TraceFormat* format = find_trace_format(options.format);
+    if (format == nullptr && !options.format.empty()) {
+        none.refuse("--format", options.format, "is no format that this version reads",
+                    "it reads " + trace_format_names());
+        stopped_ = true;
+    }
+    if (!options.map.empty() && format != nullptr && format != &generic_format) {
+        none.refuse("--map", options.map[0].key, "is of no use to the format " + options.format,
+                    "leave one of the two out; --map alone reads any columns");
+        stopped_ = true;
+    }
+    format = format == nullptr && !options.map.empty() ? &generic_format : format;
+    if (format != nullptr && !stopped_) {
+        choose(*format);
     }
 }
 
 void TraceReader::choose(const TraceFormat& format) {
     format_ = &format;
-    rules_.time_unit = time_unit_from_name(options_.time_unit).value_or(format.time_unit);
+    const auto unit = time_unit_from_name(options_.time_unit);
+    rules_.time_unit = unit.value_or(format.time_unit);
+    if (rules_.time_unit == TimeUnit::automatic && format.time_unit != TimeUnit::automatic) {
+        rules_.time_unit = format.time_unit;
+    }
     rules_.block_size = options_.block_size > 0 ? options_.block_size : format.block_size;
-    rules_.lenient = options_.lenient;
+    known_.assign(format.columns.begin(), format.columns.end());
+    for (const MappedColumn& one : rules_.map) {
+        known_.push_back(std::string_view(one.column).substr(0, one.column.find('.')));
+    }
+    if (&format == &generic_format) {
+        known_.insert(known_.end(), map_keys().begin(), map_keys().end());
+    }
     trace_.format = format.name;
-    trace_.time_unit = name_of(rules_.time_unit);
-    trace_.block_size = rules_.block_size;
-    trace_.tail_rule = format.tail_rule;
+    if (format.shared_ids) {
+        draft_.share_name_space();
+    }
 }
 
 void TraceReader::begin_file(std::string_view name) {
+    end_file();
     file_ = name;
-    ++files_;
+    draft_.begin_file(name);
+    container_ = Container::unknown;
+    format_checked_ = !options_.format.empty() || !options_.map.empty();
     previous_ns_ = 0;
 }
 
+/// What was gathered is whole now.
+void TraceReader::end_file() {
+    if (container_ == Container::gathered) {
+        RowContext at_start = context(text_line_);
+        json_text(at_start, text_);
+    } else if (container_ == Container::csv && !text_.empty()) {
+        context(text_line_)
+            .refuse("", text_, "has a quote that is never closed", "correct the line");
+    }
+    text_.clear();
+    container_ = Container::refused;
+}
+
 bool TraceReader::add_line(std::uint64_t number, std::string_view line) {
-    line = trim(line);
-    if (stopped_ || line.empty()) {
-        return !stopped_;
-    }
-    const RowContext context{rules_, trace_, errors_, file_, number};
-    const Result<JsonValue> json = document_.parse(line);
-    if (!json || !json.value().is(JsonType::object)) {
-        stopped_ = !refuse_text(context, line);
-        return !stopped_;
-    }
-    if (format_ == nullptr && !detect(context, json.value())) {
-        stopped_ = true;
+    if (stopped_ || container_ == Container::refused) {
         return false;
     }
-    add_row(context, json.value());
-    return true;
-}
-
-/// A line that is no JSON object. False where the whole file is something else.
-bool TraceReader::refuse_text(const RowContext& context, std::string_view line) {
-    const bool object = line.front() == '{' && line.back() == '}';
-    if (format_ == nullptr && !object) {
-        const std::string_view shape = foreign_text_shape(line);
-        context.refuse(
-            "", line,
-            shape.empty() ? "is no JSON object on one line" : "looks like " + std::string(shape),
-            "traces are JSON lines; this version reads " + trace_format_names());
-        return false;
+    if (container_ == Container::gathered) {
+        gather(line);
+        return container_ != Container::refused;
     }
-    const bool not_finite = line.find("NaN") != std::string_view::npos ||
-                            line.find("Infinity") != std::string_view::npos;
-    context.refuse("", line,
-                   object ? "is no JSON, at byte " + std::to_string(document_.error_offset() + 1)
-                          : "is no JSON object",
-                   not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
-                              : "correct or remove the line");
-    return true;
-}
-
-bool TraceReader::detect(const RowContext& context, const JsonValue& row) {
-    const std::string_view foreign = foreign_shape(row);
-    if (foreign.empty()) {
-        for (const TraceFormat* format : trace_formats()) {
-            if (format->matches(row)) {
-                choose(*format);
-                return true;
-            }
+    const std::string_view trimmed = trim(line);
+    if (trimmed.empty() && text_.empty()) {
+        return true;
+    }
+    RowContext here = context(number);
+    if (container_ == Container::unknown) {
+        const Container found = container_of(here, trimmed);
+        container_ = found;
+        if (found == Container::gathered) {
+            text_line_ = number;
+            gather(line);
+        }
+        if (found == Container::csv || found == Container::gathered ||
+            found == Container::refused) {
+            return found != Container::refused;  // a header is no row
         }
     }
-    context.refuse(
-        "", row.raw(),
-        foreign.empty() ? "has the keys of no known format" : "looks like " + std::string(foreign),
-        "this version reads " + trace_format_names() + "; --format overrides");
-    return false;
-}
-
-void TraceReader::add_row(const RowContext& context, const JsonValue& json) {
-    TraceRow row;
-    const std::size_t ids = trace_.ids.size();
-    note_keys(json);
-    if (!format_->read_row(context, json, row)) {
-        trace_.ids.resize(ids);
-        return;
+    if (container_ == Container::csv) {
+        csv_line(number, line);
+    } else {
+        json_text(here, trimmed);
     }
-    CHECK(trace_.rows.size() < std::numeric_limits<std::uint32_t>::max());
-    row.index = static_cast<std::uint32_t>(trace_.rows.size());
-    row.line = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(context.line, std::numeric_limits<std::uint32_t>::max()));
-    row.name_space = files_ == 0 ? 0 : files_ - 1;
-    trace_.rows_unsorted += row.at_ns < previous_ns_ ? 1 : 0;
-    previous_ns_ = row.at_ns;
-    if (!options_.keep.empty()) {
-        trace_.kept.push_back(kept_columns(json));
-    }
-    trace_.rows.push_back(row);
-}
-
-void TraceReader::note_keys(const JsonValue& json) {
-    for (JsonValue value = json.first(); value.present(); value = value.next()) {
-        const std::string_view key = value.key();
-        const auto kept = std::find(options_.keep.begin(), options_.keep.end(), key);
-        if (kept != options_.keep.end()) {
-            kept_seen_[static_cast<std::size_t>(kept - options_.keep.begin())] = true;
-        } else if (!contains(format_->columns, key)) {
-            ++trace_.unknown_keys;
-            const bool noted = std::find(unknown_names_.begin(), unknown_names_.end(), key) !=
-                               unknown_names_.end();
-            if (!noted && unknown_names_.size() < unknown_names_max) {
-                unknown_names_.emplace_back(key);
-            }
-        }
-    }
-}
-
-std::string TraceReader::kept_columns(const JsonValue& json) {
-    std::string text;
-    JsonWriter writer(text);
-    writer.begin_object();
-    for (const std::string& name : options_.keep) {
-        const JsonValue value = json.find(name);
-        writer.key(name).raw(value.present() ? value.raw() : "null");
-    }
-    writer.end_object();
-    return text;
+    return container_ != Container::refused;
 }
 
 /// A kept column that no row has is a typing error of the user's.
 void TraceReader::check_kept() {
-    for (std::size_t i = 0; i < options_.keep.size(); ++i) {
-        if (!kept_seen_[i]) {
-            std::string names;
-            for (const std::string& name : unknown_names_) {
-                names += (names.empty() ? "" : ", ") + name;
-            }
-            const RowContext context{rules_, trace_, errors_, "", 0};
-            context.refuse("--keep", options_.keep[i], "is a column of no row",
-                           names.empty() ? "no row has columns beyond the format's own"
-                                         : "other columns are " + names);
+    for (const std::string& name : columns_.missing()) {
+        RowContext none = context(0);
+        none.file = "";
+        none.refuse("--keep", name, "is a column of no row",
+                    columns_.unknown_names().empty()
+                        ? "no row has columns beyond the format's own"
+                        : "other columns are " + joined(columns_.unknown_names()));
+    }
+}
+
+/// So is a mapped one.
+void TraceReader::check_map() {
+    for (const MappedColumn& one : rules_.map) {
+        if (!one.seen) {
+            RowContext none = context(0);
+            none.file = "";
+            none.refuse("--map", one.key + "=" + one.column, "names a column of no row",
+                        columns_.unknown_names().empty()
+                            ? "correct it, or leave it out"
+                            : "other columns are " + joined(columns_.unknown_names()));
         }
+    }
+}
+
+/// Rows without ids are refused where others have some; a trace without any has no blocks.
+void TraceReader::check_blocks() {
+    RowContext whole = context(0);
+    if (format_->block_check == BlockCheck::by_trace && errors_.empty()) {
+        settle_blocks(whole);
+    }
+    if (trace_.ids.empty()) {
+        rules_.block_size = 0;
+        return;
+    }
+    const std::uint64_t missing = draft_.rows_without_ids();
+    if (rules_.lenient) {
+        trace_.rows_uncovered += missing;
+    } else if (missing > 0) {
+        whole.line = draft_.first_line_without_ids();
+        whole.refuse("hash_ids", "",
+                     "is missing here" +
+                         (missing == 1 ? std::string()
+                                       : " and in " + std::to_string(missing - 1) + " more rows"),
+                     "other rows have it; --lenient fills these prompts with private tokens");
+    }
+}
+
+/// Where several rows contradict the block size and all of them fit another, one line says so
+/// first.
+void TraceReader::suggest_block_size() {
+    const std::string sizes = draft_.counts().sizes_of_all();
+    if (draft_.counts().wrong() > 1 && !sizes.empty() && !rules_.lenient) {
+        errors_.add_first({file_, 0, "hash_ids", "",
+                           "contradict blocks of " + std::to_string(rules_.block_size) +
+                               " tokens in " + std::to_string(draft_.counts().wrong()) + " of " +
+                               std::to_string(draft_.counts().rows()) + " rows",
+                           "all rows fit --block-size " + sizes});
     }
 }
 
@@ -200,13 +210,25 @@ void TraceReader::rebase_and_sort() {
 }
 
 bool TraceReader::finish() {
+    end_file();
+    draft_.finish();
+    trace_.unknown_keys = columns_.unknown();
     if (!stopped_ && trace_.rows.empty() && errors_.empty()) {
-        const RowContext context{rules_, trace_, errors_, file_, 0};
-        context.refuse("", "", "holds no row", "a trace needs at least one");
+        context(0).refuse("", "", "holds no row", "a trace needs at least one");
+    }
+    if (!stopped_) {
+        suggest_block_size();
     }
     if (!stopped_ && !trace_.rows.empty()) {
         check_kept();
+        check_map();
+        check_blocks();
     }
+    trace_.time_unit = name_of(rules_.time_unit);
+    trace_.block_size = rules_.block_size;
+    draft_.remark("block id names blocks of two lengths: they share the shorter one's tokens",
+                  "block ids name blocks of two lengths each: they share the shorter one's tokens",
+                  errors_.empty() ? uneven_tails(trace_) : 0);
     rebase_and_sort();
     return errors_.empty();
 }

@@ -4,6 +4,7 @@
 /// by a reader (one file per format beside this one) and never changed afterwards.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -36,6 +37,30 @@ struct TraceRow {
     std::uint32_t turn = 0;              ///< 1-based; 0 where unknown
 };
 
+/// What a row waits for when sessions are closed: its turn cannot come before an answer has, or
+/// before another row was sent. Open-loop replay goes by `at_ns` alone.
+enum class Trigger : std::uint8_t { completion, dispatch };
+
+struct Dependency {
+    std::uint32_t row = 0;  ///< the `index` of the row that waits
+    std::uint32_t on = 0;   ///< the `index` of the row that it waits for
+    Trigger trigger = Trigger::completion;
+    std::int64_t delay_ns = 0;  ///< from the trigger on; think time and time of tools
+};
+
+/// A file of the trace, and the `index` of its first row.
+struct TraceFilePart {
+    std::string name;
+    std::uint32_t first_row = 0;
+};
+
+/// A fact about many rows that a person should know, counted while they were read.
+struct Remark {
+    const char* one = "";   ///< "row with images, which are not sent"
+    const char* many = "";  ///< the same of several
+    std::uint64_t count = 0;
+};
+
 /// A whole trace, sorted stably by time (equal instants keep file order).
 struct Trace {
     std::string name;              ///< file name without folder and endings
@@ -47,9 +72,18 @@ struct Trace {
     std::vector<TraceRow> rows;
     std::vector<std::uint64_t> ids;  ///< arena, all rows' block ids back to back
     std::vector<std::string> sessions;
+    std::vector<Dependency> dependencies;  ///< by `row`; empty where rows do not wait for others
+    std::vector<TraceFilePart> files;      ///< in the order in which they were read
+    std::vector<Remark> remarks;           ///< what a format noticed; no reason to refuse
     /// `--keep`: the JSON text of each row's kept columns ("{...}"), by `index`; empty where
     /// nothing is kept. Read it through `kept_of`.
     std::vector<std::string> kept;
+    /// Request bodies that are sent as they stand, back to back (saved prompts): that of the row
+    /// with index i ends at `body_ends[i]`. Both empty where no row has one: read them through
+    /// `body_of`.
+    std::string body_bytes;
+    std::vector<std::uint64_t> body_ends;
+    std::string body_api;  ///< the dialect that the bodies were made for
 
     std::uint64_t bytes = 0;   ///< of the decompressed input
     std::uint64_t digest = 0;  ///< 64-bit digest of the decompressed input
@@ -59,15 +93,41 @@ struct Trace {
     std::uint64_t rows_uncovered = 0;  ///< `--lenient`: rows whose missing ids were filled
     std::uint64_t unknown_keys = 0;    ///< keys that no reader knows, ignored
     std::uint64_t zero_outputs = 0;    ///< output lengths of 0, clamped to 1
+    std::uint32_t name_spaces = 0;     ///< namespaces of block ids, numbered from 0
+    /// `--replicate`: rows of one copy. Copy k of the row with index i has the index
+    /// i + k * copy_rows. 0: the trace is as it was read.
+    std::uint32_t copy_rows = 0;
 
     std::span<const std::uint64_t> ids_of(const TraceRow& row) const {
         CHECK(row.ids_begin + row.ids_count <= ids.size());
         return {ids.data() + row.ids_begin, row.ids_count};
     }
-    /// JSON object of the row's kept columns; empty where nothing is kept.
+    /// What the row waits for under closed sessions.
+    std::span<const Dependency> dependencies_of(const TraceRow& row) const {
+        const auto [begin, end] = std::equal_range(
+            dependencies.begin(), dependencies.end(), Dependency{.row = row.index},
+            [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+        return {begin, end};
+    }
+    /// The copy that the row belongs to.
+    std::uint32_t copy_of(const TraceRow& row) const {
+        return copy_rows == 0 ? 0 : row.index / copy_rows;
+    }
+    /// The row's whole request body, JSON text; empty where it is made from lengths and ids. Copies
+    /// share it.
+    std::string_view body_of(const TraceRow& row) const {
+        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        if (index >= body_ends.size()) {
+            return {};
+        }
+        const std::uint64_t begin = index == 0 ? 0 : body_ends[index - 1];
+        return std::string_view(body_bytes).substr(begin, body_ends[index] - begin);
+    }
+    /// JSON object of the row's kept columns; empty where nothing is kept. Copies share it.
     std::string_view kept_of(const TraceRow& row) const {
-        CHECK(kept.empty() || row.index < kept.size());
-        return kept.empty() ? std::string_view{} : std::string_view{kept[row.index]};
+        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        CHECK(kept.empty() || index < kept.size());
+        return kept.empty() ? std::string_view{} : std::string_view{kept[index]};
     }
 };
 
@@ -93,6 +153,14 @@ struct InputErrors {
         if (list.size() < input_errors_max) {
             list.push_back(std::move(error));
         }
+    }
+    /// The same, before all others.
+    void add_first(InputError error) {
+        ++count;
+        if (list.size() == input_errors_max) {
+            list.pop_back();
+        }
+        list.insert(list.begin(), std::move(error));
     }
     bool empty() const { return count == 0; }
 };

@@ -22,6 +22,10 @@ class Keeper final : public driftless::Driver {
     void submit(driftless::Op& op) override { set_slot(op, 0); }
     void flush() override {}
     driftless::TurnResult turn(const driftless::Turn&) override { return {}; }
+    driftless::StampSupport switch_on_stamps(driftless::Socket) override { return {}; }
+    bool stamps_waiting(driftless::Instant) override { return false; }
+    std::uint32_t collect_stamps(std::uint32_t, const driftless::Op*) override { return 0; }
+    driftless::ClockSample sample_clock() override { return {}; }
     std::uint32_t in_flight() const override { return 1; }
     const driftless::DriverCounters& counters() const override { return counters_; }
 

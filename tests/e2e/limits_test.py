@@ -37,6 +37,7 @@ class Limits(Case):
             self.assertIsNotNone(record["headers_ns"])
             self.assertIsNone(record["first_token_ns"])
             self.assertIsNone(record["done_ns"])
+            self.assertGreaterEqual(record["ended_ns"] - record["headers_ns"], 150_000_000)
 
     def test_total_timeout(self):
         run, outcomes = self.outcomes(

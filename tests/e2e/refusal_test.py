@@ -69,10 +69,6 @@ class Refusal(Case):
         self.refuse(INPUT, *flags, cut, says=["cut.json", "cut off", "fetch it again"])
         self.refuse(INPUT, *flags, TOKENIZERS / "superword.json", says=["superword.json", "reach"])
         self.refuse(INPUT, *flags, TOKENIZERS / "odd.json", says=["without --tokenizer"])
-        self.refuse(
-            USAGE, *flags, TOKENIZERS / "qwen.json", "--api", "openai-completions", "--prompt",
-            "ids", says=["--tokenizer", "--prompt ids"],
-        )
 
     def test_nothing_selected(self):
         run = self.replay(SAMPLE, "--dry-run", "--start", "1h")

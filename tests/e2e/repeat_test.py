@@ -41,12 +41,42 @@ class Repeat(Case):
         ids = self.dry_run("--prompt", "ids", "--api", "openai-completions")
         self.assertEqual(ids[0], schedule)
         self.assertNotEqual(ids[1], prompts)
+        salted = self.dry_run("--cache-salt", "monday")
+        self.assertEqual(salted[0], schedule)
+        self.assertNotEqual(salted[1], prompts)
+        self.assertEqual(salted, self.dry_run("--cache-salt", "monday"))
+        salted_ids = self.dry_run(
+            "--prompt", "ids", "--api", "openai-completions", "--cache-salt", "monday"
+        )
+        self.assertEqual(salted_ids[0], schedule)
+        self.assertNotIn(salted_ids[1], (ids[1], salted[1]))
         faster = self.dry_run("--speed", 2)
         self.assertNotEqual(faster[0], schedule)
         self.assertEqual(faster[1], prompts)
         fewer = self.dry_run("--limit", 100)
         self.assertNotEqual(fewer[0], schedule)
         self.assertNotEqual(fewer[1], prompts)
+
+    def test_salts_keep_runs_apart_and_sharing_inside_a_run(self):
+        """On a server that stays warm, only a salt makes the second run as cold as the first."""
+
+        def hits(server, *flags):
+            run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50, *flags)
+            summary = run.json("summary.json")
+            self.assertEqual(summary["prompts"]["off"], 0)
+            return summary["cache"]["cached_tokens"], run.json("run.json")["plan"]["cache_salt"]
+
+        with mock("--ttft", "0ms", "--itl", "0ms") as server:
+            cold, no_salt = hits(server)
+            warm, _ = hits(server)
+            salted, salt = hits(server, "--cache-salt", "random")
+            again, same_salt = hits(server, "--cache-salt", salt)
+        self.assertIsNone(no_salt)
+        self.assertRegex(salt, "^[0-9a-f]{16}$")
+        self.assertEqual(salt, same_salt)
+        self.assertGreater(warm, cold)
+        self.assertEqual(salted, cold)
+        self.assertEqual(again, warm)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // Any bytes are JSON or are not; what is JSON is walked without end or overlap, is JSON again when
-// it is written anew, and means the same then. simdjson's own parser must agree on what JSON is.
+// it is written anew, and means the same then, packed or not. simdjson's own parser must agree on
+// what JSON is.
 #include <simdjson.h>
 
 #include <string>
@@ -23,7 +24,13 @@ std::string write_anew(const JsonValue& root) {
             json.key(value.key());
         }
         const bool object = value.is(JsonType::object);
-        if (object || value.is(JsonType::array)) {
+        if (const auto integers = value.integers()) {
+            json.begin_array();
+            for (const std::uint64_t one : *integers) {
+                json.raw(std::to_string(one));
+            }
+            json.end_array();
+        } else if (object || value.is(JsonType::array)) {
             object ? json.begin_object() : json.begin_array();
             if (value.size() > 0) {
                 open.push_back(value);
@@ -64,8 +71,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace driftless;
     static JsonDocument document;
     static JsonDocument again;
+    static JsonDocument packing{JsonArrays::packed};
     const std::string_view text{reinterpret_cast<const char*>(data), size};
     const Result<JsonValue> root = document.parse(text);
+    const Result<JsonValue> packed = packing.parse(text);
+    CHECK(static_cast<bool>(root) == static_cast<bool>(packed));
     bool decided = false;
     const bool expected = is_json_to_simdjson(text, decided);
     CHECK(!decided || expected == static_cast<bool>(root) ||
@@ -78,5 +88,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Result<JsonValue> second = again.parse(anew);
     CHECK(static_cast<bool>(second));
     CHECK(write_anew(second.value()) == anew);
+    CHECK(write_anew(packed.value()) == anew);
     return 0;
 }

@@ -1,7 +1,8 @@
-// What begins with a brace is a tokenizer.json: if it can be read, it encodes without a fault. In
-// all else the first byte chooses one of twelve tokenizers, which encodes the rest: every id has a
-// token, encoding again gives the same, and where nothing is normalized or dropped, decoding gives
-// the text.
+// What begins with a brace is a tokenizer.json, what begins with a line of base64 and a rank a rank
+// file (its bytes beside it, so that few lines make one): if it can be read, it encodes without a
+// fault. In all else the first byte chooses one of twelve tokenizers, which encodes the rest: every
+// id has a token, encoding again gives the same, and where nothing is normalized or dropped,
+// decoding gives the text.
 #include "engine/prompt/tokenizer/tokenizer.hpp"
 
 #include <fstream>
@@ -9,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/prompt/tokenizer/read_ranks.hpp"
 #include "engine/prompt/tokenizer/text.hpp"
 #include "proto/core/check.hpp"
+#include "proto/json/utf8.hpp"
 
 namespace {
 
@@ -57,9 +60,25 @@ void check_text(std::size_t which, std::string_view text) {
     CHECK(!keeps_text || tokenizer.decode(ids) == valid);
 }
 
-void check_file(std::string_view json) {
+// Every byte a token, behind those of the file.
+std::string with_all_bytes(std::string_view ranks) {
+    std::string out(ranks);
+    out += '\n';
+    constexpr std::string_view digits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (unsigned i = 0; i < 256; ++i) {
+        out += {digits[i >> 2], digits[(i & 3) << 4], '=', '=', ' '};
+        out += std::to_string(i) + "\n";
+    }
+    return out;
+}
+
+void check_file(std::string_view text) {
     std::string why;
-    Result<TokenizerParts> parts = read_tokenizer(json, why);
+    Result<TokenizerParts> parts =
+        text.starts_with('{')
+            ? read_tokenizer(text, why)
+            : read_rank_file(with_all_bytes(text), R"({"pat_str": " ?[^ ]+| +"})", why);
     if (!parts) {
         CHECK(!why.empty());
         return;
@@ -74,7 +93,7 @@ void check_file(std::string_view json) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-    if (!bytes.empty() && bytes.front() == '{') {
+    if (!bytes.empty() && (bytes.front() == '{' || is_rank_file(bytes))) {
         check_file(bytes);
     } else if (!bytes.empty()) {
         check_text(static_cast<unsigned char>(bytes.front()), bytes.substr(1));

@@ -11,12 +11,12 @@ namespace {
 
 PreflightPlan plan_of(Api api, PromptKind kind, const WordTable& words) {
     PreflightPlan plan;
-    plan.host = "simulated";
+    plan.server.host = "simulated";
     plan.dialect = &dialect_of(api);
     plan.api_path = plan.dialect->default_path;
     plan.body.prompt = kind;
     plan.words = &words;
-    plan.run_id = "sim";
+    plan.server.run_id = "sim";
     return plan;
 }
 
@@ -34,7 +34,7 @@ TEST(Preflight, LearnsTheOverheadAndItsSplit) {
     EXPECT_EQ(found.overhead_source, "tokenize");
     EXPECT_EQ(found.words_asked, 512);
     EXPECT_EQ(found.words_counted, 512);
-    EXPECT_TRUE(found.words_exact);
+    EXPECT_EQ(found.words, WordVerdict::exact);
     EXPECT_FALSE(found.model.empty());
     EXPECT_TRUE(found.has_cached_tokens);
 }
@@ -48,7 +48,228 @@ TEST(Preflight, CountsTokenIds) {
     ASSERT_TRUE(preflight.run()) << preflight.failure().text;
     EXPECT_EQ(preflight.findings().overhead.pre, 0u);
     EXPECT_EQ(preflight.findings().words_counted, 4096);
-    EXPECT_TRUE(preflight.findings().words_exact);
+    EXPECT_EQ(preflight.findings().words, WordVerdict::exact);
+}
+
+/// Asks one server in fair weather.
+struct Asked {
+    explicit Asked(const mock::CoreOptions& server, Api api = Api::openai_chat,
+                   PromptKind kind = PromptKind::text,
+                   const WordTable& words = WordTable::built_in(),
+                   std::optional<Overhead> told = {}) {
+        SimDriver driver(5, Weather{}, server);
+        Loop loop(driver, 8);
+        PreflightPlan plan = plan_of(api, kind, words);
+        plan.overhead = told;
+        Preflight preflight(loop, plan);
+        ok = preflight.run();
+        found = preflight.findings();
+        failure = preflight.failure();
+    }
+    std::string notes() const {
+        std::string all;
+        for (const std::string& note : found.notes) {
+            all += note + "\n";
+        }
+        return all;
+    }
+    bool ok = false;
+    PreflightFindings found;
+    PreflightFailure failure;
+};
+
+mock::CoreOptions server_with(mock::TokenizeForm form, std::uint32_t pre, std::uint32_t post) {
+    mock::CoreOptions server;
+    server.tokenize = form;
+    server.overhead = {pre, post};
+    return server;
+}
+
+// Each server's way of tokenising is found by trying. The template is seen by two of them; the
+// others count the text alone, and usage gives the overhead without its split.
+TEST(Preflight, FindsEveryFormOfTokenize) {
+    struct Case {
+        mock::TokenizeForm server;
+        Api api;
+        std::optional<TokenizeForm> form;
+        const char* source;
+        std::uint32_t pre;
+    };
+    using Played = mock::TokenizeForm;
+    for (const Case& c : {
+             Case{Played::vllm, Api::openai_chat, TokenizeForm::messages, "tokenize", 5},
+             Case{Played::vllm, Api::openai_completions, TokenizeForm::prompt, "tokenize", 5},
+             Case{Played::llama_cpp, Api::openai_chat, TokenizeForm::templated, "tokenize", 5},
+             Case{Played::sglang, Api::openai_chat, TokenizeForm::prompt, "usage", 8},
+             Case{Played::none, Api::openai_chat, std::nullopt, "usage", 8},
+             Case{Played::none, Api::openai_completions, std::nullopt, "usage", 8},
+         }) {
+        const Asked asked(server_with(c.server, 5, 3), c.api);
+        ASSERT_TRUE(asked.ok) << asked.failure.text;
+        EXPECT_EQ(asked.found.tokenize, c.form) << c.source;
+        EXPECT_EQ(asked.found.overhead_source, c.source);
+        EXPECT_EQ(asked.found.overhead.pre, c.pre);
+        EXPECT_EQ(asked.found.overhead.post, 8 - c.pre);
+        EXPECT_EQ(asked.found.words, WordVerdict::exact);
+        EXPECT_LE(asked.found.requests, 14u);
+    }
+}
+
+// The split of a known model's template is taken from the table.
+TEST(Preflight, SplitsTheOverheadOfKnownModels) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none, 3, 5);
+    server.model.name = "Qwen/Qwen3-32B";
+    const Asked asked(server);
+    EXPECT_EQ(asked.found.overhead.pre, 3u);
+    EXPECT_EQ(asked.found.overhead.post, 5u);
+    EXPECT_TRUE(asked.found.split_known);
+    server.overhead = {4, 5};  // a template that is not known
+    EXPECT_FALSE(Asked(server).found.split_known);
+}
+
+// /tokenize says one overhead and usage another: usage is what rows are held against.
+TEST(Preflight, BelievesUsageOverTokenize) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    server.tokenize_overhead = {4, 2};
+    const Asked asked(server);
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_EQ(asked.found.overhead_source, "usage");
+    EXPECT_EQ(asked.found.overhead.pre, 6u);
+    EXPECT_EQ(asked.found.overhead.post, 2u);
+    EXPECT_EQ(asked.found.words, WordVerdict::exact);
+    EXPECT_NE(asked.notes().find("usage counts an overhead of 8 tokens, /tokenize one of 6"),
+              std::string::npos)
+        << asked.notes();
+    const Asked told(server, Api::openai_chat, PromptKind::text, WordTable::built_in(),
+                     Overhead{1, 1});
+    EXPECT_EQ(told.found.overhead_source, "flag");
+    EXPECT_EQ(told.found.overhead.pre, 1u);
+    EXPECT_NE(told.notes().find("--overhead says 2"), std::string::npos) << told.notes();
+}
+
+// One bad word, wherever it stands in the table, with and without /tokenize: found, dropped, and
+// the overhead is not fooled where it is the very word that the template is measured with.
+TEST(Preflight, DropsOneBadWord) {
+    for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
+        for (const std::uint32_t bad : {0u, 1u, 2u, 300u, 511u}) {
+            mock::CoreOptions server = server_with(form, 5, 3);
+            const std::string word(WordTable::built_in().word(bad));
+            server.words.split(word);
+            const Asked asked(server);
+            ASSERT_TRUE(asked.ok) << asked.failure.text;
+            EXPECT_EQ(asked.found.words, WordVerdict::reduced);
+            EXPECT_EQ(asked.found.dropped_words, std::vector{word});
+            EXPECT_EQ(asked.found.words_counted, 513);
+            EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
+            EXPECT_EQ(WordTable::built_in().without(asked.found.dropped)->size(), 256u);
+        }
+    }
+}
+
+// A hundred bad words: the same ones each time, in a bounded number of requests.
+TEST(Preflight, DropsAHundredBadWords) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
+    std::vector<std::string> bad;
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        bad.emplace_back(WordTable::built_in().word(5 * i + 1));
+        server.words.split(bad.back());
+    }
+    const Asked asked(server);
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_EQ(asked.found.words, WordVerdict::reduced);
+    EXPECT_EQ(asked.found.dropped_words, bad);
+    EXPECT_LT(asked.found.requests, 700u);
+    EXPECT_EQ(Asked(server).found.dropped, asked.found.dropped);
+}
+
+// A server that knows none of the words, by either way of counting, as text; token ids it knows.
+TEST(Preflight, SaysThatNoWordIsGood) {
+    for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
+        mock::CoreOptions server = server_with(form, 5, 3);
+        server.words.split_all();
+        const Asked text(server);
+        ASSERT_TRUE(text.ok) << text.failure.text;
+        EXPECT_EQ(text.found.words, WordVerdict::too_few);
+        EXPECT_LT(text.found.requests, 100u);
+        EXPECT_GT(text.found.words_counted, text.found.words_asked);
+        const WordTable ids = WordTable::token_ids(1000);
+        EXPECT_EQ(Asked(server, Api::openai_completions, PromptKind::ids, ids).found.words,
+                  WordVerdict::exact);
+    }
+}
+
+// Words that join their neighbours are found though they make prompts shorter: those that are left
+// join none, or too few are left, or the search gives up and says why.
+TEST(Preflight, FindsWordsThatJoin) {
+    const WordTable& words = WordTable::built_in();
+    const auto joining = [&](auto join) {
+        mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+        for (std::uint32_t i = 0; i < words.size(); ++i) {
+            for (std::uint32_t j = 0; j < words.size(); ++j) {
+                if (join(i, j)) {
+                    server.words.join(words.word(i), words.word(j));
+                }
+            }
+        }
+        const Asked asked(server);
+        EXPECT_TRUE(asked.ok) << asked.failure.text;
+        EXPECT_LT(asked.found.words_counted, 512);
+        EXPECT_GT(asked.found.joins, 0u);
+        return asked.found;
+    };
+    const PreflightFindings half = joining([](auto i, auto j) { return i % 2 == 0 && j % 2 == 1; });
+    EXPECT_EQ(half.words, WordVerdict::reduced);
+    std::uint32_t even = 256;
+    std::uint32_t odd = 256;
+    for (const std::uint32_t word : half.dropped) {
+        --(word % 2 == 0 ? even : odd);
+    }
+    EXPECT_LE(even * odd, 512u) << "of 65,536 pairs, hardly any may be left";
+    const PreflightFindings some = joining([](auto i, auto j) { return i % 8 == 0 && j % 8 == 1; });
+    EXPECT_EQ(some.words, WordVerdict::joins) << "every new order shows new pairs";
+    const PreflightFindings all = joining([](auto i, auto j) { return i < j; });
+    EXPECT_TRUE(all.words == WordVerdict::joins || all.words == WordVerdict::too_few);
+}
+
+// A template that grows and shrinks from request to request: no overhead is right, and none is
+// pretended.
+TEST(Preflight, FindsAServerThatVaries) {
+    for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
+        for (const std::uint32_t more : {1u, 2u, 6u}) {
+            mock::CoreOptions server = server_with(form, 5, 3);
+            server.overhead_varies = more;
+            const Asked asked(server);
+            ASSERT_TRUE(asked.ok) << asked.failure.text;
+            EXPECT_EQ(asked.found.words, WordVerdict::varies) << more << asked.notes();
+        }
+    }
+}
+
+// A short context: the words are counted in pieces that fit.
+TEST(Preflight, FitsAShortContext) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    server.model.context_tokens = 300;
+    server.words.split("the");
+    const Asked asked(server);
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_EQ(asked.found.words, WordVerdict::reduced);
+    EXPECT_EQ(asked.found.dropped_words, std::vector<std::string>{"the"});
+}
+
+// Without usage, /tokenize alone tells; without both, nothing is known and nothing is claimed.
+TEST(Preflight, WorksWithoutUsage) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    server.usage = false;
+    server.words.split("the");
+    const Asked asked(server);
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_EQ(asked.found.overhead.pre, 5u);
+    EXPECT_EQ(asked.found.overhead_source, "tokenize");
+    EXPECT_EQ(asked.found.dropped_words, std::vector<std::string>{"the"});
+    server.tokenize = mock::TokenizeForm::none;
+    const Asked blind(server);
+    EXPECT_EQ(blind.found.words, WordVerdict::searching);
+    EXPECT_EQ(blind.found.overhead_source, "none");
 }
 
 // A server that is not there, and one that hangs: one line with the reason, and no socket is left.
@@ -80,7 +301,7 @@ TEST(Preflight, EndsWhenTheUserStops) {
     Loop loop(driver, 8);
     const std::atomic<int> stop{1};
     PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
-    plan.stop_requests = &stop;
+    plan.server.stop_requests = &stop;
     const Instant begun = driver.now();
     Preflight preflight(loop, plan);
     EXPECT_FALSE(preflight.run());

@@ -21,6 +21,7 @@ SimDriver::SimDriver(std::uint64_t seed, const Weather& weather, const mock::Cor
       now_{static_cast<std::int64_t>(first_instant_ns)},
       stamp_(now_) {
     connections_.push_back(nullptr);  // number 0 is nobody's
+    clock_.offset_ns = realtime_ahead_ns_;
 }
 
 SimDriver::~SimDriver() {
@@ -114,6 +115,14 @@ void SimDriver::submit(Op& op) {
 
 void SimDriver::flush() {
     ++counters_.enters;
+    start_taken();
+}
+
+// Sends leave with the flush or the turn after their submission, not before.
+void SimDriver::start_taken() {
+    for (const std::uint32_t number : std::exchange(taken_, {})) {
+        start_send(*ops_.at(number).op, number);
+    }
 }
 
 void SimDriver::start(Op& op, std::uint32_t number) {
@@ -127,7 +136,7 @@ void SimDriver::start(Op& op, std::uint32_t number) {
             break;
         }
         case OpKind::send:
-            start_send(op, number);
+            taken_.push_back(number);
             break;
         case OpKind::receive: {
             Connection& connection = *connections_[static_cast<std::size_t>(socket)];
@@ -136,7 +145,13 @@ void SimDriver::start(Op& op, std::uint32_t number) {
             feed_receive(connection);
             break;
         }
+        case OpKind::stamps:
+            break;
         case OpKind::cancel: {
+            if (op.spec.target->spec.kind == OpKind::stamps) {
+                cancel_stamps(op, number);
+                break;
+            }
             const bool there = op.spec.target->in_flight();
             if (there) {
                 cancel(*op.spec.target);
@@ -161,6 +176,7 @@ void SimDriver::start_send(Op& op, std::uint32_t number) {
     if (chance(weather_.short_send)) {
         size = 1 + random_.below(size);
     }
+    stamp_sent(connection, op, size);
     if (chance(weather_.inline_send)) {
         visible_.push_back({number, static_cast<std::int32_t>(size), false, {}});
     } else {
@@ -218,6 +234,7 @@ void SimDriver::happen(Happening& happening) {
             break;
         case Happening::Kind::to_client:
             if (!connection.shut) {
+                happening.piece.realtime_ns = connection.stamped ? realtime_ns() : 0;
                 connection.inbox.push_back(std::move(happening.piece));
                 feed_receive(connection);
             }
@@ -246,68 +263,6 @@ void SimDriver::connect_happens(const Happening& happening) {
     }
 }
 
-void SimDriver::server_receives(Connection& connection, int number, const Piece& piece) {
-    if (connection.server != nullptr) {
-        connection.server->receive(piece.bytes, now_);
-        server_turn(connection, number);
-    }
-}
-
-// Sends what is due, does what the server wants done, and notes when it wants to go on.
-void SimDriver::server_turn(Connection& connection, int number) {
-    std::string out;
-    while (connection.server->next_deadline() <=
-           now_) {  // ends: each produce moves the deadline on
-        out.clear();
-        connection.server->produce(now_, out);
-        deliver_to_client(number, out, false, false);
-    }
-    const Instant next = connection.server->next_deadline();
-    if (next == never) {
-        const auto action = connection.server->next_action();
-        if (action != mock::MockConnection::Action::keep) {
-            deliver_to_client(number, {}, true, action == mock::MockConnection::Action::reset);
-            drop_server(connection);
-        }
-    } else {
-        at(next, {Happening::Kind::deadline, number, 0, 0, ++connection.deadline_version, {}});
-    }
-    wake_servers();
-}
-
-void SimDriver::wake_servers() {
-    while (mock::MockConnection* woken = core_.next_woken()) {
-        const auto found =
-            std::find_if(connections_.begin(), connections_.end(), [&](const auto& connection) {
-                return connection != nullptr && connection->server == woken;
-            });
-        CHECK(found != connections_.end());
-        const int number = static_cast<int>(found - connections_.begin());
-        at(std::max(woken->next_deadline(), now_),
-           {Happening::Kind::deadline, number, 0, 0, ++(*found)->deadline_version, {}});
-    }
-}
-
-void SimDriver::deliver_to_client(int number, std::string bytes, bool end, bool reset) {
-    Connection& connection = *connections_[static_cast<std::size_t>(number)];
-    std::string_view rest = bytes;
-    do {
-        const bool cut_here = rest.size() > 1 && chance(weather_.split);
-        const std::size_t cut = cut_here ? 1 + random_.below(rest.size() - 1) : rest.size();
-        connection.to_client = std::max(connection.to_client, now_) + latency();
-        const bool struck = chance(weather_.reset);
-        const bool last = cut == rest.size();
-        at(connection.to_client,
-           {Happening::Kind::to_client,
-            number,
-            0,
-            0,
-            0,
-            {std::string(rest.substr(0, cut)), last && end, struck || (last && reset)}});
-        rest.remove_prefix(cut);
-    } while (!rest.empty());  // ends: each piece takes a byte at least
-}
-
 // Moves what has arrived into completions of the armed receive, as many pieces together as chance
 // has it: TCP keeps bytes, not pieces.
 void SimDriver::feed_receive(Connection& connection) {
@@ -324,7 +279,7 @@ void SimDriver::feed_receive(Connection& connection) {
         if (!piece.bytes.empty()) {
             bytes_delivered_ += piece.bytes.size();
             const auto size = static_cast<std::int32_t>(piece.bytes.size());
-            visible_.push_back({connection.receive, size, true, piece.bytes});
+            visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns});
         }
         if (piece.end) {
             visible_.push_back({std::exchange(connection.receive, 0), 0, false, {}});
@@ -341,6 +296,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     done.more = visible.more;
     done.stamp = stamp_;
     done.batch = batch_;
+    done.kernel_ns = to_monotonic_ns(visible.realtime_ns);
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
     std::copy(visible.bytes.begin(), visible.bytes.end(), own.get());
     done.bytes = {own.get(), visible.bytes.size()};
@@ -355,6 +311,11 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
 
 TurnResult SimDriver::turn(const Turn& turn) {
     TurnResult result;
+    start_taken();
+    if (chance(weather_.step_clock)) {
+        constexpr std::int64_t second = 1'000'000'000;
+        realtime_ahead_ns_ += static_cast<std::int64_t>(random_.below(2 * second)) - second;
+    }
     if (turn.may_enter || turn.wait == Wait::sleep) {
         happen_until(now_);
     }

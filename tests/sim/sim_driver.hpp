@@ -29,6 +29,13 @@ struct Weather {
     double late_wake = 0;      ///< a sleep ends up to 5 ms late
     double split = 0.5;        ///< a piece on its way is cut in two, again and again
     Duration latency_max = microseconds(200);  ///< one way, per piece
+
+    // Kernel stamps.
+    bool stamps = true;     ///< the kernel has them at all
+    double lose_stamp = 0;  ///< per transmit stamp
+    double late_stamp = 0;  ///< per transmit stamp: it comes up to 200 ms late
+    double wrong_key = 0;   ///< per transmit stamp: it names another byte
+    double step_clock = 0;  ///< per turn: CLOCK_REALTIME jumps by up to a second, either way
 };
 
 class SimDriver final : public Driver {
@@ -45,6 +52,10 @@ class SimDriver final : public Driver {
     void submit(Op& op) override;
     void flush() override;
     TurnResult turn(const Turn& turn) override;
+    StampSupport switch_on_stamps(Socket socket) override;
+    bool stamps_waiting(Instant now) override;
+    std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
+    ClockSample sample_clock() override;
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     const DriverCounters& counters() const override { return counters_; }
 
@@ -57,6 +68,7 @@ class SimDriver final : public Driver {
         std::string bytes;
         bool end = false;
         bool reset = false;
+        std::int64_t realtime_ns = 0;  ///< kernel's receive stamp
     };
     /// A connection, both of its ends.
     struct Connection {
@@ -70,6 +82,8 @@ class SimDriver final : public Driver {
         Instant to_client;
         mock::MockConnection* server = nullptr;
         std::uint64_t deadline_version = 0;
+        bool stamped = false;
+        std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
     };
     struct Pending {
         Op* op = nullptr;
@@ -89,6 +103,16 @@ class SimDriver final : public Driver {
         std::int32_t result = 0;
         bool more = false;
         std::string bytes;
+        std::int64_t realtime_ns = 0;
+    };
+    /// A transmit stamp on its way, or the end of an operation on stamps.
+    struct Stamp {
+        std::uint32_t op = 0;
+        std::int32_t result = 0;
+        bool more = false;
+        std::uint32_t key = 0;
+        std::int64_t realtime_ns = 0;
+        Instant ready;
     };
 
     Duration latency();
@@ -103,6 +127,12 @@ class SimDriver final : public Driver {
     void feed_receive(Connection& connection);
     void start(Op& op, std::uint32_t number);
     void start_send(Op& op, std::uint32_t number);
+    void start_taken();
+    void stamp_sent(Connection& connection, const Op& op, std::size_t size);
+    void cancel_stamps(Op& op, std::uint32_t number);
+    void hand_over(const Stamp& stamp);
+    std::int64_t realtime_ns() const { return now_.ns + realtime_ahead_ns_; }
+    std::int64_t to_monotonic_ns(std::int64_t realtime_ns) const;
     void cancel(Op& target);
     void hand_over(Visible& visible, TurnResult& result);
     void wake_servers();
@@ -118,6 +148,10 @@ class SimDriver final : public Driver {
     std::vector<std::unique_ptr<Connection>> connections_;
     std::map<std::uint32_t, Pending> ops_;
     std::uint32_t ops_made_ = 0;
+    std::vector<std::uint32_t> taken_;  ///< sends that no flush has let go yet
+    std::vector<Stamp> stamps_;
+    std::int64_t realtime_ahead_ns_ = 1'700'000'000'000'000'000;
+    ClockSample clock_;  ///< as last sampled
     std::vector<Visible> visible_;
     std::uint32_t batch_ = 0;
     Instant stamp_;

@@ -37,12 +37,18 @@ struct Drain {
         };
         law(!record.fired_ns || *record.fired_ns >= record.due_ns, record, "fired before due");
         law(ordered(record.armed_ns, record.fired_ns), record, "fired before armed");
+        law(ordered(record.fired_ns, record.wire_ns), record, "on the wire before fired");
+        law(ordered(record.wire_ns, record.ended_ns), record, "ended before on the wire");
+        law(record.receive_delay_ns.value_or(0) >= 0, record, "read before it was received");
         law(ordered(record.fired_ns, record.sent_ns), record, "sent before fired");
         law(ordered(record.fired_ns, record.headers_ns), record, "headers before fired");
         law(ordered(record.headers_ns, record.first_byte_ns), record, "body before headers");
         law(ordered(record.first_byte_ns, record.first_token_ns), record, "token before body");
         law(ordered(record.first_token_ns, record.last_token_ns), record, "tokens out of order");
         law(ordered(record.last_token_ns, record.done_ns), record, "done before last token");
+        law(ordered(record.done_ns, record.ended_ns), record, "ended before done");
+        law(ordered(record.fired_ns, record.ended_ns), record, "ended before fired");
+        law(!record.fired_ns || record.ended_ns, record, "fired, and no end");
         law(std::is_sorted(record.chunk_ns.begin(), record.chunk_ns.end()), record,
             "chunks out of order");
         law(record.outcome != Outcome::not_sent || !record.fired_ns, record, "not_sent but fired");
@@ -91,6 +97,7 @@ Trace make_trace(std::uint64_t seed, std::uint32_t rows) {
     trace.format = "mooncake";
     trace.time_unit = "ms";
     trace.block_size = 512;
+    trace.name_spaces = 1;
     std::int64_t at = 0;
     for (std::uint32_t i = 0; i < rows; ++i) {
         at += random.below(4) == 0 ? static_cast<std::int64_t>(random.below(30)) * 1'000'000 : 0;
@@ -127,6 +134,11 @@ SimOptions swarm(std::uint64_t seed) {
     options.weather.short_send = maybe(0.7);
     options.weather.late_wake = maybe(0.2);
     options.weather.split = random.uniform() * 0.8;
+    options.weather.stamps = random.below(8) != 0;
+    options.weather.lose_stamp = maybe(0.2);
+    options.weather.late_stamp = maybe(0.3);
+    options.weather.wrong_key = maybe(0.1);
+    options.weather.step_clock = maybe(0.0005);
     options.server.keep_alive_requests = static_cast<std::uint32_t>(random.below(2) * 3);
     options.server.overhead.pre = static_cast<std::uint32_t>(random.below(6));
     options.server.overhead.post = static_cast<std::uint32_t>(random.below(4));

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "engine/plan/load.hpp"
 #include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
@@ -53,6 +54,7 @@ TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
     EXPECT_EQ(laws_of(result), "");
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
+        EXPECT_TRUE(record.wire_ns.has_value() && record.receive_delay_ns.has_value());
         EXPECT_EQ(record.prompt_tokens, std::int64_t{record.input_length});
         EXPECT_EQ(record.output_tokens, std::int64_t{record.output_length});
     }
@@ -102,6 +104,99 @@ TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
         waited += record.late_cause == LateCause::lane ? 1 : 0;
     }
     EXPECT_GT(waited, 0u);
+}
+
+// Copies of a trace are rows like any other: one record each, exact, and blind to each other's
+// blocks, as the server's cache agrees.
+TEST(Simulation, CopiesShareNothingWithEachOther) {
+    SimOptions options;
+    options.seed = 9;
+    const Trace once = make_trace(9, rows);
+    Trace copies = once;
+    LoadOptions load;
+    load.copies = 4;
+    load.seed = 9;
+    ASSERT_TRUE(apply_load(load, copies));
+    const auto expected = [](const SimResult& result) {
+        std::int64_t tokens = 0;
+        for (const Record& record : result.records) {
+            tokens += record.expected_cached_tokens;
+            EXPECT_LE(record.cached_tokens.value_or(0), record.input_length);
+        }
+        return tokens;
+    };
+    const SimResult result = run(copies, options);
+    EXPECT_EQ(laws_of(result), "");
+    EXPECT_EQ(result.records.size(), 4 * rows);
+    EXPECT_EQ(expected(result), 4 * expected(run(once, options)));
+    for (const Record& record : result.records) {
+        EXPECT_EQ(record.outcome, Outcome::ok);
+        EXPECT_EQ(record.prompt_tokens, std::int64_t{record.input_length});
+    }
+}
+
+SimResult run_in(const Weather& weather) {
+    SimOptions options;
+    options.seed = 10;
+    options.weather = weather;
+    const SimResult result = run(make_trace(10, rows), options);
+    EXPECT_EQ(laws_of(result), "");
+    for (const Record& record : result.records) {
+        EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
+    }
+    return result;
+}
+
+std::size_t with_wire(const SimResult& result) {
+    return static_cast<std::size_t>(
+        std::count_if(result.records.begin(), result.records.end(),
+                      [](const Record& record) { return record.wire_ns.has_value(); }));
+}
+
+// Stamps that never come, or of bytes that nobody sent, leave `wire_ns` unknown and all else as it
+// is; so does a kernel without stamps.
+TEST(Simulation, LostStampsLeaveTheWireUnknown) {
+    Weather weather;
+    weather.lose_stamp = 1;
+    const SimResult lost = run_in(weather);
+    EXPECT_EQ(with_wire(lost), 0u);
+    EXPECT_TRUE(lost.records[0].receive_delay_ns.has_value());
+    weather.lose_stamp = 0.3;
+    const std::size_t some = with_wire(run_in(weather));
+    EXPECT_GT(some, rows / 2);
+    EXPECT_LT(some, rows);
+    weather.stamps = false;
+    const SimResult none = run_in(weather);
+    EXPECT_EQ(with_wire(none), 0u);
+    EXPECT_FALSE(none.records[0].receive_delay_ns.has_value());
+}
+
+// A stamp that comes after the end of its exchange is nobody's, also where the next exchange is on
+// the same connection: no row is on the wire at another one's instant.
+TEST(Simulation, LateStampsAreNotTakenForThoseOfTheNextRow) {
+    Weather weather;
+    weather.late_stamp = 0.5;
+    const SimResult result = run_in(weather);
+    EXPECT_LT(with_wire(result), rows);
+    for (const Record& record : result.records) {
+        if (record.wire_ns) {
+            EXPECT_LE(*record.wire_ns - *record.fired_ns, 100'000) << "row " << record.row;
+        }
+    }
+}
+
+// When somebody sets the clock, stamps between the jump and our next look at the clocks are out of
+// what is possible, and unknown; never absurd.
+TEST(Simulation, ASteppedClockGivesNoAbsurdFigures) {
+    Weather weather;
+    weather.step_clock = 0.0005;
+    const SimResult result = run_in(weather);
+    EXPECT_GT(with_wire(result), 0u);
+    EXPECT_LT(with_wire(result), rows);
+    for (const Record& record : result.records) {
+        EXPECT_LE(record.wire_ns.value_or(0), record.ended_ns.value_or(0));
+        EXPECT_GE(record.receive_delay_ns.value_or(0), 0);
+    }
 }
 
 // A writer that comes too seldom costs payloads, never a row: such rows are tainted and not blamed.

@@ -58,6 +58,23 @@ void Bpe::prepare() {
         const std::array<char, 6> name = fallback_name(i);
         fallback_id_[i] = vocabulary.find({name.data(), name.size()}).value_or(none);
     }
+    by_word_ = keeps_to_words();
+}
+
+// Whether nothing that merges holds a mark for a blank behind another character. Then a text can be
+// taken apart in front of each run of marks: merges on one side know nothing of the other.
+bool Bpe::keeps_to_words() const {
+    if (rules.bytes || rules.ignore_merges || !vocabulary.find(blank_mark)) {
+        return false;
+    }
+    return !merges.any_result([&](TokenId id) {
+        const std::string_view token = *vocabulary.bytes(id);
+        std::size_t leading = 0;
+        while (token.substr(leading).starts_with(blank_mark)) {
+            leading += blank_mark.size();
+        }
+        return token.find(blank_mark, leading) != token.npos;
+    });
 }
 
 void Bpe::append(std::string_view piece, std::vector<TokenId>& ids) {
@@ -76,6 +93,30 @@ void Bpe::append(std::string_view piece, std::vector<TokenId>& ids) {
     for (const Symbol& symbol : symbols_) {
         ids.push_back(symbol.id);
     }
+}
+
+void Bpe::append_cached(std::string_view piece, std::vector<TokenId>& ids) {
+    while (by_word_ && !piece.empty()) {
+        std::size_t marks = 0;
+        while (piece.substr(marks).starts_with(blank_mark)) {
+            marks += blank_mark.size();
+        }
+        const std::string_view word = piece.substr(0, piece.find(blank_mark, marks));
+        append_word(word, ids);
+        piece.remove_prefix(word.size());
+    }
+    if (!piece.empty()) {
+        append_word(piece, ids);
+    }
+}
+
+void Bpe::append_word(std::string_view word, std::vector<TokenId>& ids) {
+    if (cache_.find(word, ids)) {
+        return;
+    }
+    const std::size_t before = ids.size();
+    append(word, ids);
+    cache_.keep(word, std::span(ids).subspan(before));
 }
 
 // The smallest parts of a piece. Unknown ones wait until a known one comes, as the reference has

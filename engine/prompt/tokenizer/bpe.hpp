@@ -4,12 +4,14 @@
 /// knows nothing of regular expressions, of added tokens, of normalization.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "engine/prompt/tokenizer/piece_cache.hpp"
 #include "engine/prompt/tokenizer/vocabulary.hpp"
 
 namespace driftless {
@@ -28,6 +30,13 @@ class Merges {
     /// `no_rank` where the two do not merge.
     Merge find(TokenId left, TokenId right) const;
     std::size_t size() const { return size_; }
+    /// Whether `test` holds for what any two tokens become.
+    template <typename Test>
+    bool any_result(Test test) const {
+        return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+            return slot.pair != no_pair && test(slot.merge.result);
+        });
+    }
 
   private:
     struct Slot {
@@ -60,6 +69,8 @@ class Bpe {
 
     /// Appends the tokens of one piece.
     void append(std::string_view piece, std::vector<TokenId>& ids);
+    /// The same, word by word where no merge reaches beyond one, and remembers those of words.
+    void append_cached(std::string_view piece, std::vector<TokenId>& ids);
 
   private:
     struct Symbol {
@@ -79,6 +90,8 @@ class Bpe {
     };
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
+    bool keeps_to_words() const;
+    void append_word(std::string_view word, std::vector<TokenId>& ids);
     void find_symbols(std::string_view piece);
     void add_unknown(std::string_view character, bool& pending);
     void merge_few();
@@ -87,6 +100,8 @@ class Bpe {
 
     std::array<std::uint32_t, 256> byte_id_{};      ///< of a token of that byte alone, or `none`
     std::array<std::uint32_t, 256> fallback_id_{};  ///< of <0xNN>, or `none`
+    PieceCache cache_;
+    bool by_word_ = false;
     // Of one piece.
     std::vector<Symbol> symbols_;
     std::vector<Link> links_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/prompt/tokenizer/text.hpp"
 #include "proto/json/utf8.hpp"
 
 namespace driftless {
@@ -94,6 +95,17 @@ void blanks_of_marks(std::string& text, const DecoderStep& step, bool first) {
     text.swap(out);
 }
 
+// What is not of the alphabet stays as it is.
+std::string bytes_of_letters(const std::vector<std::string>& texts) {
+    std::string out;
+    for (const std::string& text : texts) {
+        if (!append_bytes_of_letters(out, text)) {
+            out += text;
+        }
+    }
+    return out;
+}
+
 std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
     std::string out;
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -113,6 +125,10 @@ std::string Decoder::run(std::vector<std::string> texts) {
         }
         if (step.kind == DecoderStep::Kind::fuse) {
             texts.assign(1, joined(texts, {}));
+            continue;
+        }
+        if (step.kind == DecoderStep::Kind::letters) {
+            texts.assign(1, bytes_of_letters(texts));
             continue;
         }
         for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -18,6 +18,7 @@ struct DecoderStep {
         byte_fallback,  ///< runs of <0xNN> by their bytes; by U+FFFD each where that is no UTF-8
         fuse,           ///< all texts become one
         strip,          ///< up to `start` and `stop` times `text` off the ends of each
+        letters,        ///< letters of bytes by their bytes, all texts become one
         marks,          ///< `text` is a blank; a first one is dropped where `drop_first`
     };
     Kind kind = Kind::fuse;

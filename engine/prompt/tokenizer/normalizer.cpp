@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -99,6 +100,12 @@ void replace(std::string& text, std::string& scratch, NormalizerStep& step) {
 
 }  // namespace
 
+bool Normalizer::to_letters() const {
+    return std::any_of(steps_.begin(), steps_.end(), [](const NormalizerStep& step) {
+        return step.kind == NormalizerStep::Kind::letters;
+    });
+}
+
 void Normalizer::run(std::string& text) {
     for (NormalizerStep& step : steps_) {
         switch (step.kind) {
@@ -124,6 +131,11 @@ void Normalizer::run(std::string& text) {
                 break;
             case NormalizerStep::Kind::replace:
                 replace(text, scratch_, step);
+                break;
+            case NormalizerStep::Kind::letters:
+                scratch_.clear();
+                append_letters(scratch_, text);
+                text.swap(scratch_);
                 break;
         }
     }

@@ -22,6 +22,7 @@ struct NormalizerStep {
         strip_accents,  ///< drops marks
         prepend,        ///< puts `text` in front of what is not empty
         replace,        ///< each match of `pattern` by `text`
+        letters,        ///< every byte by its letter
     };
     Kind kind = Kind::nfc;
     std::string text;
@@ -34,6 +35,8 @@ class Normalizer {
   public:
     void add(NormalizerStep step) { steps_.push_back(std::move(step)); }
     bool empty() const { return steps_.empty(); }
+    /// Whether some step turns bytes into letters.
+    bool to_letters() const;
     /// Turns valid UTF-8 into valid UTF-8, in place.
     void run(std::string& text);
 

@@ -29,6 +29,7 @@ class Rewriter {
 
   private:
     bool take_class();
+    bool take_operand(std::string& operand, bool& plain);
     bool take_class_item(std::string& items);
     void take_escape(std::string& out, bool in_class);
     void take_property(std::string& out);
@@ -117,55 +118,87 @@ void Rewriter::take_interval() {
     next_ = end;
 }
 
-// A class. `[A&&[^B]]` is A but not B; no other class within a class is known.
+// A class. PCRE2 knows none within a class: items of one that adds stand beside the others; one
+// that adds all but its items becomes an alternative; what `&&` asks becomes a look ahead.
 bool Rewriter::take_class() {
     atom_ = out_.size();
-    std::string items = "[";
     ++next_;
-    if (at("^")) {
-        items += '^';
-        ++next_;
+    const bool inverted = at("^");
+    next_ += inverted ? 1 : 0;
+    std::string all;  // of the operands of && but the last, as look-aheads
+    std::string operand;
+    bool plain = false;
+    for (bool more = true; more;) {
+        if (!take_operand(operand, plain)) {
+            return false;
+        }
+        more = at("&&");
+        if (more) {
+            all += "(?=" + operand + ")";
+            next_ += 2;
+        }
     }
-    while (next_ < in_.size() && !at("]")) {
-        if (at("&&[^")) {
-            next_ += 4;
-            std::string without = "[";
+    next_ = std::min(next_ + 1, in_.size());
+    if (inverted && plain && all.empty()) {
+        out_ += "[^" + operand.substr(1);
+    } else if (inverted) {
+        out_ += "(?:(?!" + all + operand + ")(?s:.))";
+    } else {
+        out_ += all.empty() ? operand : "(?:" + all + operand + ")";
+    }
+    return true;
+}
+
+// Items and classes up to the end of the class or to `&&`. `plain`: it is one class of items.
+bool Rewriter::take_operand(std::string& operand, bool& plain) {
+    std::string items;
+    std::string others;
+    while (next_ < in_.size() && !at("&&") && (!at("]") || (items.empty() && others.empty()))) {
+        if (at("[") && !at("[:")) {
+            std::string inner;
+            const bool inverted = in_.substr(next_).starts_with("[^");
+            next_ += inverted ? 2 : 1;
             while (next_ < in_.size() && !at("]")) {
-                if (!take_class_item(without)) {
+                if (!take_class_item(inner)) {
                     return false;
                 }
             }
-            if (!at("]]")) {
-                return refuse("'&&' in a way that is not supported");
+            ++next_;
+            if (inverted) {
+                others += "|[^" + inner + "]";
+            } else {
+                items += inner;
             }
-            next_ += 2;
-            out_ += "(?:(?!" + without + "])" + items + "])";
-            return true;
-        }
-        if (!take_class_item(items)) {
+        } else if (!take_class_item(items)) {
             return false;
         }
     }
-    out_ += items + "]";
-    next_ = std::min(next_ + 1, in_.size());
+    if (next_ >= in_.size()) {
+        return refuse("a class without an end");
+    }
+    plain = others.empty();
+    operand = "[" + items + "]";
+    if (!plain) {
+        operand = items.empty() ? "(?:" + others.substr(1) + ")" : "(?:" + operand + others + ")";
+    }
     return true;
 }
 
 bool Rewriter::take_class_item(std::string& items) {
     if (at("&&")) {
-        return refuse("'&&' in a way that is not supported");
+        return refuse("'&&' in a class within a class, which is not supported");
     }
     if (at("[:")) {
         const std::size_t end = in_.find(":]", next_);
         if (end == in_.npos) {
-            return refuse("a class within a class, which is not supported");
+            return refuse("classes nested three deep, which is not supported");
         }
         items += in_.substr(next_, end + 2 - next_);
         next_ = end + 2;
         return true;
     }
     if (at("[")) {
-        return refuse("a class within a class, which is not supported");
+        return refuse("classes nested three deep, which is not supported");
     }
     if (at("\\")) {
         take_escape(items, true);

@@ -49,8 +49,8 @@ class Pattern {
 };
 
 /// Rewrites what the two engines read differently: `\uXXXX`, `\h`, `\s` (PCRE2 counts U+180E in),
-/// `[A&&[^B]]`, `\p{Han}` (PCRE2 means script extensions), `X{3}+` (possessive in PCRE2 only).
-/// Error: unsupported, where no rewrite is known; `why` says what.
+/// `[A&&B]`, classes within classes, `\p{Han}` (PCRE2 means script extensions), `X{3}+` (possessive
+/// in PCRE2 only). Error: unsupported, where no rewrite is known; `why` says what.
 Result<std::string> pcre2_of_oniguruma(std::string_view expression, std::string& why);
 
 }  // namespace driftless

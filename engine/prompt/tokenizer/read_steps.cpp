@@ -193,6 +193,7 @@ constexpr std::array plain_normalizers{
     FormName{"NFKD", NormalizerStep::Kind::nfkd},
     FormName{"Lowercase", NormalizerStep::Kind::lowercase},
     FormName{"StripAccents", NormalizerStep::Kind::strip_accents},
+    FormName{"ByteLevel", NormalizerStep::Kind::letters},
 };
 
 bool add_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
@@ -225,7 +226,7 @@ bool add_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
     return true;
 }
 
-bool add_decoder(JsonValue json, Decoder& decoder, std::string& why) {
+bool add_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
     const std::string type = type_of(json);
     DecoderStep step;
     if (type == "Replace") {
@@ -255,7 +256,10 @@ bool add_decoder(JsonValue json, Decoder& decoder, std::string& why) {
             return refuse_type("decoder", json, why);
         }
     } else if (type == "ByteLevel") {
-        return true;  // the vocabulary of a byte-level model holds bytes already
+        if (byte_level) {
+            return true;  // the vocabulary of a byte-level model holds bytes already
+        }
+        step.kind = DecoderStep::Kind::letters;
     } else {
         return refuse_type("decoder", json, why);
     }
@@ -345,7 +349,7 @@ bool read_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, st
 bool read_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
     decoder.separator = json.is(JsonType::object) || byte_level ? "" : " ";
     for (const JsonValue& step : flatten_steps(json, "decoders")) {
-        if (!add_decoder(step, decoder, why)) {
+        if (!add_decoder(step, byte_level, decoder, why)) {
             return false;
         }
     }

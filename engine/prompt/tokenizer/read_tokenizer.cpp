@@ -2,6 +2,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/prompt/tokenizer/read_ranks.hpp"
 #include "engine/prompt/tokenizer/read_steps.hpp"
 #include "engine/prompt/tokenizer/text.hpp"
 #include "engine/prompt/tokenizer/tokenizer.hpp"
@@ -194,6 +195,14 @@ bool Reader::check_holes() {
 }
 
 Result<TokenizerParts> Reader::read(std::string_view text) {
+    if (text.empty()) {
+        why_ = "it is empty; fetch it again from where the model is published";
+        return Error{ErrorCode::bad_json, 0, "read a tokenizer"};
+    }
+    if (text.front() == '\n' && text.find('\0') != text.npos) {  // a protocol buffer
+        why_ = "it is a SentencePiece model; take the tokenizer.json of the same model";
+        return Error{ErrorCode::unsupported, 0, "read a tokenizer"};
+    }
     JsonDocument document;
     const Result<JsonValue> parsed = document.parse(text);
     if (!parsed) {
@@ -206,6 +215,9 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
     }
     const JsonValue root = parsed.value();
     const JsonValue model = root.find("model");
+    if (!model.present() && root.find("config").find("pattern").present()) {
+        return read_tekken(root, why_);
+    }
     if (!model.is(JsonType::object)) {
         why_ = "it has no 'model': it is no tokenizer.json";
         return Error{ErrorCode::missing, 0, "read a tokenizer"};
@@ -214,6 +226,8 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
     bool ok =
         read_normalizer(root.find("normalizer"), parts_.normalizer, why_) &&
         read_pre_tokenizer(root.find("pre_tokenizer"), parts_.splitter, bpe.rules.bytes, why_) &&
+        (!bpe.rules.bytes || !parts_.normalizer.to_letters() ||
+         refuse("it turns bytes into letters twice, in its normalizer and in its pre-tokenizer")) &&
         read_decoder(root.find("decoder"), bpe.rules.bytes, parts_.decoder, why_) &&
         read_post_processor(root.find("post_processor"), parts_.before, parts_.after, why_);
     ok = ok && read_rules(model) && read_vocabulary(model.find("vocab")) &&
@@ -227,6 +241,9 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
         ok = bpe.rules.unknown ||
              refuse("its unk_token '" + std::string(*unknown) + "' is not in its vocabulary");
     }
+    parts_.blank = bpe.rules.bytes                  ? " "
+                   : parts_.normalizer.to_letters() ? blank_letter
+                                                    : blank_mark;
     if (!ok) {
         return Error{ErrorCode::unsupported, 0, "read a tokenizer"};
     }

@@ -76,22 +76,6 @@ bool is_ascii(std::string_view text) {
                        [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-std::string_view to_valid_utf8(std::string_view text, std::string& storage) {
-    std::size_t valid = utf8_valid_prefix(text);
-    if (valid == text.size()) {
-        return text;
-    }
-    storage.clear();
-    while (valid < text.size()) {
-        storage += text.substr(0, valid);
-        storage += replacement_utf8;
-        text.remove_prefix(valid + 1);
-        valid = utf8_valid_prefix(text);
-    }
-    storage += text;
-    return storage;
-}
-
 bool is_white_space(std::uint32_t code_point) {
     if (code_point < 0x80) {
         return code_point == ' ' || (code_point >= '\t' && code_point <= '\r');

@@ -1,6 +1,7 @@
 /// Code points: what the parts of a tokenizer ask about text, and GPT-2's alphabet of bytes.
 ///
-/// Pure functions. Text is valid UTF-8 here; `to_valid_utf8` makes it so at the door.
+/// Pure functions. Text is valid UTF-8 here; `to_valid_utf8` of proto/json makes it so at the
+/// door.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,6 @@ CodePoint last_code_point(std::string_view text);
 void append_utf8(std::string& out, std::uint32_t code_point);
 bool is_ascii(std::string_view text);
 
-/// Replaces each byte that belongs to no code point by U+FFFD. Returns `text` itself where it is
-/// valid, else a view of `storage`.
-std::string_view to_valid_utf8(std::string_view text, std::string& storage);
-
 /// Unicode's White_Space property, which Rust and Oniguruma share. Rules of Rust's `char` below.
 bool is_white_space(std::uint32_t code_point);
 /// General categories Nd, Nl, No.
@@ -37,6 +34,10 @@ bool is_punctuation(std::uint32_t code_point);
 bool is_word_character(std::uint32_t code_point);
 /// General categories M*.
 bool is_mark(std::uint32_t code_point);
+
+/// What stands for a blank: in models of characters, and in GPT-2's alphabet.
+inline constexpr std::string_view blank_mark = "\xE2\x96\x81";
+inline constexpr std::string_view blank_letter = "\xC4\xA0";
 
 /// GPT-2's alphabet: every byte has a printable code point that stands for it, so that its
 /// vocabulary can be written as text. A blank is U+0120.

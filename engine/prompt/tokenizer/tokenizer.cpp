@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "engine/prompt/tokenizer/text.hpp"
+#include "proto/json/utf8.hpp"
 
 namespace driftless {
 
 struct Tokenizer::State {
     explicit State(TokenizerParts parts_in);
 
+    void encode_whole(std::string_view text, std::vector<TokenId>& ids);
     void encode_normalized(std::string_view text, bool at_start, std::vector<TokenId>& ids);
     void encode_plain(std::string_view text, bool at_start, std::vector<TokenId>& ids);
 
@@ -53,7 +55,7 @@ void Tokenizer::State::encode_plain(std::string_view text, bool at_start,
     pieces.clear();
     parts.splitter.run(text, at_start, pieces);
     for (const std::string_view piece : pieces) {
-        parts.bpe.append(piece, ids);
+        parts.bpe.append_cached(piece, ids);
     }
 }
 
@@ -70,6 +72,23 @@ void Tokenizer::State::encode_normalized(std::string_view text, bool at_start,
     }
 }
 
+void Tokenizer::State::encode_whole(std::string_view text, std::vector<TokenId>& ids) {
+    sections.clear();
+    as_written.cut(text, sections);
+    for (const Section& section : sections) {
+        const bool at_start = section.text.data() == text.data();
+        if (section.token != nullptr) {
+            ids.push_back(section.token->id);
+        } else if (parts.normalizer.empty()) {
+            encode_normalized(section.text, at_start, ids);
+        } else {
+            normalized.assign(section.text);
+            parts.normalizer.run(normalized);
+            encode_normalized(normalized, at_start, ids);
+        }
+    }
+}
+
 Tokenizer::Tokenizer(TokenizerParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
@@ -82,19 +101,11 @@ void Tokenizer::encode(std::string_view text, std::vector<TokenId>& ids, bool wi
         ids.insert(ids.end(), parts.before.begin(), parts.before.end());
     }
     text = to_valid_utf8(text, state.valid);
-    state.sections.clear();
-    state.as_written.cut(text, state.sections);
-    for (const Section& section : state.sections) {
-        const bool at_start = section.text.data() == text.data();
-        if (section.token != nullptr) {
-            ids.push_back(section.token->id);
-        } else if (parts.normalizer.empty()) {
-            state.encode_normalized(section.text, at_start, ids);
-        } else {
-            state.normalized.assign(section.text);
-            parts.normalizer.run(state.normalized);
-            state.encode_normalized(state.normalized, at_start, ids);
-        }
+    TextCutter cutter(parts.cuts);
+    while (!text.empty()) {
+        const std::size_t bytes = cutter.next(text);
+        state.encode_whole(text.substr(0, bytes), ids);
+        text.remove_prefix(bytes);
     }
     if (with_special) {
         ids.insert(ids.end(), parts.after.begin(), parts.after.end());
@@ -130,6 +141,10 @@ const BpeRules& Tokenizer::rules() const {
 
 std::span<const AddedToken> Tokenizer::added() const {
     return state_->parts.added;
+}
+
+std::string_view Tokenizer::blank() const {
+    return state_->parts.blank;
 }
 
 bool Tokenizer::has_pieces() const {

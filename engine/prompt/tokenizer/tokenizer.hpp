@@ -1,10 +1,11 @@
-/// Tokenizer: text to token ids and back, exactly as Hugging Face's `tokenizers` does it, for the
-/// BPE models that servers use.
+/// Tokenizer: text to token ids and back, exactly as Hugging Face's `tokenizers` and tiktoken do
+/// it, for the BPE models that servers use.
 ///
 /// From a tokenizer.json: byte-level BPE (GPT-2, Llama 3, Qwen, DeepSeek, GPT-OSS, GLM, Nemo,
 /// Falcon, Phi) and BPE over characters with byte fallback (Llama 2, Mistral, Phi-3, Gemma), their
-/// normalizers, pre-tokenizers, added tokens, post-processors and decoders. What it does not know
-/// it refuses by name. Golden tests hold it to the reference.
+/// normalizers, pre-tokenizers, added tokens, post-processors and decoders. From rank files:
+/// Kimi's, OpenAI's, Mistral's (read_ranks.hpp). What it does not know it refuses by name. Golden
+/// tests hold it to the reference.
 ///
 /// Used before time 0 only: it allocates as it likes. One thread at a time, for its scratch.
 #pragma once
@@ -20,11 +21,12 @@
 #include "engine/prompt/tokenizer/decoder.hpp"
 #include "engine/prompt/tokenizer/normalizer.hpp"
 #include "engine/prompt/tokenizer/splitter.hpp"
+#include "engine/prompt/tokenizer/text_cuts.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
 
-/// What a tokenizer.json says, ready to run.
+/// What the files of a tokenizer say, ready to run.
 struct TokenizerParts {
     Normalizer normalizer;
     Splitter splitter;
@@ -33,6 +35,9 @@ struct TokenizerParts {
     Decoder decoder;
     std::vector<TokenId> before;  ///< put around a text by the post-processor: BOS and the like
     std::vector<TokenId> after;
+    TextCuts cuts;
+    /// What stands for a blank in the vocabulary.
+    std::string_view blank = " ";
 };
 
 /// Reads a tokenizer.json. Errors: bad_json, unsupported, missing, invalid; `why` then is a clause
@@ -60,6 +65,8 @@ class Tokenizer {
     const Vocabulary& vocabulary() const;
     const BpeRules& rules() const;
     std::span<const AddedToken> added() const;
+    /// What stands for a blank in the vocabulary: itself, U+2581, or U+0120.
+    std::string_view blank() const;
     /// Whether text is cut into pieces at all before merging.
     bool has_pieces() const;
 

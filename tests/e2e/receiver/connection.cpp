@@ -142,6 +142,15 @@ bool send_stream(int socket, const Behaviour& behaviour, const Request& request,
                                         chunk_of("[DONE]") + "0\r\n\r\n");
 }
 
+// FNV-1a, 64 bits.
+std::uint64_t hash_of(std::string_view bytes) {
+    std::uint64_t hash = 0xCBF29CE484222325ULL;
+    for (const char c : bytes) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+    }
+    return hash;
+}
+
 std::string log_line(const Request& request, const Asked& asked, std::int64_t prompt_tokens,
                      const std::vector<std::int64_t>& sent) {
     std::string line = R"({"request_id":")" + request.id + R"(","target":")" + request.target +
@@ -150,6 +159,8 @@ std::string log_line(const Request& request, const Asked& asked, std::int64_t pr
                        R"(,"from_kernel":)" + (request.from_kernel ? "true" : "false") +
                        R"(,"is_ids":)" + (asked.is_ids ? "true" : "false") +
                        R"(,"prompt_tokens":)" + std::to_string(prompt_tokens) +
+                       R"(,"body_bytes":)" + std::to_string(request.body.size()) +
+                       R"(,"body_hash":")" + std::to_string(hash_of(request.body)) + '"' +
                        R"(,"asked_tokens":)" + std::to_string(asked.tokens) + R"(,"token_ns":[)";
     for (std::size_t i = 0; i < sent.size(); ++i) {
         line += (i == 0 ? "" : ",") + std::to_string(sent[i]);

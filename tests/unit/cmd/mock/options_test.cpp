@@ -60,6 +60,23 @@ TEST(MockOptions, ReadsItsFlags) {
     EXPECT_EQ(options.core.faults[2].row, 17u);
 }
 
+// A tokenizer that does not keep to one token a word, and an endpoint that tells of another one.
+TEST(MockOptions, ReadsWordRules) {
+    const ParsedMock parsed =
+        parse({"--split-words", "the,cat", "--join-words", "new+one,a+b", "--tokenize", "llama.cpp",
+               "--tokenize-overhead", "1,2", "--overhead-varies", "3"});
+    ASSERT_FALSE(parsed.exit_code);
+    const CoreOptions& core = parsed.options.core;
+    EXPECT_TRUE(core.words.splits(word_number("cat")));
+    EXPECT_FALSE(core.words.splits(word_number("dog")));
+    EXPECT_TRUE(core.words.joins(word_number("a"), word_number("b")));
+    EXPECT_FALSE(core.words.joins(word_number("b"), word_number("a")));
+    EXPECT_EQ(core.tokenize, TokenizeForm::llama_cpp);
+    EXPECT_EQ(core.tokenize_overhead.value().post, 2u);
+    EXPECT_EQ(core.overhead_varies, 3u);
+    EXPECT_TRUE(parse({"--split-words", "*"}).options.core.words.splits(word_number("any")));
+}
+
 // What makes no sense is a usage error.
 TEST(MockOptions, RefusesNonsense) {
     for (const std::vector<std::string>& arguments :
@@ -71,6 +88,10 @@ TEST(MockOptions, RefusesNonsense) {
                                                {"--jitter", "nan"},
                                                {"--overhead", "8"},
                                                {"--tokens-per-chunk", "0"},
+                                               {"--split-words", "a,,b"},
+                                               {"--join-words", "the"},
+                                               {"--join-words", "the+"},
+                                               {"--tokenize", "tgi"},
                                                {"--fault", "burn:0.1"},
                                                {"--fault", "reset"},
                                                {"--fault", "reset:0.6", "--fault", "stall:0.6"},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cmd/mock/body_reader.hpp"
+#include "cmd/mock/word_rules.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
 
@@ -106,6 +107,45 @@ TEST(PromptCount, TemplateTokensTakePartInBlocks) {
     EXPECT_NE(with.blocks()[0], count_text(text, 4, {}, 4096).blocks()[0]);
     EXPECT_EQ(with.blocks()[0], count_text("one and more", 4, {3, 0}, 4096).blocks()[0]);
     EXPECT_EQ(count_text("", 4, {3, 5}, 1).tokens(), 8u);
+}
+
+// Words that cost two tokens, and pairs that are one, however the bytes were cut; token ids and the
+// template keep their own.
+TEST(PromptCount, FollowsWordRules) {
+    WordRules rules;
+    rules.split("the");
+    rules.split("characteristic");
+    rules.join("new", "one");
+    struct Case {
+        const char* text;
+        std::uint32_t tokens;
+    };
+    for (const Case& c : {Case{"a b c", 3}, Case{"the", 2}, Case{"a the b the", 6},
+                          Case{"characteristic characteristics", 3}, Case{"a new one b", 3},
+                          Case{"new new one one", 3}, Case{"new  one", 1}, Case{"one new", 2},
+                          Case{"new the one", 4}, Case{"", 0}}) {
+        for (std::size_t piece = 1; piece < 9; ++piece) {
+            PromptCount count;
+            count.reset(1, {2, 1}, nullptr, &rules);
+            count.record_tokens();
+            count.begin_text();
+            const std::string text = c.text;
+            for (std::size_t at = 0; at < text.size(); at += piece) {
+                (void)count.add_text(std::string_view(text).substr(at, piece));
+            }
+            count.end_value();
+            count.finish();
+            EXPECT_EQ(count.tokens(), c.tokens + 3) << c.text;
+            EXPECT_EQ(count.recorded().size(), c.tokens + 3) << c.text;
+        }
+    }
+    PromptCount ids;
+    rules.split_all();
+    ids.reset(0, {}, nullptr, &rules);
+    (void)ids.add_ids("1,2,3");
+    ids.end_value();
+    ids.finish();
+    EXPECT_EQ(ids.tokens(), 3u);
 }
 
 // Escaped blanks end words, other escapes are part of them, and an escaped letter is that letter.

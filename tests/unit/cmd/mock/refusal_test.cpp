@@ -128,6 +128,34 @@ TEST(MockPages, TokenizesForThePreflight) {
     EXPECT_NE(plain.find("{\"count\":10,"), std::string::npos) << plain;
 }
 
+// Each form of /tokenize takes what its server takes, and nothing else.
+TEST(MockPages, TokenizesAsOtherServersDo) {
+    CoreOptions options;
+    options.overhead = {2, 1};
+    const auto ask = [&](const char* path, const char* body) {
+        Player player(options);
+        return player.ask(post(path, body));
+    };
+    const char* const chat =
+        R"({"messages":[{"role":"user","content":"one two"}],"add_generation_prompt":true})";
+    options.tokenize = TokenizeForm::sglang;
+    EXPECT_EQ(status_of(ask("/tokenize", chat)), 400);
+    EXPECT_NE(ask("/v1/tokenize", R"({"prompt":"one two"})").find("{\"count\":2,"),
+              std::string::npos);
+    EXPECT_EQ(status_of(ask("/apply-template", chat)), 404);
+    options.tokenize = TokenizeForm::llama_cpp;
+    EXPECT_EQ(body_of(ask("/tokenize", chat)), R"({"tokens":[]})");
+    EXPECT_EQ(body_of(ask("/apply-template", chat)),
+              R"({"prompt":"<head0> <head1> one two <tail0> "})");
+    const std::string bare = body_of(ask("/tokenize", R"({"content":"one two one"})"));
+    EXPECT_EQ(std::count(bare.begin(), bare.end(), ','), 2) << bare;
+    EXPECT_EQ(status_of(ask("/v1/tokenize", R"({"prompt":"one"})")), 404);
+    options.tokenize = TokenizeForm::none;
+    EXPECT_EQ(status_of(ask("/tokenize", chat)), 404);
+    Player player(options);
+    EXPECT_EQ(status_of(player.ask(get("/tokenize"))), 404);
+}
+
 // The counters of /metrics under vLLM's names.
 TEST(MockPages, CountsForMetrics) {
     Player player(CoreOptions{});

@@ -21,8 +21,8 @@ SummaryFigures figures() {
     f.request_throughput = 0.8;
     f.ttft.count = 2;
     f.ttft.mean = 12'345'678;
-    f.drift.count = 3;
-    f.drift.max = 1234;
+    f.sending.drift.count = 3;
+    f.sending.drift.max = 1234;
     f.late_causes[static_cast<std::size_t>(LateCause::wake)] = 1;
     f.late_causes[static_cast<std::size_t>(LateCause::guard)] = 2;
     f.expected_cached_tokens = 1024;
@@ -44,6 +44,7 @@ bool has_line(const std::string& table, const std::string& line) {
 // Lines as vllm's serving benchmark prints them, and ours below.
 TEST(SummaryTable, HasTheKnownLayout) {
     SummaryInfo info;
+    info.clamped_rows = 7;
     info.verdict_reasons = {"calibrate has not run on this host"};
     const std::string table = summary_table(figures(), info);
     for (const char* line : {
@@ -64,6 +65,7 @@ TEST(SummaryTable, HasTheKnownLayout) {
              "Late rows by cause:                      wake 1, guard 2",
              "Cached tokens observed:                  512 (50.00 % of those expected)",
              "Rows with exactly the expected hits:     2 of 3",
+             "Rows within the overhead (1 word sent):  7",
              "Bounds (ms):                             ttft:200 e2e:1.5",
              "Good requests:                           1 (33.33 %)",
              "ok:                                      2",
@@ -87,6 +89,7 @@ TEST(SummaryTable, NothingMeasuredIsADash) {
     EXPECT_TRUE(has_line(table, "P99 E2EL (ms):                           -"));
     EXPECT_TRUE(has_line(table, "Cached tokens observed:                  not reported"));
     EXPECT_EQ(table.find("oodput"), std::string::npos);
+    EXPECT_EQ(table.find("overhead"), std::string::npos);
 }
 
 }  // namespace

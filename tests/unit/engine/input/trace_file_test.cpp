@@ -114,13 +114,56 @@ TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
     const TempFile cut("cut", whole.substr(0, whole.size() * 3 / 4));
     const Reading got = read({cut.path()});
     ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_GT(got.trace.rows.size(), 2000U);
-    EXPECT_LT(got.trace.rows.size(), 4000U);
+    EXPECT_EQ(got.trace.rows.size(), 2991U) << "as many lines as Python's zlib decodes of it";
+    EXPECT_EQ(got.trace.bytes, 234'143U);
+    const TempFile small("small", whole.substr(0, 400));
+    EXPECT_EQ(read({small.path()}).trace.rows.size(), 49U) << "less than a block of a library";
     EXPECT_TRUE(got.has_note("warning: " + cut.path() + ": truncated gzip input: read up to line " +
                              std::to_string(got.trace.rows.size())));
     const TempFile stub("stub", whole.substr(0, 40));
     EXPECT_FALSE(read({stub.path()}).usable);
     EXPECT_NE(read({stub.path()}).first_error().find("truncated gzip input"), std::string::npos);
+}
+
+// Damage in the middle keeps what stands before it; bytes behind the last member that are none are
+// no damage.
+TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
+    const std::string whole = slurp(data("compressed/many.jsonl.gz"));
+    std::string bytes = whole;
+    bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 0x55);  // of the checksum
+    const TempFile damaged("damaged", bytes);
+    const Reading got = read({damaged.path()});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 4000U);
+    EXPECT_TRUE(got.has_note("damaged gzip input (incorrect data check): read up to line 4000"));
+    const TempFile padded("padded", whole + std::string(512, '\0'));
+    const Reading fine = read({padded.path()});
+    EXPECT_EQ(fine.trace.rows.size(), 4000U);
+    EXPECT_FALSE(fine.has_note("warning"));
+}
+
+// zstd's skippable frames stand before, between and behind the frames of a log (pzstd writes them).
+TEST(TraceFile, PassesOverSkippableFrames) {
+    const std::string frame = slurp(data("compressed/three.jsonl.zst"));
+    const std::string skip = std::string("\x5A\x2A\x4D\x18\x03\x00\x00\x00", 8) + "abc";
+    const TempFile file("skippable", skip + skip + frame + skip + frame + skip);
+    const Reading got = read({file.path()});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 6U);
+    const TempFile stub("skip_stub", skip.substr(0, 9));
+    EXPECT_FALSE(read({stub.path()}).usable);
+}
+
+// A dataset in one endless line is named, not only its length.
+TEST(TraceFile, NamesDatasetsThatAreOneLine) {
+    const std::string chat = R"({"id":"x","conversations":[{"from":"human","value":"hello"}]},)";
+    std::string text = "[";
+    while (text.size() <= std::size_t{64} << 20) {
+        text += chat;
+    }
+    const TempFile file("sharegpt", text + "]");
+    EXPECT_NE(read({file.path()}).first_error().find("looks like ShareGPT conversations"),
+              std::string::npos);
 }
 
 // Missing files, empty files and folders without traces each have one clear error.

@@ -281,5 +281,17 @@ TEST(Plan, ForecastGoesInFileOrderOverSelectedRows) {
     EXPECT_EQ(cached(plan_of(trace, options)), (Cached{0}));
 }
 
+// Id a of namespace b is not id b of namespace a: both are small numbers, and both are mixed.
+TEST(Plan, ForecastDoesNotMistakeIdsForNamespaces) {
+    Trace trace;
+    trace.block_size = 512;
+    for (std::uint32_t name_space = 0; name_space < 8; ++name_space) {
+        for (std::uint64_t id = 0; id < 8; ++id) {
+            add_row(trace, 1024, {id}, name_space);
+        }
+    }
+    EXPECT_EQ(plan_of(trace, {}).expected_cached_tokens, 0U);
+}
+
 }  // namespace
 }  // namespace driftless

@@ -112,5 +112,22 @@ TEST(Block, KeysSeparateSeedNamespaceAndKind) {
     EXPECT_EQ(values.size(), 4U * 100U * 5U);
 }
 
+// A salt gives contents that no seed and no other salt gives, and none leaves the seed as it is.
+TEST(Block, SaltsSeparateRuns) {
+    EXPECT_EQ(salted_seed(7, ""), 7U);
+    EXPECT_EQ(salted_seed(7, "monday"), salted_seed(7, "monday"));
+    std::set<std::uint64_t> values;
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        for (const char* salt : {"", "monday", "tuesday", "a", "b"}) {
+            const ContentKeys keys(salted_seed(seed, salt));
+            for (std::uint32_t i = 0; i < 100; ++i) {
+                values.insert(keys.of_row(i).value);
+                values.insert(keys.of_block(0, i).value);
+            }
+        }
+    }
+    EXPECT_EQ(values.size(), 4U * 5U * 100U * 2U);
+}
+
 }  // namespace
 }  // namespace driftless

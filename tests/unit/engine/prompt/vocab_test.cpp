@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,7 +41,7 @@ TEST(WordTable, BuiltInOpensPromptsWithStrictWordsOnly) {
     EXPECT_EQ(table.word(475), "aid");
     EXPECT_EQ(table.word(511), "yet");
     EXPECT_EQ(table.first_bits(), 8U);
-    EXPECT_LT(1U << table.first_bits(), 475U);
+    EXPECT_EQ(table.openers(), 475U);
 }
 
 // Token ids are 4,096 consecutive numbers, at both ends of what --ids-from takes.
@@ -55,6 +56,33 @@ TEST(WordTable, TokenIdsAreConsecutiveDecimals) {
     }
     EXPECT_EQ(WordTable::token_ids(1000).uniform_length(), 5U);
     EXPECT_EQ(WordTable::token_ids(8000).uniform_length(), 0U) << "four digits and five";
+}
+
+// Dropping words leaves the largest power of two of the rest, in order, and openers that were
+// openers before; below 256 words, or two openers, nothing.
+TEST(WordTable, DropsWords) {
+    const WordTable& table = WordTable::built_in();
+    EXPECT_EQ(table.without({})->digest(), table.digest());
+    const std::uint32_t two[] = {0, 300};
+    const WordTable less = table.without(two).value();
+    EXPECT_EQ(less.size(), 256u);
+    EXPECT_EQ(less.word(0), "acc");
+    EXPECT_EQ(less.word(255), table.word(256));
+    EXPECT_EQ(less.openers(), 256u);
+    EXPECT_EQ(less.first_bits(), 8u);
+    EXPECT_NE(less.digest(), table.digest());
+    std::vector<std::uint32_t> dropped(256);
+    std::iota(dropped.begin(), dropped.end(), 0u);
+    const WordTable half = table.without(dropped).value();
+    EXPECT_EQ(half.size(), 256u);
+    EXPECT_EQ(half.word(255), "yet");
+    EXPECT_EQ(half.openers(), 475u - 256u);
+    EXPECT_EQ(half.first_bits(), 7u);
+    dropped.push_back(256);
+    EXPECT_FALSE(table.without(dropped).has_value()) << "255 words are left";
+    std::vector<std::uint32_t> strict(474);
+    std::iota(strict.begin(), strict.end(), 0u);
+    EXPECT_FALSE(table.without(strict).has_value());
 }
 
 // A slot is the separator and the word, stored as they stand.

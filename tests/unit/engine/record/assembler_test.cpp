@@ -285,6 +285,7 @@ TEST(Assembler, EveryRowHasARecordAtTheEnd) {
     while (const Record* record = bench.assembler.next_unended()) {
         records.emplace_back(record->row, record->outcome);
         EXPECT_FALSE(record->done_ns.has_value());
+        EXPECT_FALSE(record->ended_ns.has_value());  // nobody knows when
     }
     EXPECT_EQ(records,
               (std::vector<std::pair<std::uint32_t, Outcome>>{

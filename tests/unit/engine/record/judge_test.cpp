@@ -34,6 +34,7 @@ TEST(Judge, TheEnginesOutcomeGoesFirst) {
     EXPECT_EQ(record.outcome, Outcome::timeout_idle);
     EXPECT_EQ(record.ttft_ns, 2);
     EXPECT_FALSE(record.done_ns.has_value());
+    EXPECT_EQ(record.ended_ns, 1000);
     EXPECT_EQ(record_of([](Script& row) { row.head(1, 500); }, Outcome::truncated).outcome,
               Outcome::truncated);
 }

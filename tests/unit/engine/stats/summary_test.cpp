@@ -81,8 +81,8 @@ TEST(Summary, CountsEveryRecordOnce) {
     EXPECT_DOUBLE_EQ(f.total_token_throughput, 208 / 1.911001);
     EXPECT_EQ(f.max_concurrent_requests, 4u);
     EXPECT_EQ(f.ttft.count, 2u);
-    EXPECT_EQ(f.drift.count, 4u);
-    EXPECT_EQ(f.drift.max, 1000);
+    EXPECT_EQ(f.sending.drift.count, 4u);
+    EXPECT_EQ(f.sending.drift.max, 1000);
     // Second 0: rows 0 and 2, and row 1's first chunk (960 ms): 3 + 2 + 2, and its second chunk at
     // 990 ms: 3 more.
     EXPECT_EQ(f.max_output_tokens_per_s, 10u);
@@ -117,8 +117,8 @@ TEST(Summary, HeldRowsStayOutOfDrift) {
     summary.add(held);
     summary.add(ok_record(1, 0, {}, {1}));
     const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.drift.count, 1u);
-    EXPECT_EQ(f.drift.max, 1000);
+    EXPECT_EQ(f.sending.drift.count, 1u);
+    EXPECT_EQ(f.sending.drift.max, 1000);
     EXPECT_EQ(f.drift_left_out, 1u);
     EXPECT_EQ(f.late_causes[static_cast<std::size_t>(LateCause::inflight)], 1u);
 }
@@ -164,10 +164,10 @@ TEST(Summary, PromptsAndCacheAreCompared) {
     silent.expected_cached_tokens = 512;
     summary.add(silent);
     const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.prompt_exact, 1u);
-    EXPECT_EQ(f.prompt_off, 2u);
-    EXPECT_EQ(f.prompt_unknown, 1u);
-    EXPECT_EQ(f.prompt_off_max, -7);
+    EXPECT_EQ(f.prompts.exact, 1u);
+    EXPECT_EQ(f.prompts.off, 2u);
+    EXPECT_EQ(f.prompts.unknown, 1u);
+    EXPECT_EQ(f.prompts.largest_off, -7);
     EXPECT_EQ(f.expected_cached_tokens, 2048u);
     EXPECT_EQ(f.expected_cached_tokens_reported, 1536u);
     EXPECT_EQ(f.cached_tokens, 1024u);

@@ -47,5 +47,13 @@ TEST(Utf8, CutsAtCodePoints) {
     EXPECT_EQ(cut_at_code_point("\x80\x80\x80\x80\x80\x80", 5).size(), 5u);
 }
 
+// Bytes that are no UTF-8 become one U+FFFD each; text that is valid is handed back uncopied.
+TEST(Utf8, MendsBytesOneByOne) {
+    std::string storage;
+    const std::string_view valid = "a\xE2\x82\xAC";
+    EXPECT_EQ(to_valid_utf8(valid, storage).data(), valid.data());
+    EXPECT_EQ(to_valid_utf8("a\xFF\xE2\x82z", storage), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
+}
+
 }  // namespace
 }  // namespace driftless

@@ -31,6 +31,7 @@ Record full_record() {
     record.late_cause = LateCause::inflight;
     record.tainted = {"payload_dropped", "entries_dropped"};
     record.connect_ns = -100'000'000;
+    record.submit_ns = 6'500;
     record.wire_ns = 1'000'003'000;
     record.sent_ns = 1'000'004'000;
     record.headers_ns = 1'001'000'000;
@@ -39,6 +40,7 @@ Record full_record() {
     record.first_content_ns = 1'003'500'000;
     record.last_token_ns = 1'013'000'000;
     record.done_ns = 1'014'000'000;
+    record.ended_ns = 1'014'000'100;
     record.ttft_ns = 2'999'250;
     record.ttft_due_ns = 3'000'000;
     record.tpot_ns = 3333333.3333333335;
@@ -48,6 +50,7 @@ Record full_record() {
     record.chunk_tokens_known = true;
     record.input_length = 4294967295u;
     record.prompt_tokens = 4294967295;
+    record.prompt_tokens_off = -4294967295;
     record.expected_cached_tokens = 512;
     record.cached_tokens = 0;
     record.output_length = 4;
@@ -82,12 +85,13 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("reused":true,"stale_retries":1,"due_ns":1000000000,"armed_ns":-200000000,)"
         R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
-        R"("wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
+        R"("submit_ns":6500,"wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
         R"("first_byte_ns":1002000000,"first_token_ns":1003000000,"first_content_ns":1003500000,)"
-        R"("last_token_ns":1013000000,"done_ns":1014000000,"ttft_ns":2999250,"ttft_due_ns":3000000,)"
+        R"("last_token_ns":1013000000,"done_ns":1014000000,"ended_ns":1014000100,)"
+        R"("ttft_ns":2999250,"ttft_due_ns":3000000,)"
         R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
         R"("chunk_tokens":[1,3],"input_length":4294967295,"prompt_tokens":4294967295,)"
-        R"("expected_cached_tokens":512,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
+        R"("prompt_tokens_off":-4294967295,"expected_cached_tokens":512,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
         R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
         R"("error":"line\nbreak )"
         "\xF0\x9F\x98\x80"
@@ -115,6 +119,7 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "drift_ns",
                             "tainted",
                             "connect_ns",
+                            "submit_ns",
                             "wire_ns",
                             "sent_ns",
                             "headers_ns",
@@ -123,6 +128,7 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "first_content_ns",
                             "last_token_ns",
                             "done_ns",
+                            "ended_ns",
                             "ttft_ns",
                             "ttft_due_ns",
                             "tpot_ns",
@@ -130,6 +136,7 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "chunk_ns",
                             "chunk_tokens",
                             "prompt_tokens",
+                            "prompt_tokens_off",
                             "cached_tokens",
                             "output_tokens",
                             "tokens_source",
@@ -204,6 +211,24 @@ TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
     const Result<Record> back = read_record(document, line);
     ASSERT_TRUE(back);
     EXPECT_EQ(line_of(back.value()), line_of(full_record()));
+}
+
+// A line of schema 1 is read; what it did not say is null.
+TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
+    std::string line = line_of(full_record());
+    for (const std::string_view later : {R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
+                                         R"("prompt_tokens_off":-4294967295,)"}) {
+        const std::size_t at = line.find(later);
+        ASSERT_NE(at, std::string::npos) << later;
+        line.erase(at, later.size());
+    }
+    JsonDocument document;
+    const Result<Record> back = read_record(document, line);
+    ASSERT_TRUE(back) << back.error().doing;
+    EXPECT_EQ(back.value().done_ns, full_record().done_ns);
+    EXPECT_FALSE(back.value().submit_ns.has_value());
+    EXPECT_FALSE(back.value().ended_ns.has_value());
+    EXPECT_FALSE(back.value().prompt_tokens_off.has_value());
 }
 
 // Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.

@@ -56,6 +56,7 @@ struct RunFolder {
         record.api = "openai-chat";
         record.fired_ns = 1'000'000 * static_cast<std::int64_t>(row);
         record.drift_ns = 100 + row;
+        record.ended_ns = *record.fired_ns + 20'000'000;
         if (row == 4) {
             record.outcome = Outcome::http_5xx;
             record.status = 500;
@@ -68,6 +69,8 @@ struct RunFolder {
         record.tpot_ns = 1e6 + 0.5;
         record.e2e_ns = *record.ttft_ns + 4'000'000;
         record.done_ns = *record.fired_ns + *record.e2e_ns;
+        record.ended_ns = record.done_ns;
+        record.prompt_tokens_off = row == 3 ? 2 : 0;
         record.chunk_ns = {*record.ttft_ns, *record.e2e_ns};
         record.chunk_tokens = {1, 4};
         record.chunk_tokens_known = true;
@@ -127,14 +130,15 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 5u);
+    ASSERT_EQ(blocks.size(), 6u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
     EXPECT_EQ(run_in(folder, blocks[2]).output, "13\n");
-    EXPECT_EQ(run_in(folder, blocks[3]).output.substr(0, 46),
+    EXPECT_EQ(run_in(folder, blocks[3]).output, "      3 0\n      1 2\n");
+    EXPECT_EQ(run_in(folder, blocks[4]).output.substr(0, 46),
               "{\"row\":4,\"drift_ns\":104,\"late_cause\":\"none\"}\n{");
-    EXPECT_EQ(run_in(folder, blocks[4]).output, "[5]\n");
+    EXPECT_EQ(run_in(folder, blocks[5]).output, "[5]\n");
 }
 
 // Each SQL recipe runs, where Python has DuckDB.

@@ -38,13 +38,46 @@ TEST(DecimalTime, RefusesTheRest) {
     }
 }
 
+// A time that stands alone shows its unit by its shape or its magnitude, or not at all.
+TEST(DecimalTime, GuessesTheUnit) {
+    EXPECT_EQ(guess_time_unit("1732060800"), TimeUnit::s);
+    EXPECT_EQ(guess_time_unit("1732060800.5"), TimeUnit::s);
+    EXPECT_EQ(guess_time_unit("1732060800123"), TimeUnit::ms);
+    EXPECT_EQ(guess_time_unit("1732060800123456"), TimeUnit::us);
+    EXPECT_EQ(guess_time_unit("1732060800123456789"), TimeUnit::ns);
+    EXPECT_EQ(guess_time_unit("2024-05-12 00:00:00+00:00"), TimeUnit::iso);
+    EXPECT_EQ(guess_time_unit("999999999"), std::nullopt);
+    EXPECT_EQ(guess_time_unit("1000000000"), TimeUnit::s);
+    EXPECT_EQ(guess_time_unit("9999999999"), TimeUnit::s);
+    EXPECT_EQ(guess_time_unit("10000000000"), std::nullopt);
+    EXPECT_EQ(guess_time_unit("27482"), std::nullopt);
+    EXPECT_EQ(guess_time_unit("-1732060800"), std::nullopt);
+    EXPECT_EQ(guess_time_unit("noon"), std::nullopt);
+}
+
 // Units are named as --time-unit spells them.
 TEST(DecimalTime, UnitsHaveNames) {
-    for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns}) {
+    for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns,
+                                TimeUnit::iso, TimeUnit::automatic}) {
         EXPECT_EQ(time_unit_from_name(name_of(unit)), unit);
     }
     EXPECT_FALSE(time_unit_from_name("sec").has_value());
     EXPECT_FALSE(time_unit_from_name("").has_value());
+}
+
+// Written times are as short as they read back to the same nanosecond.
+TEST(DecimalTime, IsWrittenAsItIsRead) {
+    EXPECT_EQ(time_text(0, TimeUnit::ms), "0");
+    EXPECT_EQ(time_text(27'482'000'000, TimeUnit::ms), "27482");
+    EXPECT_EQ(time_text(1'500'001, TimeUnit::ms), "1.500001");
+    EXPECT_EQ(time_text(100'000, TimeUnit::ms), "0.1");
+    EXPECT_EQ(time_text(7, TimeUnit::s), "0.000000007");
+    EXPECT_EQ(time_text(7, TimeUnit::ns), "7");
+    for (const std::int64_t ns : {std::int64_t{1}, std::int64_t{999'999'999}, time_max_ns}) {
+        for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns}) {
+            EXPECT_EQ(parse_time(time_text(ns, unit), unit).value(), ns);
+        }
+    }
 }
 
 }  // namespace

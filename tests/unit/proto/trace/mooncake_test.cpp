@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/trace/fields.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
@@ -134,7 +135,8 @@ TEST(Mooncake, KeepsEveryDigitOfATime) {
     EXPECT_EQ(got.trace.rows[1].at_ns, 1);
     EXPECT_EQ(got.trace.rows[2].at_ns, 2);
     EXPECT_EQ(got.trace.time_unit, "ns");
-    const Reading floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")});
+    options.time_unit = "ms";
+    const Reading floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")}, options);
     EXPECT_EQ(floats.trace.rows[1].at_ns, 1'499'999);
 }
 
@@ -187,6 +189,85 @@ TEST(Mooncake, ListsAllErrors) {
         EXPECT_EQ(bad.errors.count, count);
         EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count, 100));
     }
+}
+
+// Fixture 9 as far as it goes: rows that carry text or a payload are refused, row by row.
+TEST(Mooncake, RefusesRecordedText) {
+    const Reading got =
+        read({R"({"session_id":"a","messages":[{"role":"user","content":null}],"output_length":5,)"
+              R"("timestamp":0})",
+              R"({"text_input":"Hello","output_length":5,"timestamp":0})",
+              R"({"input_text":"Hello","output_length":5,"timestamp":0})",
+              R"({"payload":{"prompt":"Hello"},"timestamp":1000})"});
+    EXPECT_FALSE(got.usable);
+    ASSERT_EQ(got.errors.count, 4U);
+    EXPECT_EQ(got.errors.list[0].field, "messages");
+    EXPECT_EQ(got.errors.list[3].line, 4U);
+    EXPECT_EQ(got.errors.list[3].remedy,
+              "this version replays lengths and block ids, not recorded payloads");
+}
+
+// AIPerf's sessions: rows of one name are turns, each waiting for the one before and its delay.
+TEST(Mooncake, ReadsSessions) {
+    const std::vector<std::string> lines = {
+        R"({"session_id":"s","timestamp":100,"input_length":512,"output_length":1,"hash_ids":[1],)"
+        R"("delay":null})",
+        R"({"session_id":7,"timestamp":150,"input_length":512,"output_length":1,"hash_ids":[2]})",
+        R"({"session_id":"s","timestamp":900,"delay":4503.332,"input_length":512,)"
+        R"("output_length":1,"hash_ids":[3],"tools":null})"};
+    const Reading got = read(lines);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"s", "7"}));
+    EXPECT_EQ(got.trace.rows[2].session, 0U);
+    EXPECT_EQ(got.trace.rows[2].turn, 2U);
+    EXPECT_EQ(got.trace.rows[2].at_ns, 800'000'000) << "arrival times go before delays";
+    ASSERT_EQ(got.trace.dependencies_of(got.trace.rows[2]).size(), 1U);
+    EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[2])[0].on, 0U);
+    EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[2])[0].delay_ns, 4'503'332'000);
+    EXPECT_TRUE(got.trace.dependencies_of(got.trace.rows[1]).empty());
+}
+
+// A row that has a delay instead of a time is refused until --sessions open lays it out.
+TEST(Mooncake, LaysSessionsOutWhenAsked) {
+    const std::vector<std::string> lines = {
+        R"({"session_id":"s","timestamp":100,"input_length":100,"output_length":50})",
+        R"({"session_id":"s","delay":2000,"input_length":300,"output_length":40})"};
+    EXPECT_NE(read(lines).first_error().find("--sessions open"), std::string::npos);
+    ReadOptions options;
+    options.sessions_open = true;
+    const Reading got = read(lines, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[1].at_ns, 2'000'000'000);
+    EXPECT_EQ(got.trace.block_size, 0U) << "no ids, no blocks";
+}
+
+// Block ids are for all rows or for none.
+TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
+    const std::string without = R"({"timestamp": 0, "input_length": 9, "output_length": 1})";
+    EXPECT_TRUE(read({without, without}).usable);
+    const Reading got = read({row("0", 1, 1, "0"), without, without});
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:2: hash_ids is missing here and in 1 more rows; other rows have it; "
+              "--lenient fills these prompts with private tokens");
+}
+
+// The two sample rows that circulate in tutorials contradict themselves.
+TEST(Mooncake, RefusesTheSamplesOfTutorials) {
+    const Reading first = read({row("1696000000123", 512, 128, "123, 456, 789")});
+    EXPECT_NE(
+        first.first_error().find("needs 1; no block size of 16, 32, .. 1024 would fit; --len"),
+        std::string::npos)
+        << first.first_error();
+    const Reading second = read({row("0", 655, 52, "0, 1, 2")});
+    EXPECT_NE(second.first_error().find("needs 2; --block-size 256 would fit; --lenient"),
+              std::string::npos)
+        << second.first_error();
+    ReadOptions options;
+    options.lenient = true;
+    EXPECT_TRUE(read({row("0", 655, 52, "0, 1, 2")}, options).usable);
+    options = {};
+    options.block_size = 256;
+    EXPECT_TRUE(read({row("0", 655, 52, "0, 1, 2")}, options).usable);
 }
 
 // An error's value is cut at a code point.

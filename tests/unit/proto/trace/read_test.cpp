@@ -29,30 +29,68 @@ TEST(Reader, KeepsColumns) {
               "--keep \"tpye\" is a column of no row; other columns are type, n");
 }
 
-// What is no Mooncake trace is named as what it looks like.
+// What no format reads is named as what it looks like, with what to do.
 TEST(Reader, NamesForeignFormats) {
     const auto looks = [](const std::string& line, const std::string& what) {
-        const Reading got = read({line});
+        const Reading got = read({line, line});
         EXPECT_FALSE(got.usable);
-        EXPECT_EQ(got.errors.count, 1U);
+        EXPECT_EQ(got.errors.count, 1U) << "once for the file, not once a row";
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
-        EXPECT_NE(got.first_error().find("this version reads mooncake"), std::string::npos);
+        EXPECT_FALSE(got.errors.list[0].remedy.empty());
     };
-    looks(R"({"chat_id": 159, "parent_chat_id": -1, "timestamp": 61.114, "input_length": 521,
-              "output_length": 132, "type": "text", "turn": 1, "hash_ids": [1089]})",
-          "Qwen");
-    looks(R"({"timestamp": 0, "input_length": 5, "output_length": 3, "hash_ids": {"sys": [1]}})",
+    looks(R"({"timestamp": "0", "input_length": 5, "output_length": 3, "hash_ids": {"sys": [1]}})",
           "RAGPulse");
-    looks(R"({"session_id": "a", "timestamp": 0, "input_length": 5, "output_length": 3,
-              "hash_ids": [1]})",
-          "extended Mooncake");
-    looks(R"({"id": "x", "block_size": 64, "requests": []})", "Weka");
-    looks("TIMESTAMP,ContextTokens,GeneratedTokens", "Azure");
-    looks("Timestamp,Model,Request tokens", "BurstGPT");
-    looks("[{\"conversations\": []}]", "JSON array");
-    looks("PAR1\x15\x04", "Parquet");
-    looks(R"({"hello": "world"})", "no known format");
-    looks("hello", "no JSON object");
+    looks(R"({"session_id": "a", "input": [{"role": "user"}], "output_length": 3, "pre_gap": 1})",
+          "LMCache");
+    looks(R"({"body": {}, "timestamp": 1})", "evalscope");
+    looks(R"([{"id": "a", "conversations": []}])", "ShareGPT");
+    looks("PAR1\x15\x04", "a Parquet file; make JSON lines of it");
+    looks("ARROW1\x15\x04", "an Arrow file; make JSON lines of it");
+    looks(R"({"hello": "world"})", "no known format; this version reads mooncake");
+    looks("hello", "no JSON object and no CSV header");
+    looks("when,who,what", "no known format; --map time=COLUMN");
+}
+
+// A first row that would suit two formats is refused until --format says which.
+TEST(Reader, RefusesAmbiguity) {
+    const std::string both = R"({"event": {}, "requests": [], "block_size": 16})";
+    EXPECT_NE(read({both}).first_error().find("has the keys of weka and of dynamo; --format says"),
+              std::string::npos);
+}
+
+// A JSON text over several lines is gathered, and an array is its rows.
+TEST(Reader, GathersJsonTexts) {
+    const std::string first = row("0", 1, 1, "0");
+    const Reading array = read({"[", first + ",", row("7", 2, 1, "1"), "]"});
+    ASSERT_TRUE(array.usable) << array.first_error();
+    ASSERT_EQ(array.trace.rows.size(), 2U);
+    EXPECT_EQ(array.trace.rows[1].at_ns, 7'000'000);
+    EXPECT_TRUE(read({"[" + first + "]"}).usable);
+    EXPECT_EQ(read({"[" + first + ", 5]"}).first_error(),
+              "t.jsonl:1: [1] \"5\" is no JSON object; correct or remove it");
+    const Reading bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
+    EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
+    const Reading broken = read({"[", first});
+    EXPECT_NE(broken.first_error().find("no JSON"), std::string::npos) << broken.first_error();
+}
+
+// Files of one trace are of one format.
+TEST(Reader, RefusesMixedFormats) {
+    Trace trace;
+    InputErrors errors;
+    TraceReader reader({}, trace, errors);
+    reader.begin_file("a");
+    EXPECT_TRUE(reader.add_line(1, row("10", 1, 1, "0")));
+    reader.begin_file("b");
+    EXPECT_FALSE(reader.add_line(1, "TIMESTAMP,ContextTokens,GeneratedTokens"));
+    reader.begin_file("c");
+    EXPECT_FALSE(reader.add_line(1, R"({"id": "x", "block_size": 64, "requests": []})"));
+    reader.begin_file("d");
+    EXPECT_TRUE(reader.add_line(1, row("20", 1, 1, "0"))) << "the others are still read";
+    EXPECT_FALSE(reader.finish());
+    ASSERT_EQ(errors.count, 2U);
+    EXPECT_EQ(errors.list[0].problem, "is no header of the format mooncake");
+    EXPECT_EQ(errors.list[1].problem, "looks like weka, but the trace began as mooncake");
 }
 
 // --format forces the reader; a name it does not know, or a unit, is refused at once.
@@ -60,17 +98,22 @@ TEST(Reader, TakesOptions) {
     ReadOptions options;
     options.format = "mooncake";
     const std::string extended =
-        R"({"session_id":"a","timestamp":0,"input_length":5,"output_length":3,"hash_ids":[1]})";
+        R"({"chat_id":7,"timestamp":0,"input_length":5,"output_length":3,"hash_ids":[1]})";
     const Reading got = read({extended}, options);
     EXPECT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.unknown_keys, 1U);
     options.format = "moonshot";
     EXPECT_EQ(read({extended}, options).first_error(),
-              "--format \"moonshot\" is no format that this version reads; it reads mooncake");
+              "--format \"moonshot\" is no format that this version reads; it reads " +
+                  trace_format_names());
     ReadOptions unit;
     unit.time_unit = "minutes";
     EXPECT_EQ(read({extended}, unit).errors.list[0].field, "--time-unit");
     EXPECT_EQ(read({extended}, unit).errors.count, 1U);
+    ReadOptions map;
+    map.format = "mooncake";
+    map.map = {{"time", "t"}};
+    EXPECT_EQ(read({extended}, map).errors.list[0].field, "--map");
 }
 
 // Blank lines are no rows and no errors; a trace without rows is refused.

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 #include "engine/input/source.hpp"
+#include "engine/prompt/load_tokenizer.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/document.hpp"
 
@@ -101,10 +103,61 @@ GoldenText golden_text(const std::string& text) {
     return {text.size(), ~crc};
 }
 
+std::string with_replacements(const std::string& text) {
+    std::string out;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const auto byte = static_cast<unsigned char>(text[at]);
+        const std::size_t wanted = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+        unsigned low = 0x80;
+        unsigned high = 0xBF;
+        low = byte == 0xE0 ? 0xA0 : byte == 0xF0 ? 0x90 : low;
+        high = byte == 0xED ? 0x9F : byte == 0xF4 ? 0x8F : high;
+        std::size_t good = 1;
+        const bool leads = byte < 0x80 || (byte >= 0xC2 && byte <= 0xF4);
+        while (leads && good < wanted && at + good < text.size()) {
+            const auto next = static_cast<unsigned char>(text[at + good]);
+            if (next < low || next > high) {
+                break;
+            }
+            low = 0x80;
+            high = 0xBF;
+            ++good;
+        }
+        out += leads && good == wanted ? text.substr(at, good) : "\xEF\xBF\xBD";
+        at += good;
+    }
+    return out;
+}
+
+namespace {
+
+bool is_shared(const std::string& name) {
+    return name == "qwen2" || name == "phi3";
+}
+
+// NAME.json, or what a folder NAME holds of a rank file.
+std::string path_in(const std::string& folder, const std::string& name) {
+    const std::string ranks = folder + "/" + name + "/tiktoken.model";
+    return InputSource::open(ranks) ? ranks : folder + "/" + name + ".json";
+}
+
+std::string fetched_folder() {
+    const char* const folder = std::getenv("DRIFTLESS_TOKENIZERS");
+    return folder == nullptr ? "" : folder;
+}
+
+}  // namespace
+
 const std::vector<std::string>& small_tokenizers() {
     static const std::vector<std::string> names{
         "gpt2", "roberta",   "llama3", "qwen",   "o200k", "tekken",  "deepseek",  "kimi",
         "odd",  "starcoder", "falcon", "llama2", "gemma", "mistral", "metaspace", "superword"};
+    return names;
+}
+
+const std::vector<std::string>& small_tokenizers_with_digests_only() {
+    static const std::vector<std::string> names{"glm", "bloom", "letters", "kimi_ranks"};
     return names;
 }
 
@@ -118,18 +171,31 @@ std::vector<std::string> real_tokenizers() {
     return there;
 }
 
+std::vector<std::string> fetched_tokenizers() {
+    std::vector<std::string> there;
+    for (const char* name : {"claude", "deepseek_v3", "gemma3", "gptoss", "llama2_chat", "llama3_1",
+                             "mistral_nemo", "o200k_ranks", "llama3_ranks", "qwen3"}) {
+        if (!fetched_folder().empty() && InputSource::open(tokenizer_path(name))) {
+            there.emplace_back(name);
+        }
+    }
+    return there;
+}
+
 std::string tokenizer_path(const std::string& name) {
-    const bool real = name == "qwen2" || name == "phi3";
-    return (real ? std::string(SHARED_DATA) : std::string(TEST_DATA)) + "/tokenizers/" + name +
-           ".json";
+    if (is_shared(name)) {
+        return path_in(std::string(SHARED_DATA) + "/tokenizers", name);
+    }
+    const std::string ours = path_in(std::string(TEST_DATA) + "/tokenizers", name);
+    return InputSource::open(ours) ? ours : path_in(fetched_folder(), name);
 }
 
 Tokenizer load_tokenizer(const std::string& name) {
     std::string why;
-    Result<TokenizerParts> parts = read_tokenizer(read_whole(tokenizer_path(name)), why);
-    EXPECT_TRUE(parts) << name << ": " << why;
-    CHECK(static_cast<bool>(parts));
-    return Tokenizer(std::move(parts).value());
+    Result<Tokenizer> tokenizer = load_tokenizer(tokenizer_path(name), why);
+    EXPECT_TRUE(tokenizer) << name << ": " << why;
+    CHECK(static_cast<bool>(tokenizer));
+    return std::move(tokenizer).value();
 }
 
 }  // namespace driftless

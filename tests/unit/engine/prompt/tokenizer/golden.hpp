@@ -30,9 +30,17 @@ const std::vector<std::string>& golden_strings();
 Golden read_golden(const std::string& name);
 GoldenText golden_text(const std::string& text);
 
-/// Names of the tokenizers in tests/data, and of those in the shared folder that are there.
+/// As Python's decode(errors="replace") writes bytes, which is what the reference returns: each
+/// maximal head of a code point that breaks off is one U+FFFD.
+std::string with_replacements(const std::string& text);
+
+/// Names of the tokenizers in tests/data with ids of every string, and of those with digests only.
 const std::vector<std::string>& small_tokenizers();
+const std::vector<std::string>& small_tokenizers_with_digests_only();
+/// Those of the shared folder that are there.
 std::vector<std::string> real_tokenizers();
+/// Those that tests/data/tokenizers/fetch_real has put into the folder DRIFTLESS_TOKENIZERS.
+std::vector<std::string> fetched_tokenizers();
 /// Where the tokenizer of that name is.
 std::string tokenizer_path(const std::string& name);
 /// Fails the test where it does not load.

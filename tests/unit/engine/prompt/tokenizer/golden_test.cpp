@@ -12,35 +12,6 @@ namespace {
 
 constexpr std::size_t shown_max = 5;  // failures of one tokenizer that are printed
 
-// As Python's decode(errors="replace") writes it, which is what the reference returns: each maximal
-// head of a code point that breaks off is one U+FFFD.
-std::string with_replacements(const std::string& text) {
-    std::string out;
-    std::size_t at = 0;
-    while (at < text.size()) {
-        const auto byte = static_cast<unsigned char>(text[at]);
-        const std::size_t wanted = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-        unsigned low = 0x80;
-        unsigned high = 0xBF;
-        low = byte == 0xE0 ? 0xA0 : byte == 0xF0 ? 0x90 : low;
-        high = byte == 0xED ? 0x9F : byte == 0xF4 ? 0x8F : high;
-        std::size_t good = 1;
-        const bool leads = byte < 0x80 || (byte >= 0xC2 && byte <= 0xF4);
-        while (leads && good < wanted && at + good < text.size()) {
-            const auto next = static_cast<unsigned char>(text[at + good]);
-            if (next < low || next > high) {
-                break;
-            }
-            low = 0x80;
-            high = 0xBF;
-            ++good;
-        }
-        out += leads && good == wanted ? text.substr(at, good) : "\xEF\xBF\xBD";
-        at += good;
-    }
-    return out;
-}
-
 void hold_against_reference(const std::string& name) {
     Tokenizer tokenizer = load_tokenizer(name);
     const Golden golden = read_golden(name);

@@ -38,6 +38,18 @@ TEST(Pattern, ReadsOnigurumasSyntax) {
     EXPECT_EQ(matches("^b$", "a\nb\nc"), Texts({"b"}));
 }
 
+// Oniguruma's documentation (doc/RE, 7. Character class): [a-w&&[^c-g]z] is ([a-w] and ([^c-g] or
+// z)); a class within a class adds to it.
+TEST(Pattern, ReadsClassesWithinClasses) {
+    EXPECT_EQ(matches("[a-w&&[^c-g]z]+", "abcdwxz"), Texts({"ab", "w"}));
+    EXPECT_EQ(matches("[a[bc]]+", "xabcd"), Texts({"abc"}));
+    EXPECT_EQ(matches("[^a[bc]]+", "xabcd"), Texts({"x", "d"}));
+    EXPECT_EQ(matches("[a[^a-y]]+", "xabz"), Texts({"a", "z"}));
+    EXPECT_EQ(matches("[^a[^a-y]]+", "xabz"), Texts({"x", "b"}));
+    EXPECT_EQ(matches("[^a-f&&d-z]+", "adgz"), Texts({"a", "gz"}));
+    EXPECT_EQ(matches(R"( ?[^(\s|[.,!?\u3002])]+)", "a b,c\u3002(d"), Texts({"a", " b", "c", "d"}));
+}
+
 // U+180E is no white space since Unicode 6.3; PCRE2 still counts it in.
 TEST(Pattern, AgreesOnWhiteSpace) {
     EXPECT_EQ(matches(R"(\s+)", "a\u180E \u3000b"), Texts({" \u3000"}));
@@ -53,9 +65,10 @@ TEST(Pattern, EmptyMatchesAreFoundOnceEach) {
 
 TEST(Pattern, RefusesWhatItCannotMean) {
     std::string why;
-    EXPECT_FALSE(Pattern::compile("[a[bc]]", why));
-    EXPECT_NE(why.find("a class within a class"), why.npos) << why;
-    EXPECT_FALSE(Pattern::compile("[a&&b]", why));
+    EXPECT_FALSE(Pattern::compile("[a[b[c]]]", why));
+    EXPECT_NE(why.find("nested three deep"), why.npos) << why;
+    EXPECT_FALSE(Pattern::compile("[a[b&&c]]", why));
+    EXPECT_FALSE(Pattern::compile("[ab", why));
     EXPECT_FALSE(Pattern::compile("(a", why));
     EXPECT_NE(why.find("cannot be run"), why.npos) << why;
 }

@@ -1,0 +1,28 @@
+/// Advice: what a person can do about what `calibrate` found, one line each, most useful first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/host/calibration.hpp"
+
+namespace driftless {
+
+/// Settings of the host that matter for timing. Empty or 0: cannot be read here.
+struct HostSettings {
+    std::string governor;  ///< of the engine's CPU
+    std::string isolated;  ///< CPUs that the scheduler leaves alone, "2-3"
+    std::size_t cpus_allowed = 0;
+    std::uint64_t file_limit = 0;
+    std::uint32_t backlog_max = 0;  ///< net.core.somaxconn
+    std::uint32_t ports = 0;        ///< ephemeral ports
+    bool slow_start_after_idle = false;
+    bool virtual_machine = false;
+};
+/// `cpus_allowed`: as they were before anything was pinned.
+HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allowed);
+
+std::vector<std::string> advice_of(const Calibration& calibration, const HostSettings& settings);
+
+}  // namespace driftless

@@ -1,0 +1,78 @@
+#include "cmd/calibrate/options.hpp"
+
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/options_flags.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* description =
+    "Measures in about 20 s what this host can promise: how late each way to wait wakes, what the\n"
+    "machine takes away, what a send costs, and how many chunks a second can be read while the\n"
+    "engine is at most 60 % busy. `replay` compares its runs with these figures: its verdict says\n"
+    "\"uncalibrated\" until they are there.\n";
+
+constexpr const char* footer =
+    R"(Run it when the machine is as quiet, or as loud, as in the runs that it stands for.
+
+Examples:
+  driftless calibrate
+  driftless calibrate --cpu 3 --out node7.json
+  driftless replay trace.jsonl --url http://a:8000 --calibration node7.json --require-certified
+
+Exit codes: 0 done, 2 usage, 7 the host lacks or fails.)";
+
+Result<std::uint32_t> parse_cpu(std::string_view text) {
+    const Result<std::uint64_t> number = parse_count(text);
+    if (!number || number.value() > UINT32_MAX) {
+        return Error{ErrorCode::invalid, 0, "is no CPU number"};
+    }
+    return static_cast<std::uint32_t>(number.value());
+}
+
+Result<std::string> parse_path(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "is empty; name a file"};
+    }
+    return std::string(text);
+}
+
+}  // namespace
+
+ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
+    ParsedCalibrate parsed;
+    CLI::App app(description, "driftless calibrate");
+    app.footer(footer);
+    app.allow_extras();
+    app.get_formatter()->column_width(36);
+    Flags flags(app);
+    flags.group("Flags");
+    flags.value("--out", "FILE",
+                "where the figures go [$XDG_STATE_HOME/driftless/calibration.json]", nullptr,
+                parse_path, parsed.options.out);
+    flags.value("--cpu", "N", "CPU of the engine [chosen as replay does]", nullptr, parse_cpu,
+                parsed.options.cpu);
+    flags.on_off("--quick", "5 s: a tenth of the measurements, one rehearsal; a rough floor",
+                 parsed.options.quick);
+    try {
+        app.parse(argc, argv);
+        const std::string wrong = unknown_argument(app);
+        if (!wrong.empty()) {
+            throw CLI::ValidationError(wrong);
+        }
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(help_of(app).c_str(), stdout);
+        parsed.exit_code = exit_done;
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "driftless calibrate: %s (see driftless calibrate --help)\n",
+                     error.what());
+        parsed.exit_code = exit_usage;
+    }
+    return parsed;
+}
+
+}  // namespace driftless

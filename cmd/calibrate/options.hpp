@@ -1,0 +1,24 @@
+/// The command line of `driftless calibrate`, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace driftless {
+
+struct CalibrateOptions {
+    std::string out;  ///< file; empty: where `replay` looks
+    std::optional<std::uint32_t> cpu;
+    bool quick = false;  ///< a tenth of the measurements and one rehearsal
+};
+
+/// Options to run with, or an exit code after help or a refusal was printed.
+struct ParsedCalibrate {
+    std::optional<int> exit_code;
+    CalibrateOptions options;
+};
+
+ParsedCalibrate parse_calibrate_options(int argc, char** argv);
+
+}  // namespace driftless

@@ -1,0 +1,224 @@
+#include "cmd/calibrate/rehearsal.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/calibrate/floor.hpp"
+#include "engine/io/sockets.hpp"
+#include "proto/record/record.hpp"
+
+extern char** environ;
+
+namespace driftless {
+
+namespace {
+
+// Streams begin within 0.8 s and last 2.2 s: the second from 0.8 s on has all of them.
+constexpr std::uint32_t begin_ms = 800;
+constexpr std::uint32_t chunks_a_stream = 110;
+constexpr std::int64_t chunks_per_stream_second = 50;
+constexpr const char* chunk_gap = "20ms";
+
+/// Starts this program with other arguments. Its standard output goes to `output`, its messages to
+/// the file `messages`. Returns the process id.
+Result<int> start(const std::vector<std::string>& arguments, int output,
+                  const std::string& messages) {
+    std::vector<char*> argv;
+    for (const std::string& argument : arguments) {
+        argv.push_back(const_cast<char*>(argument.c_str()));
+    }
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    (void)::posix_spawn_file_actions_init(&actions);
+    (void)::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    (void)::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(),
+                                             O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    pid_t process = -1;
+    const int failed =
+        ::posix_spawn(&process, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+    (void)::posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) {
+        return error_from_errno(failed, "start a process");
+    }
+    return process;
+}
+
+// The first line that comes out of a pipe, without its end; what there is, where it closes before.
+std::string read_line(int from) {
+    std::string line;
+    char c = 0;
+    while (::read(from, &c, 1) == 1 && c != '\n') {
+        line += c;
+    }
+    return line;
+}
+
+int wait_for(int process) {
+    int status = 0;
+    while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::int64_t number(JsonValue sample, std::string_view key) {
+    return sample.find(key).as_i64().value_or(0);
+}
+
+/// The second with the most chunks.
+Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
+    std::ifstream file(path);
+    JsonDocument document;
+    for (std::string line; std::getline(file, line);) {
+        const Result<JsonValue> sample = document.parse(line);
+        if (!sample) {
+            return sample.error();
+        }
+        const JsonValue s = sample.value();
+        const std::int64_t span = number(s, "to_ns") - number(s, "from_ns");
+        rehearsal.lost =
+            rehearsal.lost || number(s, "ring_dropped_payloads") > 0 || number(s, "no_buffers") > 0;
+        if (span <= 0 || number(s, "chunks") <= rehearsal.chunks) {
+            continue;
+        }
+        rehearsal.chunks = number(s, "chunks") * 1'000'000'000 / span;
+        const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
+                                  number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
+        rehearsal.busy_share = static_cast<double>(busy) / static_cast<double>(span);
+    }
+    return {};
+}
+
+Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
+    std::ifstream file(path);
+    JsonDocument document;
+    std::vector<std::int64_t> drift;
+    std::vector<std::int64_t> delay;
+    for (std::string line; std::getline(file, line);) {
+        const Result<Record> record = read_record(document, line);
+        if (!record) {
+            return record.error();
+        }
+        if (record.value().drift_ns) {
+            drift.push_back(*record.value().drift_ns);
+        }
+        if (record.value().receive_delay_ns) {
+            delay.push_back(*record.value().receive_delay_ns);
+        }
+    }
+    rehearsal.drift = spread_of(drift);
+    rehearsal.receive_delay = spread_of(delay);
+    return {};
+}
+
+}  // namespace
+
+Rehearsals::~Rehearsals() {
+    if (mock_ > 0) {
+        (void)::kill(mock_, SIGTERM);
+        (void)wait_for(mock_);
+    }
+    if (!folder_.empty()) {
+        std::error_code ignored;
+        (void)std::filesystem::remove_all(folder_, ignored);
+    }
+}
+
+Result<void> Rehearsals::open() {
+    const char* temporary = std::getenv("TMPDIR");
+    std::string name = std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
+    name += "/driftless-calibrate-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+        return error_from_errno(errno, "make a temporary folder");
+    }
+    folder_ = name;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        return error_from_errno(errno, "make a pipe");
+    }
+    const Result<int> mock =
+        start({"driftless", "mock", "--listen", "127.0.0.1:0", "--ttft", "5ms", "--itl", chunk_gap,
+               "--jitter", "0.05", "--cpu", std::to_string(mock_cpu_)},
+              ends[1], folder_ + "/mock.txt");
+    (void)::close(ends[1]);
+    const std::string said = mock ? read_line(ends[0]) : std::string();
+    (void)::close(ends[0]);
+    if (!mock) {
+        return mock.error();
+    }
+    mock_ = mock.value();
+    constexpr std::string_view before = "listening on ";
+    if (!said.starts_with(before)) {
+        return Error{ErrorCode::io_failed, 0, "start the mock"};
+    }
+    url_ = said.substr(before.size());
+    return {};
+}
+
+Result<void> Rehearsals::write_trace(const std::string& path, std::uint32_t streams) const {
+    std::ofstream file(path);
+    for (std::uint32_t i = 0; i < streams; ++i) {
+        file << "{\"timestamp\": " << std::uint64_t{i} * begin_ms / streams
+             << ", \"input_length\": 16, \"output_length\": " << chunks_a_stream
+             << ", \"hash_ids\": [" << i << "]}\n";
+    }
+    file.flush();
+    return file ? Result<void>() : Error{ErrorCode::io_failed, 0, "write a trace"};
+}
+
+Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
+    const std::string name = folder_ + "/" + std::to_string(streams);
+    const Result<void> written = write_trace(name + ".jsonl", streams);
+    if (!written) {
+        return written.error();
+    }
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const Result<int> replay =
+        start({"driftless", "replay", name + ".jsonl", "--url", url_, "--no-preflight", "--model",
+               "mock-model", "--spread", "--chunks", "none", "--no-progress", "--calibration",
+               "none", "--cpu", std::to_string(engine_cpu_), "--out", name},
+              nowhere, name + ".txt");
+    (void)::close(nowhere);
+    if (!replay) {
+        return replay.error();
+    }
+    if (wait_for(replay.value()) != 0) {
+        return Error{ErrorCode::io_failed, 0, "rehearse a replay"};
+    }
+    Rehearsal rehearsal;
+    rehearsal.streams = streams;
+    rehearsal.chunks_asked = chunks_per_stream_second * streams;
+    const Result<void> client = read_client(name + "/client.jsonl", rehearsal);
+    const Result<void> records = read_records(name + "/requests.jsonl", rehearsal);
+    if (!client || !records) {
+        return client ? records.error() : client.error();
+    }
+    return rehearsal;
+}
+
+Capacity capacity_of(const std::vector<Rehearsal>& rehearsals, double busy_share) {
+    double chunks = 0;  // of the last rehearsal below, from (0, 0)
+    double busy = 0;
+    for (const Rehearsal& rehearsal : rehearsals) {
+        const double next = static_cast<double>(rehearsal.chunks);
+        if (rehearsal.busy_share >= busy_share && rehearsal.busy_share > busy) {
+            const double part = (busy_share - busy) / (rehearsal.busy_share - busy);
+            return {static_cast<std::int64_t>(chunks + part * (next - chunks)), false};
+        }
+        chunks = next;
+        busy = rehearsal.busy_share;
+    }
+    if (busy <= 0) {
+        return {};
+    }
+    return {static_cast<std::int64_t>(chunks / busy * busy_share), true};
+}
+
+}  // namespace driftless

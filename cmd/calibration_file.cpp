@@ -1,0 +1,39 @@
+#include "cmd/calibration_file.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace driftless {
+
+std::string default_calibration_path() {
+    const auto below = [](const char* variable, const char* rest) {
+        const char* folder = std::getenv(variable);
+        return folder == nullptr || *folder == '\0' ? std::string() : std::string(folder) + rest;
+    };
+    const std::string state = below("XDG_STATE_HOME", "/driftless/calibration.json");
+    return state.empty() ? below("HOME", "/.local/state/driftless/calibration.json") : state;
+}
+
+FoundCalibration find_calibration(const std::string& path, const HostFacts& host) {
+    const std::string from = path.empty() ? default_calibration_path() : path;
+    std::ifstream file(from, std::ios::binary);
+    if (!file) {
+        return {std::nullopt, path.empty() ? "driftless calibrate has not run on this host"
+                                           : "there is no calibration at " + from};
+    }
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    JsonDocument document;
+    Result<Calibration> read = read_calibration(document, text);
+    if (!read) {
+        return {std::nullopt, from + " cannot be read (" + name_of(read.error().code) +
+                                  "); run driftless calibrate again"};
+    }
+    const std::string why = why_not_of(read.value(), host);
+    if (!why.empty()) {
+        return {std::nullopt, why + "; run driftless calibrate again"};
+    }
+    return {std::move(read).value(), ""};
+}
+
+}  // namespace driftless

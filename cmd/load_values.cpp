@@ -1,0 +1,44 @@
+#include "cmd/load_values.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::uint64_t copies_max = 1'000'000;
+
+}  // namespace
+
+Result<std::optional<Share>> parse_sample(std::string_view text) {
+    const Result<Share> share = parse_share(text);
+    if (!share) {
+        return Error{share.error().code, 0,
+                     "is no share: write a decimal above 0 and up to 1, or 10%"};
+    }
+    return share.value().billionths == Share{}.billionths ? std::optional<Share>()
+                                                          : std::optional(share.value());
+}
+
+Result<std::uint32_t> parse_copies(std::string_view text) {
+    const Result<std::uint64_t> count = parse_positive_count(text);
+    if (!count || count.value() > copies_max) {
+        return Error{ErrorCode::invalid, 0, "is no number of copies from 1 to 1000000"};
+    }
+    return static_cast<std::uint32_t>(count.value());
+}
+
+std::vector<std::string> load_notes(const LoadFigures& figures) {
+    std::vector<std::string> notes;
+    if (figures.families > 0) {
+        notes.push_back("sample of " + std::to_string(figures.families_sampled) + " of " +
+                        std::to_string(figures.families) + " sessions, " +
+                        std::to_string(figures.rows_sampled) + " of " +
+                        std::to_string(figures.rows_read) + " rows");
+    }
+    if (figures.copies > 1) {
+        notes.push_back(
+            std::to_string(figures.copies) + " copies of " + std::to_string(figures.rows_sampled) +
+            " rows, which share nothing and begin within " + duration_to_text(figures.within_ns));
+    }
+    return notes;
+}
+
+}  // namespace driftless

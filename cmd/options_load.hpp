@@ -1,0 +1,21 @@
+/// The flags that make more or less load of a trace, shared by replay and convert.
+///
+/// Included by options files only, like the flags that it adds to.
+#pragma once
+
+#include "cmd/load_values.hpp"
+#include "cmd/options_flags.hpp"
+
+namespace driftless {
+
+inline void add_load_flags(Flags& flags, LoadOptions& load) {
+    flags.value("--sample-sessions", "SHARE", "keep this share of the sessions, whole: 0.1 or 10%",
+                "1", parse_sample, load.sample);
+    flags.value("--replicate", "N", "overlay N copies that share nothing and begin apart", "1",
+                parse_copies, load.copies);
+    flags.value("--replicate-within", "T",
+                "copies begin within T of the first [60s, or a tenth of the trace]", nullptr,
+                parse_duration_ns, load.within_ns);
+}
+
+}  // namespace driftless

@@ -1,0 +1,38 @@
+/// The flags that say which trace is read, and how: shared by all commands that read one.
+///
+/// Included by options files only, like the flags that it adds to.
+#pragma once
+
+#include "cmd/options_flags.hpp"
+#include "cmd/replay/option_values.hpp"
+#include "cmd/trace_values.hpp"
+#include "engine/input/trace_file.hpp"
+
+namespace driftless {
+
+/// TRACE.. itself. Whether one must be given is the command's to say.
+inline void add_trace_argument(CLI::App& app, TraceFiles& files) {
+    app.add_option("TRACE", files.paths, "trace files, a directory, or - (compressed or not)");
+}
+
+/// All but `--keep`, which means something else to each command.
+inline void add_trace_flags(Flags& flags, TraceFiles& files) {
+    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_text,
+                files.format);
+    flags.value("--time-unit", "UNIT",
+                "unit of its times: ns, us, ms, s, iso or auto [the format's]", nullptr,
+                parse_time_unit, files.time_unit);
+    flags.value("--block-size", "TOKENS", "tokens of a block [the format's]", nullptr,
+                parse_positive_u32, files.block_size);
+    flags.value("--map", "K=COLUMN,..", "any columns: time, in, out, hashes, session, turn, delay",
+                nullptr, parse_map, files.map);
+    flags.value("--sessions", "open", "start sessions without arrival times at 0 [refused]",
+                nullptr, parse_sessions, files.sessions_open);
+    flags.value("--hash-scope", "SCOPE",
+                "equal block ids share inside a file, all or a session [the format's]", nullptr,
+                parse_hash_scope, files.id_scope);
+    flags.on_off("--lenient", "mend and count contradictions that can be mended, not refuse them",
+                 files.lenient);
+}
+
+}  // namespace driftless

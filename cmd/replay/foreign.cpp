@@ -1,0 +1,334 @@
+#include "cmd/replay/foreign.hpp"
+
+#include <algorithm>
+
+#include "proto/core/decimal.hpp"
+
+namespace driftless {
+namespace {
+
+struct Ignored {
+    std::string_view typed;
+    bool has_value;
+    const char* why;
+};
+constexpr const char* own_thread = "prompts are built by the engine's own thread, ahead of time";
+constexpr const char* recorded_schedule =
+    "requests always follow the recorded schedule, from its first row";
+constexpr const char* always_streamed = "answers are always streamed";
+constexpr const char* in_the_folder = "records and summary are always in the run's folder";
+constexpr const char* goodput_instead = "--goodput \"ttft:MS tpot:MS\" counts what keeps limits";
+
+constexpr Ignored ignored[] = {
+    {"--fixed-schedule", false, recorded_schedule},
+    {"--fixed-schedule-auto-offset", false, recorded_schedule},
+    {"--streaming", false, always_streamed},
+    {"--stream", false, always_streamed},
+    {"--save-result", false, in_the_folder},
+    {"--summary-path", true, in_the_folder},
+    {"--outputs", true, in_the_folder},
+    {"--num-producer", true, own_thread},
+    {"--channel-capacity", true, own_thread},
+    {"--threads", true, own_thread},
+    {"--workers-max", true, own_thread},
+    {"--tokenizer-config", true, "tokenizer.json says all that is needed"},
+    {"--processor", true,
+     "words of one token each need no tokenizer; --tokenizer FILE takes others"},
+    {"--metric-percentile", true, "the summary has P25 to P99"},
+    {"--ttft-slo", true, goodput_instead},
+    {"--tpot-slo", true, goodput_instead},
+    {"--early-stop-error-threshold", true, "failures are counted, and the run goes on"},
+    {"--ui", true, "progress is one line; --no-progress turns it off"},
+    {"--ui-type", true, "progress is one line; --no-progress turns it off"},
+};
+
+struct Name {
+    std::string_view typed;
+    std::string_view ours;
+};
+constexpr Name format_names[] = {
+    {"bailian", "qwen"},
+    {"bailian_trace", "qwen"},
+    {"mooncake", "mooncake"},
+    {"mooncake_trace", "mooncake"},
+    {"burst_gpt_trace", "burstgpt"},
+    {"azure", "azure"},
+    {"weka_trace", "weka"},
+    {"weka", "weka"},
+};
+
+std::string_view format_of(std::string_view typed) {
+    for (const Name& name : format_names) {
+        if (name.typed == typed) {
+            return name.ours;
+        }
+    }
+    return typed;
+}
+
+void add(Spelled& out, std::string_view flag, std::string_view value) {
+    out.arguments.emplace_back(flag);
+    out.arguments.emplace_back(value);
+}
+
+void note_ignored(Spelled& out, std::string_view flag, const char* why) {
+    out.notes.push_back(std::string(flag) + " is ignored: " + why);
+}
+
+void refuse(Spelled& out, std::string_view flag, std::string_view value, const char* why) {
+    if (out.refused.empty()) {
+        out.refused = std::string(flag) + (value.empty() ? "" : " \"" + std::string(value) + "\"") +
+                      ": " + why;
+    }
+}
+
+/// Calls `visit(key, value)` for each part of "key=value,key=value".
+template <typename Visit>
+void for_each_pair(std::string_view list, const Visit& visit) {
+    while (!list.empty()) {
+        const std::string_view part = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(part.size() + 1, list.size()));
+        const std::size_t equals = std::min(part.find('='), part.size());
+        visit(part.substr(0, equals), part.substr(std::min(equals + 1, part.size())));
+    }
+}
+
+}  // namespace
+
+constinit const Foreign::Translated Foreign::translations[] = {
+    {"--custom-dataset-type", &Foreign::take_dataset_type},
+    {"--dataset", &Foreign::take_dataset},
+    {"-d", &Foreign::take_dataset},
+    {"--api", &Foreign::take_api},
+    {"-a", &Foreign::take_api},
+    {"--fixed-schedule-start-offset", &Foreign::take_start_offset},
+    {"--fixed-schedule-end-offset", &Foreign::take_end_offset},
+    {"--aibrix-route", &Foreign::take_route},
+    {"--trace-mode", &Foreign::take_trace_mode},
+    {"--profile", &Foreign::take_profile},
+    {"--backend", &Foreign::take_backend},
+    {"--data", &Foreign::take_data},
+    {"--data-args", &Foreign::take_data_arguments},
+    {"--constraint", &Foreign::take_constraint},
+    {"--rate", &Foreign::take_rate},
+};
+
+Foreign::Foreign(const std::vector<std::string>& arguments)
+    : has_dataset_path_(std::any_of(arguments.begin(), arguments.end(), [](const auto& one) {
+          return one == "--dataset-path" || one.starts_with("--dataset-path=");
+      })) {}
+
+/// The same name may be a flag of ours with another meaning.
+bool Foreign::is_ours(std::string_view typed, const std::string* next) const {
+    const bool with_value = next != nullptr && !next->starts_with("-");
+    const bool of_trace_replayer = typed == "--dataset" || typed == "--api";
+    return (of_trace_replayer && !has_dataset_path_) ||
+           (typed == "--backend" && !(with_value && next->starts_with("kind="))) ||
+           (typed == "--save-prompts" && with_value);
+}
+
+std::optional<std::size_t> Foreign::take(std::string_view typed, const std::string* next,
+                                         Spelled& out) {
+    if (is_ours(typed, next)) {
+        return std::nullopt;
+    }
+    for (const Ignored& one : ignored) {
+        if (one.typed == typed) {
+            note_ignored(out, typed, one.why);
+            return one.has_value ? 1 : 0;
+        }
+    }
+    if (typed == "--save-prompts") {
+        note_ignored(
+            out, typed,
+            "name a file: --save-prompts FILE; the same --seed makes the same prompts again");
+        return 0;
+    }
+    if (typed == "--no-fixed-schedule") {
+        refuse(out, typed, "", "requests follow the recorded schedule; --speed X changes its pace");
+        return 0;
+    }
+    for (const Translated& one : translations) {
+        if (one.typed != typed) {
+            continue;
+        }
+        if (next == nullptr) {
+            refuse(out, typed, "", "needs a value");
+            return 0;
+        }
+        (this->*one.translate)(*next, out);
+        return 1;
+    }
+    return std::nullopt;
+}
+
+void Foreign::take_dataset_type(std::string_view value, Spelled& out) {
+    add(out, "--format", format_of(value));
+}
+
+void Foreign::take_dataset(std::string_view value, Spelled& out) {
+    add(out, "--format", format_of(value));
+}
+
+/// trace-replayer speaks chat only; to others "openai" is the completions API.
+void Foreign::take_api(std::string_view value, Spelled& out) {
+    add(out, "--api", value == "openai" || value == "aibrix" ? "openai-chat" : value);
+}
+
+void Foreign::take_start_offset(std::string_view value, Spelled& out) {
+    add(out, "--start", std::string(value) + "ms");
+}
+
+void Foreign::take_end_offset(std::string_view value, Spelled& out) {
+    add(out, "--end", std::string(value) + "ms");
+}
+
+void Foreign::take_route(std::string_view value, Spelled& out) {
+    add(out, "--header", "routing-strategy: " + std::string(value));
+}
+
+void Foreign::take_trace_mode(std::string_view value, Spelled& out) {
+    if (value != "trace") {
+        refuse(out, "--trace-mode", value, "only the recorded arrivals of a trace are replayed");
+        return;
+    }
+    note_ignored(out, "--trace-mode trace", recorded_schedule);
+}
+
+void Foreign::take_profile(std::string_view value, Spelled& out) {
+    if (value != "replay" && value != "kind=replay") {
+        refuse(out, "--profile", value, "the only profile here is replay");
+        return;
+    }
+    note_ignored(out, "--profile replay", recorded_schedule);
+}
+
+void Foreign::take_backend(std::string_view value, Spelled& out) {
+    for_each_pair(value, [&](std::string_view key, std::string_view part) {
+        if (key == "target") {
+            add(out, "--url", part);
+        } else if (key == "model") {
+            add(out, "--model", part);
+        } else if (key == "request_format") {
+            add(out, "--api", part);
+        } else if (key != "kind" || part != "openai_http") {
+            refuse(out, "--backend", std::string(key) + "=" + std::string(part),
+                   "is not known here; --url, --model and --api say where requests go");
+        }
+    });
+}
+
+/// "kind=mooncake,source.kind=json_file,source.path=F,.." or a path alone.
+void Foreign::take_data(std::string_view value, Spelled& out) {
+    if (!value.starts_with("kind=")) {
+        out.arguments.emplace_back(value);
+        return;
+    }
+    for_each_pair(value, [&](std::string_view key, std::string_view part) {
+        if (key == "kind" || key == "time_scale") {
+            (key == "kind" ? kind_ : scale_) = part;
+        } else if (key == "source.path") {
+            out.arguments.emplace_back(part);
+        } else if (key == "hash_id_block_size") {
+            add(out, "--block-size", part);
+        } else if (key.ends_with("_column")) {
+            note_column(key, part, out);
+        } else if (key != "source.kind" || !part.ends_with("_file")) {
+            refuse(out, "--data", std::string(key) + "=" + std::string(part),
+                   "has no counterpart here; download the trace and name its file");
+        }
+    });
+}
+
+/// {"type_": "trace_synthetic"}: as GuideLLM took it at first. No other member is known, and none
+/// is let pass.
+void Foreign::take_data_arguments(std::string_view value, Spelled& out) {
+    std::string bare(value);
+    std::erase_if(bare, [](char c) { return c == ' ' || c == '"' || c == '{' || c == '}'; });
+    if (bare != "type_:trace_synthetic") {
+        refuse(out, "--data-args", value,
+               "has no counterpart here; --map time=COLUMN,in=COLUMN,out=COLUMN names columns");
+        return;
+    }
+    kind_ = "trace_synthetic";
+}
+
+void Foreign::take_constraint(std::string_view value, Spelled& out) {
+    std::string_view kind;
+    std::string_view bound;
+    for_each_pair(value, [&](std::string_view key, std::string_view part) {
+        (key == "kind" ? kind : bound) = part;
+    });
+    if (kind == "max_requests") {
+        add(out, "--limit", bound);
+    } else if (kind == "max_seconds" || kind == "max_duration") {
+        add(out, "--duration", bound);
+    } else {
+        refuse(out, "--constraint", value, "has no counterpart here; see --limit and --duration");
+    }
+}
+
+/// GuideLLM's rate of a replay stretches: 2 takes twice as long.
+void Foreign::take_rate(std::string_view value, Spelled&) {
+    scale_ = value;
+}
+
+void Foreign::note_column(std::string_view name, std::string_view value, Spelled& out) {
+    if (name == "timestamp_column") {
+        time_column_ = value;
+    } else if (name == "prompt_tokens_column") {
+        input_column_ = value;
+    } else if (name == "output_tokens_column") {
+        output_column_ = value;
+    } else {
+        refuse(out, "--data", std::string(name) + "=" + std::string(value),
+               "has no counterpart here; --map hashes=COLUMN,session=COLUMN names such columns");
+    }
+}
+
+/// GuideLLM's plain traces have times and lengths, and no ids even where the file has some.
+void Foreign::add_columns(Spelled& out) const {
+    if (kind_ == "trace_synthetic") {
+        add(out, "--map",
+            "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_);
+    } else {
+        add(out, "--format", format_of(kind_));
+    }
+}
+
+/// Trace times are in seconds there, and the scale makes milliseconds of them; what is left of it
+/// stretches the trace, so that our speed is its inverse.
+void Foreign::add_times(Spelled& out) const {
+    const std::string text = scale_.empty() ? "1" : scale_;  // the decimal refers to it
+    const std::optional<Decimal> scale_of = scan_decimal(text);
+    const Result<Scaled> nano = scale_of ? scale(*scale_of, 9) : Result<Scaled>(Scaled{});
+    const std::uint64_t scaled = nano && nano.value().exact ? nano.value().value : 0;
+    const bool weka = kind_ == "weka";
+    if (scaled == 0 || scale_of->negative || 1'000'000'000'000'000'000U % scaled != 0) {
+        refuse(out, "the time scale", scale_,
+               "is not the inverse of a speed; write --speed X, where 2 is twice as fast");
+        return;
+    }
+    if (scaled == 1'000'000 && !weka) {
+        add(out, "--time-unit", "ms");
+        return;
+    }
+    if (!weka && !kind_.empty()) {
+        add(out, "--time-unit", "s");
+    }
+    if (scaled != 1'000'000'000) {
+        // 1 / (scaled / 10^9), exactly.
+        add(out, "--speed", std::to_string(1'000'000'000'000'000'000U / scaled) + "e-9");
+    }
+}
+
+void Foreign::finish(Spelled& out) {
+    if (!kind_.empty()) {
+        add_columns(out);
+    }
+    if (!kind_.empty() || !scale_.empty()) {
+        add_times(out);
+    }
+}
+
+}  // namespace driftless

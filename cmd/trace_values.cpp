@@ -1,0 +1,62 @@
+#include "cmd/trace_values.hpp"
+
+#include <algorithm>
+
+#include "cmd/values.hpp"
+#include "proto/trace/decimal_time.hpp"
+#include "proto/trace/generic.hpp"
+
+namespace driftless {
+
+Result<std::string> parse_time_unit(std::string_view text) {
+    if (time_unit_from_name(text)) {
+        return std::string(text);
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of ns, us, ms, s, iso, auto"};
+}
+
+Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
+    constexpr Error wrong{ErrorCode::invalid, 0,
+                          "is no map: write KEY=COLUMN,.. with the keys time, in, out, hashes, "
+                          "session, turn and delay"};
+    const Result<std::vector<std::string>> parts = parse_list(text);
+    if (!parts) {
+        return wrong;
+    }
+    std::vector<MappedColumn> map;
+    for (const std::string& part : parts.value()) {
+        const std::size_t equals = std::min(part.find('='), part.size());
+        const std::string key = part.substr(0, equals);
+        const auto keys = map_keys();
+        const bool twice = std::any_of(map.begin(), map.end(),
+                                       [&](const MappedColumn& one) { return one.key == key; });
+        if (equals + 1 >= part.size() || twice ||
+            std::find(keys.begin(), keys.end(), key) == keys.end()) {
+            return wrong;
+        }
+        map.push_back({key, part.substr(equals + 1)});
+    }
+    return map;
+}
+
+Result<IdScope> parse_hash_scope(std::string_view text) {
+    if (text == "file") {
+        return IdScope::file;
+    }
+    if (text == "all") {
+        return IdScope::all;
+    }
+    if (text == "session") {
+        return IdScope::session;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of file, all, session"};
+}
+
+Result<bool> parse_sessions(std::string_view text) {
+    if (text == "open") {
+        return true;
+    }
+    return Error{ErrorCode::invalid, 0, "is not open, the only way that this version has"};
+}
+
+}  // namespace driftless

@@ -1,0 +1,24 @@
+/// Values of the flags that say how a trace is read, shared by all commands that read one.
+///
+/// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/core/result.hpp"
+#include "proto/trace/format.hpp"
+
+namespace driftless {
+
+/// "ns", "us", "ms", "s", "iso" or "auto".
+Result<std::string> parse_time_unit(std::string_view text);
+/// "time=COLUMN,in=COLUMN,..".
+Result<std::vector<MappedColumn>> parse_map(std::string_view text);
+/// "file", "all" or "session".
+Result<IdScope> parse_hash_scope(std::string_view text);
+/// "open".
+Result<bool> parse_sessions(std::string_view text);
+
+}  // namespace driftless

@@ -1,0 +1,208 @@
+#include "engine/host/calibration.hpp"
+
+#include <algorithm>
+
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+void write_spread(JsonWriter& json, std::string_view name, const Spread& spread) {
+    json.key(name).begin_object();
+    json.key("count").unsigned_integer(spread.count);
+    json.key("p50_ns").integer(spread.p50_ns);
+    json.key("p99_ns").integer(spread.p99_ns);
+    json.key("p999_ns").integer(spread.p999_ns);
+    json.key("max_ns").integer(spread.max_ns);
+    json.end_object();
+}
+
+void write_rehearsal(JsonWriter& json, const Rehearsal& rehearsal) {
+    json.begin_object();
+    json.key("streams").unsigned_integer(rehearsal.streams);
+    json.key("chunks_asked").integer(rehearsal.chunks_asked);
+    json.key("chunks").integer(rehearsal.chunks);
+    json.key("busy_share").number(rehearsal.busy_share);
+    write_spread(json, "drift", rehearsal.drift);
+    write_spread(json, "receive_delay", rehearsal.receive_delay);
+    json.key("lost").boolean(rehearsal.lost);
+    json.end_object();
+}
+
+/// Members of one object. What is missing, or of another type, is noted and read as nothing.
+class Members {
+  public:
+    Members(JsonValue object, bool& complete) : object_(object), complete_(complete) {}
+
+    void read(std::string_view key, std::string& value) {
+        take(object_.find(key).as_string(), value);
+    }
+    void read(std::string_view key, std::int64_t& value) {
+        take(object_.find(key).as_i64(), value);
+    }
+    void read(std::string_view key, std::uint64_t& value) {
+        take(object_.find(key).as_u64(), value);
+    }
+    void read(std::string_view key, std::uint32_t& value) {
+        std::uint64_t wide = 0;
+        read(key, wide);
+        complete_ = complete_ && wide <= UINT32_MAX;
+        value = static_cast<std::uint32_t>(wide);
+    }
+    void read(std::string_view key, double& value) { take(object_.find(key).as_double(), value); }
+    void read(std::string_view key, bool& value) { take(object_.find(key).as_bool(), value); }
+    void read(std::string_view key, Spread& value) {
+        Members inner(object_.find(key), complete_);
+        inner.read("count", value.count);
+        inner.read("p50_ns", value.p50_ns);
+        inner.read("p99_ns", value.p99_ns);
+        inner.read("p999_ns", value.p999_ns);
+        inner.read("max_ns", value.max_ns);
+    }
+
+  private:
+    template <typename Found, typename Value>
+    void take(const Found& found, Value& value) {
+        if (found.has_value()) {
+            value = Value(*found);
+        } else {
+            complete_ = false;
+        }
+    }
+
+    JsonValue object_;
+    bool& complete_;
+};
+
+Rehearsal read_rehearsal(JsonValue value, bool& complete) {
+    Rehearsal rehearsal;
+    Members members(value, complete);
+    members.read("streams", rehearsal.streams);
+    members.read("chunks_asked", rehearsal.chunks_asked);
+    members.read("chunks", rehearsal.chunks);
+    members.read("busy_share", rehearsal.busy_share);
+    members.read("drift", rehearsal.drift);
+    members.read("receive_delay", rehearsal.receive_delay);
+    members.read("lost", rehearsal.lost);
+    return rehearsal;
+}
+
+/// The median p99 of the rehearsals that were as busy as `chunks_per_s`, or less; at least of the
+/// first one. One disturbed rehearsal does not move it far.
+std::int64_t median_p99(const Calibration& calibration, std::int64_t chunks_per_s,
+                        Spread Rehearsal::* spread) {
+    std::vector<std::int64_t> values;
+    for (std::size_t i = 0; i < calibration.rehearsals.size(); ++i) {
+        const Spread& one = calibration.rehearsals[i].*spread;
+        if (one.count > 0 && (i == 0 || calibration.rehearsals[i - 1].chunks < chunks_per_s)) {
+            values.push_back(one.p99_ns);
+        }
+    }
+    if (values.empty()) {
+        return 0;
+    }
+    std::sort(values.begin(), values.end());
+    return values[(values.size() - 1) / 2];
+}
+
+}  // namespace
+
+std::string to_json(const Calibration& c) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object();
+    json.key("schema").integer(calibration_schema);
+    json.key("date").string(c.date);
+    json.key("kernel").string(c.kernel);
+    json.key("cpu_model").string(c.cpu_model);
+    json.key("cpus_online").unsigned_integer(c.cpus_online);
+    json.key("engine_cpu").unsigned_integer(c.engine_cpu);
+    write_spread(json, "wake_spin", c.wake_spin);
+    write_spread(json, "wake_hybrid", c.wake_hybrid);
+    write_spread(json, "wake_sleep", c.wake_sleep);
+    json.key("spin_gaps_per_s").number(c.spin_gaps_per_s);
+    json.key("spin_gap_max_ns").integer(c.spin_gap_max_ns);
+    json.key("spin_lost_share").number(c.spin_lost_share);
+    write_spread(json, "fire_small", c.fire_small);
+    write_spread(json, "fire_large", c.fire_large);
+    json.key("rehearsals").begin_array();
+    for (const Rehearsal& rehearsal : c.rehearsals) {
+        write_rehearsal(json, rehearsal);
+    }
+    json.end_array();
+    json.key("chunks_per_s_max").integer(c.chunks_per_s_max);
+    json.key("chunks_extrapolated").boolean(c.chunks_extrapolated);
+    json.key("file_limit").unsigned_integer(c.file_limit);
+    json.key("connections_max").unsigned_integer(c.connections_max);
+    json.key("steal_share").number(c.steal_share);
+    json.key("run_delay_share").number(c.run_delay_share);
+    json.end_object();
+    out += '\n';
+    return out;
+}
+
+Result<Calibration> read_calibration(JsonDocument& document, std::string_view text) {
+    const Result<JsonValue> parsed = document.parse(text);
+    if (!parsed || !parsed.value().is(JsonType::object)) {
+        return Error{ErrorCode::bad_json, 0, "read the calibration"};
+    }
+    const JsonValue root = parsed.value();
+    if (root.find("schema").as_i64() != calibration_schema) {
+        return Error{ErrorCode::unsupported, 0, "read a calibration of another version"};
+    }
+    Calibration c;
+    bool complete = true;
+    Members members(root, complete);
+    members.read("date", c.date);
+    members.read("kernel", c.kernel);
+    members.read("cpu_model", c.cpu_model);
+    members.read("cpus_online", c.cpus_online);
+    members.read("engine_cpu", c.engine_cpu);
+    members.read("wake_spin", c.wake_spin);
+    members.read("wake_hybrid", c.wake_hybrid);
+    members.read("wake_sleep", c.wake_sleep);
+    members.read("spin_gaps_per_s", c.spin_gaps_per_s);
+    members.read("spin_gap_max_ns", c.spin_gap_max_ns);
+    members.read("spin_lost_share", c.spin_lost_share);
+    members.read("fire_small", c.fire_small);
+    members.read("fire_large", c.fire_large);
+    const JsonValue rehearsals = root.find("rehearsals");
+    complete = complete && rehearsals.is(JsonType::array);
+    for (JsonValue one = rehearsals.first(); one.present(); one = one.next()) {
+        c.rehearsals.push_back(read_rehearsal(one, complete));
+    }
+    members.read("chunks_per_s_max", c.chunks_per_s_max);
+    members.read("chunks_extrapolated", c.chunks_extrapolated);
+    members.read("file_limit", c.file_limit);
+    members.read("connections_max", c.connections_max);
+    members.read("steal_share", c.steal_share);
+    members.read("run_delay_share", c.run_delay_share);
+    if (!complete) {
+        return Error{ErrorCode::missing, 0, "read every figure of the calibration"};
+    }
+    return c;
+}
+
+std::string why_not_of(const Calibration& calibration, const HostFacts& host) {
+    if (calibration.kernel != host.kernel) {
+        return "the calibration was made under " + calibration.kernel + ", this is " + host.kernel;
+    }
+    if (calibration.cpu_model != host.cpu_model || calibration.cpus_online != host.cpus_online) {
+        return "the calibration was made on " + std::to_string(calibration.cpus_online) + " x " +
+               calibration.cpu_model + ", this is " + std::to_string(host.cpus_online) + " x " +
+               host.cpu_model;
+    }
+    return "";
+}
+
+std::int64_t drift_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s) {
+    return std::max(calibration.wake_sleep.p99_ns,
+                    median_p99(calibration, chunks_per_s, &Rehearsal::drift));
+}
+
+std::int64_t receive_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s) {
+    return median_p99(calibration, chunks_per_s, &Rehearsal::receive_delay);
+}
+
+}  // namespace driftless

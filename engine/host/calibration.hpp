@@ -1,0 +1,91 @@
+/// Calibration: what this host was measured to promise, as plain values, and its JSON.
+///
+/// Made by `driftless calibrate` (engine/calibrate measures, cmd/calibrate rehearses), kept in one
+/// file per user, read by `replay` as the floor that its verdict compares with. Every limit of a
+/// verdict is a ratio to one of these figures. Times in ns.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/host/host.hpp"
+#include "proto/core/result.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+/// Version of the keys of a calibration file. Another one is not read: calibrate again.
+inline constexpr int calibration_schema = 1;
+
+/// What is kept of many measured times. All 0 where `count` is 0.
+struct Spread {
+    std::uint64_t count = 0;
+    std::int64_t p50_ns = 0;
+    std::int64_t p99_ns = 0;
+    std::int64_t p999_ns = 0;
+    std::int64_t max_ns = 0;
+};
+
+/// One replay against the bundled mock: so many streams at 50 chunks a second each.
+struct Rehearsal {
+    std::uint32_t streams = 0;
+    std::int64_t chunks_asked = 0;  ///< per second
+    std::int64_t chunks = 0;        ///< received in the second that was looked at
+    double busy_share = 0;          ///< of the engine thread in that second
+    Spread drift;                   ///< of all rows, one row per instant
+    Spread receive_delay;  ///< worst of each row; `count` 0 where the kernel gave no stamps
+    bool lost = false;     ///< the event ring was full, or the kernel ran out of buffers
+};
+
+struct Calibration {
+    std::string date;  ///< UTC, "2026-11-21T03:45:12Z"
+    // Which host it holds for.
+    std::string kernel;
+    std::string cpu_model;
+    std::uint32_t cpus_online = 0;
+    std::uint32_t engine_cpu = 0;
+
+    // A thread that does nothing else: lateness against its instant, by policy of waiting.
+    Spread wake_spin;
+    Spread wake_hybrid;
+    Spread wake_sleep;
+    // A thread that only looks at the clock.
+    double spin_gaps_per_s = 0;  ///< above 20 us
+    std::int64_t spin_gap_max_ns = 0;
+    double spin_lost_share = 0;  ///< of the time, in those gaps
+    // One request handed to the kernel, over loopback.
+    Spread fire_small;  ///< 300 bytes
+    Spread fire_large;  ///< 16 KiB, the most that a fire hands over at once
+
+    std::vector<Rehearsal> rehearsals;
+    /// Chunks per second at which the engine thread is 60 % busy.
+    std::int64_t chunks_per_s_max = 0;
+    /// The rehearsals did not come near 60 %: the figure above is drawn on from the last of them.
+    bool chunks_extrapolated = false;
+
+    std::uint64_t file_limit = 0;
+    std::uint32_t connections_max = 0;  ///< to one server: descriptors and ports
+    double steal_share = 0;             ///< of the engine's CPU while calibrating
+    double run_delay_share = 0;         ///< of the time, ready and waiting for the CPU
+};
+
+std::string to_json(const Calibration& calibration);
+
+/// Errors: bad_json, missing (a key), unsupported (another schema).
+Result<Calibration> read_calibration(JsonDocument& document, std::string_view text);
+
+/// Why these figures do not hold for a host ("it was made on another kernel: .."); empty where they
+/// do.
+std::string why_not_of(const Calibration& calibration, const HostFacts& host);
+
+/// The drift that this host shows where nothing is wrong: the p99 of a thread that merely sleeps,
+/// or the median p99 of the rehearsals up to this many chunks a second, whichever is larger.
+std::int64_t drift_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s);
+/// The delay between the kernel's receive stamp and our reading it, as the median p99 of those
+/// rehearsals; 0 where none has measured it.
+std::int64_t receive_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s);
+
+}  // namespace driftless

@@ -1,0 +1,64 @@
+/// BlockIdCounter: what the block ids of a trace are like, and how many of them repeat.
+///
+/// Chained ids name whole prefixes: each occurs at one place and behind one other id only. Ids of
+/// contents alone may occur anywhere. Ids of different namespaces are different ids.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/inspect/numbering.hpp"
+#include "engine/inspect/prefix_tree.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+struct BlockFigures {
+    std::uint64_t references = 0;   ///< ids in all rows
+    std::uint64_t ids = 0;          ///< distinct ones
+    std::uint64_t prefixes = 0;     ///< distinct prefixes: the blocks that a prefix cache can hold
+    std::uint64_t ids_moving = 0;   ///< at more than one position
+    std::uint64_t ids_joining = 0;  ///< behind more than one other id
+    /// With different numbers of tokens, seen where the id ends a row or is new behind its prefix.
+    std::uint64_t ids_of_two_lengths = 0;
+    std::uint64_t ids_partial = 0;         ///< of partial blocks
+    std::uint64_t ids_partial_shared = 0;  ///< of those, in more than one row
+    /// Rows by what an infinite cache holds of their blocks. Those without any begin with a block
+    /// that no row had before: so many first blocks there are.
+    std::uint64_t rows_complete = 0;
+    std::uint64_t rows_in_part = 0;
+    std::uint64_t rows_new = 0;
+    std::uint64_t rows_without_ids = 0;
+
+    /// Whether equal ids mean equal prefixes throughout.
+    bool chained() const { return ids_moving == 0 && ids_joining == 0; }
+};
+
+class BlockIdCounter {
+  public:
+    /// A row and its path, in the order in which the tree saw them.
+    void add(const Trace& trace, const TraceRow& row, const PrefixTree::Path& path);
+    BlockFigures figures() const;
+
+  private:
+    /// What the first use of an id showed, and what later uses contradicted.
+    struct Id {
+        std::uint32_t position = 0;
+        std::uint32_t before = 0;  ///< number of the id before it, or `none`
+        std::uint32_t tokens = 0;
+        bool moving = false;
+        bool joining = false;
+        bool two_lengths = false;
+        bool shared = false;
+    };
+    static constexpr std::uint32_t none = 0xFFFFFFFFu;
+
+    std::uint32_t note(const TraceRow& row, std::uint64_t id, const Id& use, bool new_prefix);
+
+    Numbering numbers_;
+    std::vector<Id> ids_;  ///< [number]
+    BlockFigures sums_;
+    std::uint32_t block_size_ = 0;
+};
+
+}  // namespace driftless

@@ -1,0 +1,285 @@
+#include <cinttypes>
+#include <cstdio>
+
+#include "engine/inspect/figures.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+void write_count(JsonWriter& json, std::string_view key, std::uint64_t count) {
+    json.key(key).unsigned_integer(count);
+}
+
+/// A part of a whole; null where the whole is 0.
+void write_rate(JsonWriter& json, std::string_view key, std::uint64_t part, std::uint64_t whole) {
+    json.key(key);
+    whole == 0 ? json.null() : json.number(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+/// Opens an object; numbers are null where nothing was counted.
+void write_distribution(JsonWriter& json, const Distribution& d) {
+    const auto number = [&](const std::string& key, double value) {
+        json.key(key);
+        d.count == 0 ? json.null() : json.number(value);
+    };
+    json.begin_object();
+    write_count(json, "count", d.count);
+    number("mean", d.mean);
+    number("std", d.std);
+    number("min", d.min);
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        number("p" + std::string(percentiles[i].name), d.at[i]);
+    }
+    number("max", d.max);
+}
+
+void write_trace(JsonWriter& json, const Trace& trace) {
+    char digest[17];
+    std::snprintf(digest, sizeof digest, "%016" PRIx64, trace.digest);
+    json.key("trace").begin_object();
+    json.key("format").string(trace.format);
+    json.key("time_unit").string(trace.time_unit);
+    json.key("block_size");
+    trace.block_size == 0 ? json.null() : json.unsigned_integer(trace.block_size);
+    json.key("partial_blocks_have_ids");
+    trace.block_size == 0 ? json.null() : json.boolean(trace.tail_rule == TailRule::ceil);
+    write_count(json, "name_spaces", trace.name_spaces);
+    write_count(json, "bytes", trace.bytes);
+    json.key("digest").string(digest);
+    write_count(json, "rows", trace.rows.size());
+    write_count(json, "rows_unsorted", trace.rows_unsorted);
+    write_count(json, "zero_outputs", trace.zero_outputs);
+    write_count(json, "surplus_ids", trace.surplus_ids);
+    write_count(json, "rows_uncovered", trace.rows_uncovered);
+    write_count(json, "unknown_values", trace.unknown_keys);
+    json.key("remarks").begin_array();
+    for (const Remark& remark : trace.remarks) {
+        json.begin_object().key("text").string(remark.count == 1 ? remark.one : remark.many);
+        write_count(json, "count", remark.count);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
+void write_errors(JsonWriter& json, const InputErrors& errors) {
+    json.key("errors").begin_object();
+    write_count(json, "count", errors.count);
+    json.key("list").begin_array();
+    for (const InputError& error : errors.list) {
+        json.begin_object();
+        json.key("file").string(error.file);
+        write_count(json, "line", error.line);
+        json.key("field").string(error.field);
+        json.key("value").string(error.value);
+        json.key("problem").string(error.problem);
+        json.key("remedy").string(error.remedy);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
+void write_burst(JsonWriter& json, std::string_view key, const Burst& burst) {
+    json.key(key).begin_object();
+    write_count(json, "rows", burst.rows);
+    write_count(json, "input_tokens", burst.input_tokens);
+    json.key("at_ns").integer(burst.at_ns).end_object();
+}
+
+void write_arrivals(JsonWriter& json, const ArrivalFigures& f) {
+    json.key("arrivals").begin_object();
+    json.key("span_ns").integer(f.span_ns);
+    json.key("rows_per_s").number(f.rows_per_s);
+    write_count(json, "instants", f.instants);
+    write_burst(json, "largest_instant", f.most_rows);
+    write_burst(json, "heaviest_instant", f.most_tokens);
+    json.key("windows").begin_array();
+    for (std::size_t i = 0; i < windows_ns.size(); ++i) {
+        json.begin_object().key("window_ns").integer(windows_ns[i]);
+        write_count(json, "most_rows", f.peaks[i].rows);
+        write_count(json, "most_rows_anywhere", f.peaks[i].rows_anywhere);
+        write_count(json, "most_input_tokens_anywhere", f.peaks[i].input_tokens_anywhere);
+        write_count(json, "windows", f.dispersion[i].windows);
+        json.key("dispersion").number(f.dispersion[i].recorded);
+        json.key("dispersion_spread").number(f.dispersion[i].spread).end_object();
+    }
+    json.end_array().key("gap_variation").begin_object();
+    json.key("recorded").number(f.gap_variation);
+    json.key("spread").number(f.gap_variation_spread).end_object().end_object();
+}
+
+void write_timeline(JsonWriter& json, const Timeline& line) {
+    const auto values = [&](std::string_view key, const std::vector<std::uint64_t>& list) {
+        json.key(key).begin_array();
+        for (const std::uint64_t value : list) {
+            json.unsigned_integer(value);
+        }
+        json.end_array();
+    };
+    json.key("timeline").begin_object().key("bucket_ns").integer(line.bucket_ns);
+    values("rows", line.rows);
+    values("input_tokens", line.input_tokens);
+    values("output_tokens", line.output_tokens);
+    values("blocks_used", line.blocks_used);
+    values("blocks_new", line.blocks_new);
+    json.end_object();
+}
+
+void write_lengths(JsonWriter& json, std::string_view key, const LengthFigures& f) {
+    json.key(key);
+    write_distribution(json, f.distribution);
+    write_count(json, "sum", f.sum);
+    json.key("histogram").begin_array();
+    for (std::size_t power = 0; power < f.by_power.size(); ++power) {
+        if (f.by_power[power] > 0) {
+            json.begin_object();
+            write_count(json, "from", std::uint64_t{1} << power);
+            write_count(json, "rows", f.by_power[power]);
+            json.end_object();
+        }
+    }
+    json.end_array().end_object();
+}
+
+void write_context(JsonWriter& json, const std::optional<ContextFigures>& f) {
+    json.key("context");
+    if (!f) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    write_count(json, "max_model_len", f->limit);
+    write_count(json, "rows_over", f->rows_over);
+    write_count(json, "rows_without_room", f->input_over);
+    json.end_object();
+}
+
+void write_sessions(JsonWriter& json, const SessionFigures& f) {
+    json.key("sessions").begin_object();
+    write_count(json, "sessions", f.sessions);
+    write_count(json, "rows", f.rows);
+    json.key("rows_each");
+    write_distribution(json, f.rows_each);
+    json.end_object().key("length_ns");
+    write_distribution(json, f.length_ns);
+    json.end_object();
+    write_count(json, "dependencies", f.dependencies);
+    write_count(json, "overlaps", f.overlaps);
+    json.key("delay_ns");
+    write_distribution(json, f.delay_ns);
+    json.end_object().end_object();
+}
+
+void write_blocks(JsonWriter& json, const InspectFigures& figures) {
+    json.key("blocks");
+    if (!figures.has_blocks) {
+        json.null();
+        return;
+    }
+    const BlockFigures& f = figures.blocks;
+    json.begin_object();
+    write_count(json, "references", f.references);
+    write_count(json, "ids", f.ids);
+    write_count(json, "prefixes", f.prefixes);
+    json.key("chained").boolean(f.chained());
+    write_count(json, "ids_moving", f.ids_moving);
+    write_count(json, "ids_joining", f.ids_joining);
+    write_count(json, "ids_of_two_lengths", f.ids_of_two_lengths);
+    write_count(json, "ids_partial", f.ids_partial);
+    write_count(json, "ids_partial_shared", f.ids_partial_shared);
+    write_count(json, "rows_complete", f.rows_complete);
+    write_count(json, "rows_in_part", f.rows_in_part);
+    write_count(json, "rows_new", f.rows_new);
+    write_count(json, "rows_without_ids", f.rows_without_ids);
+    write_count(json, "expected_cached_tokens", figures.expected_cached_tokens);
+    json.end_object();
+}
+
+/// Hits in blocks and tokens, and their shares of all.
+void write_hits(JsonWriter& json, const CapacityFigures& f, std::uint64_t blocks,
+                std::uint64_t tokens) {
+    write_count(json, "hit_blocks", blocks);
+    write_count(json, "hit_tokens", tokens);
+    write_rate(json, "hit_rate_blocks", blocks, f.references);
+    write_rate(json, "hit_rate_tokens", tokens, f.input_tokens);
+}
+
+void write_capacity(JsonWriter& json, const CapacityFigures& f) {
+    json.begin_object();
+    write_count(json, "block_size", f.block_size);
+    write_count(json, "references", f.references);
+    write_count(json, "distinct", f.distinct);
+    write_hits(json, f, f.hit_blocks, f.hit_tokens);
+    json.key("sizes").begin_array();
+    for (std::size_t i = 0; i < ideal_shares.size(); ++i) {
+        json.begin_object().key("share").number(ideal_shares[i] / 1000.0);
+        write_count(json, "blocks", f.blocks_for[i]);
+        write_count(json, "tokens", f.blocks_for[i] * f.block_size);
+        json.end_object();
+    }
+    json.end_array().key("curve").begin_array();
+    for (const CapacityPoint& point : f.curve) {
+        json.begin_object();
+        write_count(json, "blocks", point.blocks);
+        write_count(json, "tokens", point.blocks * f.block_size);
+        write_hits(json, f, point.hit_blocks, point.hit_tokens);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
+void write_file(JsonWriter& json, const FileFigures& f) {
+    json.begin_object().key("name").string(f.name);
+    write_count(json, "rows", f.rows);
+    json.key("span_ns").integer(f.span_ns);
+    write_count(json, "input_tokens", f.input_tokens);
+    write_count(json, "output_tokens", f.output_tokens);
+    write_count(json, "references", f.references);
+    write_count(json, "hit_blocks", f.hit_blocks);
+    write_count(json, "hit_tokens", f.hit_tokens);
+    json.end_object();
+}
+
+}  // namespace
+
+void append_json(std::string& out, const Trace& trace, const InspectFigures& figures) {
+    JsonWriter json(out);
+    json.begin_object().key("schema").integer(inspect_schema);
+    json.key("name").string(trace.name);
+    write_errors(json, {});
+    write_trace(json, trace);
+    write_count(json, "rows", figures.rows);
+    write_count(json, "rows_outside", figures.rows_outside);
+    write_arrivals(json, figures.arrivals);
+    write_timeline(json, figures.timeline);
+    write_lengths(json, "input_tokens", figures.input);
+    write_lengths(json, "output_tokens", figures.output);
+    write_context(json, figures.context);
+    write_sessions(json, figures.sessions);
+    write_blocks(json, figures);
+    json.key("capacity").begin_array();
+    for (const CapacityFigures& one : figures.capacity) {
+        write_capacity(json, one);
+    }
+    json.end_array().key("files").begin_array();
+    for (const FileFigures& file : figures.files) {
+        write_file(json, file);
+    }
+    json.end_array().end_object();
+}
+
+void append_json(std::string& out, const Trace& trace, const InputErrors& errors) {
+    JsonWriter json(out);
+    json.begin_object().key("schema").integer(inspect_schema);
+    json.key("name").string(trace.name);
+    write_errors(json, errors);
+    for (const char* key :
+         {"trace", "rows", "rows_outside", "arrivals", "timeline", "input_tokens", "output_tokens",
+          "context", "sessions", "blocks", "capacity", "files"}) {
+        json.key(key).null();
+    }
+    json.end_object();
+}
+
+}  // namespace driftless

@@ -1,0 +1,271 @@
+#include "engine/io/transmit_stamps.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "engine/io/kernel_stamps.hpp"
+#include "engine/io/uring_calls.hpp"
+#include "engine/io/uring_flags.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::uint32_t submit_entries = 64;
+// Completions of 32 bytes; a full queue leaves stamps with their sockets.
+constexpr std::uint32_t completions_max = 16'384;
+// Stamps of one socket that one look takes: a request of 500 KB has 9.
+constexpr int stamps_a_look = 16;
+
+std::uint32_t slot_in(std::uint64_t user_data) {
+    return static_cast<std::uint32_t>(user_data);
+}
+
+}  // namespace
+
+TransmitStamps::~TransmitStamps() {
+    if (ring_open_) {
+        io_uring_queue_exit(&ring_);
+    }
+}
+
+void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring) {
+    if (may_use_ring && open_ring()) {
+        way_ = Way::ring;
+        return;
+    }
+    way_ = Way::error_queue;
+    armed_.resize(sockets_max);
+    expecting_.resize(sockets_max);
+    found_.reserve(3 * std::size_t{sockets_max} + stamps_a_look);
+}
+
+bool TransmitStamps::open_ring() {
+    io_uring_params params{};
+    params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                   IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE |
+                   IORING_SETUP_CLAMP | IORING_SETUP_CQE32;
+    params.cq_entries = completions_max;
+    if (io_uring_queue_init_params(submit_entries, &ring_, &params) < 0) {
+        return false;
+    }
+    ring_open_ = true;
+    ring_registered_ = io_uring_register_ring_fd(&ring_) == 1;
+    if (ring_works()) {
+        return true;
+    }
+    io_uring_queue_exit(&ring_);
+    ring_open_ = false;
+    return false;
+}
+
+// A command on a socket that has nothing to tell: a kernel that knows it keeps it until it is
+// cancelled, any other ends it at once with an error.
+bool TransmitStamps::ring_works() {
+    const int number = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (number < 0) {
+        return false;
+    }
+    constexpr std::uint64_t probe = 1;
+    constexpr std::uint64_t end_of_probe = 2;
+    arm(probe, Socket{number});
+    enter(IORING_ENTER_GETEVENTS);
+    const bool kept = io_uring_cq_ready(&ring_) == 0;
+    if (kept) {
+        cancel(probe, end_of_probe);
+    }
+    int ends = kept ? 2 : 1;
+    constexpr int looks_max = 64;
+    for (int looks = 0; ends > 0 && looks < looks_max; ++looks) {
+        enter(IORING_ENTER_GETEVENTS);
+        Entry entry;
+        while (ends > 0 && next(entry)) {
+            --ends;
+        }
+    }
+    ::close(number);
+    return kept && ends == 0;
+}
+
+io_uring_sqe& TransmitStamps::next_entry() {
+    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+    if (entry == nullptr) {
+        enter(0);
+        entry = io_uring_get_sqe(&ring_);
+    }
+    CHECK(entry != nullptr);
+    return *entry;
+}
+
+void TransmitStamps::enter(std::uint32_t flags) {
+    const std::uint32_t submits = publish_entries(ring_);
+    if (ring_registered_) {
+        flags |= IORING_ENTER_REGISTERED_RING;
+    }
+    ++system_calls_;
+    // What a signal or a shortage leaves queued goes with the next one.
+    (void)io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), submits, 0, flags, nullptr,
+                          _NSIG / 8);
+}
+
+TransmitStamps::Armed* TransmitStamps::armed_of(std::uint64_t user_data) {
+    const std::uint32_t slot = slot_in(user_data);
+    CHECK(slot < armed_.size());
+    return armed_[slot].user_data == user_data ? &armed_[slot] : nullptr;
+}
+
+void TransmitStamps::queue(std::uint32_t slot) {
+    expecting_[(expecting_first_ + expecting_count_) % expecting_.size()] = slot;
+    ++expecting_count_;
+    armed_[slot].queued = true;
+}
+
+void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
+    if (way_ == Way::error_queue) {
+        Armed& armed = armed_[slot_in(user_data)];
+        armed.user_data = user_data;
+        armed.socket = socket;
+        armed.tries = tries_max;
+        return;
+    }
+    io_uring_sqe& entry = next_entry();
+    io_uring_prep_rw(IORING_OP_URING_CMD, &entry, socket.number, nullptr, 0, 0);
+    entry.cmd_op = uring_flags::socket_transmit_stamps;
+    entry.user_data = user_data;
+    enter(0);
+}
+
+void TransmitStamps::cancel(std::uint64_t target, std::uint64_t user_data) {
+    if (way_ == Way::error_queue) {
+        Armed* armed = armed_of(target);
+        if (armed != nullptr) {
+            armed->user_data = 0;
+            found_.push_back({target, -ECANCELED, false, 0, 0});
+        }
+        found_.push_back({user_data, armed != nullptr ? 0 : -ENOENT, false, 0, 0});
+        return;
+    }
+    io_uring_sqe& entry = next_entry();
+    io_uring_prep_cancel64(&entry, target, 0);
+    entry.user_data = user_data;
+    enter(0);
+}
+
+void TransmitStamps::expect(std::uint64_t user_data, Instant now) {
+    if (way_ != Way::error_queue) {
+        return;
+    }
+    Armed* armed = armed_of(user_data);
+    if (armed == nullptr) {
+        return;
+    }
+    armed->tries = 0;
+    armed->due = now;
+    if (!armed->queued) {
+        queue(slot_in(user_data));
+    }
+}
+
+bool TransmitStamps::waiting(Instant now) const {
+    if (way_ == Way::ring) {
+        return io_uring_cq_ready(&ring_) > 0 || kernel_has_work(ring_);
+    }
+    return found_next_ < found_.size() ||
+           (expecting_count_ > 0 && armed_[expecting_[expecting_first_]].due <= now);
+}
+
+void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t first) {
+    if (way_ == Way::ring) {
+        const bool overflowed = (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0;
+        if (overflowed || (io_uring_cq_ready(&ring_) == 0 && kernel_has_work(ring_))) {
+            enter(IORING_ENTER_GETEVENTS);
+        }
+        return;
+    }
+    if (first != 0) {
+        Armed* armed = armed_of(first);
+        if (armed != nullptr) {
+            read_queue_of(*armed, now);  // its place in the queue is passed over below
+        }
+    }
+    const std::size_t looks = std::min<std::size_t>(expecting_count_, sockets_max);
+    for (std::size_t i = 0; i < looks; ++i) {
+        const std::uint32_t slot = expecting_[expecting_first_];
+        expecting_first_ = (expecting_first_ + 1) % expecting_.size();
+        --expecting_count_;
+        Armed& armed = armed_[slot];
+        armed.queued = false;
+        if (armed.user_data != 0 && armed.tries < tries_max && armed.due <= now) {
+            read_queue_of(armed, now);
+        }
+        if (armed.user_data != 0 && armed.tries < tries_max) {
+            queue(slot);
+        }
+    }
+}
+
+// Takes all that the socket's error queue holds.
+void TransmitStamps::read_queue_of(Armed& armed, Instant now) {
+    TransmitStamp stamp;
+    bool any = false;
+    for (int i = 0; i < stamps_a_look && found_.size() < armed_.size(); ++i) {
+        ++system_calls_;
+        if (!read_error_queue(armed.socket, stamp)) {
+            break;
+        }
+        if (stamp.realtime_ns != 0) {
+            any = true;
+            found_.push_back({armed.user_data, 0, true, stamp.key, stamp.realtime_ns});
+        }
+    }
+    armed.tries = any ? tries_max : std::min(armed.tries + 1, tries_max);
+    armed.due = now + pause;
+}
+
+bool TransmitStamps::next(Entry& entry) {
+    if (way_ == Way::error_queue) {
+        if (found_next_ == found_.size()) {
+            found_.clear();
+            found_next_ = 0;
+            return false;
+        }
+        entry = found_[found_next_++];
+        return true;
+    }
+    if (io_uring_cq_ready(&ring_) == 0) {
+        return false;
+    }
+    const unsigned head = *ring_.cq.khead & *ring_.cq.kring_mask;
+    const io_uring_cqe& done = ring_.cq.cqes[head << 1];  // two places each
+    entry = Entry{};
+    entry.user_data = done.user_data;
+    entry.more = (done.flags & IORING_CQE_F_MORE) != 0;
+    if (entry.more) {
+        entry.key = static_cast<std::uint32_t>(done.res);
+        entry.realtime_ns = static_cast<std::int64_t>(done.big_cqe[0]) * 1'000'000'000 +
+                            static_cast<std::int64_t>(done.big_cqe[1]);
+    } else {
+        entry.result = done.res;
+    }
+    io_uring_cq_advance(&ring_, 1);
+    return true;
+}
+
+const char* name_of(TransmitStamps::Way way) {
+    switch (way) {
+        case TransmitStamps::Way::none:
+            return "no";
+        case TransmitStamps::Way::ring:
+            return "io_uring";
+        case TransmitStamps::Way::error_queue:
+            return "error queue";
+    }
+    return "";
+}
+
+}  // namespace driftless

@@ -1,0 +1,57 @@
+/// Load: more or less of a trace without distorting it.
+///
+/// A higher speed shortens the time between the uses of a prefix, and with it changes what a cache
+/// can hold; dropping rows at random cuts conversations. Copies and samples change how much comes
+/// and leave each conversation as it was. They are made of a trace as it was read, before anything
+/// is selected from it: first the sample, then the copies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "proto/core/result.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// A share in billionths: 1 ... 1,000,000,000.
+struct Share {
+    std::uint64_t billionths = 1'000'000'000;
+};
+/// Reads "0.25" or "25%"; at most nine decimals. Errors: invalid; out_of_range (0, or above 1).
+Result<Share> parse_share(std::string_view text);
+
+struct LoadOptions {
+    /// `--sample-sessions`: the share of families (families.hpp) that is kept, rounded, at least
+    /// one. Whole families are kept or left out; a smaller share keeps a part of what a larger one
+    /// keeps under the same seed.
+    std::optional<Share> sample;
+    /// `--replicate`: how many times the trace is overlaid on itself. A copy has block ids and
+    /// sessions of its own ("NAME#1"), and begins later by an offset drawn from the seed.
+    std::uint32_t copies = 1;
+    /// `--replicate-within`: the largest offset; 60 s, or a tenth of the trace where that is less.
+    std::optional<std::int64_t> within_ns;
+    std::uint64_t seed = 0;
+};
+
+/// Default of `within_ns`: beyond the grids of quantised traces, short beside their length.
+inline constexpr std::int64_t replicate_within_ns = 60'000'000'000;
+
+/// What came of it.
+struct LoadFigures {
+    std::uint32_t rows_read = 0;
+    std::uint32_t rows_sampled = 0;
+    std::uint32_t families = 0;  ///< 0 where no sample was asked
+    std::uint32_t families_sampled = 0;
+    std::uint32_t copies = 1;
+    std::int64_t within_ns = 0;
+};
+
+/// Reshapes a trace as it was read. Rows of the sample keep their indices and their times; copy k
+/// of the row with index i has the index i + k * rows_read, so that indices stay unique and say
+/// where a row comes from. Ids are not copied: copies differ in their namespace. Error:
+/// out_of_range, where rows, namespaces or sessions would not fit 32 bits.
+Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace);
+
+}  // namespace driftless

@@ -1,0 +1,82 @@
+#include "engine/preflight/asker.hpp"
+
+#include <utility>
+
+namespace driftless {
+
+namespace {
+
+constexpr Duration turn_max = milliseconds(100);
+
+}  // namespace
+
+Asker::Asker(Loop& loop, const AskedServer& server, std::uint32_t first)
+    : loop_(loop), server_(server), inquiry_(loop), next_name_(first) {}
+
+std::string Asker::request_bytes(const std::string& method, const std::string& path,
+                                 const std::string& body) {
+    RequestHeadSpec spec;
+    spec.method = method;
+    spec.target = path;
+    spec.host = server_.host;
+    spec.headers = server_.headers;
+    const RequestHead head(spec);
+    const std::string id = server_.run_id + "-preflight-" + std::to_string(next_name_++);
+    std::string bytes(head.bytes_max(id.size()), '\0');
+    bytes.resize(head.write(bytes.data(), id, body.size()));
+    return bytes + body;
+}
+
+Task<bool> Asker::fetch(const std::string& method, const std::string& path,
+                        const std::string& body) {
+    request_ = request_bytes(method, path, body);
+    Result<Reply> reply = co_await inquiry_.ask(server_.address, request_, server_.timeout);
+    if (!reply) {
+        error_ = reply.error();
+        reply_ = Reply{};
+        co_return false;
+    }
+    reply_ = std::move(reply).value();
+    co_return true;
+}
+
+Task<std::vector<std::int64_t>> Asker::tokenize(TokenizeForm form, const std::string& model,
+                                                std::string_view escaped) {
+    std::string text(escaped);
+    std::vector<std::int64_t> tokens;
+    if (form == TokenizeForm::templated) {
+        const std::string asked = template_body(model, text);
+        const bool templated =
+            co_await fetch("POST", server_.root_path + apply_template_path, asked);
+        if (!templated || reply_.status != 200) {
+            co_return tokens;
+        }
+        text = read_templated(document_, reply_.body);
+        if (text.empty()) {
+            co_return tokens;
+        }
+    }
+    const std::string body = tokenize_body(form, model, text);
+    const bool answered = co_await fetch("POST", server_.root_path + tokenize_path(form), body);
+    if (answered && reply_.status == 200) {
+        tokens = read_tokens(document_, reply_.body);
+    }
+    co_return tokens;
+}
+
+bool Asker::stopped() const {
+    return server_.stop_requests != nullptr &&
+           server_.stop_requests->load(std::memory_order_relaxed) > 0;
+}
+
+void Asker::run_until(const bool& done) {
+    while (!done) {
+        if (stopped()) {
+            inquiry_.cancel();
+        }
+        (void)loop_.turn(loop_.driver().now() + turn_max, Wait::sleep);
+    }
+    loop_.jobs().reap();
+}
+
+}  // namespace driftless

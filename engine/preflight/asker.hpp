@@ -1,0 +1,68 @@
+/// Asker: questions to one server before time 0, one after the other, each under a name of its own
+/// ("<run>-preflight-N"). Keeps the latest answer. Owned by whoever asks; refers to the loop.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/io/loop.hpp"
+#include "engine/preflight/inquiry.hpp"
+#include "engine/preflight/tokenize.hpp"
+#include "proto/http/request.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+/// The server that is asked, and in whose name.
+struct AskedServer {
+    Address address;
+    std::string host;       ///< value of the Host header
+    std::string root_path;  ///< what stands before "/v1"
+    std::vector<Header> headers;
+    std::string run_id;
+    Duration timeout = seconds(60);                   ///< of each request
+    const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0 ends it
+};
+
+class Asker {
+  public:
+    /// Names count from `first`; names are given once in a run.
+    Asker(Loop& loop, const AskedServer& server, std::uint32_t first = 1);
+
+    /// One request. False where no answer came: `error` says why.
+    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
+    const Reply& reply() const { return reply_; }
+    const Error& error() const { return error_; }
+
+    /// The tokens of an escaped text, as `form` has them; empty where the server does not say.
+    Task<std::vector<std::int64_t>> tokenize(TokenizeForm form, const std::string& model,
+                                             std::string_view escaped);
+
+    /// Turns the loop until `done`, a job's last word. Bounded by the timeouts of the requests.
+    void run_until(const bool& done);
+    bool stopped() const;
+    Loop& loop() { return loop_; }
+    std::uint32_t next_name() const { return next_name_; }
+
+    // Home of its coroutines (task.hpp).
+    FramePool& frames() { return loop_.frames(); }
+    ReadyList& ready() { return loop_.ready(); }
+
+  private:
+    std::string request_bytes(const std::string& method, const std::string& path,
+                              const std::string& body);
+
+    Loop& loop_;
+    const AskedServer& server_;
+    Inquiry inquiry_;
+    JsonDocument document_;
+    std::uint32_t next_name_;
+    std::string request_;
+    Reply reply_;
+    Error error_;
+};
+
+}  // namespace driftless

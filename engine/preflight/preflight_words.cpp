@@ -1,0 +1,221 @@
+/// The part of the preflight that counts: the tokens around a prompt, and all words.
+#include <algorithm>
+
+#include "engine/preflight/preflight.hpp"
+#include "engine/preflight/template_table.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Words whose counts are compared where only usage tells the overhead.
+constexpr std::uint32_t words_compared = 8;
+/// Copies of one word that tell its cost: seven more than the word alone.
+constexpr std::uint32_t copies = 8;
+/// Questions of fewer words than this tell too little.
+constexpr std::uint32_t words_at_once_min = 16;
+
+}  // namespace
+
+/// The opening word, then these.
+std::string Preflight::prompt_of(std::span<const std::uint32_t> words) const {
+    std::string prompt(plan_.words->word(opener_));
+    for (const std::uint32_t word : words) {
+        prompt += plan_.words->separator();
+        prompt += plan_.words->word(word);
+    }
+    return prompt;
+}
+
+Task<bool> Preflight::count_by_usage(const std::string& prompt, std::int64_t& tokens) {
+    const Probe counted = co_await probe(prompt);
+    if (!counted.ok) {
+        co_return fail_answer("probe of many words", counted);
+    }
+    tokens = counted.prompt_tokens;
+    co_return true;
+}
+
+/// The overhead, from what one word was counted as. Usage is what rows are held against, so it
+/// goes before what /tokenize says; `--overhead` goes before both.
+Task<bool> Preflight::settle_overhead(std::int64_t counted) {
+    const bool by_tokenize =
+        findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
+    bool going = true;
+    if (!findings_.has_usage) {
+        findings_.notes.push_back("the server sends no usage: prompt counts cannot be verified");
+        findings_.overhead = by_tokenize ? findings_.tokenize_overhead : Overhead{};
+        findings_.overhead_source = by_tokenize ? "tokenize" : "none";
+        findings_.split_known = by_tokenize;
+        around_ = std::int64_t{findings_.overhead.pre} + findings_.overhead.post;
+    } else if (findings_.tokenize) {  // the word is known to be one token
+        take_overhead(counted - 1);
+    } else {
+        going = co_await agree_on_overhead(counted);
+    }
+    if (plan_.overhead) {
+        const std::int64_t told = std::int64_t{plan_.overhead->pre} + plan_.overhead->post;
+        if (findings_.has_usage && told != around_) {
+            findings_.notes.push_back("usage counts an overhead of " + std::to_string(around_) +
+                                      " tokens, --overhead says " + std::to_string(told));
+        }
+        findings_.overhead = *plan_.overhead;
+        findings_.overhead_source = "flag";
+        findings_.split_known = true;
+    }
+    co_return going;
+}
+
+/// `around` tokens by usage; their split by /tokenize where it agrees, else by the model's name.
+void Preflight::take_overhead(std::int64_t around) {
+    around_ = around;
+    const auto tokens = static_cast<std::uint32_t>(around);
+    findings_.overhead_source = "usage";
+    const bool sees = findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
+    if (!sees) {
+        findings_.overhead =
+            split_overhead(plan_.dialect->api, findings_.model, tokens, findings_.split_known);
+        return;
+    }
+    const Overhead told = findings_.tokenize_overhead;
+    const std::uint32_t post = std::min(told.post, tokens);
+    findings_.overhead = {tokens - post, post};
+    findings_.split_known = true;
+    if (told.pre + told.post == tokens) {
+        findings_.overhead_source = "tokenize";
+    } else {
+        findings_.notes.push_back("usage counts an overhead of " + std::to_string(around) +
+                                  " tokens, /tokenize one of " +
+                                  std::to_string(told.pre + told.post) + ": usage is believed");
+    }
+}
+
+/// By usage alone, a word that costs two tokens looks like a longer template. So words are asked
+/// once and eight times: one that grows by seven costs one token, and two such words that leave the
+/// same rest agree on the overhead.
+Task<bool> Preflight::agree_on_overhead(std::int64_t counted) {
+    std::vector<std::int64_t> singles;
+    std::int64_t many = 0;
+    const std::uint32_t words = std::min(words_compared, plan_.words->openers());
+    const std::uint32_t first = opener_;
+    for (std::uint32_t word = 0; word < words; ++word) {
+        opener_ = first + word;
+        std::int64_t single = counted;
+        bool going = true;
+        if (word > 0) {
+            going = co_await count_by_usage(prompt_of({}), single);
+        }
+        if (going) {
+            const std::vector<std::uint32_t> same(copies - 1, opener_);
+            going = co_await count_by_usage(prompt_of(same), many);
+        }
+        if (!going) {
+            co_return false;
+        }
+        if (many - single != copies - 1) {
+            continue;
+        }
+        if (std::find(singles.begin(), singles.end(), single) != singles.end()) {
+            take_overhead(single - 1);
+            co_return true;
+        }
+        singles.push_back(single);
+    }
+    opener_ = first;
+    findings_.words = WordVerdict::too_few;
+    for (int again = 0; again < 2; ++again) {  // is it the words, or does the server waver?
+        std::int64_t single = 0;
+        const bool going = co_await count_by_usage(prompt_of({}), single);
+        if (!going) {
+            co_return false;
+        }
+        findings_.words = single == counted ? findings_.words : WordVerdict::varies;
+    }
+    findings_.words_asked = copies;
+    findings_.words_counted = many - counted + 1;
+    co_return true;
+}
+
+/// Words of one question: what the context surely holds, if every word should cost two tokens.
+std::uint32_t Preflight::words_at_once() const {
+    const std::uint32_t all = plan_.words->size();
+    if (findings_.max_model_len < 0) {
+        return all;
+    }
+    const std::int64_t room = (findings_.max_model_len - around_ - 2) / 2;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, all));
+}
+
+/// Every word must count as one token; those that do not are searched for.
+Task<bool> Preflight::probe_words() {
+    if (findings_.words != WordVerdict::searching ||
+        (!findings_.has_usage && !findings_.tokenize)) {
+        co_return true;
+    }
+    WordSearchLimits limits;
+    limits.words_min = WordTable::words_min;
+    limits.group_words_max = words_at_once();
+    if (limits.group_words_max < words_at_once_min) {
+        findings_.notes.push_back("the model's context is too short to probe the words");
+        co_return true;
+    }
+    search_.emplace(plan_.words->size(), limits);
+    while (!search_->question().empty()) {
+        std::int64_t tokens = 0;
+        const bool whole = search_->is_whole();
+        const bool going = co_await count_words(search_->question(), whole, tokens);
+        if (!going) {
+            co_return false;
+        }
+        search_->take(tokens);
+    }
+    note_words();
+    co_return true;
+}
+
+/// Whole orders go the way of the rows, halves of bad groups to /tokenize while it agrees.
+Task<bool> Preflight::count_words(std::span<const std::uint32_t> words, bool whole,
+                                  std::int64_t& tokens) {
+    const std::string prompt = prompt_of(words);
+    const bool by_usage = findings_.has_usage && (whole || !tokenize_believed_);
+    if (by_usage) {
+        const bool going = co_await count_by_usage(prompt, tokens);
+        if (!going) {
+            co_return false;
+        }
+        tokens -= around_ + 1;
+    }
+    if (!tokenize_believed_) {
+        co_return true;
+    }
+    const std::vector<std::int64_t> ids =
+        co_await asker_.tokenize(*findings_.tokenize, findings_.model, prompt);
+    const Overhead own = findings_.tokenize_overhead;
+    const std::int64_t told = static_cast<std::int64_t>(ids.size()) - own.pre - own.post - 1;
+    if (!by_usage) {
+        tokens = told;
+    } else if (told != tokens) {
+        tokenize_believed_ = false;
+        findings_.notes.push_back("/tokenize counts " + std::to_string(told) + " tokens for " +
+                                  std::to_string(words.size()) + " words, usage " +
+                                  std::to_string(tokens) + ": usage is believed");
+    }
+    if (ids.empty() && !by_usage) {
+        co_return fail("/tokenize stopped answering in the middle of the preflight");
+    }
+    co_return true;
+}
+
+void Preflight::note_words() {
+    findings_.words = search_->verdict();
+    findings_.words_asked = search_->first_words();
+    findings_.words_counted = search_->first_tokens();
+    findings_.word_questions = search_->questions();
+    findings_.joins = search_->joins();
+    findings_.dropped = search_->dropped();
+    for (const std::uint32_t word : findings_.dropped) {
+        findings_.dropped_words.emplace_back(plan_.words->word(word));
+    }
+}
+
+}  // namespace driftless

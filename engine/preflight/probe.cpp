@@ -1,0 +1,52 @@
+#include "engine/preflight/probe.hpp"
+
+#include <algorithm>
+
+#include "proto/sse/events.hpp"
+#include "proto/sse/scanner.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t message_bytes_max = 256;
+
+/// One event of the stream. The largest numbers are the final ones.
+void take_event(Probe& probe, const Dialect& dialect, JsonDocument& document,
+                std::string_view block, std::string& joined) {
+    const SseEvent event = read_sse_event(block, joined);
+    if (!event.has_data) {
+        return;
+    }
+    const EventReading reading = dialect.read_event(document, event.name, event.data);
+    if (reading.kind == EventReading::Kind::error) {
+        probe.message = std::string(reading.error_message);
+    }
+    probe.prompt_tokens = std::max(probe.prompt_tokens, reading.prompt_tokens);
+    probe.cached_tokens = std::max(probe.cached_tokens, reading.cached_tokens);
+}
+
+}  // namespace
+
+Probe read_probe(const Dialect& dialect, const Reply& reply) {
+    Probe probe;
+    JsonDocument document;
+    probe.status = reply.status;
+    if (reply.status != 200) {
+        probe.message = error_message_of(document, reply.body, message_bytes_max);
+        return probe;
+    }
+    EventScanner scanner;
+    scanner.reset(dialect.framing);
+    std::string joined;
+    std::string_view rest = reply.body;
+    while (!rest.empty()) {  // ends: every cut takes a byte at least
+        const std::size_t cut = scanner.next(rest);
+        take_event(probe, dialect, document, rest.substr(0, cut == 0 ? rest.size() : cut), joined);
+        rest.remove_prefix(cut == 0 ? rest.size() : cut);
+    }
+    probe.ok = probe.message.empty();
+    return probe;
+}
+
+}  // namespace driftless

@@ -1,0 +1,23 @@
+/// Probe: what the answer to one request for one token says, read whole. Pure.
+#pragma once
+
+#include <string>
+
+#include "engine/preflight/inquiry.hpp"
+#include "proto/api/dialect.hpp"
+
+namespace driftless {
+
+/// Numbers are -1 where the server does not say them.
+struct Probe {
+    bool ok = false;
+    int status = 0;       ///< 0: no answer
+    std::string message;  ///< what went wrong, in the server's words where it has any
+    std::int64_t prompt_tokens = -1;
+    std::int64_t cached_tokens = -1;
+};
+
+/// A stream of events, or one JSON text; or an error.
+Probe read_probe(const Dialect& dialect, const Reply& reply);
+
+}  // namespace driftless

@@ -1,0 +1,139 @@
+#include "engine/stats/prompt_counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace driftless {
+
+namespace {
+
+/// From here on, a correlation of length and difference explains half of the variance or more.
+constexpr double correlation_min = 0.7071;
+
+std::string plural(std::uint64_t count, const char* noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+const char* name_of(PromptCause cause) {
+    switch (cause) {
+        case PromptCause::none:
+            return "none";
+        case PromptCause::overhead:
+            return "overhead";
+        case PromptCause::words:
+            return "words";
+        case PromptCause::short_rows:
+            return "short_rows";
+        case PromptCause::mixed:
+            return "mixed";
+    }
+    return "unknown";
+}
+
+void PromptCounts::add(std::uint32_t input_length, std::optional<std::int64_t> counted) {
+    if (!counted.has_value()) {
+        ++sums_.unknown;
+        return;
+    }
+    const std::int64_t off = *counted - std::int64_t{input_length};
+    ++(off == 0 ? sums_.exact : sums_.off);
+    if (std::abs(off) > std::abs(sums_.largest_off)) {
+        sums_.largest_off = off;
+    }
+    if (input_length > std::uint64_t{overhead_.pre} + overhead_.post) {
+        add_long(input_length, off);
+    } else {
+        sums_.short_off += off == 0 ? 0 : 1;
+    }
+}
+
+void PromptCounts::add_long(std::int64_t length, std::int64_t off) {
+    off_min_ = rows_ == 0 ? off : std::min(off_min_, off);
+    off_max_ = rows_ == 0 ? off : std::max(off_max_, off);
+    ++rows_;
+    rows_off_ += off == 0 ? 0 : 1;
+    const double count = static_cast<double>(rows_);
+    const double length_step = static_cast<double>(length) - mean_length_;
+    const double off_step = static_cast<double>(off) - mean_off_;
+    mean_length_ += length_step / count;
+    mean_off_ += off_step / count;
+    length_length_ += length_step * (static_cast<double>(length) - mean_length_);
+    off_off_ += off_step * (static_cast<double>(off) - mean_off_);
+    length_off_ += length_step * (static_cast<double>(off) - mean_off_);
+}
+
+double PromptCounts::slope() const {
+    return length_length_ > 0 ? length_off_ / length_length_ : 0;
+}
+
+bool PromptCounts::grows() const {
+    return std::abs(length_off_) > correlation_min * std::sqrt(length_length_ * off_off_) &&
+           length_off_ != 0;
+}
+
+PromptCause PromptCounts::cause() const {
+    if (sums_.off == 0) {
+        return PromptCause::none;
+    }
+    if (rows_off_ == 0) {
+        return PromptCause::short_rows;
+    }
+    const std::int64_t assumed = std::int64_t{overhead_.pre} + overhead_.post;
+    if (off_min_ == off_max_ && assumed + off_min_ >= 0) {
+        return PromptCause::overhead;
+    }
+    return grows() ? PromptCause::words : PromptCause::mixed;
+}
+
+std::string PromptCounts::explain(PromptCause cause) const {
+    const std::int64_t assumed = std::int64_t{overhead_.pre} + overhead_.post;
+    char text[320] = "";
+    switch (cause) {
+        case PromptCause::none:
+            break;
+        case PromptCause::overhead: {
+            const std::int64_t whole = assumed + off_min_;
+            const std::int64_t post = std::min<std::int64_t>(overhead_.post, whole);
+            std::snprintf(text, sizeof(text),
+                          "the server adds %lld tokens to a prompt, not %lld as assumed: "
+                          "--overhead %lld,%lld mends it",
+                          static_cast<long long>(whole), static_cast<long long>(assumed),
+                          static_cast<long long>(whole - post), static_cast<long long>(post));
+            break;
+        }
+        case PromptCause::words:
+            std::snprintf(text, sizeof(text),
+                          "the difference grows with the length (%+.3g tokens per 1,000): not "
+                          "every word is one token there; give the model's --tokenizer, or "
+                          "--prompt ids",
+                          1000 * slope());
+            break;
+        case PromptCause::short_rows:
+            std::snprintf(text, sizeof(text),
+                          "%s recorded shorter than the %lld tokens that the server adds to "
+                          "every prompt, and cannot be made that short",
+                          plural(sums_.short_off, "row").c_str(), static_cast<long long>(assumed));
+            break;
+        case PromptCause::mixed:
+            std::snprintf(text, sizeof(text),
+                          "the differences (%+lld to %+lld tokens, %s) neither agree nor grow "
+                          "with the length: does the server cut prompts, or change its template?",
+                          static_cast<long long>(off_min_), static_cast<long long>(off_max_),
+                          plural(rows_off_, "row").c_str());
+            break;
+    }
+    return text;
+}
+
+PromptFigures PromptCounts::figures() const {
+    PromptFigures figures = sums_;
+    figures.cause = cause();
+    figures.explanation = explain(figures.cause);
+    return figures;
+}
+
+}  // namespace driftless

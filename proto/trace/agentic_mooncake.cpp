@@ -1,0 +1,132 @@
+#include "proto/trace/agentic_mooncake.hpp"
+
+#include <algorithm>
+
+#include "proto/trace/fields.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view schema = "dynamo.agentic_mooncake";
+constexpr std::string_view columns[] = {"request_id",    "play_id",       "session_id", "model",
+                                        "input_length",  "output_length", "hash_ids",   "schema",
+                                        "not_before_ms", "dependencies"};
+
+bool matches(const JsonValue& row) {
+    return row.find("schema").as_string().value_or("") == schema;
+}
+
+void read_header(RowContext& context, const JsonValue& header) {
+    const Field size = field_of(header.find("block_size"), "block_size");
+    std::uint32_t& chosen = context.rules.block_size;
+    if (header.find("version").as_u64() != 2) {
+        context.refuse(
+            "version",
+            header.find("version").present() ? header.find("version").raw() : std::string_view{},
+            "is not 2, the version that is read", "convert the trace");
+        context.stop = Stop::file;
+        return;
+    }
+    const auto tokens = read_tokens(context, size, 1);
+    if (tokens && chosen != 0 && chosen != *tokens) {
+        context.refuse("block_size", size.text, "differs from " + std::to_string(chosen),
+                       "a trace has one block size; --block-size must agree with it");
+        return;
+    }
+    chosen = tokens.value_or(chosen);
+}
+
+/// One edge: adds it to the trace and moves the row behind it. False after an error.
+bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow& row) {
+    const Field on = field_of(edge.find("request_id"), "dependencies.request_id");
+    const std::uint32_t before = on.present ? context.draft.find_request(on.text) : no_row;
+    if (before == no_row) {
+        context.refuse("dependencies", edge.raw(), "names no request of an earlier row",
+                       "rows stand behind those that they depend on");
+        return false;
+    }
+    const Field delay = field_of(edge.find("delay_ms"), "dependencies.delay_ms");
+    const auto delay_ns =
+        delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
+    if (!delay_ns) {
+        return false;
+    }
+    const bool at_dispatch = edge.find("trigger").as_string().value_or("") == "dispatch";
+    context.draft.depend({context.draft.rows(), before,
+                          at_dispatch ? Trigger::dispatch : Trigger::completion, *delay_ns});
+    row.at_ns = std::max(row.at_ns, later(context.draft.trace().rows[before].at_ns, *delay_ns));
+    return true;
+}
+
+/// When the row comes. False after an error.
+bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
+    const Field earliest = field_of(json.find("not_before_ms"), "not_before_ms");
+    const JsonValue edges = json.find("dependencies");
+    if (!check_objects(context, edges, "dependencies")) {
+        return false;
+    }
+    if (earliest.present) {
+        const auto time = read_time(context, earliest);
+        row.at_ns = time.value_or(0);
+        if (!time) {
+            return false;
+        }
+    }
+    if (edges.size() > 0 && !context.rules.sessions_open) {
+        context.refuse("", "", "holds requests that wait for others and have no arrival times",
+                       "--sessions open sends them by the recorded delays, as if answers took no "
+                       "time");
+        context.stop = Stop::trace;
+        return false;
+    }
+    bool fine = true;
+    for (JsonValue edge = edges.first(); edge.present(); edge = edge.next()) {
+        fine = read_dependency(context, edge, row) && fine;
+    }
+    return fine;
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    if (json.find("schema").present()) {
+        read_header(context, json);
+        return;
+    }
+    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
+    TraceDraft& draft = context.draft;
+    TraceRow row;
+    const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
+    draft.begin_ids();
+    const JsonValue ids = json.find("hash_ids");
+    if (!ids.present()) {
+        draft.note_missing_ids(context.line);
+    }
+    const bool blocks = !ids.present() || read_ids(context, ids);
+    if (!lengths || !blocks || !read_arrival(context, json, row)) {
+        return;
+    }
+    const Field play = field("play_id");
+    draft.enter_name_space(play.text);
+    const Field session = field("session_id");
+    if (session.present) {
+        row.session = draft.session(session.text);
+        row.turn = ++draft.tail(row.session).turns;
+    }
+    if (field("request_id").present) {
+        draft.name_request(field("request_id").text);
+    }
+    context.emit(row, json);
+}
+
+}  // namespace
+
+constinit const TraceFormat agentic_mooncake_format = {
+    .name = "agentic-mooncake",
+    .time_unit = TimeUnit::ms,
+    .block_check = BlockCheck::by_trace,
+    .ordered = false,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless

@@ -1,0 +1,19 @@
+/// Which block size and which rule the ids of a trace follow, found on its data.
+///
+/// For formats that do not say it. The candidates are the powers of two from 16 to 1024, or the
+/// size that is declared (trace-formats 12.3). It never picks among candidates that fit equally
+/// well: that is the user's to say.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/trace/format.hpp"
+
+namespace driftless {
+
+/// Holds all rows that have ids against the candidates, sets the trace's block size and rule, and
+/// lists what contradicts them. `--lenient` mends such rows. `context.rules.block_size` is the
+/// declared size, or 0.
+void settle_blocks(RowContext& context);
+
+}  // namespace driftless

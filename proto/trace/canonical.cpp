@@ -1,0 +1,216 @@
+#include "proto/trace/canonical.hpp"
+
+#include <limits>
+
+#include "proto/trace/fields.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view columns[] = {
+    "schema",         "version",      "block_size",    "tail_rule", "source",     "uncovered",
+    "at_ns",          "input_length", "output_length", "hash_ids",  "name_space", "session",
+    "session_number", "turn",         "after",         "body",      "body_api"};
+
+constexpr const char* header_remedy =
+    "a canonical trace begins with {\"schema\":\"driftless.trace\",\"version\":1,..}";
+
+bool matches(const JsonValue& row) {
+    return row.find("schema").as_string().value_or("") == canonical_schema;
+}
+
+/// The block size; rows without blocks have none. False after an error.
+bool read_block_size(RowContext& context, const JsonValue& header) {
+    const Field size = field_of(header.find("block_size"), "block_size");
+    const auto tokens = read_tokens(context, size, 0);
+    if (!tokens) {
+        return false;
+    }
+    std::uint32_t& chosen = context.rules.block_size;
+    if (*tokens != 0 && chosen != 0 && chosen != *tokens) {
+        context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
+                       "a trace has one block size; --block-size must agree with it");
+        return false;
+    }
+    chosen = *tokens != 0 ? *tokens : chosen;
+    return true;
+}
+
+void read_header(RowContext& context, const JsonValue& header) {
+    const std::string_view schema = header.find("schema").as_string().value_or("");
+    const JsonValue version = header.find("version");
+    if (schema != canonical_schema || version.as_u64() != canonical_version) {
+        context.refuse("schema", schema, "is no header of a version that is read", header_remedy);
+        context.stop = Stop::file;
+        return;
+    }
+    if (!read_block_size(context, header)) {
+        context.stop = Stop::file;
+        return;
+    }
+    const std::string_view rule = header.find("tail_rule").as_string().value_or("ceil");
+    if (rule != "ceil" && rule != "floor") {
+        context.refuse("tail_rule", rule, "is not ceil or floor", "correct the header");
+    }
+    Trace& trace = context.draft.trace();
+    const std::string_view api = header.find("body_api").as_string().value_or("");
+    if (!trace.body_api.empty() && trace.body_api != api) {
+        context.refuse("body_api", api, "differs from that of the files before",
+                       "replay files of one API at a time");
+    }
+    trace.body_api = api;
+    trace.tail_rule = rule == "floor" ? TailRule::floor : trace.tail_rule;
+    context.rules.lenient = context.rules.lenient || header.find("uncovered").as_bool() == true;
+}
+
+/// The ids, held against the length by both rules: a trace may mix them. False after an error.
+bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row) {
+    TraceDraft& draft = context.draft;
+    draft.begin_ids();
+    const JsonValue ids = json.find("hash_ids");
+    if (!ids.present()) {
+        return true;
+    }
+    const std::uint64_t size = context.rules.block_size;
+    if (size == 0) {
+        context.refuse("hash_ids", "", "stands before a header with a block size", header_remedy);
+        context.stop = Stop::file;
+        return false;
+    }
+    if (!read_ids(context, ids)) {
+        return false;
+    }
+    const std::uint64_t most = blocks_of(row.input_length, size);
+    const bool too_few = draft.ids_count() < row.input_length / size;
+    if (draft.ids_count() > most || (too_few && !context.rules.lenient)) {
+        refuse_count(context, draft.ids_count(), row.input_length, most);
+        return false;
+    }
+    draft.trace().rows_uncovered += too_few ? 1 : 0;
+    return true;
+}
+
+/// A whole number below 2^32 - 1; nothing where the key is absent. False after an error.
+bool read_small(const RowContext& context, const JsonValue& json, std::string_view key,
+                std::uint32_t& out) {
+    const JsonValue value = json.find(key);
+    const std::optional<std::uint64_t> number = value.as_u64();
+    if (!value.present()) {
+        return true;
+    }
+    if (!number || *number >= std::numeric_limits<std::uint32_t>::max()) {
+        context.refuse(key, value.raw(), "is no whole number below 2^32 - 1", "correct the row");
+        return false;
+    }
+    out = static_cast<std::uint32_t>(*number);
+    return true;
+}
+
+/// One row that this one waits for. False after an error.
+bool read_dependency(const RowContext& context, const JsonValue& edge) {
+    const std::uint32_t first = context.draft.trace().files.back().first_row;
+    const std::uint32_t row = context.draft.rows();
+    std::uint32_t on = no_row;
+    if (!read_small(context, edge, "row", on)) {
+        return false;
+    }
+    if (on >= row - first) {
+        context.refuse("after", edge.raw(), "names no earlier row of the file",
+                       "rows stand behind those that they wait for");
+        return false;
+    }
+    const Field delay = field_of(edge.find("delay_ns"), "after.delay_ns");
+    const auto delay_ns =
+        delay.present ? read_gap(context, delay, TimeUnit::ns) : std::optional<std::int64_t>(0);
+    const std::string_view trigger = edge.find("trigger").as_string().value_or("completion");
+    if (trigger != "completion" && trigger != "dispatch") {
+        context.refuse("after", edge.raw(), "has a trigger that is not completion or dispatch",
+                       "correct the row");
+        return false;
+    }
+    if (!delay_ns) {
+        return false;
+    }
+    context.draft.depend({row, first + on,
+                          trigger == "dispatch" ? Trigger::dispatch : Trigger::completion,
+                          *delay_ns});
+    return true;
+}
+
+/// Session, turn and namespace. False after an error.
+bool read_place(RowContext& context, const JsonValue& json, TraceRow& row) {
+    std::uint32_t name_space = 0;
+    std::uint32_t number = 0;
+    const bool fine = read_small(context, json, "name_space", name_space) &&
+                      read_small(context, json, "session_number", number) &&
+                      read_small(context, json, "turn", row.turn);
+    const Field session = field_of(json.find("session"), "session");
+    if (!fine) {
+        return false;
+    }
+    context.draft.enter_name_space(std::to_string(name_space));
+    if (session.present) {
+        const std::string key = std::to_string(number) + "/" + std::string(session.text);
+        row.session = context.draft.session(session.text, key);
+    }
+    return true;
+}
+
+/// A body that is sent as it stands. False after an error.
+bool read_body(RowContext& context, const JsonValue& body) {
+    if (!body.present()) {
+        return true;
+    }
+    if (!body.is(JsonType::object) || context.draft.trace().body_api.empty()) {
+        context.refuse("body", body.raw(),
+                       body.is(JsonType::object) ? "stands below a header without body_api"
+                                                 : "is no JSON object",
+                       "save the prompts again (replay --save-prompts)");
+        return false;
+    }
+    context.draft.set_body(body.raw());
+    return true;
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    if (json.find("schema").present()) {
+        read_header(context, json);
+        return;
+    }
+    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
+    TraceRow row;
+    const auto time = read_time(context, field("at_ns"));
+    const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
+    if (!time || !lengths || !read_blocks(context, json, row) || !read_place(context, json, row)) {
+        return;
+    }
+    const JsonValue after = json.find("after");
+    if (!check_objects(context, after, "after")) {
+        return;
+    }
+    for (JsonValue edge = after.first(); edge.present(); edge = edge.next()) {
+        if (!read_dependency(context, edge)) {
+            return;
+        }
+    }
+    row.at_ns = *time;
+    if (read_body(context, json.find("body"))) {
+        context.emit(row, json);
+    }
+}
+
+}  // namespace
+
+std::span<const std::string_view> canonical_columns() {
+    return columns;
+}
+
+constinit const TraceFormat canonical_format = {
+    .name = "canonical",
+    .time_unit = TimeUnit::ns,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless

@@ -1,0 +1,122 @@
+#include "proto/trace/columns.hpp"
+
+#include <algorithm>
+
+#include "proto/core/decimal.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+namespace {
+
+/// Names of unknown columns that are noted for the message; their count goes on.
+constexpr std::size_t unknown_names_max = 16;
+
+/// Whether a cell may stand in JSON as it is: a number as RFC 8259 writes it.
+bool is_json_number(std::string_view text) {
+    const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+    const bool leading_zero = digits.size() > 1 && digits[0] == '0' && digits[1] != '.';
+    return scan_decimal(text) && !text.starts_with('+') && !digits.starts_with('.') &&
+           !leading_zero && digits.find(".e") == digits.npos && digits.find(".E") == digits.npos &&
+           !digits.ends_with('.');
+}
+
+}  // namespace
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string all;
+    for (const std::string& name : names) {
+        all += (all.empty() ? "" : ", ") + name;
+    }
+    return all;
+}
+
+void ColumnNotes::note_name(std::string_view name, std::span<const std::string_view> known) {
+    const auto kept = std::find(keep_.begin(), keep_.end(), name);
+    if (kept != keep_.end()) {
+        seen_[static_cast<std::size_t>(kept - keep_.begin())] = true;
+        return;
+    }
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+        return;
+    }
+    ++unknown_;
+    const bool noted =
+        std::find(unknown_names_.begin(), unknown_names_.end(), name) != unknown_names_.end();
+    if (!noted && unknown_names_.size() < unknown_names_max) {
+        unknown_names_.emplace_back(name);
+    }
+}
+
+bool ColumnNotes::same_names(const JsonValue& row) const {
+    JsonValue value = row.first();
+    for (const std::string& name : names_) {
+        if (!value.present() || value.key() != name) {
+            return false;
+        }
+        value = value.next();
+    }
+    return !names_.empty() && !value.present();
+}
+
+void ColumnNotes::note(const JsonValue& row, std::span<const std::string_view> known) {
+    if (same_names(row)) {
+        unknown_ += names_unknown_;
+        return;
+    }
+    const std::uint64_t before = unknown_;
+    names_.clear();
+    for (JsonValue value = row.first(); value.present(); value = value.next()) {
+        names_.emplace_back(value.key());
+        note_name(names_.back(), known);
+    }
+    names_unknown_ = unknown_ - before;
+}
+
+void ColumnNotes::note(const CsvRow& row, std::span<const std::string_view> known) {
+    for (const std::string& name : row.header().names()) {
+        note_name(name, known);
+    }
+}
+
+std::string ColumnNotes::kept(const JsonValue& row) const {
+    std::string text;
+    JsonWriter writer(text);
+    writer.begin_object();
+    for (const std::string& name : keep_) {
+        const JsonValue value = row.find(name);
+        writer.key(name).raw(value.present() ? value.raw() : "null");
+    }
+    writer.end_object();
+    return text;
+}
+
+std::string ColumnNotes::kept(const CsvRow& row) const {
+    std::string text;
+    JsonWriter writer(text);
+    writer.begin_object();
+    for (const std::string& name : keep_) {
+        const auto cell = row.find(name);
+        writer.key(name);
+        if (!cell || cell->empty()) {
+            writer.null();
+        } else if (is_json_number(*cell)) {
+            writer.raw(*cell);
+        } else {
+            writer.string(*cell);
+        }
+    }
+    writer.end_object();
+    return text;
+}
+
+std::vector<std::string> ColumnNotes::missing() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < keep_.size(); ++i) {
+        if (!seen_[i]) {
+            names.push_back(keep_[i]);
+        }
+    }
+    return names;
+}
+
+}  // namespace driftless

@@ -1,0 +1,90 @@
+#include "proto/trace/csv.hpp"
+
+#include <algorithm>
+
+namespace driftless {
+namespace {
+
+std::string_view trim_blanks(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    return begin == text.npos ? std::string_view{}
+                              : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+}  // namespace
+
+/// `rest` begins behind the opening quote; afterwards, behind the closing one.
+Result<std::string_view> CsvCells::take_quoted(std::string_view& rest) {
+    std::size_t end = rest.find('"');
+    if (end != rest.npos && rest.substr(end + 1, 1) != "\"") {
+        const std::string_view cell = rest.substr(0, end);
+        rest.remove_prefix(end + 1);
+        return cell;
+    }
+    std::string& cell = unescaped_.emplace_back();
+    while (end != rest.npos) {
+        cell += rest.substr(0, end);
+        rest.remove_prefix(end + 1);
+        if (!rest.starts_with('"')) {
+            return std::string_view(cell);
+        }
+        cell += '"';
+        rest.remove_prefix(1);
+        end = rest.find('"');
+    }
+    return Error{ErrorCode::truncated, 0, "find the end of a quoted cell"};
+}
+
+Result<void> CsvCells::split(std::string_view record, char separator) {
+    cells_.clear();
+    unescaped_.clear();
+    for (std::string_view rest = record;;) {  // each turn takes a cell off
+        if (rest.starts_with('"')) {
+            rest.remove_prefix(1);
+            const Result<std::string_view> cell = take_quoted(rest);
+            if (!cell) {
+                return cell.error();
+            }
+            cells_.push_back(cell.value());
+            if (!rest.empty() && rest.front() != separator) {
+                return Error{ErrorCode::invalid, 0, "read a quoted cell"};
+            }
+        } else {
+            const std::size_t end = std::min(rest.find(separator), rest.size());
+            cells_.push_back(trim_blanks(rest.substr(0, end)));
+            rest.remove_prefix(end);
+        }
+        if (rest.empty()) {
+            return {};
+        }
+        rest.remove_prefix(1);
+    }
+}
+
+bool CsvHeader::read(std::string_view line) {
+    names_.clear();
+    separator_ = ',';
+    for (const char candidate : {',', '\t', ';'}) {
+        if (line.find(candidate) != line.npos) {
+            separator_ = candidate;
+            break;
+        }
+    }
+    CsvCells cells;
+    if (!cells.split(line, separator_) || cells.size() < 2) {
+        return false;
+    }
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        names_.emplace_back(cells[i]);
+    }
+    return std::none_of(names_.begin(), names_.end(),
+                        [](const std::string& name) { return name.empty(); });
+}
+
+std::optional<std::size_t> CsvHeader::find(std::string_view name) const {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    return found == names_.end() ? std::nullopt
+                                 : std::optional(static_cast<std::size_t>(found - names_.begin()));
+}
+
+}  // namespace driftless

@@ -1,0 +1,175 @@
+#include "proto/trace/fields.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "proto/core/decimal.hpp"
+
+namespace driftless {
+
+Field field_of(const JsonValue& value, std::string_view name) {
+    Field field;
+    field.name = name;
+    if (!value.present() || value.is(JsonType::null)) {
+        return field;
+    }
+    field.present = true;
+    field.json = value;
+    field.raw = value.raw();
+    field.text = value.as_string().value_or(field.raw);
+    return field;
+}
+
+Field field_of(const CsvRow& row, std::string_view name) {
+    const std::string_view cell = row.find(name).value_or(std::string_view{});
+    return {name, cell, cell, {}, !cell.empty()};
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && stop == text.data() + text.size()) {
+        return value;
+    }
+    const Result<std::uint64_t> whole = parse_whole(text);
+    return whole ? std::optional(whole.value()) : std::nullopt;
+}
+
+namespace {
+
+void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, ErrorCode code) {
+    const std::string kind = unit == TimeUnit::iso ? "ISO-8601 time" : "decimal number";
+    if (code == ErrorCode::invalid) {
+        context.refuse(field.name, field.text, "is no " + kind,
+                       unit == TimeUnit::iso ? "--time-unit names the unit of numbers"
+                                             : "write the time as one");
+    } else if (unit == TimeUnit::iso) {
+        context.refuse(field.name, field.text, "is not within 1970 and 2115", "correct the row");
+    } else if (field.text.starts_with('-')) {
+        context.refuse(field.name, field.text, "is negative", "times count from the trace's start");
+    } else {
+        context.refuse(field.name, field.text, "is beyond 2^62 ns",
+                       std::string("--time-unit names the unit; here it was ") + name_of(unit));
+    }
+}
+
+/// What would mend a count that contradicts its length.
+std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
+    IdCounts one;
+    one.add(tokens, count);
+    const std::string fits = one.sizes_of_all();
+    return (fits.empty() ? "no block size of 16, 32, .. 1024 would fit"
+                         : "--block-size " + fits + " would fit") +
+           "; --lenient ignores surplus ids and fills missing ones with private tokens";
+}
+
+}  // namespace
+
+std::optional<std::int64_t> read_time(const RowContext& context, const Field& field) {
+    if (!field.present) {
+        context.refuse(field.name, "", "is missing", "every row needs its arrival time");
+        return std::nullopt;
+    }
+    return read_gap(context, field, context.rules.time_unit);
+}
+
+std::optional<std::int64_t> read_gap(const RowContext& context, const Field& field, TimeUnit unit) {
+    const Result<std::int64_t> time = parse_time(field.text, unit);
+    if (!time) {
+        refuse_time(context, field, unit, time.error().code);
+        return std::nullopt;
+    }
+    return time.value();
+}
+
+std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
+                                         std::uint32_t least) {
+    if (!field.present) {
+        context.refuse(field.name, "", "is missing", "every row needs it");
+        return std::nullopt;
+    }
+    const std::optional<std::uint64_t> tokens = whole_number(field.raw);
+    if (tokens && *tokens >= least && *tokens <= row_tokens_max) {
+        return static_cast<std::uint32_t>(*tokens);
+    }
+    context.refuse(field.name, field.raw,
+                   "is no whole number of tokens from " + std::to_string(least) + " to " +
+                       std::to_string(row_tokens_max),
+                   "correct the row");
+    return std::nullopt;
+}
+
+bool read_lengths(const RowContext& context, const Field& input, const Field& output,
+                  TraceRow& row) {
+    const auto in = read_tokens(context, input, 1);
+    const auto out = read_tokens(context, output, 0);
+    if (!in || !out) {
+        return false;
+    }
+    row.input_length = *in;
+    row.output_length = std::max(*out, 1U);
+    context.draft.trace().zero_outputs += *out == 0 ? 1 : 0;
+    return true;
+}
+
+bool check_objects(const RowContext& context, const JsonValue& list, std::string_view name) {
+    bool objects = !list.present() || (list.is(JsonType::array) && !list.integers());
+    for (JsonValue one = list.first(); objects && one.present(); one = one.next()) {
+        objects = one.is(JsonType::object);
+    }
+    if (!objects) {
+        context.refuse(name, list.raw(), "is no list of objects", "correct the row");
+    }
+    return objects;
+}
+
+bool read_ids(const RowContext& context, const JsonValue& list) {
+    if (!list.is(JsonType::array)) {
+        context.refuse("hash_ids", list.raw(), "is no list of block ids", "correct the row");
+        return false;
+    }
+    if (const auto ids = list.integers()) {
+        context.draft.add_ids(*ids);
+        return true;
+    }
+    for (JsonValue value = list.first(); value.present(); value = value.next()) {
+        const auto id =
+            value.is(JsonType::number) ? whole_number(value.raw()) : std::optional<std::uint64_t>();
+        if (!id) {
+            context.refuse("hash_ids", value.raw(), "is no block id",
+                           "ids are whole numbers from 0 to 2^64 - 1");
+            return false;
+        }
+        context.draft.add_id(*id);
+    }
+    return true;
+}
+
+void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t tokens,
+                  std::uint64_t needed) {
+    context.refuse("hash_ids", std::to_string(count) + (count == 1 ? " id" : " ids"),
+                   "contradicts input_length " + std::to_string(tokens) + ", which at block size " +
+                       std::to_string(context.rules.block_size) + " needs " +
+                       std::to_string(needed),
+                   count_remedy(tokens, count));
+}
+
+bool check_count(const RowContext& context, std::uint32_t tokens) {
+    TraceDraft& draft = context.draft;
+    const std::uint64_t count = draft.ids_count();
+    const std::uint64_t needed = blocks_of(tokens, context.rules.block_size);
+    draft.counts().add(tokens, count);
+    draft.counts().add_wrong(count != needed);
+    if (count != needed && !context.rules.lenient) {
+        refuse_count(context, count, tokens, needed);
+        return false;
+    }
+    if (count > needed) {
+        draft.trace().surplus_ids += count - needed;
+        draft.cut_ids(needed);
+    }
+    draft.trace().rows_uncovered += count < needed ? 1 : 0;
+    return true;
+}
+
+}  // namespace driftless

@@ -1,0 +1,232 @@
+#include "proto/trace/generic.hpp"
+
+#include <algorithm>
+
+#include "proto/core/xxh64.hpp"
+#include "proto/trace/fields.hpp"
+
+namespace driftless {
+namespace {
+
+enum Key : std::size_t { key_time, key_in, key_out, key_hashes, key_session, key_turn, key_delay };
+constexpr std::string_view keys[] = {"time", "in", "out", "hashes", "session", "turn", "delay"};
+
+/// The fields of a row by key; their names are those of the columns.
+struct Fields {
+    Field of[std::size(keys)];
+};
+
+/// A member by its name, or by the path that the name spells.
+JsonValue find_path(const JsonValue& row, std::string_view path) {
+    JsonValue found = row.find(path);
+    JsonValue at = row;
+    while (!found.present() && at.present() && !path.empty()) {
+        const std::size_t dot = std::min(path.find('.'), path.size());
+        at = at.find(path.substr(0, dot));
+        path.remove_prefix(std::min(dot + 1, path.size()));
+        found = path.empty() ? at : JsonValue{};
+    }
+    return found;
+}
+
+bool has(const JsonValue& row, std::string_view column) {
+    return find_path(row, column).present();
+}
+bool has(const CsvRow& row, std::string_view column) {
+    return row.find(column).has_value();
+}
+Field field_of_path(const JsonValue& row, std::string_view column) {
+    return field_of(find_path(row, column), column);
+}
+Field field_of_path(const CsvRow& row, std::string_view column) {
+    return field_of(row, column);
+}
+
+/// The fields of a row; notes which mapped columns it has.
+template <typename Source>
+Fields fields_of(RowContext& context, const Source& row) {
+    Fields fields;
+    for (std::size_t i = 0; i < std::size(keys); ++i) {
+        std::string_view column = keys[i];
+        for (MappedColumn& one : context.rules.map) {
+            if (one.key == keys[i]) {
+                column = one.column;
+                one.seen = one.seen || has(row, column);
+            }
+        }
+        fields.of[i] = field_of_path(row, column);
+    }
+    return fields;
+}
+
+/// Fixes the unit by the first time that is seen. False where it shows none.
+bool choose_unit(RowContext& context, const Field& time) {
+    if (context.rules.time_unit != TimeUnit::automatic || !time.present) {
+        return true;
+    }
+    const auto unit = guess_time_unit(time.text);
+    if (!unit) {
+        context.refuse(time.name, time.text, "does not show its unit",
+                       "--time-unit s, ms, us, ns or iso says it");
+        context.stop = Stop::trace;
+        return false;
+    }
+    context.rules.time_unit = *unit;
+    return true;
+}
+
+std::string names_of(const JsonValue& row) {
+    std::string names;
+    for (JsonValue value = row.first(); value.present(); value = value.next()) {
+        names += (names.empty() ? "" : ", ") + std::string(value.key());
+    }
+    return names;
+}
+std::string names_of(const CsvRow& row) {
+    std::string names;
+    for (const std::string& name : row.header().names()) {
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    return names;
+}
+
+/// The three columns that every row needs must be there from the first row on: a map that names
+/// them wrongly is one error, not one a row.
+template <typename Source>
+bool check_needed(RowContext& context, const Fields& fields, const Source& source) {
+    for (const Key key : {key_time, key_in, key_out}) {
+        const std::string_view column = fields.of[key].name;
+        if (context.draft.rows() == 0 && !has(source, column)) {
+            context.refuse("--map", std::string(keys[key]) + "=" + std::string(column),
+                           "names no column", "columns are " + names_of(source));
+            context.stop = Stop::trace;
+        }
+    }
+    return context.stop == Stop::none;
+}
+
+void add_id(const RowContext& context, std::string_view text) {
+    const auto number = whole_number(text);
+    if (number) {
+        context.draft.add_id(*number);
+        return;
+    }
+    Xxh64 hash;
+    hash.add(text);
+    context.draft.add_id(hash.value());
+}
+
+bool read_json_ids(const RowContext& context, const Field& field) {
+    if (!field.json.is(JsonType::array)) {
+        context.refuse(field.name, field.raw, "is no list of block ids", "correct the row");
+        return false;
+    }
+    if (const auto ids = field.json.integers()) {
+        context.draft.add_ids(*ids);
+        return true;
+    }
+    for (JsonValue id = field.json.first(); id.present(); id = id.next()) {
+        const bool text = id.is(JsonType::string);
+        if (!text && !(id.is(JsonType::number) && whole_number(id.raw()))) {
+            context.refuse(field.name, id.raw(), "is no block id",
+                           "ids are strings, or whole numbers from 0 to 2^64 - 1");
+            return false;
+        }
+        add_id(context, text ? *id.as_string() : id.raw());
+    }
+    return true;
+}
+
+void read_cell_ids(const RowContext& context, std::string_view cell) {
+    constexpr std::string_view between = " ,;[]\t\"'";
+    while (!cell.empty()) {
+        const std::size_t begin = std::min(cell.find_first_not_of(between), cell.size());
+        cell.remove_prefix(begin);
+        const std::size_t end = std::min(cell.find_first_of(between), cell.size());
+        if (end > 0) {
+            add_id(context, cell.substr(0, end));
+        }
+        cell.remove_prefix(end);
+    }
+}
+
+bool read_blocks(const RowContext& context, const Field& ids) {
+    context.draft.begin_ids();
+    if (!ids.present) {
+        context.draft.note_missing_ids(context.line);
+        return true;
+    }
+    if (ids.json.present()) {
+        return read_json_ids(context, ids);
+    }
+    read_cell_ids(context, ids.text);
+    return true;
+}
+
+/// Session, turn and delay, where they are mapped. False after an error.
+bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
+    const Field& delay = fields.of[key_delay];
+    const TimeUnit unit =
+        context.rules.time_unit == TimeUnit::iso ? TimeUnit::s : context.rules.time_unit;
+    const auto delay_ns =
+        delay.present ? read_gap(context, delay, unit) : std::optional<std::int64_t>(0);
+    const Field& turn = fields.of[key_turn];
+    const auto number = turn.present ? whole_number(turn.text) : std::optional<std::uint64_t>(0);
+    if (!number || *number > row_tokens_max) {
+        context.refuse(turn.name, turn.raw, "is no number of a turn", "turns count from 1");
+    }
+    if (!delay_ns || !number || *number > row_tokens_max) {
+        return false;
+    }
+    row.turn = static_cast<std::uint32_t>(*number);
+    if (row.session != no_session) {
+        context.draft.next_turn(row, *delay_ns);
+    }
+    return true;
+}
+
+template <typename Source>
+void read_row(RowContext& context, const Source& source) {
+    const Fields fields = fields_of(context, source);
+    if (!check_needed(context, fields, source) || !choose_unit(context, fields.of[key_time])) {
+        return;
+    }
+    TraceRow row;
+    const bool lengths = read_lengths(context, fields.of[key_in], fields.of[key_out], row);
+    const auto time = read_time(context, fields.of[key_time]);
+    const bool blocks = read_blocks(context, fields.of[key_hashes]);
+    if (!lengths || !time || !blocks) {
+        return;
+    }
+    row.at_ns = *time;
+    if (fields.of[key_session].present) {
+        row.session = context.draft.session(fields.of[key_session].text);
+    }
+    if (read_turn(context, fields, row)) {
+        context.emit(row, source);
+    }
+}
+
+void read_json_row(RowContext& context, const JsonValue& row) {
+    read_row(context, row);
+}
+
+void read_csv_row(RowContext& context, const CsvRow& row) {
+    read_row(context, row);
+}
+
+}  // namespace
+
+std::span<const std::string_view> map_keys() {
+    return keys;
+}
+
+constinit const TraceFormat generic_format = {
+    .name = "generic",
+    .time_unit = TimeUnit::automatic,
+    .block_check = BlockCheck::by_trace,
+    .read_json = read_json_row,
+    .read_csv = read_csv_row,
+};
+
+}  // namespace driftless

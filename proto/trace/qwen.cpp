@@ -1,0 +1,76 @@
+#include "proto/trace/qwen.hpp"
+
+#include "proto/trace/fields.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view columns[] = {"chat_id",      "parent_chat_id", "timestamp", "hash_ids",
+                                        "input_length", "output_length",  "type",      "turn"};
+
+bool matches(const JsonValue& row) {
+    return row.find("chat_id").present() && row.find("parent_chat_id").present() &&
+           row.find("hash_ids").is(JsonType::array);
+}
+
+/// The ids, held against the length where that is known.
+bool read_blocks(const RowContext& context, const JsonValue& ids, const TraceRow& row) {
+    context.draft.begin_ids();
+    if (!ids.present()) {
+        context.draft.note_missing_ids(context.line);
+        return true;
+    }
+    return read_ids(context, ids) &&
+           (row.input_length == 0 || check_count(context, row.input_length));
+}
+
+/// A child goes on with its parent's session; a parent that is not there makes it a root.
+void link(const RowContext& context, const Field& chat, const Field& parent, TraceRow& row) {
+    TraceDraft& draft = context.draft;
+    const bool root = !parent.present || parent.text == "-1";
+    const std::uint32_t before = root ? no_row : draft.find_request(parent.text);
+    if (before == no_row) {
+        draft.remark("row whose parent is not in the trace: it begins a session of its own",
+                     "rows whose parent is not in the trace: each begins a session of its own",
+                     root ? 0 : 1);
+        row.session = draft.session(chat.text);
+    } else {
+        row.session = draft.trace().rows[before].session;
+        draft.depend({draft.rows(), before, Trigger::completion, 0});
+    }
+    draft.name_request(chat.text);
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
+    TraceRow row;
+    const auto time = read_time(context, field("timestamp"));
+    const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
+    const bool blocks = read_blocks(context, json.find("hash_ids"), row);
+    const Field chat = field("chat_id");
+    if (!chat.present) {
+        context.refuse("chat_id", "", "is missing", "every row needs it");
+    }
+    if (!time || !lengths || !blocks || !chat.present) {
+        return;
+    }
+    row.at_ns = *time;
+    row.turn = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(json.find("turn").as_u64().value_or(0), row_tokens_max));
+    link(context, chat, field("parent_chat_id"), row);
+    context.emit(row, json);
+}
+
+}  // namespace
+
+constinit const TraceFormat qwen_format = {
+    .name = "qwen",
+    .alias = "bailian",
+    .time_unit = TimeUnit::s,
+    .block_size = 16,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless

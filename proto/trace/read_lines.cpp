@@ -1,0 +1,223 @@
+// The half of TraceReader that knows containers: which bytes of a file are rows, and of what
+// format.
+#include "proto/trace/read.hpp"
+#include "proto/trace/shapes.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr const char* json_remedy =
+    "a trace is JSON lines or CSV with a header; this version reads ";
+constexpr const char* array_remedy =
+    "a trace has one JSON object a line: jq -c '.[]' makes them of an array";
+
+}  // namespace
+
+void TraceReader::heed(Stop stop) {
+    container_ = stop == Stop::none ? container_ : Container::refused;
+    stopped_ = stopped_ || stop == Stop::trace;
+}
+
+/// By the first line that is not blank.
+TraceReader::Container TraceReader::container_of(const RowContext& here, std::string_view line) {
+    const char first = line.front();
+    const bool closed = line.back() == '}' || line.back() == ']';
+    if (first != '{' && first != '[') {
+        return csv_begin(here, line);
+    }
+    if (!closed) {
+        return Container::gathered;
+    }
+    return first == '{' ? Container::json_lines : Container::json_array;
+}
+
+TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::string_view line) {
+    const ForeignShape shape = foreign_text_shape(line);
+    if (!shape.what.empty() || !header_.read(line)) {
+        here.refuse(
+            "", line,
+            shape.what.empty() ? "is no JSON object and no CSV header"
+                               : "looks like " + std::string(shape.what),
+            shape.what.empty() ? json_remedy + trace_format_names() : std::string(shape.remedy));
+        return Container::refused;
+    }
+    const TraceFormat* found = nullptr;
+    for (const TraceFormat* one : trace_formats()) {
+        found = one->matches_header != nullptr && one->matches_header(header_) ? one : found;
+    }
+    if (format_ == nullptr && found != nullptr) {
+        choose(*found);
+    }
+    const bool fits = format_ != nullptr && format_->read_csv != nullptr &&
+                      (found == format_ || format_->matches_header == nullptr);
+    if (fits) {
+        text_.clear();
+        return Container::csv;
+    }
+    here.refuse("", line,
+                format_ == nullptr ? std::string("is the CSV header of no known format")
+                                   : "is no header of the format " + std::string(format_->name),
+                "--map time=COLUMN,in=COLUMN,out=COLUMN names the columns of any other; columns "
+                "are " +
+                    joined(header_.names()));
+    return Container::refused;
+}
+
+void TraceReader::csv_line(std::uint64_t number, std::string_view line) {
+    std::string_view record = line;
+    text_line_ = text_.empty() ? number : text_line_;
+    if (!text_.empty()) {
+        text_ += '\n';
+        text_ += line;
+        record = text_;
+    }
+    RowContext here = context(text_line_);
+    const Result<void> cut = cells_.split(record, header_.separator());
+    if (!cut && cut.error().code == ErrorCode::truncated && record.size() < csv_record_bytes_max) {
+        text_ = text_.empty() ? std::string(line) : std::move(text_);
+        return;
+    }
+    if (!cut) {
+        here.refuse("", record, "has a quote out of place", "correct the line");
+    } else if (cells_.size() != header_.names().size()) {
+        here.refuse("", record,
+                    "has " + std::to_string(cells_.size()) + " cells; the header names " +
+                        std::to_string(header_.names().size()),
+                    "correct the line");
+    } else {
+        format_->read_csv(here, CsvRow(header_, cells_));
+        heed(here.stop);
+        note_order();
+    }
+    text_.clear();
+}
+
+void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginning) {
+    const ForeignShape shape = foreign_long_shape(beginning);
+    const RowContext here = context(number);
+    if (!shape.what.empty()) {
+        here.refuse("", "", "looks like " + std::string(shape.what), std::string(shape.remedy));
+    } else {
+        here.refuse("", "", "is longer than 64 MiB",
+                    beginning.starts_with('[') ? array_remedy : "a trace has one row a line");
+    }
+    text_.clear();
+    container_ = Container::refused;
+}
+
+void TraceReader::gather(std::string_view line) {
+    if (text_.size() + line.size() + 1 > json_text_bytes_max) {
+        const ForeignShape shape = foreign_long_shape(text_);
+        context(text_line_)
+            .refuse("", "",
+                    shape.what.empty() ? "is one JSON text of more than 64 MiB"
+                                       : "looks like " + std::string(shape.what),
+                    shape.what.empty() ? array_remedy : std::string(shape.remedy));
+        text_.clear();
+        container_ = Container::refused;
+        return;
+    }
+    text_ += line;
+    text_ += '\n';
+}
+
+/// One row or one conversation, or an array of them.
+void TraceReader::json_text(RowContext& here, std::string_view text) {
+    const Result<JsonValue> json = document_.parse(text);
+    if (json && json.value().is(JsonType::object)) {
+        json_object(here, json.value());
+        return;
+    }
+    const bool array =
+        json && json.value().is(JsonType::array) && container_ != Container::json_lines;
+    if (!array) {
+        refuse_text(here, text);
+        return;
+    }
+    std::uint64_t number = 0;
+    for (JsonValue row = json.value().first(); row.present(); row = row.next()) {
+        here.place = "[" + std::to_string(number++) + "]";
+        if (container_ == Container::refused) {
+            return;
+        }
+        if (row.is(JsonType::object)) {
+            json_object(here, row);
+        } else {
+            here.refuse("", row.raw(), "is no JSON object", "correct or remove it");
+        }
+    }
+}
+
+void TraceReader::json_object(RowContext& here, const JsonValue& row) {
+    if (!format_checked_ && !detect(here, row)) {
+        container_ = Container::refused;
+        return;
+    }
+    if (format_->read_json == nullptr) {
+        here.refuse("", row.raw(), "is JSON; the format " + trace_.format + " is CSV",
+                    "--format names another");
+        container_ = Container::refused;
+        return;
+    }
+    here.known = known_;
+    format_->read_json(here, row);
+    heed(here.stop);
+    note_order();
+}
+
+void TraceReader::refuse_text(const RowContext& here, std::string_view text) {
+    const bool object = text.front() == '{';
+    const bool not_finite = text.find("NaN") != std::string_view::npos ||
+                            text.find("Infinity") != std::string_view::npos;
+    std::string problem = "is no JSON object";
+    if (object) {
+        problem = "is no JSON, at byte " + std::to_string(document_.error_offset() + 1);
+    }
+    here.refuse("", text, std::move(problem),
+                not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
+                           : "correct or remove the line");
+}
+
+/// The format by the keys of a file's first row. Several files must be of one format.
+bool TraceReader::detect(const RowContext& here, const JsonValue& row) {
+    const ForeignShape foreign = foreign_shape(row);
+    std::vector<const TraceFormat*> found;
+    for (const TraceFormat* one : trace_formats()) {
+        if (foreign.what.empty() && one->matches != nullptr && one->matches(row)) {
+            found.push_back(one);
+        }
+    }
+    std::string problem = "has the keys of no known format";
+    std::string remedy = "this version reads " + trace_format_names() +
+                         "; --format overrides, --map time=KEY,in=KEY,out=KEY reads any other";
+    if (!foreign.what.empty()) {
+        problem = "looks like " + std::string(foreign.what);
+        remedy = foreign.remedy;
+    } else if (found.size() > 1) {
+        problem = std::string("has the keys of ") + found[0]->name + " and of " + found[1]->name;
+        remedy = "--format says which";
+    } else if (found.size() == 1 && format_ != nullptr && format_ != found[0]) {
+        problem = std::string("looks like ") + found[0]->name + ", but the trace began as " +
+                  format_->name;
+        remedy = "replay files of different formats one by one";
+    } else if (found.size() == 1) {
+        format_checked_ = true;
+        if (format_ == nullptr) {
+            choose(*found[0]);
+        }
+        return true;
+    }
+    here.refuse("", row.raw(), problem, remedy);
+    return false;
+}
+
+/// Counts rows whose time is before their predecessor's.
+void TraceReader::note_order() {
+    for (; rows_ordered_ < trace_.rows.size(); ++rows_ordered_) {
+        const std::int64_t at_ns = trace_.rows[rows_ordered_].at_ns;
+        trace_.rows_unsorted += format_->ordered && at_ns < previous_ns_ ? 1 : 0;
+        previous_ns_ = at_ns;
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,99 @@
+#include "proto/trace/shapes.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view no_payloads =
+    "requests that are recorded as text are not replayed by this version; what is, are lengths and "
+    "block ids";
+constexpr std::string_view to_json_lines =
+    "make JSON lines of it, with pandas: "
+    "read_parquet('F').to_json('F.jsonl', orient='records', lines=True)";
+constexpr std::string_view to_json_lines_from_arrow =
+    "make JSON lines of it, with pandas: "
+    "read_feather('F').to_json('F.jsonl', orient='records', lines=True)";
+
+constexpr ForeignShape sharegpt = {
+    "ShareGPT conversations, which have no times and cannot be replayed",
+    "as text for the prompts of a trace: replay TRACE --dataset FILE"};
+constexpr ForeignShape servegen = {
+    "ServeGen's parameters, which are a generator and no trace",
+    "run ServeGen and replay the requests that it writes: --map time=timestamp,in=input_tokens,"
+    "out=output_tokens --time-unit s"};
+
+/// A shape is known by keys that stand together in its rows.
+struct KeyShape {
+    std::string_view keys[3];  ///< all must be there; empty: none asked
+    ForeignShape shape;
+};
+
+constexpr KeyShape key_shapes[] = {
+    {{"body", "timestamp"}, {"an evalscope workload trace, a log of request bodies", no_payloads}},
+    {{"session_id", "input", "pre_gap"}, {"an LMCache agentic trace", no_payloads}},
+    {{"session_id", "turns"}, {"AIPerf conversations", no_payloads}},
+    {{"conversations"}, sharegpt},
+    {{"captureData"}, {"a SageMaker data capture", no_payloads}},
+    {{"data"}, {"AIPerf's inputs.json", no_payloads}},
+    {{"resourceSpans"}, {"an OTLP export", no_payloads}},
+    {{"spans"}, {"an OpenTelemetry export", no_payloads}},
+    {{"round_index", "session_id"}, {"a TraceLab trace", "its rounds have no block ids"}},
+};
+
+struct TextShape {
+    std::string_view begins;
+    ForeignShape shape;
+};
+
+constexpr TextShape text_shapes[] = {
+    {"PAR1", {"a Parquet file", to_json_lines}},
+    {"ARROW1", {"an Arrow file", to_json_lines_from_arrow}},
+    {"PK\x03\x04", {"a zip archive", "unpack it"}},
+    {"SQLite format 3", {"an SQLite database", "export the table as CSV or JSON lines"}},
+    {"version https://git-lfs",
+     {"a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull"}},
+};
+
+/// "600", "600.0".
+bool whole_cell(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
+}
+
+}  // namespace
+
+ForeignShape foreign_shape(const JsonValue& row) {
+    if (row.find("hash_ids").is(JsonType::object)) {
+        return {"a RAGPulse trace: its hash_ids are objects of five lists, no blocks of a prompt",
+                "it says no order of its parts, so no prompt can be made of it"};
+    }
+    const JsonValue window = row.first();
+    if (whole_cell(window.key()) && window.first().as_string().value_or("").starts_with('{')) {
+        return servegen;  // an object by window starts, whose values are Python in strings
+    }
+    for (const KeyShape& one : key_shapes) {
+        bool all = true;
+        for (const std::string_view key : one.keys) {
+            all = all && (key.empty() || row.find(key).present());
+        }
+        if (all) {
+            return one.shape;
+        }
+    }
+    return {};
+}
+
+ForeignShape foreign_text_shape(std::string_view line) {
+    for (const TextShape& one : text_shapes) {
+        if (line.starts_with(one.begins)) {
+            return one.shape;
+        }
+    }
+    const std::string_view cell = line.substr(0, line.find(','));
+    const bool rates = line.find("Gamma") != line.npos || line.find("Weibull") != line.npos;
+    return whole_cell(cell) && rates ? servegen : ForeignShape{};
+}
+
+ForeignShape foreign_long_shape(std::string_view beginning) {
+    return beginning.find("\"conversations\"") != beginning.npos ? sharegpt : ForeignShape{};
+}
+
+}  // namespace driftless

@@ -1,0 +1,23 @@
+/// Shapes of files that no format here reads, so that a refusal can say what a file is.
+///
+/// By keys that stand together and by first bytes (trace-formats 12.6). It never decides that a
+/// file is readable.
+#pragma once
+
+#include <string_view>
+
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+struct ForeignShape {
+    std::string_view what;    ///< "a RAGPulse trace: its hash_ids are objects"; empty: none known
+    std::string_view remedy;  ///< what to do with such a file
+};
+
+ForeignShape foreign_shape(const JsonValue& row);
+ForeignShape foreign_text_shape(std::string_view line);
+/// By the beginning of a JSON text that is too long to be parsed.
+ForeignShape foreign_long_shape(std::string_view beginning);
+
+}  // namespace driftless

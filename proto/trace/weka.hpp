@@ -1,0 +1,19 @@
+/// Agentic coding traces of kv-cache-tester ("Weka"): a JSON object is a conversation, with a file
+/// of its own or a line in a JSONL file. `requests` have `t` in seconds from the conversation's
+/// start, `in`, `out`, and `hash_ids` of 64 tokens that name whole blocks; its derivatives name the
+/// partial one too, which each conversation shows by its counts.
+///
+/// Ids hold inside a conversation only. Sub-agents, entries with requests of their own, are laid
+/// out beside their parent as sessions of their own; their times count from the sub-agent's start
+/// or from the conversation's, which the first one shows. Conversations have no arrival times: they
+/// are read under `--sessions open` only, which starts every one at 0. Source:
+/// callanjfox/kv-cache-tester; trace-formats section 3.
+#pragma once
+
+#include "proto/trace/format.hpp"
+
+namespace driftless {
+
+extern const TraceFormat weka_format;
+
+}  // namespace driftless

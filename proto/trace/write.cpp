@@ -1,0 +1,136 @@
+#include "proto/trace/write.hpp"
+
+#include <algorithm>
+
+#include "proto/core/hash.hpp"
+#include "proto/trace/draft.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr const TraceTarget* targets[] = {&canonical_target, &mooncake_target};
+
+}  // namespace
+
+std::span<const TraceTarget* const> trace_targets() {
+    return targets;
+}
+
+const TraceTarget* find_trace_target(std::string_view name) {
+    for (const TraceTarget* target : targets) {
+        if (name == target->name) {
+            return target;
+        }
+    }
+    return nullptr;
+}
+
+std::string trace_target_names() {
+    std::string names;
+    for (const TraceTarget* target : targets) {
+        names += names.empty() ? "" : ", ";
+        names += target->name;
+    }
+    return names;
+}
+
+std::size_t TraceWriter::BlockHash::operator()(const BlockName& name) const {
+    return mix64(name.id ^ mix64(name.name_space + golden_gamma));
+}
+
+TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
+                         std::vector<WrittenRow> rows)
+    : trace_(trace), target_(target), rows_(std::move(rows)) {
+    const auto index_of = [&](const WrittenRow& row) { return trace.rows[row.position].index; };
+    if (!target.by_time) {
+        std::sort(rows_.begin(), rows_.end(), [&](const WrittenRow& a, const WrittenRow& b) {
+            return index_of(a) < index_of(b);
+        });
+    }
+    std::uint32_t indices = 0;
+    for (const TraceRow& row : trace.rows) {
+        indices = std::max(indices, row.index + 1);
+    }
+    numbers_.assign(indices, no_row);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        numbers_[index_of(rows_[i])] = static_cast<std::uint32_t>(i);
+    }
+    for (const std::string& name : trace.sessions) {
+        ++namesakes_[name];
+    }
+    last_rows_.assign(trace.sessions.size(), no_row);
+}
+
+bool TraceWriter::next(std::string& out) {
+    if (!begun_ && target_.begin != nullptr) {
+        begun_ = true;
+        target_.begin(*this, out);
+        out += '\n';
+        return true;
+    }
+    if (next_ == rows_.size()) {
+        return false;
+    }
+    target_.write(*this, rows_[next_++], out);
+    out += '\n';
+    return true;
+}
+
+std::uint64_t TraceWriter::dense_id(std::uint32_t name_space, std::uint64_t id) {
+    const auto [known, is_new] = ids_.try_emplace({name_space, id}, next_id_);
+    next_id_ += is_new ? 1 : 0;
+    return known->second;
+}
+
+std::uint32_t TraceWriter::namesakes(std::uint32_t session) const {
+    return namesakes_.at(trace_.sessions[session]);
+}
+
+std::uint32_t TraceWriter::follow(std::uint32_t session, std::uint32_t number) {
+    const std::uint32_t before = last_rows_[session];
+    last_rows_[session] = number;
+    return before;
+}
+
+void TraceWriter::write_kept(JsonWriter& json, const TraceRow& row,
+                             std::span<const std::string_view> own) {
+    const std::string_view kept = trace_.kept_of(row);
+    if (kept.empty()) {
+        return;
+    }
+    const Result<JsonValue> columns = document_.parse(kept);
+    CHECK(columns);
+    for (JsonValue one = columns.value().first(); one.present(); one = one.next()) {
+        if (one.is(JsonType::null)) {
+            continue;
+        }
+        if (std::find(own.begin(), own.end(), one.key()) == own.end()) {
+            json.key(one.key()).raw(one.raw());
+            continue;
+        }
+        lose("kept column whose name the format has itself",
+             "kept columns whose names the format has itself");
+    }
+}
+
+void TraceWriter::lose(const char* one, const char* many, std::uint64_t count) {
+    for (Remark& known : counts_) {
+        if (known.many == many) {
+            known.count += count;
+            return;
+        }
+    }
+    if (count > 0) {
+        counts_.push_back({one, many, count});
+    }
+}
+
+std::vector<std::string> TraceWriter::losses() const {
+    std::vector<std::string> all = lines_;
+    for (const Remark& one : counts_) {
+        all.push_back(std::to_string(one.count) + " " + (one.count == 1 ? one.one : one.many));
+    }
+    return all;
+}
+
+}  // namespace driftless

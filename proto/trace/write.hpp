@@ -1,0 +1,104 @@
+/// TraceWriter: rows of a Trace out as lines of a format that can hold them.
+///
+/// Formats are a table of functions, as for reading. What a target cannot hold is never left out in
+/// silence: `losses` names it. The trace is only read and outlives the writer; files are the
+/// caller's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// A row that is written, and its time: cropped, spread and scaled already.
+struct WrittenRow {
+    std::uint32_t position = 0;  ///< in Trace::rows
+    std::int64_t at_ns = 0;
+};
+
+struct TraceTarget;
+
+/// All targets, and one by its name (nullptr where there is none).
+std::span<const TraceTarget* const> trace_targets();
+const TraceTarget* find_trace_target(std::string_view name);
+/// The names, comma-separated, for messages.
+std::string trace_target_names();
+
+class TraceWriter {
+  public:
+    /// `rows` by time; those of one instant in file order.
+    TraceWriter(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows);
+
+    /// Appends the next line with its end. False after the last.
+    bool next(std::string& out);
+
+    /// After the last line: what the target could not hold, and what a person should know, a line
+    /// each.
+    std::vector<std::string> losses() const;
+
+    // For targets.
+
+    const Trace& trace() const { return trace_; }
+    std::span<const WrittenRow> rows() const { return rows_; }
+    /// The number of a row in what is written, by its index; `no_row` where it was left out.
+    std::uint32_t number_of(std::uint32_t index) const { return numbers_[index]; }
+    /// One number for each block of each namespace, from 0 by first use.
+    std::uint64_t dense_id(std::uint32_t name_space, std::uint64_t id);
+    /// A number that no block has.
+    std::uint64_t fresh_id() { return next_id_++; }
+    /// How many sessions have the name of this one.
+    std::uint32_t namesakes(std::uint32_t session) const;
+    /// The row of this session that was written last; `no_row` for none. Sets it to `number`.
+    std::uint32_t follow(std::uint32_t session, std::uint32_t number);
+    /// Writes the kept columns of a row whose names are not among `own`.
+    void write_kept(JsonWriter& json, const TraceRow& row, std::span<const std::string_view> own);
+    /// Counts a loss; the texts are those of one and of several.
+    void lose(const char* one, const char* many, std::uint64_t count = 1);
+    void lose(std::string line) { lines_.push_back(std::move(line)); }
+
+  private:
+    struct BlockName {
+        std::uint32_t name_space;
+        std::uint64_t id;
+        bool operator==(const BlockName&) const = default;
+    };
+    struct BlockHash {
+        std::size_t operator()(const BlockName& name) const;
+    };
+
+    const Trace& trace_;
+    const TraceTarget& target_;
+    std::vector<WrittenRow> rows_;
+    std::vector<std::uint32_t> numbers_;  ///< [index]
+    std::size_t next_ = 0;
+    bool begun_ = false;
+    std::unordered_map<BlockName, std::uint64_t, BlockHash> ids_;
+    std::uint64_t next_id_ = 0;
+    std::unordered_map<std::string_view, std::uint32_t> namesakes_;
+    std::vector<std::uint32_t> last_rows_;  ///< [session]
+    JsonDocument document_;
+    std::vector<Remark> counts_;
+    std::vector<std::string> lines_;
+};
+
+struct TraceTarget {
+    const char* name = "";
+    bool by_time = true;  ///< rows go out by time; else in file order
+    /// Appends what stands before the rows; nullptr: nothing.
+    void (*begin)(TraceWriter& writer, std::string& out) = nullptr;
+    /// Appends a row, without the line's end.
+    void (*write)(TraceWriter& writer, const WrittenRow& row, std::string& out) = nullptr;
+};
+
+extern const TraceTarget canonical_target;
+extern const TraceTarget mooncake_target;
+
+}  // namespace driftless

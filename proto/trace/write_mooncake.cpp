@@ -1,0 +1,97 @@
+// The writer of the Mooncake format, with `session_id` and `delay` of AIPerf's dialect.
+//
+// Ids are numbered anew, from 0 by first use, over all namespaces: the format has one. Parts of a
+// prompt that have no id get one of their own, which no other row has.
+#include "proto/trace/decimal_time.hpp"
+#include "proto/trace/draft.hpp"
+#include "proto/trace/fields.hpp"
+#include "proto/trace/mooncake.hpp"
+#include "proto/trace/write.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::uint32_t usual_block_size = 512;
+
+/// The one wait that the format can say: for the answer of the turn before. Nothing else.
+const Dependency* wait_for_turn(const TraceWriter& writer, const TraceRow& row,
+                                std::uint32_t turn_before) {
+    const auto all = writer.trace().dependencies_of(row);
+    const bool plain = all.size() == 1 && all[0].trigger == Trigger::completion &&
+                       turn_before != no_row && writer.number_of(all[0].on) == turn_before;
+    return plain ? &all[0] : nullptr;
+}
+
+void write_session(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
+    if (row.session == no_session) {
+        writer.lose("row that waits for others and has no session",
+                    "rows that wait for others and have no session",
+                    writer.trace().dependencies_of(row).empty() ? 0 : 1);
+        return;
+    }
+    std::string name = writer.trace().sessions[row.session];
+    if (writer.namesakes(row.session) > 1) {
+        name += "#" + std::to_string(row.session);
+    }
+    json.key("session_id").string(name);
+    const std::uint32_t before = writer.follow(row.session, writer.number_of(row.index));
+    const Dependency* wait = wait_for_turn(writer, row, before);
+    if (wait != nullptr && wait->delay_ns > 0) {
+        json.key("delay").raw(time_text(wait->delay_ns, TimeUnit::ms));
+    }
+    const bool first = before == no_row && writer.trace().dependencies_of(row).empty();
+    if (wait == nullptr && !first) {
+        writer.lose(
+            "row that waits otherwise than for its session's turn before, as it will be read",
+            "rows that wait otherwise than for their session's turn before, as they will be read");
+    }
+}
+
+void write_ids(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
+    const std::uint32_t size = writer.trace().block_size;
+    if (size == 0) {
+        return;
+    }
+    json.key("hash_ids").begin_array();
+    for (const std::uint64_t id : writer.trace().ids_of(row)) {
+        json.unsigned_integer(writer.dense_id(row.name_space, id));
+    }
+    for (std::uint64_t block = row.ids_count; block < blocks_of(row.input_length, size); ++block) {
+        json.unsigned_integer(writer.fresh_id());
+    }
+    json.end_array();
+}
+
+void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
+    const Trace& trace = writer.trace();
+    const TraceRow& row = trace.rows[written.position];
+    if (writer.number_of(row.index) == 0 && trace.block_size != 0 &&
+        trace.block_size != usual_block_size) {
+        writer.lose("blocks of " + std::to_string(trace.block_size) +
+                    " tokens, which readers must be told (--block-size " +
+                    std::to_string(trace.block_size) + "): the format has 512");
+    }
+    const std::string time = time_text(written.at_ns, TimeUnit::ms);
+    writer.lose("time with a fraction of a ms, which some readers do not take",
+                "times with fractions of a ms, which some readers do not take",
+                time.find('.') != std::string::npos ? 1 : 0);
+    writer.lose("request body", "request bodies", trace.body_of(row).empty() ? 0 : 1);
+    JsonWriter json(out);
+    json.begin_object();
+    json.key("timestamp").raw(time);
+    json.key("input_length").unsigned_integer(row.input_length);
+    json.key("output_length").unsigned_integer(row.output_length);
+    write_ids(writer, row, json);
+    write_session(writer, row, json);
+    writer.write_kept(json, row, mooncake_format.columns);
+    json.end_object();
+}
+
+}  // namespace
+
+constinit const TraceTarget mooncake_target = {
+    .name = "mooncake",
+    .write = write,
+};
+
+}  // namespace driftless

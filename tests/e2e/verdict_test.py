@@ -1,0 +1,159 @@
+"""The verdict tells the client's faults from the host's and from the server's."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, Run, mock
+
+NOT_CERTIFIED = 6
+LARGE_NS = 1_000_000_000
+HOG = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True:\n    pass\n"
+
+
+class Verdict(Case):
+    @classmethod
+    def setUpClass(cls):
+        """Measured once; the tests then set the floor that they need."""
+        cls.scratch_file = f"/tmp/driftless-e2e-calibration-{os.getpid()}.json"
+        cls.addClassCleanup(lambda: os.path.exists(cls.scratch_file) and os.remove(cls.scratch_file))
+        done = subprocess.run(
+            [DRIFTLESS, "calibrate", "--quick", "--out", cls.scratch_file],
+            capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        with open(cls.scratch_file) as file:
+            cls.measured = json.load(file)
+
+    def calibration(self, floor_ns):
+        """A file whose floors are all `floor_ns` at p99."""
+        figures = json.loads(json.dumps(self.measured))
+        spread = {"count": 1000, "p50_ns": floor_ns, "p99_ns": floor_ns, "p999_ns": floor_ns,
+                  "max_ns": floor_ns}
+        figures["wake_sleep"] = figures["fire_large"] = spread
+        for rehearsal in figures["rehearsals"]:
+            rehearsal["drift"] = rehearsal["receive_delay"] = spread
+        return self.write("calibration.json", json.dumps(figures))
+
+    def start(self, server, speed, *flags):
+        command, folder = self.command(SAMPLE, "--url", server.url, "--speed", speed, *flags)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        fired = folder / "fired.jsonl"
+        end = time.monotonic() + SECONDS_MAX
+        while not (fired.exists() and fired.stat().st_size > 0):
+            self.assertIsNone(process.poll(), "ended before a row left")
+            self.assertLess(time.monotonic(), end, "no row left")
+            time.sleep(0.01)  # polls a file that another process writes
+        return process, folder
+
+    def finish(self, process, folder):
+        said, complained = process.communicate(timeout=SECONDS_MAX)
+        done = subprocess.CompletedProcess(process.args, process.returncode, said, complained)
+        return Run(done, folder)
+
+    def verdict(self, run):
+        verdict = run.json("summary.json")["verdict"]
+        self.assertEqual(run.json("run.json")["end"]["verdict"], verdict["name"])
+        tainted = [row for row, record in run.records().items() if record["tainted"]]
+        self.assertEqual(sorted(verdict["tainted_rows"]), sorted(tainted))
+        return verdict["name"]
+
+    def test_the_measured_figures_make_sense(self):
+        """A sleep is later than a spin; each rehearsal received what was asked of it."""
+        self.assertGreater(self.measured["wake_sleep"]["p50_ns"], self.measured["wake_spin"]["p50_ns"])
+        self.assertGreater(self.measured["fire_small"]["p50_ns"], 500)
+        self.assertGreater(self.measured["chunks_per_s_max"], 1000)
+        self.assertEqual([one["streams"] for one in self.measured["rehearsals"]], [200])
+
+    def test_without_a_calibration_nothing_is_certified(self):
+        with mock() as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--speed", 8, "--calibration",
+                              self.scratch / "none.json", "--require-certified")
+        self.assertEqual(run.code, NOT_CERTIFIED, run.complained)
+        self.assertEqual(self.verdict(run), "uncalibrated")
+
+    def test_another_host_is_not_this_one(self):
+        path = self.calibration(LARGE_NS)
+        figures = json.loads(path.read_text())
+        figures["kernel"] = "Linux 1.0"
+        path.write_text(json.dumps(figures))
+        with mock() as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--speed", 8, "--calibration", path)
+        self.assertEqual(self.verdict(run), "uncalibrated")
+        self.assertIn("Linux 1.0", run.said)
+
+    def test_a_stopped_client_indicts_itself(self):
+        """Stopped for 300 ms: rows that were due then are tainted, and the run is not certified."""
+        with mock() as server:
+            process, folder = self.start(server, 4, "--calibration",
+                                         self.calibration(5_000_000), "--require-certified")
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.3)  # the length of the stop is what is tested
+            process.send_signal(signal.SIGCONT)
+            run = self.finish(process, folder)
+        self.assertIn(self.verdict(run), ("host-noisy", "client-limited"))
+        self.assertEqual(run.code, NOT_CERTIFIED)
+        late = [record["drift_ns"] for record in run.records().values() if record["tainted"]]
+        self.assertGreater(max(late), 150_000_000)
+
+    def test_a_stopped_server_is_not_the_clients_fault(self):
+        """Stopped for 2 s: certified, and ttft_due of the rows that were due then shows it."""
+        with mock() as server:
+            process, folder = self.start(server, 2, "--calibration",
+                                         self.calibration(LARGE_NS), "--require-certified")
+            server.process.send_signal(signal.SIGSTOP)
+            time.sleep(2)  # the length of the stop is what is tested
+            server.process.send_signal(signal.SIGCONT)
+            run = self.finish(process, folder)
+        self.assertEqual(self.verdict(run), "certified", run.said)
+        self.assertEqual(run.code, 0)
+        waits = [record["ttft_due_ns"] for record in run.records().values()]
+        self.assertGreater(max(waits), 1_500_000_000)
+
+    def test_a_competitor_on_its_core(self):
+        """Three busy programs beside a spinning engine: the host took the CPU, and says so."""
+        cpu = str(max(os.sched_getaffinity(0)))
+        with mock() as server:
+            hogs = [subprocess.Popen([sys.executable, "-c", HOG, cpu]) for _ in range(3)]
+            try:
+                run = self.replay(SAMPLE, "--url", server.url, "--cpu", cpu, "--speed", 2, "--wait",
+                                  "spin", "--calibration", self.calibration(100_000))
+            finally:
+                for hog in hogs:
+                    hog.kill()
+                    hog.wait(timeout=SECONDS_MAX)
+        self.assertEqual(self.verdict(run), "host-noisy", run.said)
+        self.assertIn("run-queue delay", run.said)
+
+    def test_preparation_that_is_too_slow(self):
+        """Prompts that are built only when they are due are late by their own length."""
+        rows = "".join(
+            json.dumps({"timestamp": 20 * i, "input_length": 400_000, "output_length": 2}) + "\n"
+            for i in range(40)
+        )
+        trace = self.write("long.jsonl", rows)
+        with mock() as server:
+            run = self.replay(trace, "--url", server.url, "--format", "mooncake", "--lenient",
+                              "--arm-ahead", "1ns", "--calibration", self.calibration(1_000))
+        self.assertEqual(self.verdict(run), "client-limited", run.said)
+        causes = [record["late_cause"] for record in run.records().values() if record["tainted"]]
+        self.assertGreater(causes.count("prepare"), 20)
+
+    def test_too_few_receive_buffers(self):
+        """Four buffers for dozens of streams: the kernel runs out, and the verdict says so."""
+        with mock("--itl", "1ms", "--tokens-per-chunk", 8) as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--speed", 20, "--receive-buffers", 4,
+                              "--calibration", self.calibration(LARGE_NS))
+        self.assertEqual(self.verdict(run), "client-limited", run.said)
+        self.assertIn("receive buffers", run.said)
+        outcomes = {record["outcome"] for record in run.records().values()}
+        self.assertEqual(outcomes, {"ok"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,29 @@
+// Whatever a server answers to the preflight's questions is read without harm; a template's text is
+// JSON text again.
+#include <cstdint>
+#include <string>
+
+#include "engine/preflight/probe.hpp"
+#include "engine/preflight/tokenize.hpp"
+#include "proto/core/check.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    Reply reply;
+    reply.status = 200;
+    reply.body.assign(reinterpret_cast<const char*>(data), size);
+    JsonDocument document;
+    const std::vector<std::int64_t> tokens = read_tokens(document, reply.body);
+    const AroundWords around = compare_words(tokens, tokens);
+    CHECK(around.overhead.pre == tokens.size() && around.first_cost == 0);
+    const std::string escaped = read_templated(document, reply.body);
+    const std::string body = tokenize_body(TokenizeForm::templated, "m", escaped);
+    CHECK(document.parse(body));
+    for (const Api api : {Api::openai_chat, Api::openai_completions}) {
+        const Probe probe = read_probe(dialect_of(api), reply);
+        CHECK(probe.status == 200 && probe.prompt_tokens >= -1);
+    }
+    reply.status = 503;
+    CHECK(!read_probe(dialect_of(Api::openai_chat), reply).ok);
+    return 0;
+}

@@ -1,0 +1,8 @@
+// Any bytes as Qwen rows with their parents.
+#include "tests/fuzz/trace_lines.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    driftless::ReadOptions options;
+    options.format = "qwen";
+    return driftless::read_any(data, size, options);
+}

@@ -1,0 +1,180 @@
+// The example commands of other tools become our flags, one by one, or are ignored with a reason.
+#include "cmd/replay/foreign.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cmd/replay/options.hpp"
+
+namespace driftless {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words spelled(const Words& arguments) {
+    const Spelled out = spell(arguments);
+    EXPECT_EQ(out.refused, "");
+    EXPECT_TRUE(parse_replay_options(arguments, "").kind == ReplayCommandLine::Kind::run)
+        << parse_replay_options(arguments, "").text;
+    return out.arguments;
+}
+
+std::string refusal(const Words& arguments) {
+    return spell(arguments).refused;
+}
+
+bool notes(const Spelled& spelled, const char* flag) {
+    for (const std::string& note : spelled.notes) {
+        if (note.starts_with(std::string(flag) + " is ignored: ")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// blitz-serving/trace-replayer, README.md.
+TEST(Foreign, TraceReplayer) {
+    const Words command{"--tokenizer",
+                        "/m/tokenizer.json",
+                        "--tokenizer-config",
+                        "/m/tokenizer_config.json",
+                        "--endpoint",
+                        "http://localhost:8080/v1/chat/completions",
+                        "--api",
+                        "openai",
+                        "--dataset",
+                        "bailian",
+                        "--dataset-path",
+                        "/t/qwen_traceA_blksz_16.jsonl",
+                        "--scale-factor",
+                        "1.5",
+                        "--time-in-secs",
+                        "1200",
+                        "--num-producer",
+                        "32",
+                        "--channel-capacity",
+                        "40960",
+                        "--output-path",
+                        "/o/client.jsonl",
+                        "--model-name",
+                        "M"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--tokenizer", "/m/tokenizer.json", "--endpoint",
+                     "http://localhost:8080/v1/chat/completions", "--api", "openai-chat",
+                     "--format", "qwen", "/t/qwen_traceA_blksz_16.jsonl", "--speed", "1.5",
+                     "--duration", "1200", "--output-path", "/o/client.jsonl", "--model", "M"}));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 3U);
+    EXPECT_TRUE(notes(out, "--tokenizer-config"));
+    EXPECT_TRUE(notes(out, "--num-producer"));
+    EXPECT_TRUE(notes(out, "--channel-capacity"));
+}
+
+// Its short flags, and the route of AIBrix as the header that its gateway reads.
+TEST(Foreign, TraceReplayerShort) {
+    EXPECT_EQ(spelled({"-d", "mooncake", "--dataset-path=t.jsonl", "-a", "openai", "-t", "60",
+                       "--aibrix-route", "prefix-cache", "--endpoint", "http://h:1"}),
+              (Words{"--format", "mooncake", "t.jsonl", "--api", "openai-chat", "--duration", "60",
+                     "--header", "routing-strategy: prefix-cache", "--endpoint", "http://h:1"}));
+}
+
+// --dataset is trace-replayer's only beside --dataset-path; alone it is left as it is.
+TEST(Foreign, DatasetAloneIsNotTheirs) {
+    EXPECT_EQ(spell({"t.jsonl", "--dataset", "bailian"}).arguments,
+              (Words{"t.jsonl", "--dataset", "bailian"}));
+}
+
+// ModelEngine-Group/unified-cache-management, benchmarks/trace_replay.py.
+TEST(Foreign, UcmTraceReplay) {
+    const Words command{
+        "--model",    "/m",           "--backend",     "vllm",           "--trace-path",
+        "/t/c.jsonl", "--trace-mode", "trace",         "--host",         "127.0.0.1",
+        "--port",     "7800",         "--save-result", "--save-prompts", "--max-concurrency",
+        "20"};
+    EXPECT_EQ(spelled(command), (Words{"--model", "/m", "--api", "vllm", "/t/c.jsonl", "--host",
+                                       "127.0.0.1", "--port", "7800", "--max-inflight", "20"}));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 3U);
+    EXPECT_TRUE(notes(out, "--save-result"));
+    EXPECT_TRUE(notes(out, "--save-prompts"));
+    EXPECT_NE(refusal({"t", "--trace-mode", "benchmark"}), "");
+    EXPECT_EQ(spell({"t", "--save-prompts", "f.jsonl"}).arguments,
+              (Words{"t", "--save-prompts", "f.jsonl"}));
+}
+
+// ai-dynamo/aiperf, docs/benchmark-modes/trace-replay.md.
+TEST(Foreign, Aiperf) {
+    const Words command{"--model",
+                        "Qwen/Qwen3-0.6B",
+                        "--endpoint-type",
+                        "chat",
+                        "--streaming",
+                        "--url",
+                        "localhost:8000",
+                        "--input-file",
+                        "custom_trace.jsonl",
+                        "--custom-dataset-type",
+                        "mooncake_trace",
+                        "--fixed-schedule"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--model", "Qwen/Qwen3-0.6B", "--api", "chat", "--url", "localhost:8000",
+                     "custom_trace.jsonl", "--format", "mooncake"}));
+    EXPECT_EQ(spell(command).notes.size(), 2U);
+    EXPECT_EQ(spelled({"t", "--url", "h", "--fixed-schedule-start-offset", "2000",
+                       "--fixed-schedule-end-offset=4000", "--random-seed", "7"}),
+              (Words{"t", "--url", "h", "--start", "2000ms", "--end", "4000ms", "--seed", "7"}));
+    EXPECT_NE(refusal({"t", "--no-fixed-schedule"}), "");
+}
+
+// vllm-project/guidellm, docs/guides/trace_replay.md: seconds, and no ids even where there are.
+TEST(Foreign, Guidellm) {
+    EXPECT_EQ(spelled({"--backend", "kind=openai_http,target=http://localhost:8000", "--profile",
+                       "kind=replay", "--data",
+                       "kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,time_"
+                       "scale=1.0"}),
+              (Words{"--url", "http://localhost:8000", "replay.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_EQ(
+        spelled({"--backend", "kind=openai_http,target=h:1", "--profile", "kind=replay", "--data",
+                 "kind=trace_synthetic,source.kind=json_file,source.path=r.jsonl,timestamp_column="
+                 "ts,prompt_tokens_column=input_tokens,output_tokens_column=generated_tokens,time_"
+                 "scale=0.5",
+                 "--constraint", "kind=max_requests,count=30"}),
+        (Words{"--url", "h:1", "r.jsonl", "--limit", "30", "--map",
+               "time=ts,in=input_tokens,out=generated_tokens", "--time-unit", "s", "--speed",
+               "2000000000e-9"}));
+}
+
+// As it was spelled at first.
+TEST(Foreign, GuidellmBefore) {
+    EXPECT_EQ(spelled({"--target", "http://localhost:8000", "--data", "path/to/trace.jsonl",
+                       "--data-args", R"({"type_": "trace_synthetic"})", "--profile", "replay",
+                       "--rate", "1.0"}),
+              (Words{"--url", "http://localhost:8000", "path/to/trace.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_NE(refusal({"--data-args", R"({"type_": "trace_synthetic", "x": 1})"}), "");
+    EXPECT_NE(refusal({"--profile", "sweep"}), "");
+}
+
+// Its scale is in seconds per unit: 0.001 says that the file has milliseconds, as Mooncake's does.
+TEST(Foreign, GuidellmScalesOfMilliseconds) {
+    EXPECT_EQ(
+        spelled({"--data", "kind=mooncake,source.path=t.jsonl,time_scale=0.001", "--target", "h"}),
+        (Words{"t.jsonl", "--url", "h", "--format", "mooncake", "--time-unit", "ms"}));
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0.3"}), "");
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0"}), "");
+}
+
+// What would change the load, and what cannot be fetched, is refused and not ignored.
+TEST(Foreign, GuidellmWhatHasNoCounterpart) {
+    for (const char* data :
+         {"kind=mooncake,source.kind=huggingface,source.source=a/b", "kind=weka,max_wait=30",
+          "kind=mooncake,source.path=t,hash_ids_column=ids"}) {
+        EXPECT_NE(refusal({"--data", data}), "") << data;
+    }
+    EXPECT_NE(refusal({"--constraint", "kind=max_errors,count=3"}), "");
+    EXPECT_NE(refusal({"--backend", "kind=vllm_python"}), "");
+    EXPECT_NE(refusal({"--data"}), "");
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,36 @@
+// Flags that say how a trace is read give values, or a clause that says what to write.
+#include "cmd/trace_values.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+TEST(TraceValues, ReadMaps) {
+    const auto map = parse_map("time=timestamp,in=usage.prompt_tokens, out=o=p");
+    ASSERT_TRUE(map);
+    ASSERT_EQ(map.value().size(), 3U);
+    EXPECT_EQ(map.value()[0].key, "time");
+    EXPECT_EQ(map.value()[0].column, "timestamp");
+    EXPECT_EQ(map.value()[1].column, "usage.prompt_tokens");
+    EXPECT_EQ(map.value()[2].column, "o=p");
+    for (const char* text :
+         {"", "time", "time=", "=a", "tiem=a", "time=a,time=b", "time=a,,in=b"}) {
+        EXPECT_FALSE(parse_map(text)) << text;
+    }
+}
+
+TEST(TraceValues, ReadUnitsAndSessions) {
+    for (const char* unit : {"s", "ms", "us", "ns", "iso", "auto"}) {
+        EXPECT_EQ(parse_time_unit(unit).value(), unit);
+    }
+    EXPECT_FALSE(parse_time_unit("minutes"));
+    EXPECT_TRUE(parse_sessions("open").value());
+    EXPECT_FALSE(parse_sessions("closed"));
+    EXPECT_EQ(parse_hash_scope("all").value(), IdScope::all);
+    EXPECT_EQ(parse_hash_scope("session").value(), IdScope::session);
+    EXPECT_FALSE(parse_hash_scope("global"));
+}
+
+}  // namespace
+}  // namespace driftless

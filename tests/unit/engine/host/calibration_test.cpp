@@ -1,0 +1,67 @@
+// A calibration survives its file, and holds for the host that it was made on only.
+#include "engine/host/calibration.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+Calibration example() {
+    Calibration c;
+    c.date = "2026-11-21T03:45:12Z";
+    c.kernel = "Linux 6.8.0";
+    c.cpu_model = "A \"fast\" CPU";
+    c.cpus_online = 8;
+    c.engine_cpu = 7;
+    c.wake_spin = {1, 2, 3, 4, 5};
+    c.wake_hybrid = {6, 7, 8, 9, 10};
+    c.wake_sleep = {11, 12, 13, 14, 15};
+    c.spin_gaps_per_s = 1.5;
+    c.spin_gap_max_ns = 66'000;
+    c.spin_lost_share = 0.0625;
+    c.fire_small = {16, 17, 18, 19, 20};
+    c.fire_large = {21, 22, 23, 24, 25};
+    c.rehearsals.resize(2);
+    c.rehearsals[1] = {200, 10'000, 9'990, 0.25, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, true};
+    c.chunks_per_s_max = 140'000;
+    c.chunks_extrapolated = true;
+    c.file_limit = 20'000;
+    c.connections_max = 19'936;
+    c.steal_share = 0.125;
+    c.run_delay_share = 0.5;
+    return c;
+}
+
+TEST(Calibration, ComesBackFromItsFile) {
+    JsonDocument document;
+    const std::string text = to_json(example());
+    const Result<Calibration> read = read_calibration(document, text);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(to_json(read.value()), text);
+    EXPECT_EQ(read.value().rehearsals[1].receive_delay.count, 2u);
+    EXPECT_EQ(read.value().spin_lost_share, 0.0625);
+}
+
+TEST(Calibration, AFileThatLacksAFigureIsRefused) {
+    JsonDocument document;
+    std::string text = to_json(example());
+    text.replace(text.find("\"p99_ns\":13"), 8, "\"p98_ns\"");
+    EXPECT_EQ(read_calibration(document, text).error().code, ErrorCode::missing);
+    EXPECT_EQ(read_calibration(document, "[]").error().code, ErrorCode::bad_json);
+    EXPECT_EQ(read_calibration(document, "{\"schema\": 2}").error().code, ErrorCode::unsupported);
+}
+
+TEST(Calibration, HoldsForOneKernelAndOneMachine) {
+    HostFacts host;
+    host.kernel = "Linux 6.8.0";
+    host.cpu_model = "A \"fast\" CPU";
+    host.cpus_online = 8;
+    EXPECT_EQ(why_not_of(example(), host), "");
+    host.cpus_online = 4;
+    EXPECT_NE(why_not_of(example(), host).find("8 x"), std::string::npos);
+    host.kernel = "Linux 6.9.0";
+    EXPECT_NE(why_not_of(example(), host).find("6.9.0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,146 @@
+// Real traces have the figures that their publishers, or independent programs, counted.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/input/trace_file.hpp"
+
+namespace driftless {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Reading {
+    Trace trace;
+    InputErrors errors;
+    std::vector<std::string> notes;
+    bool usable = false;
+};
+
+Reading read(const std::string& path, bool sessions_open = false) {
+    TraceFiles files;
+    files.paths = {path};
+    files.sessions_open = sessions_open;
+    Reading reading;
+    reading.usable = read_trace(files, reading.trace, reading.errors, reading.notes);
+    return reading;
+}
+
+std::string shared(const std::string& name) {
+    return std::string(SHARED_DATA) + "/traces/" + name;
+}
+
+struct Lengths {
+    std::vector<std::uint32_t> sorted;
+    double mean = 0;
+
+    std::uint32_t at(std::size_t percent) const {  // nearest rank
+        return sorted[(sorted.size() * percent + 99) / 100 - 1];
+    }
+};
+
+Lengths lengths_of(const Trace& trace, std::uint32_t TraceRow::* field) {
+    Lengths lengths;
+    for (const TraceRow& row : trace.rows) {
+        lengths.sorted.push_back(row.*field);
+        lengths.mean += row.*field;
+    }
+    lengths.mean /= static_cast<double>(trace.rows.size());
+    std::sort(lengths.sorted.begin(), lengths.sorted.end());
+    return lengths;
+}
+
+// CRLF, no final newline, seven digits: the figures of a measurement by another program.
+TEST(RealTraces, AzureCodeOf2023) {
+    if (!fs::exists(shared("azure_2023_code.csv"))) {
+        GTEST_SKIP() << "the Azure trace is not there";
+    }
+    const Reading got = read(shared("azure_2023_code.csv"));
+    ASSERT_TRUE(got.usable);
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.bytes, 320'117U);
+    ASSERT_EQ(trace.rows.size(), 8'819U);
+    EXPECT_NEAR(static_cast<double>(trace.rows.back().at_ns) / 1e9, 3435.95, 0.005);
+    EXPECT_EQ(trace.rows_unsorted, 0U);
+    EXPECT_EQ(trace.zero_outputs, 0U);
+    EXPECT_EQ(trace.rows.front().input_length, 4808U);
+    EXPECT_EQ(trace.rows.back().input_length, 549U);
+    EXPECT_EQ(trace.rows.back().output_length, 173U);
+    const Lengths input = lengths_of(trace, &TraceRow::input_length);
+    EXPECT_EQ(input.sorted.front(), 3U);
+    EXPECT_EQ(input.at(50), 1469U);
+    EXPECT_EQ(input.at(90), 5194U);
+    EXPECT_EQ(input.at(99), 7436U);
+    EXPECT_EQ(input.sorted.back(), 7437U);
+    EXPECT_NEAR(input.mean, 2047.8, 0.05);
+    const Lengths output = lengths_of(trace, &TraceRow::output_length);
+    EXPECT_EQ(output.sorted.front(), 6U);
+    EXPECT_EQ(output.at(50), 13U);
+    EXPECT_EQ(output.at(90), 55U);
+    EXPECT_EQ(output.at(99), 252U);
+    EXPECT_EQ(output.sorted.back(), 1899U);
+    EXPECT_NEAR(output.mean, 27.9, 0.05);
+}
+
+/// Tokens and sub-agents as each file's `totals` say, which the reader does not look at; rows and
+/// ids as another program counted them.
+struct Conversation {
+    const char* file;
+    std::size_t rows;
+    std::uint64_t input_tokens;
+    std::uint64_t output_tokens;
+    std::size_t subagents;
+    std::size_t ids;
+};
+constexpr Conversation conversations[] = {
+    {"trace_0001.json", 41, 4'873'373, 27'119, 0, 76'127},
+    {"trace_0091.json", 10, 1'284'267, 1'447, 0, 20'061},
+    {"trace_0103.json", 3, 49'384, 618, 0, 771},
+    {"trace_0277.json", 53, 2'576'410, 31'862, 4, 40'230},
+    {"trace_0279.json", 90, 8'140'469, 45'386, 2, 127'153},
+    {"trace_0291.json", 32, 2'254'119, 19'504, 2, 35'209},
+    {"trace_0295.json", 416, 36'192'797, 233'225, 8, 565'303},
+};
+
+TEST(RealTraces, WekaConversations) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    for (const Conversation& one : conversations) {
+        const Reading got = read(shared(std::string("weka/") + one.file), true);
+        ASSERT_TRUE(got.usable) << one.file;
+        EXPECT_EQ(got.trace.rows.size(), one.rows) << one.file;
+        EXPECT_EQ(got.trace.ids.size(), one.ids) << one.file;
+        std::uint64_t input = 0;
+        std::uint64_t output = 0;
+        for (const TraceRow& row : got.trace.rows) {
+            input += row.input_length;
+            output += row.output_length;
+        }
+        EXPECT_EQ(input, one.input_tokens) << one.file;
+        EXPECT_EQ(output - got.trace.zero_outputs, one.output_tokens) << one.file;
+        EXPECT_EQ(got.trace.sessions.size(), 1 + one.subagents) << one.file;
+        EXPECT_EQ(got.trace.tail_rule, TailRule::floor) << one.file;
+    }
+}
+
+TEST(RealTraces, WekaFolder) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    const Reading got = read(shared("weka"), true);
+    ASSERT_TRUE(got.usable);
+    EXPECT_EQ(got.trace.files.size(), 12U);
+    EXPECT_EQ(got.trace.name_spaces, 12U);
+    EXPECT_EQ(got.trace.rows.size(), 663U);
+    EXPECT_EQ(got.trace.ids.size(), 869'388U);
+    EXPECT_EQ(got.trace.zero_outputs, 1U);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_EQ(got.trace.rows.back().at_ns, 22'423'000'000'000);
+}
+
+}  // namespace
+}  // namespace driftless

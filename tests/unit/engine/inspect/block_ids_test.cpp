@@ -1,0 +1,99 @@
+// Ids of prefixes and ids of contents are told apart, and rows by what of them was there before.
+#include "engine/inspect/block_ids.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/unit/engine/inspect/make_trace.hpp"
+
+namespace driftless {
+namespace {
+
+BlockFigures counted(const Trace& trace) {
+    PrefixTree tree;
+    BlockIdCounter counter;
+    for (const TraceRow& row : trace.rows) {
+        counter.add(trace, row, tree.enter(trace, row));
+    }
+    return counter.figures();
+}
+
+BlockFigures counted_rows(const std::vector<RowSpec>& rows) {
+    return counted(make_trace(4, TailRule::ceil, rows));
+}
+
+TEST(BlockIds, OfPrefixesAreChained) {
+    const BlockFigures f =
+        counted_rows({{0, 10, {1, 2, 3}}, {1, 12, {1, 2, 4}}, {2, 10, {1, 2, 3}}, {3, 4, {9}}});
+    EXPECT_TRUE(f.chained());
+    EXPECT_EQ(f.references, 10U);
+    EXPECT_EQ(f.ids, 5U);
+    EXPECT_EQ(f.prefixes, 5U);
+    EXPECT_EQ(f.ids_partial, 1U);
+    EXPECT_EQ(f.ids_partial_shared, 1U);
+    EXPECT_EQ(f.rows_new, 2U);
+    EXPECT_EQ(f.rows_in_part, 1U);
+    EXPECT_EQ(f.rows_complete, 1U);
+}
+
+TEST(BlockIds, OfContentsMoveAndJoin) {
+    const BlockFigures moved = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}}});
+    EXPECT_FALSE(moved.chained());
+    EXPECT_EQ(moved.ids_moving, 2U);
+    EXPECT_EQ(moved.ids_joining, 2U);
+    const BlockFigures joined = counted_rows({{0, 8, {1, 3}}, {1, 8, {2, 3}}});
+    EXPECT_EQ(joined.ids_moving, 0U);
+    EXPECT_EQ(joined.ids_joining, 1U);
+    EXPECT_EQ(joined.ids, 3U);
+    EXPECT_EQ(joined.prefixes, 4U);
+}
+
+TEST(BlockIds, OfNamespacesAreDifferent) {
+    const BlockFigures f = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}, no_session, 1}});
+    EXPECT_TRUE(f.chained());
+    EXPECT_EQ(f.ids, 4U);
+}
+
+TEST(BlockIds, HaveOneLength) {
+    EXPECT_EQ(counted_rows({{0, 7, {1, 2}}, {1, 7, {1, 2}}}).ids_of_two_lengths, 0U);
+    EXPECT_EQ(counted_rows({{0, 7, {1, 2}}, {1, 6, {1, 2}}}).ids_of_two_lengths, 1U);
+    EXPECT_EQ(counted_rows({{0, 8, {1, 2}}, {1, 5, {3, 2}}}).ids_of_two_lengths, 1U);
+}
+
+TEST(BlockIds, MayBeMissing) {
+    const BlockFigures f = counted_rows({{0, 7, {}}, {1, 4, {1}}});
+    EXPECT_EQ(f.rows_without_ids, 1U);
+    EXPECT_EQ(f.rows_new, 1U);
+    EXPECT_TRUE(f.chained());
+}
+
+// Counted anew from maps of everything.
+TEST(BlockIds, CountAsMapsDo) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Trace trace = random_trace(seed, TailRule::ceil, 80);
+        std::map<std::pair<std::uint32_t, std::uint64_t>, std::set<std::size_t>> positions;
+        std::map<std::pair<std::uint32_t, std::uint64_t>, std::set<std::int64_t>> before;
+        for (const TraceRow& row : trace.rows) {
+            std::int64_t last = -1;
+            for (std::size_t i = 0; i < row.ids_count; ++i) {
+                const std::uint64_t id = trace.ids_of(row)[i];
+                positions[{row.name_space, id}].insert(i);
+                before[{row.name_space, id}].insert(last);
+                last = static_cast<std::int64_t>(id);
+            }
+        }
+        const auto several = [](const auto& map) {
+            return static_cast<std::uint64_t>(std::count_if(
+                map.begin(), map.end(), [](const auto& one) { return one.second.size() > 1; }));
+        };
+        const BlockFigures f = counted(trace);
+        EXPECT_EQ(f.ids, positions.size());
+        EXPECT_EQ(f.ids_moving, several(positions)) << seed;
+        EXPECT_EQ(f.ids_joining, several(before)) << seed;
+    }
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,57 @@
+// Which rows are tainted: beyond a limit that grows by rank, and never for what the user wanted.
+#include "engine/record/taint.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+using Reasons = std::vector<std::string>;
+
+Reasons taints_of(Record record, const TaintLimits& limits, std::uint32_t rank = 0) {
+    add_taints(record, EndInfo{}, false, limits, rank);
+    return record.tainted;
+}
+
+TEST(Taint, ADriftBeyondTheLimitOfItsRank) {
+    Record record;
+    record.drift_ns = 120;
+    EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
+    EXPECT_EQ(taints_of(record, {.drift_ns = 120}), Reasons{});
+    EXPECT_EQ(taints_of(record, {.drift_ns = 100, .rank_ns = 10}, 2), Reasons{});
+    EXPECT_EQ(taints_of(record, {.drift_ns = 100, .rank_ns = 10}, 1), Reasons{"late"});
+}
+
+TEST(Taint, NothingWithoutACalibration) {
+    Record record;
+    record.drift_ns = 1'000'000'000;
+    record.receive_delay_ns = 1'000'000'000;
+    EXPECT_EQ(taints_of(record, {}), Reasons{});
+}
+
+TEST(Taint, ARowThatTheUserHeldBackIsNot) {
+    Record record;
+    record.drift_ns = 1'000'000'000;
+    record.late_cause = LateCause::inflight;
+    EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{});
+}
+
+TEST(Taint, TokensThatWereReadLate) {
+    Record record;
+    record.receive_delay_ns = 2'000;
+    EXPECT_EQ(taints_of(record, {.receive_delay_ns = 1'000}), Reasons{"read_late"});
+}
+
+TEST(Taint, RankCountsTheRowsBeforeOfTheSameInstant) {
+    Plan plan;
+    for (const std::int64_t due : {0, 5, 5, 5, 9}) {
+        plan.rows.push_back({.due_ns = due});
+    }
+    EXPECT_EQ(rank_in_instant(plan, 0), 0u);
+    EXPECT_EQ(rank_in_instant(plan, 1), 0u);
+    EXPECT_EQ(rank_in_instant(plan, 3), 2u);
+    EXPECT_EQ(rank_in_instant(plan, 4), 0u);
+}
+
+}  // namespace
+}  // namespace driftless

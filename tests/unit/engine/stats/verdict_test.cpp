@@ -1,0 +1,133 @@
+// What the verdict of a run follows from: taints, losses, busy seconds, and whose doing they were.
+#include "engine/stats/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+SummaryFigures figures_of(std::uint64_t rows) {
+    SummaryFigures figures;
+    figures.rows = rows;
+    figures.fired = rows;
+    return figures;
+}
+
+void taint_late_rows(SummaryFigures& figures, LateCause cause, std::uint64_t rows) {
+    figures.tainted_rows += rows;
+    figures.tainted_late[static_cast<std::size_t>(cause)] += rows;
+}
+
+/// A second in which the engine was busy, and kept from its CPU, for such shares of it.
+ClientSample second_of(double busy, double taken) {
+    ClientSample sample;
+    sample.to_ns = second_ns;
+    sample.busy_receive_ns = static_cast<std::int64_t>(busy * second_ns);
+    sample.run_delay_ns = static_cast<std::int64_t>(taken * second_ns);
+    sample.steal_ns = 0;
+    return sample;
+}
+
+ClientTotals totals_of(double busy, double taken) {
+    ClientTotals totals;
+    totals.add(second_of(busy, taken));
+    return totals;
+}
+
+Verdict verdict_of(const SummaryFigures& figures, const ClientTotals& client) {
+    return judge_run(figures, client, {.drift_ns = 500'000}).verdict;
+}
+
+TEST(Verdict, ARunWithoutTaintsIsCertified) {
+    const Judgement judged = judge_run(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
+    EXPECT_EQ(judged.verdict, Verdict::certified);
+    ASSERT_EQ(judged.reasons.size(), 1u);
+    EXPECT_NE(judged.reasons[0].find("0.500 ms"), std::string::npos) << judged.reasons[0];
+}
+
+TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
+    SummaryFigures figures = figures_of(1000);
+    taint_late_rows(figures, LateCause::wake, 10);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::certified_with_exclusions);
+    taint_late_rows(figures, LateCause::wake, 1);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::host_noisy);
+}
+
+TEST(Verdict, SlowPreparationIsTheClients) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::prepare, 40);
+    taint_late_rows(figures, LateCause::wake, 3);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
+}
+
+TEST(Verdict, WorkThatWasInterruptedByOthersIsTheHosts) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::guard, 40);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
+}
+
+TEST(Verdict, LanesThatStoodTooLateAreTheNetworks) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::lane, 40);
+    ClientTotals totals = totals_of(0.3, 0);
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::client_limited);
+    totals.slow_connects = 12;
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::network_limited);
+}
+
+TEST(Verdict, OneLossOfOursIsEnough) {
+    SummaryFigures lost = figures_of(100'000);
+    lost.tainted_rows = 1;
+    lost.tainted_lost = 1;
+    EXPECT_EQ(verdict_of(lost, totals_of(0.3, 0)), Verdict::client_limited);
+    ClientTotals starved = totals_of(0.3, 0);
+    starved.no_buffers = 1;
+    EXPECT_EQ(verdict_of(figures_of(100), starved), Verdict::client_limited);
+    ClientTotals overflowed = totals_of(0.3, 0);
+    overflowed.overflows = 1;
+    EXPECT_EQ(verdict_of(figures_of(100), overflowed), Verdict::client_limited);
+}
+
+TEST(Verdict, ASecondAboveSixtyPercentIsNotCertified) {
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.59, 0)), Verdict::certified);
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.61, 0)), Verdict::client_limited);
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.61, 0.3)), Verdict::host_noisy);
+}
+
+TEST(Verdict, TheEndOfARunIsNoSecond) {
+    ClientTotals totals = totals_of(0.3, 0);
+    ClientSample end = second_of(1, 0);
+    end.from_ns = second_ns;
+    end.to_ns = second_ns + second_ns / 100;
+    end.busy_receive_ns = second_ns / 100;
+    totals.add(end);
+    EXPECT_EQ(verdict_of(figures_of(100), totals), Verdict::certified);
+}
+
+TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloor) {
+    Calibration calibration;
+    calibration.wake_sleep.p99_ns = 50'000;
+    calibration.fire_large.p99_ns = 20'000;
+    const auto rehearsal = [](std::int64_t chunks, std::int64_t p99_ns) {
+        Rehearsal one;
+        one.chunks = chunks;
+        one.drift = {1000, 100, p99_ns, p99_ns, p99_ns};
+        one.receive_delay = {1000, 100, 2 * p99_ns, 2 * p99_ns, 2 * p99_ns};
+        return one;
+    };
+    calibration.rehearsals = {rehearsal(10'000, 10'000), rehearsal(30'000, 70'000),
+                              rehearsal(60'000, 90'000)};
+    const TaintLimits calm = taint_limits(calibration, 5'000);
+    EXPECT_EQ(calm.drift_ns, 500'000);  // the sleeping thread
+    EXPECT_EQ(calm.rank_ns, 20'000);
+    EXPECT_EQ(calm.receive_delay_ns, 200'000);
+    const TaintLimits busy = taint_limits(calibration, 60'000);
+    EXPECT_EQ(busy.drift_ns, 700'000);  // the median rehearsal
+    EXPECT_EQ(busy.receive_delay_ns, 1'400'000);
+}
+
+}  // namespace
+}  // namespace driftless

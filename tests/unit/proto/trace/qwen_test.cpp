@@ -1,0 +1,60 @@
+// Qwen (Bailian) rows: seconds, blocks of 16, sessions by chains of parents.
+#include "proto/trace/qwen.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/proto/trace/reading.hpp"
+
+namespace driftless {
+namespace {
+
+std::string qwen_row(int chat, int parent, const std::string& time, int input, int turn,
+                     const std::string& ids) {
+    return R"({"chat_id": )" + std::to_string(chat) + R"(, "parent_chat_id": )" +
+           std::to_string(parent) + R"(, "timestamp": )" + time + R"(, "input_length": )" +
+           std::to_string(input) + R"(, "output_length": 132, "type": "text", "turn": )" +
+           std::to_string(turn) + R"(, "hash_ids": [)" + ids + "]}";
+}
+
+// Fixture 3: an id at two positions; a child that shares all but its parent's last block.
+TEST(Qwen, ReadsContentIdsAndParents) {
+    const Reading got =
+        read({qwen_row(55, -1, "0.0", 33, 1, "7, 8, 7"), qwen_row(56, -1, "1.5", 16, 1, "8"),
+              qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "qwen");
+    EXPECT_EQ(got.trace.time_unit, "s");
+    EXPECT_EQ(got.trace.block_size, 16U);
+    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(got.trace.ids, (std::vector<std::uint64_t>{7, 8, 7, 8, 7, 8, 9, 10}));
+    const TraceRow& child = got.trace.rows[2];
+    EXPECT_EQ(child.at_ns, 61'114'000'000);
+    EXPECT_EQ(child.turn, 2U);
+    EXPECT_EQ(got.trace.sessions[child.session], "55");
+    EXPECT_EQ(got.trace.sessions.size(), 2U);
+    ASSERT_EQ(got.trace.dependencies_of(child).size(), 1U);
+    EXPECT_EQ(got.trace.dependencies_of(child)[0].on, 0U);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+}
+
+// A parent that is not in the file is counted; the row is kept.
+TEST(Qwen, KeepsOrphans) {
+    const Reading got = read({qwen_row(55, 3, "0.0", 16, 2, "7")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.remarks[0].count, 1U);
+}
+
+TEST(Qwen, RefusesWhatContradictsItself) {
+    EXPECT_NE(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error().find("needs 3"),
+              std::string::npos);
+    ReadOptions options;
+    options.format = "bailian";
+    EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");
+}
+
+}  // namespace
+}  // namespace driftless

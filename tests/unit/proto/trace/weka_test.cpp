@@ -1,0 +1,146 @@
+// Conversations of kv-cache-tester: laid out only when asked, ids of their own, sub-agents beside
+// their parents, both rules for partial blocks.
+#include "proto/trace/weka.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/proto/trace/reading.hpp"
+
+namespace driftless {
+namespace {
+
+std::string request(const std::string& more) {
+    return R"({"type":"n","model":"m","stop":"","input_types":[],"output_types":[],)" + more + "}";
+}
+
+std::string conversation(const std::string& id, const std::string& requests) {
+    return R"({"id":")" + id +
+           R"(","models":["m"],"block_size":64,"hash_id_scope":"local","requests":[)" + requests +
+           "]}";
+}
+
+Reading open(const std::vector<std::string>& lines, bool lenient = false) {
+    ReadOptions options;
+    options.sessions_open = true;
+    options.lenient = lenient;
+    return read(lines, options);
+}
+
+// Fixture 4: whole blocks only, an output of 0, a sub-agent whose duration is null.
+const std::string with_agent = conversation(
+    "trace_1",
+    request(R"("t":0.0,"in":130,"out":0,"hash_ids":[1,2],"api_time":5.5,"think_time":0.0)") + "," +
+        R"({"t":10.25,"type":"subagent","agent_id":"agent_001","subagent_type":"Plan",)"
+        R"("duration_ms":null,"status":"completed","requests":[)" +
+        request(R"("t":0.0,"in":64,"out":3,"hash_ids":[7],"api_time":2)") + "," +
+        request(R"("t":4.0,"in":128,"out":3,"hash_ids":[7,8],"api_time":1)") + "]}," +
+        request(R"("t":20.0,"in":200,"out":9,"hash_ids":[1,2,3])"));
+
+TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
+    const Reading got = open({with_agent});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "weka");
+    EXPECT_EQ(got.trace.block_size, 64U);
+    EXPECT_EQ(got.trace.tail_rule, TailRule::floor);
+    EXPECT_EQ(got.trace.zero_outputs, 1U);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"trace_1", "trace_1/agent_001"}));
+    ASSERT_EQ(got.trace.rows.size(), 4U);
+    std::vector<std::int64_t> times_ms;
+    for (const TraceRow& row : got.trace.rows) {
+        times_ms.push_back(row.at_ns / 1'000'000);
+        EXPECT_EQ(row.name_space, 0U) << "numbered in one space with their parent";
+    }
+    EXPECT_EQ(times_ms, (std::vector<std::int64_t>{0, 10'250, 14'250, 20'000}));
+    EXPECT_EQ(got.trace.rows[2].session, 1U);
+    EXPECT_EQ(got.trace.rows[2].turn, 2U);
+    EXPECT_EQ(got.trace.rows[3].turn, 2U);
+}
+
+// Who waits for whom, by recorded answers: spawn, sequence, join.
+TEST(Weka, KnowsWhoWaitsForWhom) {
+    const Reading got = open({with_agent});
+    ASSERT_TRUE(got.usable);
+    const auto spawned = got.trace.dependencies_of(got.trace.rows[1]);
+    ASSERT_EQ(spawned.size(), 1U);
+    EXPECT_EQ(spawned[0].on, 0U);
+    EXPECT_EQ(spawned[0].delay_ns, 4'750'000'000);
+    const auto joined = got.trace.dependencies_of(got.trace.rows[3]);
+    ASSERT_EQ(joined.size(), 2U);
+    EXPECT_EQ(joined[0].on, 0U);
+    EXPECT_EQ(joined[0].delay_ns, 14'500'000'000);
+    EXPECT_EQ(joined[1].on, 2U);
+    EXPECT_EQ(joined[1].delay_ns, 4'750'000'000);
+    const Reading overlap =
+        open({conversation("a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1],"api_time":9)") +
+                                    "," + request(R"("t":3,"in":64,"out":1,"hash_ids":[1])"))});
+    const auto parallel = overlap.trace.dependencies_of(overlap.trace.rows[1]);
+    ASSERT_EQ(parallel.size(), 1U);
+    EXPECT_EQ(parallel[0].trigger, Trigger::dispatch);
+    EXPECT_EQ(parallel[0].delay_ns, 3'000'000'000);
+}
+
+// Inner times that begin at or after the spawn count from the conversation's start.
+TEST(Weka, KnowsTheClockOfASubAgent) {
+    const Reading got = open({conversation(
+        "a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1])") + "," +
+                 R"({"t":10,"type":"subagent","agent_id":"x","status":"async_launched",)"
+                 R"("requests":[)" +
+                 request(R"("t":10.5,"in":64,"out":1,"hash_ids":[2])") + "]}")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[1].at_ns, 10'500'000'000);
+}
+
+// Fixture 4: the derivative names partial blocks too, from id 0, a conversation a line. Equal ids
+// of two conversations share nothing, in one file or in two.
+TEST(Weka, ReadsDerivatives) {
+    const std::string one =
+        conversation("a", request(R"("t":5,"in":418,"out":1,"hash_ids":[0,1,2,3,4,5,6])") + "," +
+                              request(R"("t":7,"in":402,"out":1,"hash_ids":[0,1,2,3,4,5,7])"));
+    const Reading got = open({one, one});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(got.trace.name_spaces, 2U);
+    EXPECT_EQ(got.trace.rows[0].at_ns, 0) << "every conversation starts at 0";
+    EXPECT_EQ(got.trace.rows[1].at_ns, 0);
+    EXPECT_NE(got.trace.rows[0].name_space, got.trace.rows[1].name_space);
+    EXPECT_EQ(got.trace.rows_unsorted, 0U);
+}
+
+// One conversation follows one rule; a count that follows neither names its request.
+TEST(Weka, RefusesCountsOfNoRule) {
+    const Reading mixed =
+        open({conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1])") + "," +
+                                    request(R"("t":1,"in":100,"out":1,"hash_ids":[1,2])"))});
+    EXPECT_NE(mixed.first_error().find("follow no one rule: 1 requests"), std::string::npos)
+        << mixed.first_error();
+    const std::string wrong =
+        conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1,2,3])"));
+    EXPECT_EQ(open({wrong}).errors.list[0].field, "requests[0].hash_ids");
+    const Reading mended = open({wrong}, true);
+    ASSERT_TRUE(mended.usable);
+    EXPECT_EQ(mended.trace.surplus_ids, 2U);
+}
+
+// Without arrival times of its own, the format is refused with the way out, once.
+TEST(Weka, AsksForSessions) {
+    const Reading got = read({with_agent, with_agent});
+    EXPECT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:1: holds conversations, which have no arrival times; --sessions open starts "
+              "every one at time 0, with its recorded gaps");
+}
+
+// A file over several lines is one conversation, too.
+TEST(Weka, ReadsPrettyFiles) {
+    const Reading got = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
+                              request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 1U);
+}
+
+}  // namespace
+}  // namespace driftless
