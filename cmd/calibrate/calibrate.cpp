@@ -15,6 +15,7 @@
 #include "cmd/calibration_file.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/run_file.hpp"
+#include "cmd/ring_errors.hpp"
 #include "engine/calibrate/floor.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/stats/verdict.hpp"
@@ -34,8 +35,7 @@ constexpr double kept_up = 0.9;
 constexpr std::uint64_t files_reserved = 64;
 
 int fail(const Error& error) {
-    fmt::print(stderr, "driftless calibrate: cannot {} ({}{})\n", error.doing, name_of(error.code),
-               error.sys_errno != 0 ? fmt::format(", errno {}", error.sys_errno) : "");
+    fmt::print(stderr, "driftless calibrate: {}\n", ring_refusal(error, read_ring_bars()));
     return exit_host;
 }
 

@@ -10,8 +10,10 @@
 #include <optional>
 #include <utility>
 
+#include "cmd/exit_codes.hpp"
 #include "cmd/mock/options.hpp"
 #include "cmd/mock/server.hpp"
+#include "cmd/ring_errors.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
@@ -21,10 +23,6 @@ namespace driftless {
 namespace {
 
 using namespace mock;
-
-constexpr int exit_done = 0;
-constexpr int exit_usage = 2;
-constexpr int exit_host = 7;
 
 volatile std::sig_atomic_t stop_asked = 0;
 
@@ -42,12 +40,9 @@ void catch_signals() {
 }
 
 int fail(const Error& error) {
-    const char* remedy = error.code == ErrorCode::denied && error.sys_errno == EPERM
-                             ? "; io_uring may be forbidden here (seccomp, io_uring_disabled)"
-                             : "";
-    std::fprintf(stderr, "driftless mock: cannot %s: %s%s%s%s\n", error.doing, name_of(error.code),
+    std::fprintf(stderr, "driftless mock: cannot %s: %s%s%s\n", error.doing, name_of(error.code),
                  error.sys_errno != 0 ? ", " : "",
-                 error.sys_errno != 0 ? std::strerror(error.sys_errno) : "", remedy);
+                 error.sys_errno != 0 ? std::strerror(error.sys_errno) : "");
     return exit_host;
 }
 
@@ -100,7 +95,9 @@ int serve(const MockOptions& options, LogWriter* log) {
     ring.buffer_bytes = 16 * 1024;
     const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring);
     if (!driver) {
-        return fail(driver.error());
+        std::fprintf(stderr, "driftless mock: %s\n",
+                     ring_refusal(driver.error(), read_ring_bars()).c_str());
+        return exit_host;
     }
     MockCore core(options.core);
     MockServer server(*driver.value(), core, log, options.server);

@@ -13,6 +13,7 @@
 #include "cmd/replay/save_prompts.hpp"
 #include "cmd/replay/stamp_facts.hpp"
 #include "cmd/replay/verify.hpp"
+#include "cmd/ring_errors.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "proto/core/hash.hpp"
@@ -135,16 +136,7 @@ int choose_host(const ReplayOptions& options, HostChoice& host) {
 }
 
 int report_ring(const Error& error) {
-    if (error.code == ErrorCode::denied || error.code == ErrorCode::unsupported) {
-        std::fprintf(stderr,
-                     "driftless: io_uring is not available here (%s failed, errno %d); allow it in "
-                     "the container's seccomp profile, set kernel.io_uring_disabled=0, or use "
-                     "Linux 6.1 or newer\n",
-                     error.doing, error.sys_errno);
-    } else {
-        std::fprintf(stderr, "driftless: io_uring: %s failed (%s, errno %d)\n", error.doing,
-                     name_of(error.code), error.sys_errno);
-    }
+    std::fprintf(stderr, "driftless: %s\n", ring_refusal(error, read_ring_bars()).c_str());
     return exit_host;
 }
 

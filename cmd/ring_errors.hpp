@@ -1,0 +1,25 @@
+/// What is said where io_uring cannot be had: the cause as far as the host tells it, and the
+/// remedy.
+///
+/// One text for every command. Reads /proc once; prints nothing itself.
+#pragma once
+
+#include <string>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// What forbids io_uring on this host, where that can be seen.
+struct RingBars {
+    bool filtered = false;    ///< a seccomp filter is on this process (/proc/self/status)
+    int disabled = 0;         ///< kernel.io_uring_disabled: 0 no, 1 but for a group, 2 for all
+    std::string kernel = "";  ///< its release, for kernels that are too old
+};
+
+RingBars read_ring_bars();
+
+/// One line without its end: why the ring could not be set up, and what to do about it.
+std::string ring_refusal(const Error& error, const RingBars& bars);
+
+}  // namespace driftless

@@ -1,0 +1,136 @@
+"""A seccomp filter that forbids io_uring is named with its remedy; below our own profile all runs."""
+
+import ctypes
+import json
+import os
+import pathlib
+import platform
+import shutil
+import struct
+import subprocess
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
+
+PROFILE = pathlib.Path(__file__).resolve().parents[2] / "cmd" / "containers" / "seccomp.json"
+IO_URING = {425, 426, 427}  # the same numbers on every architecture
+FILTERS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+RUNC = shutil.which("runc")
+
+
+def forbid_io_uring(errno):
+    """A classic BPF filter (seccomp(2)): io_uring's calls end with errno, all others pass."""
+    arch = FILTERS[platform.machine()]
+    code = [(0x20, 0, 0, 4), (0x15, 0, 4, arch), (0x20, 0, 0, 0)]
+    code += [(0x35, 0, 2, min(IO_URING)), (0x25, 1, 0, max(IO_URING))]
+    code += [(0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)]
+    text = b"".join(struct.pack("HBBI", *line) for line in code)
+    lines = ctypes.create_string_buffer(text, len(text))
+    head = struct.pack("HxxxxxxP", len(code), ctypes.addressof(lines))
+    program = ctypes.create_string_buffer(head, len(head))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def apply(lines=lines):  # the kernel reads them through the head
+        no_new_privileges, filter_mode, set_seccomp = 38, 2, 22
+        if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(
+            set_seccomp, filter_mode, program, 0, 0
+        ):
+            os._exit(99)
+
+    return apply
+
+
+class Containers(Case):
+    def refused(self, errno, *command):
+        done = subprocess.run(
+            [DRIFTLESS, *[str(part) for part in command]], capture_output=True, text=True,
+            timeout=SECONDS_MAX, check=False, preexec_fn=forbid_io_uring(errno),
+        )
+        self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
+        self.assertIn("seccomp filter forbids it", done.stderr)
+        self.assertIn("--security-opt seccomp=cmd/containers/seccomp.json", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    @unittest.skipUnless(platform.machine() in FILTERS, "no filter for this architecture here")
+    def test_a_filter_is_named(self):
+        for errno in (1, 38):  # EPERM from Docker, ENOSYS from Podman
+            with mock() as server:
+                self.refused(
+                    errno, "replay", SAMPLE, "--url", server.url, "--out", self.scratch / "run"
+                )
+            self.assertFalse((self.scratch / "run").exists())
+            self.refused(errno, "mock", "--listen", "127.0.0.1:0")
+            self.refused(errno, "calibrate", "--quick", "--out", self.scratch / "floor.json")
+
+    def test_the_profile_names_each_call_once(self):
+        profile = json.loads(PROFILE.read_text())
+        self.assertEqual(profile["defaultAction"], "SCMP_ACT_ERRNO")
+        names = [name for group in profile["syscalls"] for name in group["names"]]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual({"io_uring_setup", "io_uring_enter", "io_uring_register"}, set(names))
+
+    def bundle(self, seccomp, args):
+        """An OCI bundle that shares this host's programs and network."""
+        folder = self.scratch / "bundle"
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "rootfs").mkdir(parents=True)
+        subprocess.run([RUNC, "spec"], cwd=folder, check=True)
+        spec = json.loads((folder / "config.json").read_text())
+        spec["root"]["readonly"] = False
+        spec["process"] |= {"terminal": False, "args": [str(arg) for arg in args]}
+        shared = ["/usr", "/lib", "/lib64", "/bin", "/etc", pathlib.Path(DRIFTLESS).parent,
+                  SAMPLE.parent]
+        spec["mounts"] += [
+            {"destination": str(path), "type": "bind", "source": str(path),
+             "options": ["rbind", "ro"]}
+            for path in shared if pathlib.Path(path).exists()
+        ]
+        out = self.scratch / "out"
+        out.mkdir(exist_ok=True)
+        spec["mounts"].append(
+            {"destination": "/out", "type": "bind", "source": str(out), "options": ["bind"]}
+        )
+        spec["linux"]["namespaces"] = [
+            space for space in spec["linux"]["namespaces"] if space["type"] != "network"
+        ]
+        spec["linux"]["seccomp"] = seccomp
+        (folder / "config.json").write_text(json.dumps(spec))
+        return folder
+
+    def contained(self, seccomp, *args):
+        return subprocess.run(
+            [RUNC, "run", "--bundle", self.bundle(seccomp, args), f"driftless-{os.getpid()}"],
+            capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        )
+
+    def test_the_profile_suffices(self):
+        if RUNC is None:
+            self.skipTest("no runc here")
+        probe = self.contained(None, DRIFTLESS, "--version")
+        if probe.returncode != 0:
+            self.skipTest(f"runc runs nothing here: {probe.stderr.splitlines()[-1:]}")
+        profile = json.loads(PROFILE.read_text())
+        with mock() as server:
+            replay = [DRIFTLESS, "replay", SAMPLE, "--url", server.url, "--speed", "4", "--out"]
+            done = self.contained(profile, *replay, "/out/run")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            records = read_jsonl(self.scratch / "out" / "run" / "requests.jsonl")
+            self.assertEqual({record["outcome"] for record in records}, {"ok"})
+            self.assertNotIn(None, [record["wire_ns"] for record in records])
+            for group in profile["syscalls"]:
+                group["names"] = [name for name in group["names"] if "io_uring" not in name]
+            done = self.contained(
+                {**profile, "syscalls": [group for group in profile["syscalls"] if group["names"]]},
+                *replay, "/out/refused",
+            )
+            self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
+            self.assertIn("cmd/containers/seccomp.json", done.stderr)
+        done = self.contained(
+            json.loads(PROFILE.read_text()), DRIFTLESS, "calibrate", "--quick", "--out",
+            "/out/floor.json",
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
