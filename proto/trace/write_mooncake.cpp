@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::uint32_t usual_block_size = 512;
 
+/// The nearest whole millisecond. Readers refuse a fraction as a time that may be in seconds, and
+/// ours does; rounding keeps the order.
+std::int64_t whole_ms(std::int64_t at_ns) {
+    constexpr std::int64_t ms = 1'000'000;
+    return at_ns > time_max_ns - ms ? at_ns / ms * ms : (at_ns + ms / 2) / ms * ms;
+}
+
 /// The one wait that the format can say: for the answer of the turn before. Nothing else.
 const Dependency* wait_for_turn(const TraceWriter& writer, const TraceRow& row,
                                 std::uint32_t turn_before) {
@@ -71,14 +78,14 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
                     " tokens, which readers must be told (--block-size " +
                     std::to_string(trace.block_size) + "): the format has 512");
     }
-    const std::string time = time_text(written.at_ns, TimeUnit::ms);
-    writer.lose("time with a fraction of a ms, which some readers do not take",
-                "times with fractions of a ms, which some readers do not take",
-                time.find('.') != std::string::npos ? 1 : 0);
+    const std::int64_t at_ns = whole_ms(written.at_ns);
+    writer.lose("time with a fraction of a ms, rounded to the nearest: the format has whole ones",
+                "times with fractions of a ms, rounded to the nearest: the format has whole ones",
+                at_ns != written.at_ns ? 1 : 0);
     writer.lose("request body", "request bodies", trace.body_of(row).empty() ? 0 : 1);
     JsonWriter json(out);
     json.begin_object();
-    json.key("timestamp").raw(time);
+    json.key("timestamp").raw(time_text(at_ns, TimeUnit::ms));
     json.key("input_length").unsigned_integer(row.input_length);
     json.key("output_length").unsigned_integer(row.output_length);
     write_ids(writer, row, json);

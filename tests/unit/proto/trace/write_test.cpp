@@ -55,10 +55,26 @@ TEST(Write, MooncakeHasOneNumbering) {
     EXPECT_EQ(ids(1), R"("hash_ids":[3,4,5]})");
     EXPECT_EQ(ids(2), R"("hash_ids":[0,6,7]})");
     EXPECT_EQ(ids(3), R"("hash_ids":[8,9]})");
-    EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":1.500001,)"));
+    EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":2,)"));
     ASSERT_EQ(losses.size(), 2U);
     EXPECT_NE(losses[0].find("--block-size 16"), std::string::npos);
     EXPECT_NE(losses[1].find("1 time with a fraction"), std::string::npos);
+}
+
+// What --spread and --replicate make of times reads back: whole milliseconds, the nearest ones, in
+// the same order.
+TEST(Write, MooncakeRoundsToWholeMilliseconds) {
+    const Reading got = read({row("0", 1, 1, "0"), row("1", 2, 1, "1"), row("2", 3, 1, "2")});
+    ASSERT_TRUE(got.usable);
+    Lines losses;
+    const Lines lines = mooncake(got.trace, {{0, 499'999}, {1, 500'000}, {2, 1'500'001}}, &losses);
+    const Reading again = read(lines);
+    ASSERT_TRUE(again.usable) << again.first_error();
+    EXPECT_TRUE(lines[0].starts_with(R"({"timestamp":0,"input_length":1,)"));
+    EXPECT_TRUE(lines[1].starts_with(R"({"timestamp":1,"input_length":2,)"));
+    EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":2,"input_length":3,)"));
+    ASSERT_EQ(losses.size(), 1U);
+    EXPECT_TRUE(losses[0].starts_with("3 times with fractions of a ms, rounded"));
 }
 
 // Turns of a session keep their order and their pauses; other waits are lost, and counted.
