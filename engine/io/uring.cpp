@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "engine/io/sockets.hpp"
 #include "engine/io/uring_calls.hpp"
@@ -252,19 +253,24 @@ void UringDriver::flush() {
     }
 }
 
-// Lets completions become visible, and stamps what did.
+// Lets completions become visible, and stamps what did. The kernel may say that it has work where
+// it has none: a CPU that brings bytes raises the flag behind the work, which an enter on this one
+// may have done by then. So an enter that brought nothing is followed by a look that only takes
+// what is visible: the loop gets to everything else, and to sleep.
 void UringDriver::look(const Turn& turn, TurnResult& result) {
     const std::uint32_t submits = publish_entries(ring_);
     const bool visible = io_uring_cq_ready(&ring_) > 0;
     const bool overflowed = (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0;
     counters_.overflows += overflowed ? 1 : 0;
-    if (kernel_has_work(ring_) && turn.may_enter && (!visible || overflowed)) {
-        (void)enter(submits, 0, IORING_ENTER_GETEVENTS, nullptr);
-        result.entered = true;
-    } else if (!visible && turn.wait == Wait::sleep) {
+    const bool skip = std::exchange(entered_in_vain_, false) && turn.wait == Wait::none;
+    if (!visible && turn.wait == Wait::sleep) {  // runs what is there before it sleeps
         (void)enter(submits, 1, IORING_ENTER_GETEVENTS, &turn.until);
         result.entered = true;
         result.slept = true;
+    } else if (kernel_has_work(ring_) && turn.may_enter && (!visible || overflowed) && !skip) {
+        (void)enter(submits, 0, IORING_ENTER_GETEVENTS, nullptr);
+        result.entered = true;
+        entered_in_vain_ = io_uring_cq_ready(&ring_) == 0;
     } else if (submits > 0) {
         (void)enter(submits, 0, 0, nullptr);
         result.entered = true;

@@ -105,6 +105,7 @@ class UringDriver final : public Driver {
     std::uint32_t free_slot_ = no_slot;
     std::uint32_t in_flight_ = 0;
 
+    bool entered_in_vain_ = false;
     std::uint32_t batch_end_ = 0;  ///< completion queue tail when the stamp below was taken
     std::uint32_t batch_ = 0;
     Instant stamp_;
