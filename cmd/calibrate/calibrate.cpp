@@ -86,7 +86,6 @@ class Measurement {
             return driver.error();
         }
         ThreadProbe probe(this_thread_id());
-        (void)probe.next();
         const Instant begin = driver.value()->now();
         const SpinGaps gaps = measure_spin_gaps(*driver.value(), {spin_length.ns / divisor_});
         const WaitFloors waits = measure_waits(*driver.value(), wait_rounds / divisor_, seed);
@@ -101,7 +100,7 @@ class Measurement {
             return fires.error();
         }
         const double length = static_cast<double>((driver.value()->now() - begin).ns);
-        const ThreadToll toll = probe.next().value_or(ThreadToll{});
+        const ThreadToll toll = probe.next();
         calibration_.spin_gaps_per_s = gaps.per_s;
         calibration_.spin_gap_max_ns = gaps.max_ns;
         calibration_.spin_lost_share = gaps.lost_share;

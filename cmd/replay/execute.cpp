@@ -169,6 +169,7 @@ class Execution {
     const std::string& folder_;
     RunFile& file_;
     ReplaySettings settings_;
+    ThreadMeter meter_;
     ReplayParts parts_;
     EventRing ring_;
     std::optional<RecordWriter> writer_;
@@ -178,7 +179,7 @@ class Execution {
 int Execution::replay() {
     Run run(driver_,
             {workload_.trace, workload_.plan, parts_.armer(), parts_.bodies(), ring_,
-             server_.addresses, stop_requests()},
+             server_.addresses, stop_requests(), &meter_},
             settings_);
     while (!run.warm()) {
         (void)run.turn();
@@ -187,6 +188,7 @@ int Execution::replay() {
     ProgressLine progress(STDERR_FILENO);
     int code = open_files();
     if (code == exit_done) {
+        file_.engine = settle_engine(meter_);
         code = set_time_zero(run);
     }
     if (code == exit_done) {
@@ -303,6 +305,7 @@ int Execution::close_books() {
     const Judgement judged = judge(host_.trust, figures, writer_->client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
+    info.client = &writer_->client();
     end_.exit_code = exit_code(figures, judged.verdict);
     end_.verdict = info.verdict;
     end_.verdict_reasons = info.verdict_reasons;

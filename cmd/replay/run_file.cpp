@@ -344,6 +344,9 @@ std::string to_json(const RunFile& file) {
     write_preflight(json, file.findings);
     write_verified(json, file.verified);
     write_host(json, file);
+    if (file.engine) {
+        write_engine(json, *file.engine);
+    }
     write_end(json, file.end);
     json.end_object();
     text += '\n';

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/replay/engine_facts.hpp"
 #include "cmd/replay/options.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/load.hpp"
@@ -107,6 +108,7 @@ struct RunFile {
     std::uint32_t inflight_max = 0;
     std::uint64_t file_limit = 0;
     NamedValues ring;
+    std::optional<EngineFacts> engine;
     std::optional<ClockAnchors> clock;
     std::optional<RunEnd> end;
 };

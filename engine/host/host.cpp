@@ -172,16 +172,12 @@ ThreadToll ThreadProbe::read() const {
     const std::string folder = "/proc/self/task/" + std::to_string(thread_id_) + "/";
     ThreadToll reading;
     reading.run_delay_ns = nth_number(read_proc((folder + "schedstat").c_str()), 1);
-    const std::string status = read_proc((folder + "status").c_str());
-    reading.involuntary_switches = number_of(field_of(status, "nonvoluntary_ctxt_switches"));
     // The name of the thread stands in parentheses and may hold blanks: count from behind it.
     const std::string stat = read_proc((folder + "stat").c_str());
     const std::size_t name_end = stat.rfind(')');
     const std::string_view fields =
         name_end == std::string::npos ? "" : std::string_view(stat).substr(name_end + 2);
-    reading.minor_faults = nth_number(fields, 7);     // field 10 of proc(5), counted from field 3
-    reading.major_faults = nth_number(fields, 9);     // field 12
-    const std::int64_t cpu = nth_number(fields, 36);  // field 39
+    const std::int64_t cpu = nth_number(fields, 36);  // field 39 of proc(5), counted from field 3
     const std::string cpu_name = "cpu" + std::to_string(cpu) + " ";
     const std::string all = read_proc("/proc/stat");
     const std::int64_t ticks = nth_number(field_of(all, cpu_name), 7);
@@ -189,15 +185,9 @@ ThreadToll ThreadProbe::read() const {
     return reading;
 }
 
-std::optional<ThreadToll> ThreadProbe::next() {
+ThreadToll ThreadProbe::next() {
     const ThreadToll now = read();
-    std::optional<ThreadToll> toll;
-    if (base_) {
-        toll = ThreadToll{now.involuntary_switches - base_->involuntary_switches,
-                          now.minor_faults - base_->minor_faults,
-                          now.major_faults - base_->major_faults,
-                          now.run_delay_ns - base_->run_delay_ns, now.steal_ns - base_->steal_ns};
-    }
+    const ThreadToll toll{now.run_delay_ns - base_.run_delay_ns, now.steal_ns - base_.steal_ns};
     base_ = now;
     return toll;
 }

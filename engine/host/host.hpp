@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,9 +57,6 @@ int this_thread_id();
 
 /// What the host did to a thread in some stretch of time.
 struct ThreadToll {
-    std::int64_t involuntary_switches = 0;
-    std::int64_t minor_faults = 0;
-    std::int64_t major_faults = 0;
     std::int64_t run_delay_ns = 0;  ///< ready to run, and waiting for the CPU
     std::int64_t steal_ns = 0;      ///< of the CPU that the thread was on last, by the hypervisor
 };
@@ -69,16 +65,16 @@ struct ThreadToll {
 /// microseconds, so the engine thread never does it.
 class ThreadProbe {
   public:
-    explicit ThreadProbe(int thread_id) : thread_id_(thread_id) {}
+    explicit ThreadProbe(int thread_id) : thread_id_(thread_id), base_(read()) {}
 
-    /// Since the last call; nothing at the first one.
-    std::optional<ThreadToll> next();
+    /// Since the last call, or since the probe was made.
+    ThreadToll next();
 
   private:
     ThreadToll read() const;
 
     int thread_id_;
-    std::optional<ThreadToll> base_;
+    ThreadToll base_;
 };
 
 }  // namespace driftless

@@ -4,20 +4,11 @@
 
 #include <cerrno>
 
+#include "engine/host/memory.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
-
-namespace {
-
-void* map_touched(std::size_t bytes) {
-    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : memory;
-}
-
-}  // namespace
 
 BufferRing::~BufferRing() {
     // The ring that the entries were registered with is gone by now (UringDriver ends it first).

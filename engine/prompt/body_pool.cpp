@@ -25,6 +25,7 @@ Result<void> BodyPool::open(std::size_t bytes) {
     if (memory == MAP_FAILED) {
         return Error{ErrorCode::exhausted, errno, "take memory for request bodies"};
     }
+    (void)::madvise(memory, region_bytes_, MADV_HUGEPAGE);
     region_ = static_cast<char*>(memory);
     const std::size_t leaves = region_bytes_ / leaf_bytes;
     top_order_ = static_cast<unsigned>(std::countr_zero(leaves));

@@ -21,7 +21,7 @@ class BodyPool {
     BodyPool& operator=(const BodyPool&) = delete;
 
     /// Reserves a region of at least `bytes` (rounded up to a power of two). Pages are touched as
-    /// they are first used. Errors: exhausted.
+    /// they are first used (or by settle_memory before). Errors: exhausted.
     Result<void> open(std::size_t bytes);
 
     /// Memory for `bytes`, or nullptr where no free block is large enough now.

@@ -38,6 +38,14 @@ struct ClientSample {
     std::int64_t busy_prepare_ns = 0;
     std::int64_t busy_stamps_ns = 0;  ///< collecting transmit stamps
     std::int64_t slept_ns = 0;
+    std::int64_t wakes = 0;              ///< sleeps that only time ended
+    std::int64_t wake_error_max_ns = 0;  ///< how late they ended
+    std::int64_t wake_error_sum_ns = 0;
+    std::int64_t user_ns = -1;    ///< CPU time of the engine's thread, waiting by spinning included
+    std::int64_t system_ns = -1;  ///< with user_ns exact; the split between them is sampled
+    std::int64_t instructions = -1;  ///< in user mode
+    std::int64_t system_calls = 0;   ///< that move bytes and stamps; not those that open and close
+    std::int64_t operations = 0;     ///< handed to io_uring
     std::int64_t completions = 0;
     std::int64_t receives = 0;
     std::int64_t bytes_received = 0;
@@ -57,9 +65,10 @@ struct ClientSample {
     std::int64_t spin_gap_max_ns = 0;
     std::int64_t run_delay_ns = -1;  ///< run-queue delay (schedstat)
     std::int64_t involuntary_switches = -1;
+    std::int64_t voluntary_switches = -1;  ///< it slept
     std::int64_t minor_faults = -1;
     std::int64_t major_faults = -1;
-    std::int64_t steal_ns = -1;
+    std::int64_t steal_ns = -1;  ///< of its CPU, by the hypervisor
 };
 static_assert(std::is_trivially_copyable_v<ClientSample>);
 

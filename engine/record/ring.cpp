@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "engine/host/memory.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -37,10 +38,8 @@ EventRing::EventRing(std::size_t bytes, std::size_t rows_open_max)
     mask_ = cells - 1;
     release_cells_ = std::min(view_cells_max, cells / 8);
     payload_reserve_ = entry_reserve + cells / 8;
-    void* memory = mmap(nullptr, cells * cell_bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    CHECK(memory != MAP_FAILED);
-    cells_ = static_cast<Cell*>(memory);
+    cells_ = static_cast<Cell*>(map_touched(cells * cell_bytes));
+    CHECK(cells_ != nullptr);
 }
 
 EventRing::~EventRing() {

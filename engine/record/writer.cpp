@@ -124,13 +124,10 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
 }
 
 void RecordWriter::add_toll(ClientSample& sample) {
-    const std::optional<ThreadToll> toll = probe_ ? probe_->next() : std::nullopt;
-    if (toll) {
-        sample.involuntary_switches = toll->involuntary_switches;
-        sample.minor_faults = toll->minor_faults;
-        sample.major_faults = toll->major_faults;
-        sample.run_delay_ns = toll->run_delay_ns;
-        sample.steal_ns = toll->steal_ns;
+    if (probe_) {
+        const ThreadToll toll = probe_->next();
+        sample.run_delay_ns = toll.run_delay_ns;
+        sample.steal_ns = toll.steal_ns;
     }
 }
 

@@ -59,6 +59,12 @@ void Health::note_fire(std::int64_t drift_ns, std::int64_t submit_ns) {
     drift_max_ns_ = std::max(drift_max_ns_, drift_ns);
 }
 
+void Health::note_wake(std::int64_t error_ns) {
+    sample_.wakes += 1;
+    sample_.wake_error_max_ns = std::max(sample_.wake_error_max_ns, error_ns);
+    sample_.wake_error_sum_ns += error_ns;
+}
+
 ClientSample Health::take(Instant now) {
     ClientSample taken = sample_;
     taken.to_ns = now.ns;

@@ -36,6 +36,8 @@ class Health {
     void note(Work work, Instant from, Instant to);
     /// A row was fired: its drift and how long handing it to the kernel took.
     void note_fire(std::int64_t drift_ns, std::int64_t submit_ns);
+    /// A sleep that nothing but time ended was this late.
+    void note_wake(std::int64_t error_ns);
     void note_late_arm() { sample_.late_arms += 1; }
     void note_missing_lane() { sample_.missing_lanes += 1; }
 

@@ -97,6 +97,8 @@ void Run::begin(Instant zero) {
     zero_ = zero;
     pacer_.begin(zero);
     health_.begin(driver_.now());
+    use_told_ = parts_.meter != nullptr ? parts_.meter->read() : ThreadUse{};
+    told_ = driver_.counters();
 }
 
 void Run::abandon() {
@@ -286,64 +288,9 @@ void Run::wait(Instant now, Instant due) {
     const Instant woke = spent(Work::sleep, now);
     if (result.slept && woke > until) {
         wake_errors_.add((woke - until).ns);
+        health_.note_wake((woke - until).ns);
         margin_.ns = std::clamp(wake_errors_.value() * 6 / 5, margin_min.ns, margin_max.ns);
     }
-}
-
-void Run::tell_second(Instant now) {
-    ClientSample sample = health_.take(now);
-    ReceiveCounts& received = lanes_.receive_counts();
-    LaneCounts& counts = lanes_.counts();
-    sample.receives = received.receives;
-    sample.bytes_received = received.bytes;
-    sample.chunks = received.chunks;
-    sample.coalesced_chunks = received.coalesced_chunks;
-    sample.ring_dropped_payloads = received.dropped_payloads;
-    sample.ring_dropped_entries = received.dropped_entries;
-    tell_stamps(sample);
-    received = ReceiveCounts{};
-    sample.rows_ended = counts.rows_ended;
-    sample.bytes_sent = counts.bytes_sent;
-    sample.slow_connects = counts.slow_connects;
-    counts.rows_ended = 0;
-    counts.slow_connects = 0;
-    counts.bytes_sent = 0;
-    sample.inflight = lanes_.inflight();
-    sample.lanes_open = lanes_.in_use();
-    sample.lanes_idle = lanes_.idle_count();
-    const DriverCounters& driver = driver_.counters();
-    sample.completions = static_cast<std::int64_t>(driver.completions - told_.completions);
-    sample.no_buffers = static_cast<std::int64_t>(driver.no_buffers - told_.no_buffers);
-    sample.overflows = static_cast<std::int64_t>(driver.overflows - told_.overflows);
-    told_ = driver;
-    sample.ring_high_bytes = static_cast<std::int64_t>(parts_.ring.high_bytes());
-    sample.armed_bytes = static_cast<std::int64_t>(parts_.bodies.used_bytes());
-    Event event;
-    event.kind = EventKind::sample;
-    event.stamp_ns = now.ns;
-    (void)parts_.ring.push(event, {reinterpret_cast<const char*>(&sample), sizeof(sample)});
-}
-
-void Run::tell_stamps(ClientSample& sample) {
-    const ReceiveCounts& received = lanes_.receive_counts();
-    LaneCounts& counts = lanes_.counts();
-    const auto since = [&](std::uint64_t LaneCounts::* count) {
-        return static_cast<std::int64_t>(counts.*count - stamps_told_.*count);
-    };
-    sample.wire_stamps = since(&LaneCounts::wire_stamps);
-    sample.wire_missing = since(&LaneCounts::wire_missing);
-    sample.stamps_refused = since(&LaneCounts::stamps_refused) + received.stamps_refused;
-    sample.wire_delay_sum_ns = counts.wire_delay_sum_ns;
-    sample.wire_delay_max_ns = counts.wire_delay_max_ns;
-    counts.wire_delay_sum_ns = 0;
-    counts.wire_delay_max_ns = 0;
-    stamps_told_ = counts;
-    sample.receive_stamps = received.delays;
-    sample.receive_delay_sum_ns = received.delay_sum_ns;
-    sample.receive_delay_max_ns = received.delay_max_ns;
-    sample.clock_offset_ns = clock_.offset_ns;
-    sample.clock_error_ns = clock_.error_ns;
-    sample.clock_steps = static_cast<std::int64_t>(clock_.steps);
 }
 
 }  // namespace driftless

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/host/thread_meter.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
@@ -35,6 +36,8 @@ struct RunParts {
     std::vector<Address> targets;
     /// How often the user has asked to stop (SIGINT, SIGTERM); written by a signal handler.
     const std::atomic<int>& stop_requests;
+    /// Of the engine's thread. Null: what the kernel counts of it is not asked (the simulator).
+    const ThreadMeter* meter = nullptr;
 };
 
 class Run {
@@ -78,6 +81,7 @@ class Run {
     void wait(Instant now, Instant due);
     void tell_second(Instant now);
     void tell_stamps(ClientSample& sample);
+    void tell_use(ClientSample& sample);
     Instant spent(Work work, Instant from);
     void adapt_guard(std::int64_t slice_ns);
     std::uint32_t lanes_wanted(Instant now);
@@ -105,6 +109,7 @@ class Run {
     RecentMax wake_errors_;
     DriverCounters told_;     ///< as of the last sample
     LaneCounts stamps_told_;  ///< as of the last sample
+    ThreadUse use_told_;      ///< as of the last sample
     ClockSample clock_;
     Instant clock_due_;
     Instant last_look_;

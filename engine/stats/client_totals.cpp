@@ -9,6 +9,45 @@ namespace {
 // Shares of shorter stretches, at the very end of a run, say nothing.
 constexpr std::int64_t stretch_min_ns = 200'000'000;
 
+struct Sum {
+    std::int64_t ClientTotals::* total;
+    std::int64_t ClientSample::* part;
+};
+constexpr Sum sums[] = {
+    {&ClientTotals::rows_fired, &ClientSample::rows_fired},
+    {&ClientTotals::receives, &ClientSample::receives},
+    {&ClientTotals::chunks, &ClientSample::chunks},
+    {&ClientTotals::bytes_sent, &ClientSample::bytes_sent},
+    {&ClientTotals::bytes_received, &ClientSample::bytes_received},
+    {&ClientTotals::busy_fire_ns, &ClientSample::busy_fire_ns},
+    {&ClientTotals::busy_receive_ns, &ClientSample::busy_receive_ns},
+    {&ClientTotals::busy_prepare_ns, &ClientSample::busy_prepare_ns},
+    {&ClientTotals::busy_stamps_ns, &ClientSample::busy_stamps_ns},
+    {&ClientTotals::slept_ns, &ClientSample::slept_ns},
+    {&ClientTotals::loop_turns, &ClientSample::loop_turns},
+    {&ClientTotals::wakes, &ClientSample::wakes},
+    {&ClientTotals::wake_error_sum_ns, &ClientSample::wake_error_sum_ns},
+    {&ClientTotals::user_ns, &ClientSample::user_ns},
+    {&ClientTotals::system_ns, &ClientSample::system_ns},
+    {&ClientTotals::instructions, &ClientSample::instructions},
+    {&ClientTotals::system_calls, &ClientSample::system_calls},
+    {&ClientTotals::operations, &ClientSample::operations},
+    {&ClientTotals::no_buffers, &ClientSample::no_buffers},
+    {&ClientTotals::overflows, &ClientSample::overflows},
+    {&ClientTotals::dropped_payloads, &ClientSample::ring_dropped_payloads},
+    {&ClientTotals::dropped_entries, &ClientSample::ring_dropped_entries},
+    {&ClientTotals::late_arms, &ClientSample::late_arms},
+    {&ClientTotals::missing_lanes, &ClientSample::missing_lanes},
+    {&ClientTotals::slow_connects, &ClientSample::slow_connects},
+    {&ClientTotals::spin_gaps, &ClientSample::spin_gaps},
+    {&ClientTotals::run_delay_ns, &ClientSample::run_delay_ns},
+    {&ClientTotals::steal_ns, &ClientSample::steal_ns},
+    {&ClientTotals::involuntary_switches, &ClientSample::involuntary_switches},
+    {&ClientTotals::voluntary_switches, &ClientSample::voluntary_switches},
+    {&ClientTotals::minor_faults, &ClientSample::minor_faults},
+    {&ClientTotals::major_faults, &ClientSample::major_faults},
+};
+
 std::int64_t known(std::int64_t value) {
     return std::max<std::int64_t>(value, 0);  // -1: not measured
 }
@@ -17,22 +56,16 @@ std::int64_t known(std::int64_t value) {
 
 void ClientTotals::add(const ClientSample& s) {
     ++seconds;
-    chunks += s.chunks;
-    dropped_payloads += s.ring_dropped_payloads;
-    dropped_entries += s.ring_dropped_entries;
-    no_buffers += s.no_buffers;
-    overflows += s.overflows;
-    late_arms += s.late_arms;
-    missing_lanes += s.missing_lanes;
-    slow_connects += s.slow_connects;
-    spin_gaps += s.spin_gaps;
+    for (const Sum& sum : sums) {
+        const std::int64_t part = s.*sum.part;
+        std::int64_t& total = this->*sum.total;
+        total = part < 0 ? total : known(total) + part;
+    }
     spin_gap_max_ns = std::max(spin_gap_max_ns, s.spin_gap_max_ns);
     turn_max_ns = std::max(turn_max_ns, s.turn_max_ns);
-    run_delay_ns += known(s.run_delay_ns);
-    steal_ns += known(s.steal_ns);
-    involuntary_switches += known(s.involuntary_switches);
-    major_faults += known(s.major_faults);
+    wake_error_max_ns = std::max(wake_error_max_ns, s.wake_error_max_ns);
     const std::int64_t span = s.to_ns - s.from_ns;
+    span_ns += span;
     if (span < stretch_min_ns) {
         return;
     }

@@ -8,6 +8,8 @@
 
 namespace driftless {
 
+class JsonWriter;
+
 /// How the engine thread spent a second, as shares of it.
 struct BusySecond {
     std::int64_t from_ns = 0;  ///< as the sample gives it
@@ -16,28 +18,54 @@ struct BusySecond {
     std::int64_t chunks = 0;
 };
 
+/// Sums, but for what is named `max`. -1: no sample knew it.
 struct ClientTotals {
     std::uint64_t seconds = 0;
     BusySecond busiest;  ///< by `busy`
     double taken_max = 0;
-    std::int64_t chunks = 0;
     std::int64_t chunks_per_s_max = 0;
-    std::int64_t dropped_payloads = 0;
-    std::int64_t dropped_entries = 0;
+    std::int64_t span_ns = 0;
+    std::int64_t rows_fired = 0;
+    std::int64_t receives = 0;
+    std::int64_t chunks = 0;
+    std::int64_t bytes_sent = 0;
+    std::int64_t bytes_received = 0;
+    std::int64_t busy_fire_ns = 0;
+    std::int64_t busy_receive_ns = 0;
+    std::int64_t busy_prepare_ns = 0;
+    std::int64_t busy_stamps_ns = 0;
+    std::int64_t slept_ns = 0;
+    std::int64_t loop_turns = 0;
+    std::int64_t turn_max_ns = 0;
+    std::int64_t wakes = 0;
+    std::int64_t wake_error_max_ns = 0;
+    std::int64_t wake_error_sum_ns = 0;
+    std::int64_t user_ns = -1;
+    std::int64_t system_ns = -1;
+    std::int64_t instructions = -1;
+    std::int64_t system_calls = 0;
+    std::int64_t operations = 0;
     std::int64_t no_buffers = 0;
     std::int64_t overflows = 0;
+    std::int64_t dropped_payloads = 0;
+    std::int64_t dropped_entries = 0;
     std::int64_t late_arms = 0;
     std::int64_t missing_lanes = 0;
     std::int64_t slow_connects = 0;  ///< a lost SYN costs a second
     std::int64_t spin_gaps = 0;
     std::int64_t spin_gap_max_ns = 0;
-    std::int64_t turn_max_ns = 0;
-    std::int64_t run_delay_ns = 0;
-    std::int64_t steal_ns = 0;
-    std::int64_t involuntary_switches = 0;
-    std::int64_t major_faults = 0;
+    std::int64_t run_delay_ns = -1;
+    std::int64_t steal_ns = -1;
+    std::int64_t involuntary_switches = -1;
+    std::int64_t voluntary_switches = -1;
+    std::int64_t minor_faults = -1;
+    std::int64_t major_faults = -1;
 
     void add(const ClientSample& sample);
 };
+
+/// The key "client": totals, and what a request and a chunk cost: the whole thread's figures
+/// divided by their number. Null for null, and for what is unknown or would be divided by 0.
+void write_client(JsonWriter& json, const ClientTotals* totals);
 
 }  // namespace driftless

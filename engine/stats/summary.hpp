@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/prompt_counts.hpp"
 #include "engine/stats/sending.hpp"
@@ -25,7 +26,8 @@ namespace driftless {
 /// Version of the keys of `summary.json`.
 /// 2: cause and explanation of prompts that are off.
 /// 3: kernel stamps, drift by cause and by rank.
-inline constexpr int summary_schema = 3;
+/// 4: the client's own figures.
+inline constexpr int summary_schema = 4;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -139,6 +141,7 @@ struct SummaryInfo {
     std::vector<std::pair<std::string, std::string>> labels;  ///< `--label K=V`
     std::string verdict = "uncalibrated";
     std::vector<std::string> verdict_reasons;
+    const ClientTotals* client = nullptr;  ///< null: nobody counted
 };
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.

@@ -193,6 +193,7 @@ std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info)
     write_counts(json, figures);
     write_ours(json, figures);
     write_info(json, figures, info);
+    write_client(json, info.client);
     json.end_object();
     text += '\n';
     return text;

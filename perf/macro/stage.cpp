@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "engine/host/host.hpp"
+#include "engine/host/memory.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
@@ -198,6 +199,7 @@ void turn_run(Run& run, UringDriver& driver, RecordWriter& writer, Parts& parts,
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     CPU_SET(cores.other, &cpus);
+    (void)settle_memory();
     CHECK(static_cast<bool>(writer.start_thread(parts.ring, &cpus, {})));
     const Instant zero = driver.now() + lead;
     run.begin(zero);

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "tests/unit/engine/record/script.hpp"
+#include "tests/unit/schema_check.hpp"
 
 namespace driftless {
 namespace {
@@ -104,7 +105,8 @@ TEST(RecordWriter, DrainsInlineIntoStrings) {
     EXPECT_FALSE(writer.failed());
 }
 
-// A sample is one line with every field; instants from time 0, -1 is null.
+// A sample is one line with every field; instants from time 0, -1 is null. The line holds against
+// the shipped schema, whose keys are exactly those of a line, in order.
 TEST(RecordWriter, WritesClientSamples) {
     ScriptTrace input(1);
     Files files;
@@ -122,6 +124,15 @@ TEST(RecordWriter, WritesClientSamples) {
     JsonDocument document;
     const JsonValue root = document.parse(files.client).value();
     EXPECT_EQ(root.size(), sizeof sample / sizeof(std::int64_t));
+    JsonDocument schema_document;
+    const std::string text = source_file("engine/record/client.schema.json");
+    const JsonValue schema = schema_document.parse(text).value();
+    EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
+    JsonValue property = schema.find("properties").first();
+    for (JsonValue field = root.first(); field.present(); field = field.next()) {
+        EXPECT_EQ(field.key(), property.key());
+        property = property.next();
+    }
     EXPECT_EQ(root.find("from_ns").as_i64(), 0);
     EXPECT_EQ(root.find("to_ns").as_i64(), 1'000'000'000);
     EXPECT_EQ(root.find("rows_fired").as_i64(), 12);

@@ -29,6 +29,8 @@ TEST(Health, SumsSpansByKind) {
     health.note(Work::spin, Instant{5000}, Instant{5001 + Health::spin_gap_ns});
     health.note_fire(40, 7);
     health.note_fire(90, 5);
+    health.note_wake(60);
+    health.note_wake(20);
     EXPECT_FALSE(health.second_over(Instant{1'000'000'999}));
     EXPECT_TRUE(health.second_over(Instant{1'000'001'000}));
     const ClientSample sample = health.take(Instant{1'000'001'000});
@@ -40,6 +42,9 @@ TEST(Health, SumsSpansByKind) {
     EXPECT_EQ(sample.drift_max_ns, 90);
     EXPECT_EQ(sample.drift_sum_ns, 130);
     EXPECT_EQ(sample.submit_max_ns, 7);
+    EXPECT_EQ(sample.wakes, 2);
+    EXPECT_EQ(sample.wake_error_max_ns, 60);
+    EXPECT_EQ(sample.wake_error_sum_ns, 80);
     EXPECT_EQ(sample.from_ns, 1000);
     EXPECT_EQ(sample.to_ns, 1'000'001'000);
     EXPECT_EQ(health.take(Instant{2'000'001'000}).rows_fired, 0);

@@ -194,6 +194,9 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     info.max_concurrency = 64;
     info.labels = {{"gpu", "none"}};
     info.verdict_reasons = {"calibrate has not run on this host"};
+    ClientTotals client;
+    client.add(ClientSample{});
+    info.client = &client;
     JsonDocument document;
     for (const std::string& json :
          {summary_json(full.figures(), info), summary_json(Summary().figures(), SummaryInfo())}) {

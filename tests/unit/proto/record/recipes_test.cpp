@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/record/writer.hpp"
 #include "proto/json/document.hpp"
 #include "proto/record/record.hpp"
 #include "tests/unit/schema_check.hpp"
@@ -47,6 +48,15 @@ struct RunFolder {
         }
         std::ofstream(path / "requests.jsonl") << requests;
         std::ofstream(path / "fired.jsonl") << fired;
+        ClientSample sample;
+        sample.to_ns = 1'000'000'000;
+        sample.busy_fire_ns = 100'000'000;
+        sample.busy_receive_ns = 150'000'000;
+        sample.steal_ns = 125'000'000;
+        sample.drift_max_ns = 7000;
+        std::string client;
+        append_client_sample(client, sample, 0);
+        std::ofstream(path / "client.jsonl") << client;
     }
     ~RunFolder() { std::filesystem::remove_all(path); }
 
@@ -130,7 +140,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 6u);
+    ASSERT_EQ(blocks.size(), 7u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -139,6 +149,8 @@ TEST(RecordPage, JqRecipesRun) {
     EXPECT_EQ(run_in(folder, blocks[4]).output.substr(0, 46),
               "{\"row\":4,\"drift_ns\":104,\"late_cause\":\"none\"}\n{");
     EXPECT_EQ(run_in(folder, blocks[5]).output, "[5]\n");
+    EXPECT_EQ(run_in(folder, blocks[6]).output,
+              "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 
 // Each SQL recipe runs, where Python has DuckDB.

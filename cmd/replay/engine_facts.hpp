@@ -1,0 +1,25 @@
+/// What run.json says of the engine's thread and its memory: what is counted, what was granted, and
+/// why not.
+#pragma once
+
+#include <string>
+
+#include "engine/host/memory.hpp"
+#include "engine/host/thread_meter.hpp"
+
+namespace driftless {
+
+class JsonWriter;
+
+struct EngineFacts {
+    std::string why_no_instructions;  ///< empty: they are counted
+    MemoryGrants memory;
+};
+
+/// Settles the memory of the process, and notes what came of it.
+EngineFacts settle_engine(const ThreadMeter& meter);
+
+/// The key "engine".
+void write_engine(JsonWriter& json, const EngineFacts& facts);
+
+}  // namespace driftless

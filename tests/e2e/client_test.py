@@ -1,0 +1,85 @@
+"""What the client says of itself: every key of its schema, sums that agree, and no work in vain."""
+
+import json
+import pathlib
+import unittest
+
+from harness import SAMPLE, Case, mock, read_jsonl
+
+SCHEMA = SAMPLE.parents[2] / "engine/record/client.schema.json"
+NUMA = pathlib.Path("/proc/sys/kernel/numa_balancing")
+SECOND_NS = 1_000_000_000
+# An exchange of a stream: a receive and the sleep behind it, each at most twice.
+CALLS_PER_EVENT_MAX = 4
+
+
+class Client(Case):
+    @classmethod
+    def setUpClass(cls):
+        """One run for all: the other core's server, and sleeps between tokens."""
+        case = cls("replay_once")
+        case.setUp()
+        cls.addClassCleanup(case.doCleanups)
+        with mock("--cpu", 0) as server:
+            cls.run_ = case.replay_well(SAMPLE, "--url", server.url, "--speed", 4)
+        cls.seconds = read_jsonl(cls.run_.folder / "client.jsonl")
+        cls.totals = cls.run_.json("summary.json")["client"]
+
+    def replay_once(self):
+        """Only lends its scratch folder."""
+
+    def test_every_line_has_every_key(self):
+        with open(SCHEMA) as file:
+            keys = json.load(file)["required"]
+        for second in self.seconds:
+            self.assertEqual(list(second), keys)
+
+    def test_lines_follow_each_other(self):
+        for before, after in zip(self.seconds, self.seconds[1:]):
+            self.assertEqual(before["to_ns"], after["from_ns"])
+            self.assertAlmostEqual(before["to_ns"] - before["from_ns"], SECOND_NS, delta=SECOND_NS / 2)
+
+    def test_the_summary_holds_the_sums(self):
+        for key, total in self.totals.items():
+            if key in self.seconds[0] and total is not None and "max" not in key:
+                self.assertEqual(total, sum(second[key] for second in self.seconds), key)
+        records = self.run_.records().values()
+        self.assertEqual(self.totals["rows_fired"], len(records))
+        self.assertEqual(self.totals["bytes_sent"], sum(record["bytes_sent"] for record in records))
+        self.assertEqual(
+            self.totals["bytes_received"], sum(record["bytes_received"] for record in records)
+        )
+        self.assertAlmostEqual(
+            self.totals["per_request"]["bytes_sent"], self.totals["bytes_sent"] / len(records)
+        )
+
+    def test_the_kernel_counts_the_thread(self):
+        """CPU time is no longer than the run and no shorter than its work; what is null says why."""
+        cpu = self.totals["user_ns"] + self.totals["system_ns"]
+        self.assertLess(cpu, self.totals["span_ns"])
+        self.assertGreater(cpu, self.totals["busy_fire_ns"] / 10)
+        self.assertGreater(self.totals["voluntary_switches"], self.totals["wakes"] / 2)
+        self.assertIsNotNone(self.totals["run_delay_ns"])
+        facts = self.run_.json("run.json")["engine"]
+        self.assertEqual(facts["instructions"], self.totals["instructions"] is not None)
+        self.assertEqual(facts["instructions"], facts["instructions_reason"] is None)
+
+    @unittest.skipIf(NUMA.exists() and NUMA.read_text().strip() != "0", "NUMA balancing makes faults")
+    def test_no_page_is_missing_after_time_0(self):
+        facts = self.run_.json("run.json")["engine"]
+        self.assertTrue(facts["pages_present"])
+        self.assertEqual(facts["pages_locked"], facts["pages_reason"] is None)
+        for second in self.seconds:
+            if second["from_ns"] > 0:
+                self.assertEqual((second["minor_faults"], second["major_faults"]), (0, 0))
+
+    def test_the_kernel_is_not_entered_in_vain(self):
+        """The kernel may say that it has work where it has none; we do not ask it over and over."""
+        events = sum(
+            self.totals[key] for key in ("receives", "operations", "wakes", "voluntary_switches")
+        )
+        self.assertLess(self.totals["system_calls"], CALLS_PER_EVENT_MAX * events)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
