@@ -2,7 +2,8 @@
 # What is installed already costs one look; nothing else is touched.
 
 build_packages=(g++ cmake ninja-build pkg-config liburing-dev libsimdjson-dev libcli11-dev
-    libfmt-dev libarchive-dev zlib1g-dev libpcre2-dev libutf8proc-dev)
+    libfmt-dev libarchive-dev zlib1g-dev libpcre2-dev libutf8proc-dev
+    systemtap-sdt-dev)
 
 # The HTTP parser: a library of its own in newer releases, C sources beside node's in Debian 12.
 llhttp_package() {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/host/probes.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/write.hpp"
 
@@ -147,6 +148,7 @@ void RecordWriter::write_fired(const Event& event) {
 
 void RecordWriter::write_record(const Record& record) {
     append_jsonl(sinks_.requests.buffer(), record);
+    probe_record(record.row, static_cast<unsigned>(record.outcome));
     sinks_.requests.commit();
     if (assembler_.saved() != nullptr) {
         append_saved(sinks_.responses.buffer(), record, *assembler_.saved());

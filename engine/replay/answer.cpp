@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/host/probes.hpp"
 #include "engine/replay/kernel_stamp.hpp"
 
 namespace driftless {
@@ -66,6 +67,7 @@ struct Reader {
             }
             const std::uint8_t flags = chunks > 0 ? event_coalesced : std::uint8_t{0};
             push(EventKind::chunk, bytes.substr(0, cut), flags);
+            probe_chunk(exchange.planned, cut, done.stamp.ns);
             counts.chunks += 1;
             counts.coalesced_chunks += chunks > 0 ? 1 : 0;
             ++chunks;
@@ -161,6 +163,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
     exchange.any_byte = true;
     exchange.last_byte = done.stamp;
     exchange.bytes_received += done.bytes.size();
+    probe_receive(exchange.planned, done.bytes.size(), done.stamp.ns);
     Reader reader{lane, ring, counts, done, believe(exchange, done, counts)};
     reader.bytes(done.bytes);
     if (exchange.bytes_received > exchange.limits.bytes_max) {

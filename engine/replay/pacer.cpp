@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/host/probes.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -253,6 +254,7 @@ void Pacer::let_go(Lane& lane, const Waiting& row, FiredInfo info) {
         info.late_cause = cause_of(row, (at - due).ns, due);
         info.submit_ns = static_cast<std::uint32_t>(std::min((after - at).ns, submit_ns_max));
         push_fired(lane, row, info, at);
+        probe_fire(row.request.planned, due.ns, at.ns);
         health_.note_fire((at - due).ns, (after - at).ns);
         ++rows_fired_;
     }
