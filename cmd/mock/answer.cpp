@@ -42,12 +42,8 @@ constexpr std::string_view text_after =
 constexpr std::string_view text_after_last =
     R"(","logprobs":null,"finish_reason":"length","stop_reason":null}])";
 constexpr std::string_view event_end = "}\n\n";
+constexpr std::string_view last_chunk = "0\r\n\r\n";
 constexpr std::string_view done_and_end = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
-
-void append_number(std::string& out, std::int64_t value) {
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
 
 /// The chunk-size line (RFC 9112, 7.1).
 void append_chunk_size(std::string& out, std::size_t bytes) {
@@ -64,29 +60,40 @@ void append_chunk(std::string& out, std::string_view bytes) {
 
 }  // namespace
 
-void AnswerText::begin(const AnswerFacts& facts) {
+void AnswerText::begin(const Voice& voice, const AnswerFacts& facts) {
+    voice_ = &voice;
     facts_ = facts;
-    facts_.reasoning_tokens =
-        facts.api == Api::openai_chat ? std::min(facts.reasoning_tokens, facts.output_tokens) : 0;
-    const bool chat = facts.api == Api::openai_chat;
-    opening_ = facts.stream ? R"(data: {"id":")" : R"({"id":")";
+    id_ = facts.request_id;
+    model_ = facts.model;
+    facts_.request_id = id_;
+    facts_.model = model_;
+    so_far_.clear();
+    const bool reasons = voice.api == Api::openai_chat;
+    facts_.reasoning_tokens = reasons ? std::min(facts.reasoning_tokens, facts.output_tokens) : 0;
+    if (voice.tokens == nullptr) {
+        begin_vllm();
+    }
+}
+
+void AnswerText::begin_vllm() {
+    const bool chat = voice_->api == Api::openai_chat;
+    opening_ = facts_.stream ? R"(data: {"id":")" : R"({"id":")";
     opening_ += chat ? "chatcmpl-" : "cmpl-";
-    append_json_escaped(opening_, facts.request_id);
+    append_json_escaped(opening_, id_);
     opening_ += R"(","object":")";
-    opening_ += !chat          ? "text_completion"
-                : facts.stream ? "chat.completion.chunk"
-                               : "chat.completion";
+    opening_ += !chat           ? "text_completion"
+                : facts_.stream ? "chat.completion.chunk"
+                                : "chat.completion";
     opening_ += R"(","created":)";
-    append_number(opening_, facts.created_s);
+    append_number(opening_, facts_.created_s);
     opening_ += R"(,"model":")";
-    append_json_escaped(opening_, facts.model);
+    append_json_escaped(opening_, model_);
     opening_ += R"(",)";
     before_words_ = opening_;
     before_words_ += chat ? R"("choices":[{"index":0,"delta":{"content":")"
                           : R"("choices":[{"index":0,"text":")";
     before_reasoning_ = opening_;
     before_reasoning_ += R"("choices":[{"index":0,"delta":{"reasoning":")";
-    facts_.request_id = facts_.model = {};
 }
 
 void AnswerText::append_words(std::string& out, std::uint32_t first, std::uint32_t count) const {
@@ -122,7 +129,18 @@ void AnswerText::append_full_usage(std::string& out) const {
     out += '}';
 }
 
-void AnswerText::append_role(std::string& out) {
+void AnswerText::append_opening(std::string& out) {
+    if (voice_->tokens != nullptr) {
+        event_.clear();
+        if (voice_->open != nullptr) {
+            voice_->open(event_, facts_);
+            append_chunk(out, event_);
+        }
+        return;
+    }
+    if (voice_->api != Api::openai_chat) {
+        return;
+    }
     event_ = opening_;
     event_ += R"("choices":[{"index":0,"delta":{"role":"assistant","content":""},)"
               R"("logprobs":null,"finish_reason":null}],"prompt_token_ids":null)";
@@ -135,8 +153,24 @@ void AnswerText::append_role(std::string& out) {
     append_chunk(out, event_);
 }
 
+void AnswerText::append_voice_tokens(std::string& out, std::uint32_t first, std::uint32_t count) {
+    words_.clear();
+    append_words(words_, first, count);
+    if (voice_->keeps_text) {
+        so_far_ += words_;
+    }
+    event_.clear();
+    voice_->tokens(event_, facts_,
+                   {first, count, words_, so_far_, first + count >= facts_.output_tokens});
+    append_chunk(out, event_);
+}
+
 void AnswerText::append_tokens(std::string& out, std::uint32_t first, std::uint32_t count) {
-    const bool chat = facts_.api == Api::openai_chat;
+    if (voice_->tokens != nullptr) {
+        append_voice_tokens(out, first, count);
+        return;
+    }
+    const bool chat = voice_->api == Api::openai_chat;
     const bool last = first + count >= facts_.output_tokens;
     const std::string& before = first < facts_.reasoning_tokens ? before_reasoning_ : before_words_;
     const std::string_view after =
@@ -160,6 +194,15 @@ void AnswerText::append_tokens(std::string& out, std::uint32_t first, std::uint3
 }
 
 void AnswerText::append_end(std::string& out) {
+    if (voice_->tokens != nullptr) {
+        event_.clear();
+        if (voice_->end != nullptr) {
+            voice_->end(event_, facts_);
+            append_chunk(out, event_);
+        }
+        out += last_chunk;
+        return;
+    }
     if (facts_.include_usage) {
         event_ = opening_;
         event_ += R"("choices":[],)";
@@ -177,10 +220,19 @@ std::uint32_t AnswerText::tokens_until_turn(std::uint32_t first) const {
 }
 
 void AnswerText::append_broken_event(std::string& out) {
+    if (voice_->tokens != nullptr) {
+        append_chunk(out, voice_->broken);
+        return;
+    }
     append_chunk(out, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\n\n");
 }
 
 void AnswerText::append_error_end(std::string& out) {
+    if (voice_->tokens != nullptr) {
+        append_chunk(out, voice_->error);
+        out += last_chunk;
+        return;
+    }
     append_chunk(out,
                  "data: {\"error\":{\"message\":\"Internal server error\",\"type\":"
                  "\"InternalServerError\",\"param\":null,\"code\":500}}\n\n");
@@ -188,7 +240,13 @@ void AnswerText::append_error_end(std::string& out) {
 }
 
 void AnswerText::append_body(std::string& out) {
-    const bool chat = facts_.api == Api::openai_chat;
+    if (voice_->tokens != nullptr) {
+        words_.clear();
+        append_words(words_, 0, facts_.output_tokens);
+        voice_->body(out, facts_, words_);
+        return;
+    }
+    const bool chat = voice_->api == Api::openai_chat;
     event_ = opening_;
     if (chat) {
         event_ += R"("choices":[{"index":0,"message":{"role":"assistant","reasoning":)";

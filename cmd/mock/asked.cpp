@@ -28,16 +28,17 @@ void add_left_text(const JsonValue& value, PromptCount& count) {
     count.end_value();
 }
 
-std::optional<Refusal> read_prompt(const JsonValue& prompt, PromptCount& count) {
+std::optional<Refusal> read_prompt(const JsonValue& prompt, std::string_view field,
+                                   PromptCount& count) {
     if (!prompt.present()) {
-        return field_error("prompt", "Field required");
+        return field_error(field, "Field required");
     }
     if (prompt.is(JsonType::string)) {
         add_left_text(prompt, count);
         return std::nullopt;
     }
     if (!prompt.is(JsonType::array)) {
-        return field_error("prompt", "Input should be a valid string or array");
+        return field_error(field, "Input should be a valid string or array");
     }
     if (prompt.size() > 1) {
         return bad_request("one prompt a request: a batch of prompts is not answered here");
@@ -52,7 +53,7 @@ std::optional<Refusal> read_prompt(const JsonValue& prompt, PromptCount& count) 
         count.add_ids(only.raw().substr(1));
         count.end_value();
     } else {
-        return field_error("prompt", "Input should be a valid string or array of integers");
+        return field_error(field, "Input should be a valid string or array of integers");
     }
     return std::nullopt;
 }
@@ -123,13 +124,14 @@ std::optional<Refusal> check_prompt(const ModelLimits& model, const PromptCount&
     return std::nullopt;
 }
 
-/// chat: max_completion_tokens before max_tokens; completions: max_tokens alone.
-std::optional<Refusal> read_length(const JsonValue& body, Api api, Asked& asked) {
-    const char* field = "max_completion_tokens";
-    JsonValue length = api == Api::openai_chat ? body.find(field) : JsonValue();
-    if (!length.present() || length.is(JsonType::null)) {
-        field = "max_tokens";
-        length = body.find(field);
+/// The newer name goes before the older one.
+std::optional<Refusal> read_length(const JsonValue& body, const AskedShape& shape, Asked& asked) {
+    const JsonValue holder = shape.nest.empty() ? body : body.find(shape.nest);
+    std::string_view field = shape.length;
+    JsonValue length = holder.find(field);
+    if ((!length.present() || length.is(JsonType::null)) && !shape.length_too.empty()) {
+        field = shape.length_too;
+        length = holder.find(field);
     }
     if (!length.present() || length.is(JsonType::null)) {
         return std::nullopt;
@@ -139,18 +141,27 @@ std::optional<Refusal> read_length(const JsonValue& body, Api api, Asked& asked)
         return field_error(field, "Input should be a valid non-negative integer");
     }
     if (*tokens == 0) {
-        return bad_request("max_tokens must be at least 1, got 0.");
+        return bad_request(std::string(field) + " must be at least 1, got 0.");
     }
     asked.output_tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(*tokens, UINT32_MAX));
     return std::nullopt;
 }
 
-std::optional<Refusal> read_stream_options(const JsonValue& body, Asked& asked) {
+std::optional<Refusal> read_stream_options(const JsonValue& body, const AskedShape& shape,
+                                           Asked& asked) {
     const JsonValue stream = body.find("stream");
     if (stream.present() && !stream.is(JsonType::null) && !stream.is(JsonType::boolean)) {
         return field_error("stream", "Input should be a valid boolean");
     }
-    asked.stream = stream.as_bool().value_or(false);
+    using Streams = AskedShape::Streams;
+    asked.stream = stream.as_bool().value_or(shape.streams == Streams::unless_refused);
+    if (shape.streams == Streams::always || shape.streams == Streams::never) {
+        asked.stream = shape.streams == Streams::always;
+    }
+    if (!shape.has_options) {
+        asked.include_usage = true;
+        return std::nullopt;
+    }
     const JsonValue options = body.find("stream_options");
     if (!options.is(JsonType::object)) {
         return std::nullopt;
@@ -166,24 +177,27 @@ std::optional<Refusal> read_stream_options(const JsonValue& body, Asked& asked) 
 
 }  // namespace
 
-std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame, Api api,
-                                  const ModelLimits& model, PromptCount& count, Asked& asked) {
+std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame,
+                                  const AskedShape& shape, const ModelLimits& model,
+                                  PromptCount& count, Asked& asked) {
     asked = Asked();
     JsonValue body;
     std::optional<Refusal> refusal = read_body(document, frame, model, body);
     if (!refusal) {
-        refusal = api == Api::openai_chat ? read_messages(body.find("messages"), count)
-                                          : read_prompt(body.find("prompt"), count);
+        const bool has_ids = !shape.ids.empty() && body.find(shape.ids).present();
+        const std::string_view prompt = has_ids ? shape.ids : shape.text;
+        refusal = shape.messages ? read_messages(body.find("messages"), count)
+                                 : read_prompt(body.find(prompt), prompt, count);
     }
     count.finish();
     if (!refusal) {
         refusal = check_prompt(model, count);
     }
     if (!refusal) {
-        refusal = read_length(body, api, asked);
+        refusal = read_length(body, shape, asked);
     }
     if (!refusal) {
-        refusal = read_stream_options(body, asked);
+        refusal = read_stream_options(body, shape, asked);
     }
     const std::uint32_t room =
         model.context_tokens - std::min(count.tokens(), model.context_tokens);
@@ -208,7 +222,7 @@ std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view fr
     }
     const bool chat = form == TokenizeForm::vllm && body.find("messages").present();
     refusal = chat ? read_messages(body.find("messages"), count)
-                   : read_prompt(body.find("prompt"), count);
+                   : read_prompt(body.find("prompt"), "prompt", count);
     if (!refusal && (!chat || body.find("add_generation_prompt").as_bool().value_or(true))) {
         count.finish();
     }

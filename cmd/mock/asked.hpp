@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cmd/mock/prompt_count.hpp"
-#include "proto/api/dialect.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless::mock {
@@ -18,6 +17,19 @@ struct Asked {
     bool include_usage = false;
     bool continuous_usage = false;
     std::uint32_t output_tokens = 16;  ///< vLLM's default for completions
+};
+
+/// Where an API's requests say what they ask for.
+struct AskedShape {
+    std::string_view text = {};  ///< the member that holds the prompt as text; empty: none does
+    std::string_view ids = {};   ///< the one that holds it as token ids
+    bool messages = false;       ///< the prompt is the text of `messages`
+    std::string_view nest = {};  ///< the member whose object holds the length; empty: the top
+    std::string_view length = {};
+    std::string_view length_too = {};  ///< its older name
+    bool has_options = false;          ///< `stream_options`; elsewhere usage comes unasked
+    enum class Streams : std::uint8_t { asked, unless_refused, always, never };
+    Streams streams = Streams::asked;  ///< by `stream`, which may be true where absent; by path
 };
 
 /// A refusal, as it goes into an error body.
@@ -35,8 +47,9 @@ struct ModelLimits {
 
 /// Reads a completion request. `count` holds what the BodyReader saw of the prompt; what it left in
 /// the frame is added here, and the prompt is finished. Nothing means that `asked` is filled.
-std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame, Api api,
-                                  const ModelLimits& model, PromptCount& count, Asked& asked);
+std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame,
+                                  const AskedShape& shape, const ModelLimits& model,
+                                  PromptCount& count, Asked& asked);
 
 /// Whose /tokenize is played: what it takes differs from server to server.
 enum class TokenizeForm : std::uint8_t {

@@ -138,12 +138,11 @@ bool BodyReader::is_prompt_text() const {
         return false;
     }
     return (in_messages_ && (key_ == "content" || key_ == "text")) ||
-           (depth_ == 1 && keys_.prompt && key_ == "prompt") ||
-           (depth_ == 1 && keys_.content && key_ == "content");
+           (depth_ == 1 && !keys_.text.empty() && key_ == keys_.text);
 }
 
 bool BodyReader::is_prompt_array() const {
-    return depth_ == 1 && in_object() && after_colon_ && keys_.prompt && key_ == "prompt";
+    return depth_ == 1 && in_object() && after_colon_ && !keys_.ids.empty() && key_ == keys_.ids;
 }
 
 /// A key, or a string that stays in the frame: copied up to its closing quote.

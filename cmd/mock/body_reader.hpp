@@ -25,9 +25,9 @@ inline constexpr unsigned body_depth_max = 64;
 
 /// Which members of the body hold the prompt.
 struct PromptKeys {
-    bool prompt = false;
-    bool messages = false;
-    bool content = false;  ///< at the top, as llama.cpp's /tokenize has it
+    std::string_view text = {};  ///< a string at the top; empty: none
+    std::string_view ids = {};   ///< an array of numbers at the top; empty: none
+    bool messages = false;       ///< the strings inside `messages`
 };
 
 class BodyReader {
@@ -46,7 +46,7 @@ class BodyReader {
         key,         ///< inside a member's name
         string,      ///< inside a string that stays in the frame
         text,        ///< inside a string that is prompt
-        array_head,  ///< after the bracket of a `prompt` array
+        array_head,  ///< after the bracket of an array that may be ids
         ids,         ///< inside an array of numbers that is prompt
         refused,
     };

@@ -95,13 +95,11 @@ void MockConnection::take(std::string_view bytes, Instant now) {
 }
 
 /// Where a POST goes.
-MockConnection::Route MockConnection::route_of(std::string_view path) const {
+MockConnection::Route MockConnection::route_of(std::string_view path) {
     const TokenizeForm form = core_.options_.tokenize;
-    if (path == "/v1/chat/completions") {
-        return Route::chat;
-    }
-    if (path == "/v1/completions") {
-        return Route::completions;
+    voice_ = find_voice(path);
+    if (voice_ != nullptr) {
+        return Route::generate;
     }
     if (path == "/tokenize" && form != TokenizeForm::none) {
         return Route::tokenize;
@@ -126,15 +124,26 @@ TemplateTokens MockConnection::template_now() {
     return bare ? TemplateTokens{} : around;
 }
 
+/// Where the prompt stands in the bodies of this route.
+PromptKeys MockConnection::prompt_keys() const {
+    if (route_ == Route::generate) {
+        return {voice_->asked.text, voice_->asked.ids, voice_->asked.messages};
+    }
+    if (route_ != Route::tokenize) {
+        return {};
+    }
+    return core_.options_.tokenize == TokenizeForm::llama_cpp
+               ? PromptKeys{.text = "content"}
+               : PromptKeys{"prompt", "prompt", true};
+}
+
 void MockConnection::take_head(Instant) {
     const CoreOptions& options = core_.options_;
     const std::string_view target = parser_.target();
     const std::string_view path = target.substr(0, target.find('?'));
+    voice_ = nullptr;
     route_ = parser_.method() == "POST" ? route_of(path) : Route::other;
-    const bool tokenize = route_ == Route::tokenize;
-    const bool content = tokenize && options.tokenize == TokenizeForm::llama_cpp;
-    body_.reset(prompt_, {route_ == Route::completions || (tokenize && !content),
-                          route_ == Route::chat || (tokenize && !content), content});
+    body_.reset(prompt_, prompt_keys());
     prompt_.reset(options.cache_block_tokens, template_now(),
                   core_.texts_ ? &*core_.texts_ : nullptr, &options.words);
     if (route_ == Route::tokenize) {
@@ -143,14 +152,14 @@ void MockConnection::take_head(Instant) {
     body_refused_ = head_sent_ = false;
     log_.request_id = parser_.header("X-Request-Id");
     fault_ = Fault::none;
-    if (route_ == Route::chat || route_ == Route::completions) {
+    if (route_ == Route::generate) {
         if (log_.request_id.empty()) {
             log_.request_id = "mock." + std::to_string(number_) + '.' + std::to_string(answered_);
         }
         seed_ = seed_of(options.seed, log_.request_id);
         log_.row = row_of_request_id(log_.request_id);
         log_.connection = number_;
-        log_.chat = route_ == Route::chat;
+        log_.api = dialect_of(voice_->api).name;
         log_.tokens_per_chunk = options.pace.tokens_per_chunk;
         log_.fault = fault_ = fault_of_request(options.faults, log_.row, seed_);
     }
@@ -169,7 +178,7 @@ void MockConnection::take_request(Instant now) {
     phase_ = Phase::page;
     if (body_refused_) {
         refuse({413, "BadRequestError", "The request body is too large or too deep."}, now);
-    } else if (route_ == Route::chat || route_ == Route::completions) {
+    } else if (route_ == Route::generate) {
         answer_completion(now);
     } else if (route_ == Route::tokenize) {
         answer_tokenize(now);
@@ -185,11 +194,9 @@ void MockConnection::answer_page(Instant now) {
         std::string_view path;
         std::string_view method;
     };
-    static constexpr Page pages[] = {
-        {"/v1/models", "GET"}, {"/health", "GET"},          {"/metrics", "GET"},
-        {"/version", "GET"},   {"/v1/completions", "POST"}, {"/v1/chat/completions", "POST"},
-        {"/tokenize", "POST"},
-    };
+    static constexpr Page pages[] = {{"/v1/models", "GET"}, {"/health", "GET"},
+                                     {"/metrics", "GET"},   {"/version", "GET"},
+                                     {"/props", "GET"},     {"/tokenize", "POST"}};
     const std::string_view target = parser_.target();
     const std::string_view path = target.substr(0, target.find('?'));
     const ModelLimits& model = core_.options_.model;
@@ -200,12 +207,18 @@ void MockConnection::answer_page(Instant now) {
             return;
         }
     }
+    if (parser_.method() != "POST" && find_voice(path) != nullptr) {
+        append_method_not_allowed(ready_, reply(), "POST");
+        return;
+    }
     if (path == "/v1/models") {
         append_models(ready_, reply(), model, core_.utc_seconds(now));
     } else if (path == "/health") {
         append_page(ready_, reply(), 200, {}, {});
     } else if (path == "/metrics") {
         append_metrics(ready_, reply(), model, core_.metrics());
+    } else if (path == "/props") {
+        append_props(ready_, reply(), model);
     } else if (path == "/version") {
         append_page(ready_, reply(), 200, "application/json", R"({"version":"driftless-mock"})");
     } else {
@@ -238,9 +251,8 @@ void MockConnection::answer_template(Instant now) {
 }
 
 void MockConnection::answer_completion(Instant now) {
-    const Api api = route_ == Route::chat ? Api::openai_chat : Api::openai_completions;
-    const auto refusal =
-        read_asked(core_.document_, body_.frame(), api, core_.options_.model, prompt_, asked_);
+    const auto refusal = read_asked(core_.document_, body_.frame(), voice_->asked,
+                                    core_.options_.model, prompt_, asked_);
     log_.stream = asked_.stream;
     log_.prompt_tokens = prompt_.tokens();
     log_.asked_tokens = asked_.output_tokens;
@@ -258,8 +270,9 @@ void MockConnection::answer_completion(Instant now) {
 
 /// An answer at once instead of tokens.
 void MockConnection::refuse(const Refusal& refusal, Instant now, std::string_view extra_fields) {
-    append_refusal(ready_, reply(), refusal, extra_fields);
-    if (route_ == Route::chat || route_ == Route::completions) {
+    append_refusal(ready_, reply(), refusal, voice_ != nullptr ? voice_->refusal : nullptr,
+                   extra_fields);
+    if (route_ == Route::generate) {
         log_.status = refusal.status;
         end_answer(now, Ending::complete);
     }

@@ -19,7 +19,7 @@ void MockConnection::open_answer(Instant now) {
     log_.cached_tokens = core_.look_up(prompt_);
     made_ = 0;
     fault_at_ = asked_.output_tokens / 2;
-    text_.begin(facts(now));
+    text_.begin(*voice_, facts(now));
     if (asked_.stream && options.early_headers) {
         send_head(ready_);
     }
@@ -36,7 +36,6 @@ void MockConnection::open_answer(Instant now) {
 AnswerFacts MockConnection::facts(Instant now) const {
     const CoreOptions& options = core_.options_;
     AnswerFacts facts;
-    facts.api = route_ == Route::chat ? Api::openai_chat : Api::openai_completions;
     facts.stream = asked_.stream;
     facts.request_id = log_.request_id;
     facts.model = options.model.name;
@@ -130,7 +129,7 @@ bool MockConnection::produce_fault(Instant now, std::string& out) {
 /// The head, where it has not left yet.
 void MockConnection::send_head(std::string& out) {
     if (!head_sent_) {
-        append_stream_head(out, reply());
+        append_stream_head(out, reply(), voice_->content_type);
         head_sent_ = true;
     }
 }
@@ -142,9 +141,7 @@ std::uint32_t MockConnection::chunk_tokens() const {
 void MockConnection::produce_chunk(Instant now, std::string& out) {
     if (made_ == 0) {
         send_head(out);
-        if (route_ == Route::chat) {
-            text_.append_role(out);
-        }
+        text_.append_opening(out);
     }
     const std::uint32_t tokens = chunk_tokens();
     text_.append_tokens(out, made_, tokens);
@@ -188,7 +185,8 @@ void MockConnection::produce_whole(Instant now, std::string& out) {
             break;
         case Fault::error:
             page.clear();
-            append_refusal(page, reply(), {500, "InternalServerError", "Internal server error"});
+            append_refusal(page, reply(), {500, "InternalServerError", "Internal server error"},
+                           voice_->refusal);
             log_.status = 500;
             break;
         default:

@@ -34,6 +34,7 @@
 #include "cmd/mock/prompt_count.hpp"
 #include "cmd/mock/request_log.hpp"
 #include "cmd/mock/text_tokens.hpp"
+#include "cmd/mock/voice.hpp"
 #include "cmd/mock/word_rules.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/http/request_parser.hpp"
@@ -112,7 +113,7 @@ class MockConnection {
         stalled,  ///< Fault::stall: silent until the peer leaves
         over,     ///< the action is all that is left
     };
-    enum class Route : std::uint8_t { chat, completions, tokenize, apply_template, other };
+    enum class Route : std::uint8_t { generate, tokenize, apply_template, other };
 
     void open(std::uint64_t number);
     void abandon(Instant now);
@@ -120,7 +121,8 @@ class MockConnection {
     void take_head(Instant now);
     void take_request(Instant now);
     void answer_page(Instant now);
-    Route route_of(std::string_view path) const;
+    Route route_of(std::string_view path);
+    PromptKeys prompt_keys() const;
     TemplateTokens template_now();
     void answer_tokenize(Instant now);
     void answer_template(Instant now);
@@ -153,6 +155,7 @@ class MockConnection {
     BodyReader body_;
     PromptCount prompt_;
     Route route_ = Route::other;
+    const Voice* voice_ = nullptr;  ///< of Route::generate
     bool body_refused_ = false;
     bool bad_http_ = false;
     std::string pipelined_;  ///< bytes behind the request that is being answered

@@ -13,8 +13,9 @@ namespace {
 constexpr int exit_usage = 2;
 
 constexpr const char* description =
-    "An inference server to rehearse against: OpenAI chat and completions, streamed or not, with\n"
-    "a prefix cache, batch slots and faults on purpose, and a log of what truly happened.\n";
+    "An inference server to rehearse against: it speaks every API that replay does, streamed or\n"
+    "not, with a prefix cache, batch slots and faults on purpose, and a log of what truly "
+    "happened.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us or 250ns; a bare number is seconds.

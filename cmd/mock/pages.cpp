@@ -59,12 +59,12 @@ void append_metric(std::string& out, std::string_view kind, std::string_view nam
 
 }  // namespace
 
-void append_stream_head(std::string& out, const Reply& reply) {
+void append_stream_head(std::string& out, const Reply& reply, std::string_view content_type) {
     out += status_line(200);
     append_common_fields(out, reply);
-    out +=
-        "content-type: text/event-stream; charset=utf-8\r\n"
-        "transfer-encoding: chunked\r\n\r\n";
+    out += "content-type: ";
+    out += content_type;
+    out += "\r\ntransfer-encoding: chunked\r\n\r\n";
 }
 
 void append_page(std::string& out, const Reply& reply, int status, std::string_view content_type,
@@ -82,14 +82,23 @@ void append_page(std::string& out, const Reply& reply, int status, std::string_v
     out += body;
 }
 
-void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal,
-                    std::string_view extra_fields) {
-    std::string body;
-    JsonWriter json(body);
+namespace {
+
+void write_vllm_refusal(std::string& out, const Refusal& refusal) {
+    JsonWriter json(out);
     json.begin_object().key("error").begin_object();
     json.key("message").string(refusal.message).key("type").string(refusal.type);
     json.key("param").null().key("code").integer(refusal.status);
     json.end_object().end_object();
+}
+
+}  // namespace
+
+void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal,
+                    void (*write)(std::string& out, const Refusal& refusal),
+                    std::string_view extra_fields) {
+    std::string body;
+    (write != nullptr ? write : write_vllm_refusal)(body, refusal);
     append_page(out, reply, refusal.status, json_type, body, extra_fields);
 }
 
@@ -141,6 +150,15 @@ void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& m
         json.key("token_strs").null();
     }
     json.end_object();
+    append_page(out, reply, 200, json_type, body);
+}
+
+void append_props(std::string& out, const Reply& reply, const ModelLimits& model) {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object().key("default_generation_settings").begin_object();
+    json.key("n_ctx").unsigned_integer(model.context_tokens).end_object();
+    json.key("total_slots").integer(1).key("build_info").string("driftless-mock").end_object();
     append_page(out, reply, 200, json_type, body);
 }
 

@@ -30,14 +30,15 @@ struct Reply {
     bool close = false;           ///< `Connection: close`
 };
 
-/// The head of a streamed answer: server-sent events in chunks.
-void append_stream_head(std::string& out, const Reply& reply);
+/// The head of a streamed answer: events in HTTP chunks.
+void append_stream_head(std::string& out, const Reply& reply, std::string_view content_type);
 /// A whole response with a length. `extra_fields` are whole header lines.
 void append_page(std::string& out, const Reply& reply, int status, std::string_view content_type,
                  std::string_view body, std::string_view extra_fields = {});
 
-/// vLLM's error body under the refusal's status.
+/// An error body under the refusal's status: as `write` has it, else vLLM's.
 void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal,
+                    void (*write)(std::string& out, const Refusal& refusal),
                     std::string_view extra_fields = {});
 /// FastAPI's 404 and 405.
 void append_not_found(std::string& out, const Reply& reply);
@@ -50,6 +51,8 @@ void append_models(std::string& out, const Reply& reply, const ModelLimits& mode
 /// With count and limit, as vLLM and SGLang answer; `bare`: the tokens alone, as llama.cpp does.
 void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
                       std::span<const std::uint32_t> tokens, bool bare);
+/// llama.cpp's /props, as far as anybody asks: the context of a slot.
+void append_props(std::string& out, const Reply& reply, const ModelLimits& model);
 /// llama.cpp's /apply-template; `escaped` is JSON text without its quotes.
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped);
 void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,

@@ -23,7 +23,7 @@ struct RequestLog {
     std::string request_id;
     std::optional<std::uint64_t> row;
     std::uint64_t connection = 0;  ///< count of accepts, from 0
-    bool chat = true;
+    const char* api = "";          ///< the dialect that was spoken
     bool stream = true;
     Ending ending = Ending::complete;
     int status = 0;

@@ -40,6 +40,8 @@ constexpr std::array api_aliases{
     ApiAlias{"vllm", "openai-completions"},
     ApiAlias{"chat_completions", "openai-chat"},  // GuideLLM
     ApiAlias{"text_completions", "openai-completions"},
+    ApiAlias{"llama.cpp", "llamacpp"},
+    ApiAlias{"llama-cpp", "llamacpp"},
 };
 
 constexpr const char* goodput_remedy =
@@ -113,7 +115,8 @@ Result<const Dialect*> parse_api(std::string_view text) {
     if (const Dialect* dialect = find_dialect(text); dialect != nullptr) {
         return dialect;
     }
-    return Error{ErrorCode::invalid, 0, "is not one of openai-chat, openai-completions"};
+    static const std::string remedy = std::string("is not one of ") + dialect_names();
+    return Error{ErrorCode::invalid, 0, remedy.c_str()};
 }
 
 Result<ArmAhead> parse_arm_ahead(std::string_view text) {

@@ -19,6 +19,11 @@ constexpr const char* description =
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds.
 
+APIs:
+  openai-chat         /v1/chat/completions, as most servers have it
+  openai-completions  /v1/completions; takes token ids
+  llamacpp            llama.cpp's /completion; takes token ids
+
 Examples:
   driftless replay trace.jsonl --url http://127.0.0.1:8000
   driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
@@ -51,8 +56,8 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                  server.urls);
     flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
                 parse_text, server.endpoint);
-    flags.value("--api", "NAME", "openai-chat or openai-completions", "openai-chat", parse_api,
-                options.dialect);
+    flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",
+                parse_api, options.dialect);
     flags.value("--model", "NAME", "model to ask for [the first of /v1/models]", nullptr,
                 parse_text, options.model);
     flags.values("--header", "K:V", "header of every request", parse_added_header, options.headers);

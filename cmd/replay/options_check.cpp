@@ -105,7 +105,8 @@ std::string contradiction(const ReplayOptions& options) {
         return std::string("--prompt ids does not go with --api ") + options.dialect->name +
                ": use --api openai-completions";
     }
-    if (!options.preflight && options.model.empty() && !options.dry_run) {
+    if (!options.preflight && options.model.empty() && !options.dry_run &&
+        options.dialect->names_model) {
         return "--no-preflight needs --model: nobody asks the server for its name";
     }
     if (options.verify_prompts > 0 && (!options.preflight || options.dry_run)) {

@@ -31,7 +31,7 @@ BodySpec body_spec(const ReplayOptions& options, PromptKind prompt) {
 }
 
 void print_findings(const PreflightFindings& found, PromptKind prompt) {
-    std::printf("server: model %s", found.model.c_str());
+    std::printf("server: model %s", found.model.empty() ? "not named" : found.model.c_str());
     if (found.max_model_len >= 0) {
         std::printf(", context %lld tokens", static_cast<long long>(found.max_model_len));
     }

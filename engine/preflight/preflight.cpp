@@ -51,6 +51,9 @@ bool Preflight::run() {
 /// The order of questions. Root job; ends in `done_`.
 Task<void> Preflight::all() {
     bool going = co_await ask_models();
+    if (going && findings_.max_model_len < 0 && plan_.dialect->info_path[0] != '\0') {
+        co_await ask_info();
+    }
     if (going && plan_.body.prompt == PromptKind::text) {
         co_await find_tokenize();
     }
@@ -99,13 +102,22 @@ Task<bool> Preflight::ask_models() {
     if (asker_.reply().status == 200) {
         read_models();
     }
-    if (findings_.model.empty()) {
+    if (findings_.model.empty() && plan_.dialect->names_model) {
         failure_.status = asker_.reply().status;
         co_return fail("GET " + plan_.server.root_path + "/v1/models answered " +
                        std::to_string(asker_.reply().status) +
                        " and named no model; name it with --model, or check the URL");
     }
     co_return true;
+}
+
+/// The page on which some servers tell their context, each in its own words.
+Task<void> Preflight::ask_info() {
+    const std::string path = plan_.server.root_path + plan_.dialect->info_path;
+    const bool answered = co_await asker_.fetch("GET", path, "");
+    if (answered && asker_.reply().status == 200) {
+        findings_.max_model_len = read_context(asker_.reply().body);
+    }
 }
 
 void Preflight::read_models() {

@@ -93,6 +93,7 @@ class Preflight {
     // preflight.cpp: the order of questions, models, one word.
     Task<void> all();
     Task<bool> ask_models();
+    Task<void> ask_info();
     Task<void> find_tokenize();
     Task<bool> try_tokenize(TokenizeForm form);
     Task<bool> probe_one_word();

@@ -49,4 +49,15 @@ Probe read_probe(const Dialect& dialect, const Reply& reply) {
     return probe;
 }
 
+std::int64_t read_context(std::string_view body) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(body);
+    if (!root) {
+        return -1;
+    }
+    const JsonValue settings = root.value().find("default_generation_settings");
+    const auto total = root.value().find("max_total_tokens").as_i64();
+    return total ? *total : settings.find("n_ctx").as_i64().value_or(-1);
+}
+
 }  // namespace driftless

@@ -1,7 +1,9 @@
 /// Probe: what the answer to one request for one token says, read whole. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "engine/preflight/inquiry.hpp"
 #include "proto/api/dialect.hpp"
@@ -19,5 +21,9 @@ struct Probe {
 
 /// A stream of events, or one JSON text; or an error.
 Probe read_probe(const Dialect& dialect, const Reply& reply);
+
+/// The context that an info page tells, in tokens: TGI's /info (`max_total_tokens`), llama.cpp's
+/// /props (`default_generation_settings.n_ctx`, that of one slot). -1 where it does not.
+std::int64_t read_context(std::string_view body);
 
 }  // namespace driftless

@@ -27,7 +27,7 @@ constexpr Template templates[] = {
 }  // namespace
 
 Overhead split_overhead(Api api, std::string_view model, std::uint32_t tokens, bool& known) {
-    known = api != Api::openai_chat;
+    known = !dialect_of(api).templated;
     if (known) {
         return {tokens, 0};
     }

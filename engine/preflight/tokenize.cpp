@@ -13,6 +13,7 @@ constexpr TokenizeForm chat_forms[] = {TokenizeForm::messages, TokenizeForm::tem
                                        TokenizeForm::content};
 constexpr TokenizeForm completion_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
                                              TokenizeForm::content};
+constexpr TokenizeForm llamacpp_forms[] = {TokenizeForm::content};
 
 void write_escaped(JsonWriter& json, std::string_view escaped) {
     std::string quoted = "\"";
@@ -47,8 +48,13 @@ const char* name_of(TokenizeForm form) {
 }
 
 std::span<const TokenizeForm> tokenize_forms(Api api) {
-    return api == Api::openai_chat ? std::span<const TokenizeForm>(chat_forms)
-                                   : std::span<const TokenizeForm>(completion_forms);
+    switch (api) {
+        case Api::llamacpp:
+            return llamacpp_forms;
+        default:
+            return dialect_of(api).templated ? std::span<const TokenizeForm>(chat_forms)
+                                             : std::span<const TokenizeForm>(completion_forms);
+    }
 }
 
 const char* tokenize_path(TokenizeForm form) {
@@ -56,7 +62,7 @@ const char* tokenize_path(TokenizeForm form) {
 }
 
 bool sees_template(TokenizeForm form, Api api) {
-    return api != Api::openai_chat || form == TokenizeForm::messages ||
+    return !dialect_of(api).templated || form == TokenizeForm::messages ||
            form == TokenizeForm::templated;
 }
 

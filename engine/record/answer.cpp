@@ -67,7 +67,7 @@ void Answer::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
 /// Continuous usage is a running sum: a token that showed no text is counted to the next chunk that
 /// does, whose gap it explains.
 void Answer::count_tokens(const EventReading& reading) {
-    const bool has_running = reading.usage_with_choices && reading.completion_tokens >= 0;
+    const bool has_running = reading.usage_is_running && reading.completion_tokens >= 0;
     const bool has_ids = reading.token_ids >= 0;
     ids_on_all = ids_on_all && has_ids;
     ids_sum += has_ids ? reading.token_ids : 0;
@@ -97,7 +97,7 @@ void Answer::take_usage(const EventReading& reading) {
     cached_tokens = reading.cached_tokens >= 0 ? reading.cached_tokens : cached_tokens;
     if (reading.completion_tokens >= 0) {
         completion_tokens = reading.completion_tokens;
-        usage_is_final = !reading.usage_with_choices || !finish_reason.empty();
+        usage_is_final = !reading.usage_is_running || !finish_reason.empty();
     }
 }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "proto/api/openai_common.hpp"
+#include "proto/api/dialects.hpp"
+#include "proto/api/event.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/utf8.hpp"
 
@@ -17,16 +18,13 @@ struct Name {
 };
 
 // Our names first; then what other tools call the same APIs (aiperf; vllm bench).
-constexpr std::array<Name, 6> names = {{{"openai-chat", &openai_chat_dialect},
-                                        {"openai-completions", &openai_completions_dialect},
-                                        {"chat", &openai_chat_dialect},
-                                        {"completions", &openai_completions_dialect},
-                                        {"openai", &openai_completions_dialect},
-                                        {"vllm", &openai_completions_dialect}}};
-
-std::int64_t count_of(const JsonValue& value) {
-    return std::max<std::int64_t>(value.as_i64().value_or(-1), -1);
-}
+constexpr std::array names = {Name{"openai-chat", &openai_chat_dialect},
+                              Name{"openai-completions", &openai_completions_dialect},
+                              Name{"llamacpp", &llamacpp_dialect},
+                              Name{"chat", &openai_chat_dialect},
+                              Name{"completions", &openai_completions_dialect},
+                              Name{"openai", &openai_completions_dialect},
+                              Name{"vllm", &openai_completions_dialect}};
 
 // The message of an error body that is JSON; empty where none of the known places holds one.
 std::string_view find_message(const JsonValue& root) {
@@ -55,12 +53,14 @@ const Dialect& dialect_of(Api api) {
             return openai_chat_dialect;
         case Api::openai_completions:
             return openai_completions_dialect;
+        case Api::llamacpp:
+            return llamacpp_dialect;
     }
     CHECK(false);
 }
 
 const char* dialect_names() {
-    return "openai-chat, openai-completions";
+    return "openai-chat, openai-completions, llamacpp";
 }
 
 std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max) {

@@ -13,7 +13,7 @@
 
 namespace driftless {
 
-enum class Api : std::uint8_t { openai_chat, openai_completions };
+enum class Api : std::uint8_t { openai_chat, openai_completions, llamacpp };
 
 enum class PromptKind : std::uint8_t { text, ids };
 
@@ -60,15 +60,15 @@ struct EventReading {
     std::string_view reasoning;   ///< `reasoning` or `reasoning_content`, never both
     std::string_view tool_text;   ///< function names and arguments of tool call deltas, as written
     std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them
-    bool token_bearing = false;   ///< content, reasoning or tool text, or at least one token id
+    bool token_bearing = false;   ///< content, reasoning or tool text, or a token without text
 
     std::int64_t prompt_tokens = -1;
     std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
     bool has_usage = false;
-    /// The usage stands on an event with choices: continuous usage, or a server that puts its final
-    /// usage on the finish event. The last one read is the final one either way.
-    bool usage_with_choices = false;
+    /// The usage stands beside tokens: a running sum, or a server that puts its final usage on the
+    /// finish event. The last one read is the final one either way.
+    bool usage_is_running = false;
 
     std::string_view finish_reason;  ///< empty where null or absent
     std::string_view response_id;    ///< JSON id
@@ -83,6 +83,9 @@ struct Dialect {
     Framing framing = Framing::sse;
     bool takes_ids = false;  ///< `--prompt ids` makes sense
     bool has_ignore_eos = true;
+    bool templated = false;      ///< a chat template stands around the prompt
+    bool names_model = true;     ///< a body says for which model it is
+    const char* info_path = "";  ///< page that tells the context where /v1/models does not
 
     /// Builds the frame. Errors: bad_json or invalid, when `extra_body` is no JSON object.
     Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;

@@ -1,23 +1,21 @@
 // The chat completions dialect: messages out, deltas in. Servers differ in what they put into a
 // delta (null, empty, absent), so that everything is optional and only text counts as a token.
+#include "proto/api/dialects.hpp"
+#include "proto/api/event.hpp"
 #include "proto/api/openai_common.hpp"
 
 namespace driftless {
 
 namespace {
 
-constexpr OpenAiBody body{"messages", R"([{"role":"user","content":")", R"("}])",
-                          "max_completion_tokens"};
+constexpr BodyShape shape{"messages", R"([{"role":"user","content":")", R"("}])",
+                          "max_completion_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     if (spec.prompt == PromptKind::ids) {
         return Error{ErrorCode::invalid, 0, "put token ids into chat messages"};
     }
-    return make_openai_frame(spec, body);
-}
-
-std::string_view text_of(const JsonValue& value) {
-    return value.as_string().value_or(std::string_view{});
+    return make_frame(spec, shape, openai_members(spec));
 }
 
 // The text of tool calls as written: the `function` object, or the whole array where one delta
@@ -62,6 +60,7 @@ const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .framing = Framing::sse,
                                   .takes_ids = false,
                                   .has_ignore_eos = true,
+                                  .templated = true,
                                   .make_body_frame = make_body_frame,
                                   .read_event = read_event};
 

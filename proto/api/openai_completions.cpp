@@ -1,20 +1,22 @@
 // The completions dialect: one prompt out, as text or as token ids, pieces of text in.
+#include "proto/api/dialects.hpp"
+#include "proto/api/event.hpp"
 #include "proto/api/openai_common.hpp"
 
 namespace driftless {
 
 namespace {
 
-constexpr OpenAiBody text_body{"prompt", "\"", "\"", "max_tokens"};
-constexpr OpenAiBody ids_body{"prompt", "[", "]", "max_tokens"};
+constexpr BodyShape text_shape{"prompt", "\"", "\"", "max_tokens", ""};
+constexpr BodyShape ids_shape{"prompt", "[", "]", "max_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    return make_openai_frame(spec, spec.prompt == PromptKind::ids ? ids_body : text_body);
+    return make_frame(spec, spec.prompt == PromptKind::ids ? ids_shape : text_shape,
+                      openai_members(spec));
 }
 
 void read_choice(const JsonValue& choice, EventReading& reading) {
-    const std::string_view text = choice.find("text").as_string().value_or(std::string_view{});
-    if (!text.empty()) {
+    if (const std::string_view text = text_of(choice.find("text")); !text.empty()) {
         reading.content = text;
     }
     read_choice_frame(choice, reading);

@@ -1,53 +1,9 @@
-// Any payload reads as one event without reading past it, and what it says holds together.
-#include <string>
-#include <vector>
+// The OpenAI dialects read any event, and what it says holds together.
+#include "tests/fuzz/dialect_event.hpp"
 
-#include "proto/api/dialect.hpp"
-#include "proto/core/check.hpp"
-
-namespace driftless {
-namespace {
-
-void check_reading(const EventReading& reading) {
-    const bool text = !reading.content.empty() || !reading.reasoning.empty() ||
-                      !reading.tool_text.empty() || reading.token_ids > 0;
-    CHECK(reading.token_bearing == text);
-    if (reading.kind != EventReading::Kind::delta) {
-        CHECK(!reading.token_bearing && !reading.has_usage);
-    }
-    CHECK(reading.token_ids >= -1 && reading.prompt_tokens >= -1);
-    CHECK(reading.completion_tokens >= -1 && reading.cached_tokens >= -1);
-    CHECK(reading.has_usage || reading.completion_tokens == -1);
-}
-
-}  // namespace
-}  // namespace driftless
-
-// The first byte chooses dialect and event name; then the payload, which is an error body, too.
+// The first byte chooses the dialect, too.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace driftless;
-    static JsonDocument document;
-    if (size == 0) {
-        return 0;
-    }
-    const std::vector<char> copy(data + 1, data + size);  // its own allocation: no reading past it
-    const std::string_view payload{copy.data(), copy.size()};
-    const Dialect& dialect =
-        dialect_of(data[0] % 2 == 0 ? Api::openai_chat : Api::openai_completions);
-    constexpr std::string_view names[] = {"", "message", "error", "other"};
-    const EventReading reading = dialect.read_event(document, names[data[0] / 2 % 4], payload);
-    check_reading(reading);
-
-    const std::size_t bytes_max = data[0];
-    CHECK(error_message_of(document, payload, bytes_max).size() <= bytes_max);
-
-    BodySpec spec;
-    spec.extra_body = std::string(payload);
-    if (const Result<BodyFrame> frame = dialect.make_body_frame(spec)) {
-        const BodyFrame& parts = frame.value();
-        const std::string length = parts.has_length ? "1" : "";
-        CHECK(
-            static_cast<bool>(document.parse(parts.before + parts.between + length + parts.after)));
-    }
-    return 0;
+    const bool chat = size > 0 && data[0] % 2 == 0;
+    return fuzz_dialect(dialect_of(chat ? Api::openai_chat : Api::openai_completions), data, size);
 }

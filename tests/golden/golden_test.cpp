@@ -129,7 +129,7 @@ std::string describe(const EventReading& reading) {
     add("finish=", reading.finish_reason);
     if (reading.has_usage) {
         out += " usage=" + count(reading.prompt_tokens) + "/" + count(reading.completion_tokens) +
-               "/" + count(reading.cached_tokens) + (reading.usage_with_choices ? "+" : "");
+               "/" + count(reading.cached_tokens) + (reading.usage_is_running ? "+" : "");
     }
     return out;
 }

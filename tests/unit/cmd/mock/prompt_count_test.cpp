@@ -287,8 +287,8 @@ TEST(BodyReader, PartsBodiesAtEverySplit) {
         const char* frame;
         std::uint32_t tokens;
     };
-    const PromptKeys chat{false, true};
-    const PromptKeys text{true, false};
+    const PromptKeys chat{.messages = true};
+    const PromptKeys text{.text = "prompt", .ids = "prompt"};
     for (const Case& c : {
              Case{R"({"model": "m", "prompt": "a b \"c\"", "max_tokens": 4})", text,
                   R"({"model":"m","prompt":"","max_tokens":4})", 5},
@@ -334,7 +334,7 @@ TEST(BodyReader, RefusesBeyondItsLimits) {
     EXPECT_FALSE(part_body(sized(frame_bytes_max + 1), {}, 10, 1000).taken);
     // A prompt is no part of the frame, however long.
     const std::string prompt(4 * frame_bytes_max, 'x');
-    EXPECT_TRUE(part_body(R"({"prompt":")" + prompt + "\"}", {true, false}, 9, 60'000).taken);
+    EXPECT_TRUE(part_body(R"({"prompt":")" + prompt + "\"}", {.text = "prompt"}, 9, 60'000).taken);
 }
 
 }  // namespace

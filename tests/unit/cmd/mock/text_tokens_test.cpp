@@ -21,7 +21,7 @@ std::vector<std::uint32_t> ids_of(TextTokens& texts, const std::string& body,
     count.reset(16, around, &texts);
     count.record_tokens();
     BodyReader reader;
-    reader.reset(count, {true, true});
+    reader.reset(count, {.text = "prompt", .ids = "prompt", .messages = true});
     for (std::size_t at = 0; at < body.size(); at += piece_bytes) {
         EXPECT_TRUE(reader.feed(body.substr(at, piece_bytes)));
     }
@@ -76,7 +76,7 @@ TEST(TextTokens, TextsAreBounded) {
         PromptCount count;
         count.reset(0, {}, &texts);
         BodyReader reader;
-        reader.reset(count, {true, false});
+        reader.reset(count, {.text = "prompt", .ids = "prompt"});
         EXPECT_TRUE(reader.feed(R"({"prompt":")"));
         EXPECT_EQ(reader.feed(std::string(bytes, ' ')), bytes == held_text_bytes_max);
     }

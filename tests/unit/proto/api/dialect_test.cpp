@@ -71,6 +71,20 @@ TEST(Dialect, AppliesTheExtraBody) {
     EXPECT_EQ(with("{}"), begin + R"(,"temperature":0,"ignore_eos":true})");
 }
 
+// llama.cpp's own API: its name of the length, no model, no template; ids where asked.
+TEST(Dialect, WritesLlamaCppBodies) {
+    EXPECT_EQ(body_of(Api::llamacpp, {.model = "m"}, "hi"),
+              R"({"prompt":"hi","n_predict":4,"stream":true,"temperature":0,)"
+              R"("cache_prompt":true,"ignore_eos":true})");
+    EXPECT_EQ(body_of(Api::llamacpp,
+                      {.prompt = PromptKind::ids,
+                       .output = OutputRule::free,
+                       .stream = false,
+                       .extra_body = R"({"cache_prompt":false})"},
+                      "1,2"),
+              R"({"prompt":[1,2],"temperature":0,"cache_prompt":false})");
+}
+
 // What cannot be said is refused: no JSON, no object, the prompt itself, ids in a chat.
 TEST(Dialect, RefusesImpossibleBodies) {
     const auto with = [](Api api, std::string extra) {

@@ -1,0 +1,72 @@
+/// Voice: how the mock speaks one API: where it listens, what it reads from a body, and the events
+/// that it writes. A table of plain functions, one file per API beside this one. The framing of
+/// HTTP and the pace are the same for all and not known here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cmd/mock/asked.hpp"
+#include "proto/api/dialect.hpp"
+
+namespace driftless::mock {
+
+/// What an answer says about itself. Views live as long as the answer.
+struct AnswerFacts {
+    bool stream = true;
+    std::string_view request_id;
+    std::string_view model;
+    std::int64_t created_s = 0;  ///< Unix time
+    std::uint32_t prompt_tokens = 0;
+    std::uint32_t cached_tokens = 0;
+    bool cached_known = true;  ///< false: the server does not report them
+    std::uint32_t output_tokens = 1;
+    std::uint32_t reasoning_tokens = 0;  ///< of these, the first; chat only
+    bool include_usage = false;
+    bool continuous_usage = false;
+    std::uint64_t seed = 0;  ///< decides the words
+};
+
+/// The tokens of one event: [first, first + count) of the answer.
+struct Piece {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::string_view words;   ///< of these tokens, each behind a blank
+    std::string_view so_far;  ///< all words up to the last of them; only where `keeps_text`
+    bool last = false;
+    std::uint32_t made() const { return first + count; }
+};
+
+struct Voice {
+    Api api = Api::openai_chat;
+    std::string_view path = {};
+    AskedShape asked = {};
+    std::string_view content_type = "text/event-stream; charset=utf-8";
+    bool keeps_text = false;  ///< events repeat what was said before
+
+    // Each appends whole events, line ends included. nullptr: there is no such event, and for
+    // `tokens` that AnswerText has them built in.
+    void (*open)(std::string& out, const AnswerFacts& facts) = nullptr;
+    void (*tokens)(std::string& out, const AnswerFacts& facts, const Piece& piece) = nullptr;
+    void (*end)(std::string& out, const AnswerFacts& facts) = nullptr;
+    /// An event that is broken JSON, and one that is an error.
+    std::string_view broken = {};
+    std::string_view error = {};
+    /// The body of an answer that is not streamed.
+    void (*body)(std::string& out, const AnswerFacts& facts, std::string_view words) = nullptr;
+    /// The body of an error answer; nullptr: vLLM's.
+    void (*refusal)(std::string& out, const Refusal& refusal) = nullptr;
+};
+
+extern const Voice chat_voice;
+extern const Voice completions_voice;
+extern const Voice llamacpp_voice;
+
+/// Who answers POSTs of this path; nullptr: nobody.
+const Voice* find_voice(std::string_view path);
+
+/// A number, as text.
+void append_number(std::string& out, std::int64_t value);
+
+}  // namespace driftless::mock

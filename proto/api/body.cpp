@@ -1,0 +1,134 @@
+#include "proto/api/body.hpp"
+
+#include <algorithm>
+
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+void replace_or_add(std::vector<BodyMember>& members, std::string_view name,
+                    std::string_view json) {
+    const auto same =
+        std::find_if(members.begin(), members.end(),
+                     [name](const BodyMember& member) { return member.name == name; });
+    if (json == "null") {
+        if (same != members.end()) {
+            members.erase(same);
+        }
+    } else if (same != members.end()) {
+        same->json = json;
+    } else {
+        members.push_back({std::string(name), std::string(json)});
+    }
+}
+
+bool has_member(const std::vector<BodyMember>& members, std::string_view name) {
+    return std::any_of(members.begin(), members.end(),
+                       [name](const BodyMember& member) { return member.name == name; });
+}
+
+/// Applies the members of `object` to the list that holds the length. True: it sets the length.
+bool apply_beside_length(const JsonValue& object, const BodyShape& shape,
+                         std::vector<BodyMember>& members) {
+    bool length_taken = false;
+    for (JsonValue member = object.first(); member.present(); member = member.next()) {
+        length_taken = length_taken || member.key() == shape.length_name;
+        replace_or_add(members, member.key(), member.raw());
+    }
+    return length_taken;
+}
+
+/// Applies `--extra-body`; gives whether it takes the length out of our hands.
+Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembers& members) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(spec.extra_body);
+    if (!extra) {
+        return extra.error();
+    }
+    const Error invalid{ErrorCode::invalid, 0, "read the extra body"};
+    if (!extra.value().is(JsonType::object)) {
+        return invalid;
+    }
+    bool length_taken = false;
+    for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
+        const std::string_view name = member.key();
+        if (name == shape.prompt_name) {
+            return invalid;
+        }
+        if (!shape.nest.empty() && name == shape.nest) {
+            if (!member.is(JsonType::object)) {
+                return invalid;
+            }
+            length_taken = apply_beside_length(member, shape, members.nested) || length_taken;
+            continue;
+        }
+        length_taken = length_taken || (shape.nest.empty() && name == shape.length_name);
+        replace_or_add(has_member(members.first, name) ? members.first : members.last, name,
+                       member.raw());
+    }
+    return length_taken;
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view value) {
+    out += ',';
+    out += in_json_quotes(name);
+    out += ':';
+    out += value;
+}
+
+void append_members(std::string& out, const std::vector<BodyMember>& members) {
+    for (const BodyMember& member : members) {
+        append_member(out, member.name, member.json);
+    }
+}
+
+}  // namespace
+
+std::string in_json_quotes(std::string_view text) {
+    std::string out;
+    JsonWriter(out).string(text);
+    return out;
+}
+
+std::vector<BodyMember> model_member(const BodySpec& spec) {
+    return spec.model.empty() ? std::vector<BodyMember>()
+                              : std::vector<BodyMember>{{"model", in_json_quotes(spec.model)}};
+}
+
+Result<BodyFrame> make_frame(const BodySpec& spec, const BodyShape& shape, BodyMembers members) {
+    BodyFrame frame;
+    frame.has_length = spec.output != OutputRule::free;
+    if (!spec.extra_body.empty()) {
+        const Result<bool> length_taken = apply_extra(spec, shape, members);
+        if (!length_taken) {
+            return length_taken.error();
+        }
+        frame.has_length = frame.has_length && !length_taken.value();
+    }
+    append_members(frame.before, members.first);
+    append_member(frame.before, shape.prompt_name, shape.prompt_open);
+    frame.before.front() = '{';  // in place of the first comma
+    frame.between = shape.prompt_close;
+    std::string inside;
+    if (frame.has_length) {
+        append_member(inside, shape.length_name, {});
+    }
+    std::string behind;
+    append_members(behind, members.nested);
+    if (!shape.nest.empty()) {
+        behind += '}';
+        // What comes first in the nest has no comma before it.
+        std::string& first = frame.has_length ? inside : behind;
+        first.erase(0, first.front() == ',' ? 1 : 0);
+        append_member(frame.between, shape.nest, "{");
+    }
+    frame.between += inside;
+    frame.after = behind;
+    append_members(frame.after, members.last);
+    frame.after += '}';
+    return frame;
+}
+
+}  // namespace driftless

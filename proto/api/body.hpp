@@ -1,0 +1,49 @@
+/// Bodies: how the dialects put a request body together from what they have in common. Internal to
+/// proto/api; each dialect's own file says what stands in its bodies. It builds text, and reads
+/// nothing but `--extra-body`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/api/dialect.hpp"
+
+namespace driftless {
+
+/// One member of a body: its value as JSON text.
+struct BodyMember {
+    std::string name;
+    std::string json;
+};
+
+/// Where prompt and length stand.
+struct BodyShape {
+    std::string_view prompt_name;   ///< the member that holds the prompt
+    std::string_view prompt_open;   ///< what stands before the prompt's bytes in it
+    std::string_view prompt_close;  ///< and after them
+    std::string_view length_name;   ///< the member that bounds the answer
+    /// The member whose object holds the length and `nested`; empty: they stand at the top.
+    std::string_view nest;
+};
+
+/// The members of a body beside prompt and length, in this order around them.
+struct BodyMembers {
+    std::vector<BodyMember> first;   ///< before the prompt
+    std::vector<BodyMember> nested;  ///< behind the length, inside the nest
+    std::vector<BodyMember> last;    ///< behind both
+};
+
+/// The text as a JSON string, with its quotes.
+std::string in_json_quotes(std::string_view text);
+
+/// {"model", ...} where the spec names one, else nothing.
+std::vector<BodyMember> model_member(const BodySpec& spec);
+
+/// Puts the parts together and applies `--extra-body`: its members replace those of the same name,
+/// those of an object named like the nest one by one inside it; a null removes.
+/// Errors: bad_json where the extra body is no JSON, invalid where it is no object, replaces the
+/// prompt, or the nest by something that is no object.
+Result<BodyFrame> make_frame(const BodySpec& spec, const BodyShape& shape, BodyMembers members);
+
+}  // namespace driftless

@@ -1,0 +1,58 @@
+#include "proto/api/event.hpp"
+
+#include <algorithm>
+
+namespace driftless {
+
+namespace {
+
+std::string_view without_blanks(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
+/// The error that an event holds, or that it is (SGLang sends flat ones); nothing where it is none.
+std::optional<std::string_view> find_error(const JsonValue& root, std::string_view event_name) {
+    const JsonValue error = root.find("error");
+    if (error.present() && !error.is(JsonType::null)) {
+        const JsonValue message = error.is(JsonType::object) ? error.find("message") : error;
+        return message.as_string().value_or(error.raw());
+    }
+    if (event_name == "error" || root.find("object").as_string() == "error") {
+        return root.find("message").as_string().value_or(root.raw());
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
+                     EventReading& reading) {
+    const std::string_view payload = without_blanks(data);
+    if (payload == "[DONE]") {
+        reading.kind = EventReading::Kind::done;
+        return {};
+    }
+    reading.kind = EventReading::Kind::bad;
+    const Result<JsonValue> parsed = document.parse(payload);
+    if (!parsed || !parsed.value().is(JsonType::object)) {
+        return {};
+    }
+    if (const auto message = find_error(parsed.value(), event_name)) {
+        reading.kind = EventReading::Kind::error;
+        reading.error_message = *message;
+        return {};
+    }
+    reading.kind = EventReading::Kind::delta;
+    return parsed.value();
+}
+
+std::string_view text_of(const JsonValue& value) {
+    return value.as_string().value_or(std::string_view{});
+}
+
+std::int64_t count_of(const JsonValue& value) {
+    return std::max<std::int64_t>(value.as_i64().value_or(-1), -1);
+}
+
+}  // namespace driftless

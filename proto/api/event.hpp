@@ -1,0 +1,22 @@
+/// Events: what the dialects share when they read one. Internal to proto/api; each dialect's own
+/// file says what its events mean. It keeps nothing: views live until the document's next parse.
+#pragma once
+
+#include <string_view>
+
+#include "proto/api/dialect.hpp"
+
+namespace driftless {
+
+/// Parses an event's payload and reads what all APIs have in common: `[DONE]`, and an error object
+/// or string (`error`, or the whole of a flat one). The root, and `delta` as the reading's kind,
+/// where there is more to read; else absent, and the kind is done, error or bad.
+JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
+                     EventReading& reading);
+
+/// A string's text; empty for all else.
+std::string_view text_of(const JsonValue& value);
+/// A count; -1 where it is absent, negative or no integer.
+std::int64_t count_of(const JsonValue& value);
+
+}  // namespace driftless
