@@ -9,6 +9,7 @@
 #include "cmd/inspect/inspect.hpp"
 #include "cmd/mock/mock.hpp"
 #include "cmd/replay/replay.hpp"
+#include "cmd/report/report.hpp"
 #include "cmd/version.hpp"
 
 namespace {
@@ -27,6 +28,7 @@ struct Command {
 constexpr Command command_list[] = {
     {"replay", "replay a trace against a server, every request at its instant",
      &driftless::run_replay},
+    {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report},
     {"inspect", "say what is in a trace, what is wrong with it, what a cache could hit",
      &driftless::run_inspect},
     {"convert", "write a trace anew: another format, a part of it, more or less of it",

@@ -1,6 +1,5 @@
 #include "cmd/replay/execute.hpp"
 
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,12 +9,15 @@
 #include <optional>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/folders.hpp"
 #include "cmd/replay/parts.hpp"
+#include "cmd/replay/same_run.hpp"
 #include "cmd/replay/stamp_facts.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
+#include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
@@ -92,37 +94,16 @@ ClockAnchors anchor(Instant zero) {
     return best;
 }
 
-int fail_host(const char* what, const Error& error) {
-    std::fprintf(stderr, "driftless: %s: %s failed (%s)\n", what, error.doing, name_of(error.code));
-    return exit_host;
-}
-
-// Makes the folders above a path that are missing. errno says why not.
-bool make_folders_above(const std::string& path) {
-    for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-        if (::mkdir(path.substr(0, at).c_str(), 0755) != 0 && errno != EEXIST) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool make_folder(const std::string& path) {
-    return make_folders_above(path) && ::mkdir(path.c_str(), 0755) == 0;
-}
-
 SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
-                         const Server& server, const HostChoice& host, const RunFile& file) {
+                         const RunFile& file) {
     SummaryInfo info;
-    const std::string utc = utc_text(file.clock->zero_utc_ns);
-    info.date = utc.substr(0, 4) + utc.substr(5, 2) + utc.substr(8, 2) + "-" + utc.substr(11, 2) +
-                utc.substr(14, 2) + utc.substr(17, 2);
+    info.date = date_text(file.segments.front().clock.zero_utc_ns);
     info.backend = options.dialect->name;
-    info.model_id = server.findings.model;
+    info.model_id = file.model;
     info.tokenizer_id = options.tokenizer;
     info.trace = workload.trace.name;
     if (options.inflight_max) {
-        info.max_concurrency = host.inflight_max;
+        info.max_concurrency = file.inflight_max;
     }
     info.labels = options.labels;
     return info;
@@ -132,7 +113,8 @@ SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
 class Execution {
   public:
     Execution(const ReplayOptions& options, const Workload& workload, const Server& server,
-              const HostChoice& host, UringDriver& driver, const std::string& folder, RunFile& file)
+              const HostChoice& host, UringDriver& driver, const std::string& folder, RunFile& file,
+              const Resumption* resumption)
         : options_(options),
           workload_(workload),
           server_(server),
@@ -140,11 +122,16 @@ class Execution {
           driver_(driver),
           folder_(folder),
           file_(file),
+          resumption_(resumption),
           settings_(settings_of(options, workload, host)),
           parts_(options, workload, server, file.run_id),
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)) {}
 
     int go() {
+        if (workload_.plan.rows.empty()) {  // a run that was killed when all had left
+            const int code = write_interrupted();
+            return code == exit_done ? close_books() : code;
+        }
         const Result<void> opened = parts_.open();
         if (!opened) {
             return fail_host("bodies", opened.error());
@@ -155,8 +142,9 @@ class Execution {
 
   private:
     int replay();
+    int write_interrupted();
     int open_files();
-    int set_time_zero(Run& run);
+    int set_time_zero(Instant zero);
     void note_end(Run& run);
     int close_books();
     int exit_code(const SummaryFigures& figures, Verdict verdict) const;
@@ -168,6 +156,8 @@ class Execution {
     UringDriver& driver_;
     const std::string& folder_;
     RunFile& file_;
+    const Resumption* resumption_;  ///< null: a new run
+    FolderLock lock_;               ///< of a new run
     ReplaySettings settings_;
     ThreadMeter meter_;
     ReplayParts parts_;
@@ -189,7 +179,10 @@ int Execution::replay() {
     int code = open_files();
     if (code == exit_done) {
         file_.engine = settle_engine(meter_);
-        code = set_time_zero(run);
+        // The first row to be sent is due after the lead: time 0 itself, but for a resumed run.
+        const Instant zero = driver_.now() + lead - Duration{workload_.plan.rows.front().due_ns};
+        run.begin(zero);
+        code = set_time_zero(zero);
     }
     if (code == exit_done) {
         cpu_set_t cpus;
@@ -217,30 +210,70 @@ int Execution::replay() {
     return exit_done;
 }
 
+/// The end of a resumed run that has nothing left to send.
+int Execution::write_interrupted() {
+    int code = open_files();
+    if (code == exit_done) {
+        code = set_time_zero(driver_.now() - Duration{resumption_->whole().last_due_ns});
+    }
+    if (code == exit_done) {
+        writer_->finish();
+    }
+    return code;
+}
+
 int Execution::open_files() {
-    if (!make_folder(folder_)) {
+    if (resumption_ == nullptr && !make_folder(folder_)) {
         return fail_host(folder_.c_str(), error_from_errno(errno, "make the folder"));
     }
     if (!make_folders_above(options_.records_path)) {
         return fail_host(options_.records_path.c_str(), error_from_errno(errno, "make its folder"));
     }
-    Result<RecordSinks> sinks =
-        create_sinks(folder_, options_.records_path, options_.save_responses > 0);
+    if (resumption_ == nullptr) {
+        Result<FolderLock> lock = FolderLock::take(folder_);
+        if (!lock) {
+            return fail_host(folder_.c_str(), lock.error());
+        }
+        lock_ = std::move(lock).value();
+    }
+    AssemblerConfig config = assembler_config(options_, workload_, file_.calibration.limits);
+    const bool saves = options_.save_responses > 0;
+    if (resumption_ == nullptr) {
+        Result<RecordSinks> sinks = create_sinks(folder_, options_.records_path, saves);
+        if (!sinks) {
+            return fail_host(folder_.c_str(), sinks.error());
+        }
+        const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
+        const Overhead& overhead = server_.findings.overhead;
+        writer_.emplace(config, Summary(slo, {overhead.pre, overhead.post}),
+                        std::move(sinks).value());
+        return exit_done;
+    }
+    Result<RecordSinks> sinks = append_sinks(folder_, options_.records_path, saves);
     if (!sinks) {
         return fail_host(folder_.c_str(), sinks.error());
     }
-    const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
-    const Overhead& overhead = server_.findings.overhead;
-    writer_.emplace(assembler_config(options_, workload_, host_.trust.limits),
-                    Summary(slo, {overhead.pre, overhead.post}), std::move(sinks).value());
+    config.segment = resumption_->segment();
+    const Past& past = resumption_->past();
+    writer_.emplace(config, past.summary(), std::move(sinks).value(), past.client());
+    writer_->add(resumption_->interrupted(config));
     return exit_done;
 }
 
-int Execution::set_time_zero(Run& run) {
-    const Instant zero = driver_.now() + lead;
-    run.begin(zero);
+int Execution::set_time_zero(Instant zero) {
     writer_->begin(zero);
-    file_.clock = anchor(zero);
+    RunSegment segment;
+    segment.run_id = file_.run_id;
+    segment.command = file_.command;
+    segment.clock = anchor(zero);
+    if (resumption_ != nullptr) {
+        file_.segments = resumption_->facts().segments;
+        segment.rows_interrupted = resumption_->rows_interrupted();
+    }
+    const auto& rows = workload_.plan.rows;
+    segment.first_due_ns = rows.empty() ? file_.plan->last_due_ns : rows.front().due_ns;
+    segment.rows = rows.size();
+    file_.segments.push_back(segment);
     file_.words = parts_.words().size();
     file_.words_digest = parts_.words().digest();
     const Result<void> written = write_whole_file(folder_ + "/run.json", to_json(file_));
@@ -249,10 +282,10 @@ int Execution::set_time_zero(Run& run) {
 
 void Execution::note_end(Run& run) {
     const LaneCounts& lanes = run.lane_counts();
-    end_.rows_fired = run.rows_fired();
-    end_.records = writer_->counts().ended;
     end_.interrupted = run.interrupted();
-    end_.prompts_digest = parts_.armer().prompts_digest();
+    if (parts_.armer().all_armed()) {
+        end_.prompts_digest = parts_.armer().prompts_digest();
+    }
     end_.clamped_rows = parts_.armer().clamped_rows();
     end_.connects = lanes.connects;
     end_.connect_failures = lanes.connect_failures;
@@ -299,10 +332,16 @@ int Execution::close_books() {
     // The conservation law: rows selected = records written = sum over outcomes.
     CHECK(writer_->counts().ended == workload_.plan.rows.size());
     CHECK(writer_->counts().unended == 0);
-    CHECK(figures.rows == workload_.plan.rows.size());
-    SummaryInfo info = summary_info(options_, workload_, server_, host_, file_);
+    CHECK(figures.rows == file_.plan->rows.size());
+    end_.rows_fired = figures.fired;
+    end_.records = figures.rows;
+    if (resumption_ != nullptr) {  // of all rows, not of the last segment's
+        end_.prompts_digest = resumption_->prompts().digest;
+        end_.clamped_rows = resumption_->prompts().clamped_rows;
+    }
+    SummaryInfo info = summary_info(options_, workload_, file_);
     info.clamped_rows = end_.clamped_rows;
-    const Judgement judged = judge(host_.trust, figures, writer_->client());
+    const Judgement judged = judge(file_.calibration, figures, writer_->client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.client = &writer_->client();
@@ -329,60 +368,8 @@ int Execution::close_books() {
 
 int execute_run(const ReplayOptions& options, const Workload& workload, const Server& server,
                 const HostChoice& host, UringDriver& driver, const std::string& folder,
-                RunFile& file) {
-    return Execution(options, workload, server, host, driver, folder, file).go();
-}
-
-int execute_dry_run(const ReplayOptions& options, const Workload& workload, const Server& server,
-                    RunFile& file) {
-    ReplayParts parts(options, workload, server, file.run_id);
-    const Result<void> opened = parts.open();
-    if (!opened) {
-        return fail_host("bodies", opened.error());
-    }
-    Armer& armer = parts.armer();
-    constexpr std::uint32_t tokens_a_step = 1 << 20;
-    std::uint64_t request_bytes = 0;
-    while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
-        while (armer.front() != nullptr) {
-            const ArmedRequest request = armer.take_front();
-            request_bytes += request.bytes.size();
-            armer.give_back(request);
-        }
-    }
-    CHECK(armer.all_armed());
-    const Plan& plan = workload.plan;
-    RunEnd end;
-    end.prompts_digest = armer.prompts_digest();
-    end.clamped_rows = armer.clamped_rows();
-    file.words = parts.words().size();
-    file.words_digest = parts.words().digest();
-    file.end = end;
-    std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
-                plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9, plan.burst_rows_max);
-    std::printf("dry run: %llu prompt tokens in %llu request bytes, %llu output tokens\n",
-                static_cast<unsigned long long>(plan.input_tokens),
-                static_cast<unsigned long long>(request_bytes),
-                static_cast<unsigned long long>(plan.output_tokens));
-    std::printf("dry run: an infinite prefix cache would hold %llu prompt tokens (%.2f %%)\n",
-                static_cast<unsigned long long>(plan.expected_cached_tokens),
-                100.0 * static_cast<double>(plan.expected_cached_tokens) /
-                    static_cast<double>(plan.input_tokens));
-    std::printf("dry run: overhead %u+%u (%s); %llu rows shorter than that\n",
-                server.findings.overhead.pre, server.findings.overhead.post,
-                server.findings.overhead_source.c_str(),
-                static_cast<unsigned long long>(end.clamped_rows));
-    std::printf("dry run: schedule digest %016llx, prompts digest %016llx\n",
-                static_cast<unsigned long long>(plan.schedule_digest),
-                static_cast<unsigned long long>(end.prompts_digest));
-    if (options.out.empty()) {
-        return exit_done;
-    }
-    if (!make_folder(options.out)) {
-        return fail_host(options.out.c_str(), error_from_errno(errno, "make the folder"));
-    }
-    const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
-    return written ? exit_done : fail_host("run.json", written.error());
+                RunFile& file, const Resumption* resumption) {
+    return Execution(options, workload, server, host, driver, folder, file, resumption).go();
 }
 
 }  // namespace driftless

@@ -30,6 +30,8 @@ Examples:
   driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
   driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
   driftless replay trace.jsonl --dry-run
+  driftless replay --resume runs/20261121T062957Z-trace
+  driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
 5 no request succeeded, 6 not certified, 7 the host lacks or fails, 130 interrupted.)";
@@ -162,6 +164,34 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                  options.require_certified);
 }
 
+void add_again_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Again");
+    flags.value("--resume", "RUN", "go on with a run that was killed, in its own folder", nullptr,
+                parse_text, options.resume);
+    flags.on_off("--resend", "with --resume: send again what had left and has no record",
+                 options.resend);
+    flags.value("--from", "RUN", "repeat a run; refused where schedule or prompts differ", nullptr,
+                parse_text, options.from);
+}
+
+/// What was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
+std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOptions& options) {
+    std::vector<std::string> given = options.files.paths;
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->count() == 0 || !option->nonpositional()) {
+            continue;
+        }
+        if (option->get_expected_max() == 0) {
+            given.push_back(option->get_name());
+            continue;
+        }
+        for (const std::string& value : option->results()) {
+            given.push_back(option->get_name() + "=" + value);
+        }
+    }
+    return given;
+}
+
 ReplayCommandLine refused(const std::string& why) {
     ReplayCommandLine line;
     line.kind = ReplayCommandLine::Kind::refused;
@@ -208,6 +238,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_schedule_flags(flags, options);
     add_output_flags(flags, options);
     add_host_flags(flags, options);
+    add_again_flags(flags, options);
     try {
         app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
     } catch (const CLI::CallForHelp&) {
@@ -218,7 +249,8 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         return refused(error.what());
     }
     std::string why = unknown_argument(app);
-    if (why.empty()) {
+    line.arguments = given_arguments(app, options);
+    if (why.empty() && options.resume.empty() && options.from.empty()) {
         why = complete(server, api_key, options);
     }
     return why.empty() ? line : refused(why);

@@ -106,6 +106,11 @@ struct ReplayOptions {
     bool progress = true;
     bool dry_run = false;
 
+    // Again: what the flags of an earlier run say is added by whoever reads it (recall.hpp).
+    std::string resume;  ///< folder of the run that goes on; empty: a new one
+    bool resend = false;
+    std::string from;  ///< folder of the run that is repeated; empty: none
+
     // The host.
     std::optional<std::uint32_t> cpu;
     std::optional<std::uint32_t> writer_cpu;
@@ -125,12 +130,15 @@ struct ReplayCommandLine {
     };
     Kind kind = Kind::run;
     std::string text;
+    /// run: what was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
+    std::vector<std::string> arguments;
     std::vector<std::string> notes;  ///< run: flags of other tools that were ignored, and why
     ReplayOptions options;
 };
 
-/// Parses everything after the command's name. `api_key` is the value of OPENAI_API_KEY, empty
-/// where it is not set; `--api-key` goes before it.
+/// Parses everything after the command's name. With `--resume` or `--from` the rest is only read,
+/// and not held to be complete: what the earlier run says is missing. `api_key` is the value of
+/// OPENAI_API_KEY, empty where it is not set; `--api-key` goes before it.
 ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
                                        const std::string& api_key);
 

@@ -2,18 +2,25 @@
 
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <random>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/again.hpp"
+#include "cmd/replay/dry_run.hpp"
 #include "cmd/replay/execute.hpp"
+#include "cmd/replay/recall.hpp"
+#include "cmd/replay/resume.hpp"
+#include "cmd/replay/same_run.hpp"
 #include "cmd/replay/save_prompts.hpp"
-#include "cmd/replay/stamp_facts.hpp"
+#include "cmd/replay/trust.hpp"
 #include "cmd/replay/verify.hpp"
-#include "cmd/ring_errors.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "proto/core/hash.hpp"
@@ -21,12 +28,6 @@
 namespace driftless {
 
 namespace {
-
-// Descriptors that are no connections: files, ring, standard streams, the resolver.
-constexpr std::uint64_t files_reserved = 64;
-// More than this needs more memory than a laptop has; 28,232 ephemeral ports come first anyway.
-constexpr std::uint64_t inflight_most = 65'536;
-constexpr std::size_t spin_cpus_min = 3;
 
 bool there(const std::string& path) {
     struct stat facts{};
@@ -90,147 +91,151 @@ int check_paths(const ReplayOptions& options) {
     return exit_done;
 }
 
-int choose_host(const ReplayOptions& options, HostChoice& host) {
-    const std::vector<std::uint32_t> allowed = allowed_cpus();
-    host.engine_cpu = choose_engine_cpu(allowed);
-    if (options.cpu) {
-        host.engine_cpu = {*options.cpu, "--cpu"};
-    }
-    for (const std::uint32_t cpu : allowed) {
-        const bool shared = allowed.size() == 1;
-        if (options.writer_cpu ? cpu == *options.writer_cpu
-                               : shared || cpu != host.engine_cpu.cpu) {
-            host.writer_cpus.push_back(cpu);
+/// What `--resume` or `--from` names.
+struct EarlierRun {
+    RunFacts facts;
+    std::optional<Resumption> resumption;
+};
+
+/// Everything before time 0, in its order; each step prints what stops it.
+class Preparation {
+  public:
+    Preparation(const ReplayOptions& options, std::optional<EarlierRun>& earlier, RunFile& file)
+        : options_(options),
+          earlier_(earlier ? &earlier->facts : nullptr),
+          resumption_(earlier && earlier->resumption ? &*earlier->resumption : nullptr),
+          file_(file) {}
+
+    int go() {
+        int code = load();
+        if (code == exit_done) {
+            code = choose_words(options_, server_);
         }
+        if (code != exit_done) {
+            return code;
+        }
+        file_.tokenizer = server_.words ? &server_.words->figures : nullptr;
+        if (options_.dry_run) {
+            return dry_run();
+        }
+        code = meet();
+        return code == exit_done ? run() : code;
     }
-    if (host.writer_cpus.empty()) {
-        std::fprintf(stderr, "driftless: --writer-cpu %u: is not among the allowed CPUs\n",
-                     options.writer_cpu.value_or(0));
-        return exit_usage;
+
+  private:
+    int load();
+    int dry_run();
+    int meet();
+    int compare();
+    int run();
+
+    const ReplayOptions& options_;
+    const RunFacts* earlier_;  ///< null: a run of its own
+    Resumption* resumption_;   ///< null: nothing to resume
+    RunFile& file_;
+    Workload workload_;
+    Server server_;
+    HostChoice host_;
+    std::unique_ptr<UringDriver> driver_;
+};
+
+int Preparation::load() {
+    int code = resumption_ != nullptr ? resumption_->open(options_.resume, *earlier_)
+                                      : check_paths(options_);
+    if (code == exit_done) {
+        code = load_workload(options_, workload_);
     }
-    host.wait = options.wait != WaitRule::automatic ? options.wait
-                : allowed.size() >= spin_cpus_min   ? WaitRule::spin
-                                                    : WaitRule::hybrid;
-    host.file_limit = raise_file_limit();
-    const std::uint64_t most = std::min(
-        host.file_limit > files_reserved ? host.file_limit - files_reserved : 1, inflight_most);
-    if (options.connections && *options.connections > most) {
-        std::fprintf(stderr,
-                     "driftless: --connections %u: the limit of open files allows %llu; raise it "
-                     "(ulimit -n)\n",
-                     *options.connections, static_cast<unsigned long long>(most));
+    if (code == exit_done) {
+        code = check_bodies(options_, workload_.trace);
+    }
+    if (code == exit_done && earlier_ != nullptr) {
+        code = check_schedule(*earlier_, workload_, resumption_ ? "--resume" : "--from");
+    }
+    file_.options = &options_;
+    file_.trace = &workload_.trace;
+    file_.load = workload_.load;
+    file_.plan = &workload_.plan;
+    file_.notes = workload_.notes;
+    file_.host = read_host_facts();
+    return code;
+}
+
+int Preparation::dry_run() {
+    describe_server(options_, server_);
+    file_.model = server_.findings.model;
+    file_.overhead = server_.findings.overhead;
+    file_.prompt = server_.prompt;
+    int code = save_prompts(options_, workload_, server_);
+    if (code == exit_done) {
+        code = compare();
+    }
+    return code == exit_done ? execute_dry_run(options_, workload_, server_, file_) : code;
+}
+
+int Preparation::meet() {
+    int code = resolve_targets(options_, server_);
+    if (code == exit_done) {
+        code = choose_host(options_, host_);
+    }
+    if (code != exit_done) {
+        return code;
+    }
+    driver_ = make_driver(options_, host_, workload_);
+    if (driver_ == nullptr) {
         return exit_host;
     }
-    host.inflight_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        options.inflight_max.value_or(static_cast<std::uint32_t>(most)), most));
-    const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
-    if (!pinned) {
-        std::fprintf(stderr, "driftless: --cpu %u: the thread cannot be pinned there (%s)\n",
-                     host.engine_cpu.cpu, name_of(pinned.error().code));
-        return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
+    code = meet_server(options_, *driver_, file_.run_id, server_);
+    if (code == exit_done) {
+        code = check_context(workload_, server_.findings.max_model_len);
     }
-    sharpen_timers();
-    std::printf("engine: CPU %u (%s), wait %s\n", host.engine_cpu.cpu,
-                host.engine_cpu.reason.c_str(), name_of(host.wait));
-    return exit_done;
+    if (code == exit_done) {
+        code = verify_prompts(options_, workload_, server_, *driver_, file_.run_id, file_.verified);
+    }
+    if (code == exit_done) {
+        code = save_prompts(options_, workload_, server_);
+    }
+    return code == exit_done ? compare() : code;
 }
 
-int report_ring(const Error& error) {
-    std::fprintf(stderr, "driftless: %s\n", ring_refusal(error, read_ring_bars()).c_str());
-    return exit_host;
+/// With the prompts of the run that is resumed or repeated.
+int Preparation::compare() {
+    if (resumption_ != nullptr) {
+        return resumption_->check(options_, workload_, server_);
+    }
+    return earlier_ == nullptr ? exit_done
+                               : check_prompts(*earlier_, options_, workload_, server_, "--from");
 }
 
-UringOptions ring_options(const HostChoice& host, const Workload& workload,
-                          const ReplayOptions& asked) {
-    UringOptions options;
-    // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
-    const auto lanes = static_cast<std::uint32_t>(
-        std::min<std::size_t>(workload.plan.rows.size(), host.inflight_max));
-    options.ops_max = 4 * lanes + 16;
-    options.buffers = asked.receive_buffers;
-    options.stamps = stamps_of(asked.stamps);
-    return options;
-}
-
-/// What `run.json` says of the host side of the run.
-void note_host(RunFile& file, const HostChoice& host, const UringDriver& driver) {
-    file.engine_cpu = host.engine_cpu.cpu;
-    file.engine_cpu_reason = host.engine_cpu.reason;
-    file.writer_cpus = host.writer_cpus;
-    file.wait = name_of(host.wait);
-    file.inflight_max = host.inflight_max;
-    file.file_limit = host.file_limit;
-    file.ring = driver.features();
-}
-
-int replay_with(const ReplayOptions& options, RunFile& file) {
-    Workload workload;
-    int code = check_paths(options);
-    if (code == exit_done) {
-        code = load_workload(options, workload);
+int Preparation::run() {
+    expect_cached(workload_.trace, server_.findings.overhead.post, workload_.plan);
+    file_.calibration = resumption_ != nullptr
+                            ? earlier_->calibration
+                            : facts_of(find_trust(options_, file_.host, workload_));
+    file_.findings = server_.preflight_done ? &server_.findings : nullptr;
+    file_.model = server_.findings.model;
+    file_.overhead = server_.findings.overhead;
+    file_.prompt = server_.prompt;
+    note_host(file_, host_, *driver_);
+    if (resumption_ != nullptr) {
+        resumption_->narrow(options_.resend, workload_);
+        file_.plan = &resumption_->whole();
     }
-    if (code == exit_done) {
-        code = check_bodies(options, workload.trace);
-    }
-    if (code != exit_done) {
-        return code;
-    }
-    file.options = &options;
-    file.trace = &workload.trace;
-    file.load = workload.load;
-    file.plan = &workload.plan;
-    file.notes = workload.notes;
-    file.host = read_host_facts();
-    Server server;
-    code = choose_words(options, server);
-    if (code != exit_done) {
-        return code;
-    }
-    file.tokenizer = server.words ? &server.words->figures : nullptr;
-    if (options.dry_run) {
-        describe_server(options, server);
-        file.overhead = server.findings.overhead;
-        file.prompt = server.prompt;
-        code = save_prompts(options, workload, server);
-        return code == exit_done ? execute_dry_run(options, workload, server, file) : code;
-    }
-    HostChoice host;
-    code = resolve_targets(options, server);
-    if (code == exit_done) {
-        code = choose_host(options, host);
-    }
-    if (code != exit_done) {
-        return code;
-    }
-    Result<std::unique_ptr<UringDriver>> driver =
-        UringDriver::make(ring_options(host, workload, options));
-    if (!driver) {
-        return report_ring(driver.error());
-    }
-    code = meet_server(options, *driver.value(), file.run_id, server);
-    if (code == exit_done) {
-        code = check_context(workload, server.findings.max_model_len);
-    }
-    if (code == exit_done) {
-        code =
-            verify_prompts(options, workload, server, *driver.value(), file.run_id, file.verified);
-    }
-    if (code != exit_done) {
-        return code;
-    }
-    code = save_prompts(options, workload, server);
-    if (code != exit_done) {
-        return code;
-    }
-    expect_cached(workload.trace, server.findings.overhead.post, workload.plan);
-    host.trust = find_trust(options, file.host, workload);
-    file.findings = server.preflight_done ? &server.findings : nullptr;
-    file.overhead = server.findings.overhead;
-    file.prompt = server.prompt;
-    note_host(file, host, *driver.value());
     const std::string folder =
-        options.out.empty() ? default_folder(workload.trace.name) : options.out;
-    return execute_run(options, workload, server, host, *driver.value(), folder, file);
+        options_.out.empty() ? default_folder(workload_.trace.name) : options_.out;
+    return execute_run(options_, workload_, server_, host_, *driver_, folder, file_, resumption_);
+}
+
+/// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.
+void note_arguments(const ReplayCommandLine& line, RunFile& file) {
+    char folder[PATH_MAX];
+    const std::string here = ::getcwd(folder, sizeof(folder)) != nullptr ? folder : ".";
+    file.arguments = arguments_to_keep(line.arguments, here);
+    for (std::string& argument : file.arguments) {
+        if (argument.starts_with("--cache-salt=")) {
+            argument = "--cache-salt=" + line.options.cache_salt;
+        }
+    }
+    file.records_path = absolute_path(line.options.records_path, here);
 }
 
 }  // namespace
@@ -248,6 +253,20 @@ int run_replay(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", line.text.c_str());
         return exit_usage;
     }
+    RunFile file;
+    file.run_id = make_run_id();
+    file.command = mask_command(arguments);
+    std::optional<EarlierRun> earlier;
+    if (!line.options.resume.empty() || !line.options.from.empty() || line.options.resend) {
+        earlier.emplace();
+        const int code = take_up(key != nullptr ? key : "", line, earlier->facts);
+        if (code != exit_done) {
+            return code;
+        }
+        if (!line.options.resume.empty()) {
+            earlier->resumption.emplace();
+        }
+    }
     std::string& out = line.options.out;
     while (out.size() > 1 && out.back() == '/') {
         out.pop_back();
@@ -258,10 +277,8 @@ int run_replay(int argc, char** argv) {
         std::printf("flags: %s\n", note.c_str());
     }
     draw_salt(line.options.cache_salt);
-    RunFile file;
-    file.run_id = make_run_id();
-    file.command = mask_command(arguments);
-    return replay_with(line.options, file);
+    note_arguments(line, file);
+    return Preparation(line.options, earlier, file).go();
 }
 
 }  // namespace driftless

@@ -1,22 +1,16 @@
 #include "cmd/replay/run_file.hpp"
 
-#include <fcntl.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
 
+#include "cmd/replay/run_file_end.hpp"
 #include "cmd/version.hpp"
-#include "engine/io/sockets.hpp"
+#include "cmd/whole_file.hpp"
 #include "proto/json/write.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
 
 namespace {
-
-constexpr std::int64_t ns_per_second = 1'000'000'000;
 
 std::string hex(std::uint64_t value) {
     char text[17];
@@ -117,7 +111,7 @@ void write_plan(JsonWriter& json, const RunFile& file) {
     json.key("last_due_ns").integer(plan.last_due_ns);
     json.key("schedule_digest").string(hex(plan.schedule_digest));
     json.key("prompts_digest");
-    file.end ? json.string(hex(file.end->prompts_digest)) : json.null();
+    file.end&& file.end->prompts_digest ? json.string(hex(*file.end->prompts_digest)) : json.null();
     json.key("clamped_rows");
     file.end ? json.unsigned_integer(file.end->clamped_rows) : json.null();
     json.end_object();
@@ -148,6 +142,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     }
     json.end_array();
     json.key("api").string(options.dialect->name);
+    json.key("model").string(file.model);
     json.key("prompt").string(name_of(file.prompt));
     json.key("words").unsigned_integer(file.words);
     json.key("words_digest").string(hex(file.words_digest));
@@ -162,6 +157,13 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("timeout_total_ns").integer(options.timeouts.total_ns);
     json.key("grace_ns").integer(options.grace_ns);
     json.key("inflight_max").unsigned_integer(file.inflight_max);
+    json.key("max_concurrency");
+    options.inflight_max ? json.unsigned_integer(file.inflight_max) : json.null();
+    json.key("goodput").begin_object();
+    json.key("ttft_ns").optional_integer(options.goodput.ttft_ns);
+    json.key("tpot_ns").optional_integer(options.goodput.tpot_ns);
+    json.key("e2e_ns").optional_integer(options.goodput.e2e_ns);
+    json.end_object();
     json.key("connections");
     options.connections ? json.unsigned_integer(*options.connections) : json.null();
     json.end_object();
@@ -240,92 +242,50 @@ void write_host(JsonWriter& json, const RunFile& file) {
     named(json, "ring", file.ring);
 }
 
-void write_clock(JsonWriter& json, const std::optional<ClockAnchors>& clock) {
+void write_anchors(JsonWriter& json, const ClockAnchors& clock) {
+    json.key("zero_monotonic_ns").integer(clock.zero_monotonic_ns);
+    json.key("zero_utc_ns").integer(clock.zero_utc_ns);
+    json.key("zero_utc").string(utc_text(clock.zero_utc_ns));
+    json.key("error_ns").integer(clock.error_ns);
+}
+
+/// `clock` is that of the first segment: what a run without `--resume` has alone.
+void write_segments(JsonWriter& json, const std::vector<RunSegment>& segments) {
     json.key("clock");
-    if (!clock) {
+    if (segments.empty()) {
         json.null();
-        return;
+    } else {
+        json.begin_object();
+        write_anchors(json, segments.front().clock);
+        json.end_object();
     }
-    json.begin_object();
-    json.key("zero_monotonic_ns").integer(clock->zero_monotonic_ns);
-    json.key("zero_utc_ns").integer(clock->zero_utc_ns);
-    json.key("zero_utc").string(utc_text(clock->zero_utc_ns));
-    json.key("error_ns").integer(clock->error_ns);
-    json.end_object();
-}
-
-void write_marks(JsonWriter& json, const RunMarks& marks) {
-    json.key("memory").begin_object();
-    json.key("resident_bytes_max").unsigned_integer(marks.resident_max);
-    json.key("body_region_bytes").unsigned_integer(marks.body_region);
-    json.key("body_bytes_max").unsigned_integer(marks.body_max);
-    json.key("event_ring_bytes").unsigned_integer(marks.event_ring);
-    json.key("event_ring_bytes_max").unsigned_integer(marks.event_ring_max);
-    json.key("block_cache_bytes").unsigned_integer(marks.block_cache);
-    json.key("block_cache_hits").unsigned_integer(marks.block_cache_hits);
-    json.key("block_cache_misses").unsigned_integer(marks.block_cache_misses);
-    json.key("frame_bytes").unsigned_integer(marks.frames);
-    json.key("frames_max").unsigned_integer(marks.frames_max);
-    json.key("connections_max").unsigned_integer(marks.lanes_max);
-    json.end_object();
-}
-
-void write_stamps(JsonWriter& json, const StampFacts& stamps) {
-    json.key("kernel_stamps").begin_object();
-    json.key("transmit").string(stamps.transmit);
-    json.key("receive").boolean(stamps.receive);
-    json.key("reason");
-    stamps.reason.empty() ? json.null() : json.string(stamps.reason);
-    json.key("wire").unsigned_integer(stamps.wire);
-    json.key("missing").unsigned_integer(stamps.missing);
-    json.key("refused").unsigned_integer(stamps.refused);
-    json.key("stray").unsigned_integer(stamps.stray);
-    json.key("clock_offset_ns").integer(stamps.clock_offset_ns);
-    json.key("clock_error_ns").integer(stamps.clock_error_ns);
-    json.key("clock_steps").unsigned_integer(stamps.clock_steps);
-    json.end_object();
-}
-
-void write_end(JsonWriter& json, const std::optional<RunEnd>& end) {
-    json.key("end");
-    if (!end) {
-        json.null();
-        return;
+    json.key("segments").begin_array();
+    for (const RunSegment& segment : segments) {
+        json.begin_object();
+        json.key("run_id").string(segment.run_id);
+        strings(json, "command", segment.command);
+        write_anchors(json, segment.clock);
+        json.key("first_due_ns").integer(segment.first_due_ns);
+        json.key("rows").unsigned_integer(segment.rows);
+        json.key("rows_interrupted").unsigned_integer(segment.rows_interrupted);
+        json.end_object();
     }
-    json.begin_object();
-    json.key("rows_fired").unsigned_integer(end->rows_fired);
-    json.key("records").unsigned_integer(end->records);
-    json.key("interrupted").boolean(end->interrupted);
-    json.key("connects").unsigned_integer(end->connects);
-    json.key("connect_failures").unsigned_integer(end->connect_failures);
-    json.key("stale_retries").unsigned_integer(end->stale_retries);
-    json.key("closed_idle").unsigned_integer(end->closed_idle);
-    json.key("system_calls").unsigned_integer(end->system_calls);
-    json.key("operations").unsigned_integer(end->operations);
-    json.key("no_buffers").unsigned_integer(end->no_buffers);
-    json.key("overflows").unsigned_integer(end->overflows);
-    json.key("guard_ns").integer(end->guard_ns);
-    json.key("margin_ns").integer(end->margin_ns);
-    write_marks(json, end->marks);
-    write_stamps(json, end->stamps);
-    json.key("verdict").string(end->verdict);
-    strings(json, "verdict_reasons", end->verdict_reasons);
-    json.key("exit_code").integer(end->exit_code);
+    json.end_array();
+}
+
+void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
+    json.key("calibration").begin_object();
+    json.key("date");
+    facts.date.empty() ? json.null() : json.string(facts.date);
+    json.key("why_not");
+    facts.why_not.empty() ? json.null() : json.string(facts.why_not);
+    json.key("drift_ns").integer(facts.limits.drift_ns);
+    json.key("rank_ns").integer(facts.limits.rank_ns);
+    json.key("receive_delay_ns").integer(facts.limits.receive_delay_ns);
     json.end_object();
 }
 
 }  // namespace
-
-std::string utc_text(std::int64_t utc_ns) {
-    const time_t whole = utc_ns / ns_per_second;
-    tm parts{};
-    (void)::gmtime_r(&whole, &parts);
-    char text[64];
-    std::snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900,
-                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                  static_cast<long long>(utc_ns % ns_per_second));
-    return text;
-}
 
 std::string to_json(const RunFile& file) {
     std::string text;
@@ -333,49 +293,29 @@ std::string to_json(const RunFile& file) {
     json.begin_object();
     json.key("schema").integer(record_schema);
     json.key("version").string(version());
-    json.key("run_id").string(file.run_id);
-    strings(json, "command", file.command);
+    const bool resumed = file.segments.size() > 1;
+    json.key("run_id").string(resumed ? file.segments.front().run_id : file.run_id);
+    strings(json, "command", resumed ? file.segments.front().command : file.command);
+    strings(json, "arguments", file.arguments);
+    json.key("records");
+    file.records_path.empty() ? json.null() : json.string(file.records_path);
     named(json, "labels", file.options->labels);
-    write_clock(json, file.clock);
+    write_segments(json, file.segments);
     write_trace(json, file);
     write_load(json, file.load);
     write_plan(json, file);
     write_request(json, file);
     write_preflight(json, file.findings);
     write_verified(json, file.verified);
+    write_calibration(json, file.calibration);
     write_host(json, file);
     if (file.engine) {
         write_engine(json, *file.engine);
     }
-    write_end(json, file.end);
+    write_run_end(json, file.end);
     json.end_object();
     text += '\n';
     return text;
-}
-
-Result<void> write_whole_file(const std::string& path, const std::string& text) {
-    const std::string fresh = path + ".new";
-    const int number = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (number < 0) {
-        return error_from_errno(errno, "create a file");
-    }
-    std::size_t written = 0;
-    while (written < text.size()) {
-        const ssize_t got = ::write(number, text.data() + written, text.size() - written);
-        if (got < 0 && errno != EINTR) {
-            const Error error = error_from_errno(errno, "write a file");
-            ::close(number);
-            (void)::unlink(fresh.c_str());
-            return error;
-        }
-        written += got > 0 ? static_cast<std::size_t>(got) : 0;
-    }
-    const bool closed = ::fsync(number) == 0;
-    ::close(number);
-    if (!closed || ::rename(fresh.c_str(), path.c_str()) != 0) {
-        return error_from_errno(errno, "write a file");
-    }
-    return {};
 }
 
 }  // namespace driftless

@@ -2,7 +2,8 @@
 /// and again at the end; a file that is there is always whole.
 ///
 /// Plain values, filled by whoever knows them; nothing here is secret: the command line comes
-/// masked. Keys are the names of the fields, in this order; unknown is null.
+/// masked, and what `--resume` and `--from` repeat from `arguments` holds none (recall.hpp). Keys
+/// are the names of the fields, in this order; unknown is null.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include "cmd/replay/engine_facts.hpp"
 #include "cmd/replay/options.hpp"
+#include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/preflight/preflight.hpp"
@@ -24,13 +26,6 @@
 namespace driftless {
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
-
-/// Readings of both clocks at time 0.
-struct ClockAnchors {
-    std::int64_t zero_monotonic_ns = 0;  ///< CLOCK_MONOTONIC
-    std::int64_t zero_utc_ns = 0;        ///< CLOCK_REALTIME of the same instant
-    std::int64_t error_ns = 0;           ///< how far apart the two readings may be
-};
 
 /// High-water marks of everything that is bounded. Bytes unless named otherwise.
 struct RunMarks {
@@ -61,12 +56,12 @@ struct StampFacts {
     std::uint64_t clock_steps = 0;     ///< times that it jumped
 };
 
-/// What the end adds.
+/// What the end adds. Counters of a run that was resumed are those of its last segment.
 struct RunEnd {
     std::uint64_t rows_fired = 0;
     std::uint64_t records = 0;
     bool interrupted = false;
-    std::uint64_t prompts_digest = 0;
+    std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
     std::uint64_t clamped_rows = 0;
     std::uint64_t connects = 0;
     std::uint64_t connect_failures = 0;
@@ -86,8 +81,11 @@ struct RunEnd {
 };
 
 struct RunFile {
-    std::string run_id;
-    std::vector<std::string> command;
+    std::string run_id;                ///< of this segment
+    std::vector<std::string> command;  ///< of this segment, as typed
+    std::vector<std::string>
+        arguments;             ///< the same, in our spelling: TRACE.., then `--flag=value`
+    std::string records_path;  ///< `--output-path`, absolute; empty: in the folder
     const ReplayOptions* options = nullptr;
     const Trace* trace = nullptr;
     LoadFigures load;
@@ -95,6 +93,8 @@ struct RunFile {
     std::vector<std::string> notes;
     const PreflightFindings* findings = nullptr;  ///< null: no preflight
     std::optional<VerifyFindings> verified;       ///< `--verify-prompts`
+    CalibrationFacts calibration;
+    std::string model;
     Overhead overhead;
     PromptKind prompt = PromptKind::text;
     std::uint32_t words = 0;
@@ -109,17 +109,10 @@ struct RunFile {
     std::uint64_t file_limit = 0;
     NamedValues ring;
     std::optional<EngineFacts> engine;
-    std::optional<ClockAnchors> clock;
+    std::vector<RunSegment> segments;  ///< empty under `--dry-run`
     std::optional<RunEnd> end;
 };
 
 std::string to_json(const RunFile& file);
-
-/// Writes a whole file or leaves the old one: a new one beside it is renamed over it. Errors: those
-/// of the file system.
-Result<void> write_whole_file(const std::string& path, const std::string& text);
-
-/// "2026-11-21T03:45:12.123456789Z".
-std::string utc_text(std::int64_t utc_ns);
 
 }  // namespace driftless

@@ -72,9 +72,9 @@ Trust find_trust(const ReplayOptions& options, const HostFacts& host, const Work
     return trust;
 }
 
-Judgement judge(const Trust& trust, const SummaryFigures& figures, const ClientTotals& client) {
-    return trust.found.calibration ? judge_run(figures, client, trust.limits)
-                                   : uncalibrated(trust.found.why_not);
+CalibrationFacts facts_of(const Trust& trust) {
+    const auto& calibration = trust.found.calibration;
+    return {calibration ? calibration->date : "", trust.found.why_not, trust.limits};
 }
 
 }  // namespace driftless

@@ -8,6 +8,7 @@
 #include "cmd/calibration_file.hpp"
 #include "cmd/replay/options.hpp"
 #include "cmd/replay/workload.hpp"
+#include "engine/history/run_facts.hpp"
 #include "engine/stats/verdict.hpp"
 
 namespace driftless {
@@ -26,7 +27,7 @@ std::int64_t chunks_asked(const Trace& trace, const Plan& plan);
 /// this host was measured to do.
 Trust find_trust(const ReplayOptions& options, const HostFacts& host, const Workload& workload);
 
-/// The verdict of a run that has ended.
-Judgement judge(const Trust& trust, const SummaryFigures& figures, const ClientTotals& client);
+/// What run.json says of it.
+CalibrationFacts facts_of(const Trust& trust);
 
 }  // namespace driftless

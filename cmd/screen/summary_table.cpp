@@ -170,6 +170,12 @@ void add_outcomes(Table& table, const SummaryFigures& f) {
     }
 }
 
+void add_unfinished(Table& table, const Unfinished& unfinished) {
+    table.title("Unfinished");
+    table.count("Rows without a record:", unfinished.rows);
+    table.count("Of these had left:", unfinished.rows_left);
+}
+
 }  // namespace
 
 std::string summary_table(const SummaryFigures& f, const SummaryInfo& info) {
@@ -194,6 +200,9 @@ std::string summary_table(const SummaryFigures& f, const SummaryInfo& info) {
     }
     add_goodput(table, f);
     add_outcomes(table, f);
+    if (info.unfinished) {
+        add_unfinished(table, *info.unfinished);
+    }
     table.title("", '=');
     table.line("Verdict:", info.verdict);
     for (const std::string& reason : info.verdict_reasons) {

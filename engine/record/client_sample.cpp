@@ -1,6 +1,5 @@
 #include "engine/record/client_sample.hpp"
 
-#include "engine/record/writer.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -92,6 +91,28 @@ void append_client_sample(std::string& out, const ClientSample& sample, std::int
     }
     json.end_object();
     out += '\n';
+}
+
+Result<ClientSample> read_client_sample(JsonDocument& document, std::string_view line) {
+    const Result<JsonValue> root = document.parse(line);
+    if (!root) {
+        return root.error();
+    }
+    ClientSample sample;
+    const auto read = [&](const char* name, std::int64_t& out) {
+        const JsonValue value = root.value().find(name);
+        out = value.is(JsonType::null) ? -1 : value.as_i64().value_or(out);
+        return value.is(JsonType::null) || value.as_i64().has_value();
+    };
+    for (const Field& field : fields) {
+        if (!read(field.name, sample.*field.value)) {
+            return Error{ErrorCode::missing, 0, field.name};
+        }
+    }
+    if (!read("from_ns", sample.from_ns) || !read("to_ns", sample.to_ns)) {
+        return Error{ErrorCode::missing, 0, "from_ns or to_ns"};
+    }
+    return sample;
 }
 
 }  // namespace driftless

@@ -3,7 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <type_traits>
+
+#include "proto/core/result.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
@@ -71,5 +76,13 @@ struct ClientSample {
     std::int64_t steal_ns = -1;  ///< of its CPU, by the hypervisor
 };
 static_assert(std::is_trivially_copyable_v<ClientSample>);
+
+/// Appends one line of client.jsonl: every field of a sample under its name, instants from time 0,
+/// unknown as null.
+void append_client_sample(std::string& out, const ClientSample& sample, std::int64_t time_zero_ns);
+
+/// Reads such a line back; `from_ns` and `to_ns` count from time 0 then. Errors: bad_json, missing
+/// (`doing` is the key).
+Result<ClientSample> read_client_sample(JsonDocument& document, std::string_view line);
 
 }  // namespace driftless

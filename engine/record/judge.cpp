@@ -132,27 +132,6 @@ std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& 
     return text;
 }
 
-void fill_origin(Record& record, const RowState& state, const AssemblerConfig& config) {
-    const Planned& planned = config.plan->rows[state.position];
-    const TraceRow& row = config.trace->rows[planned.row];
-    record.row = row.index;
-    if (row.session != no_session && row.session < config.trace->sessions.size()) {
-        record.session = config.trace->sessions[row.session];
-    }
-    if (row.turn != 0) {
-        record.turn = row.turn;
-    }
-    record.kept = config.trace->kept_of(row);
-    record.api = config.dialect->name;
-    record.due_ns = planned.due_ns;
-    record.input_length = row.input_length;
-    record.output_length = row.output_length;
-    record.expected_cached_tokens = planned.expected_cached_tokens;
-    if (config.urls.size() == 1) {
-        record.url = config.urls[0];
-    }
-}
-
 void fill_sending(Record& record, const RowState& state, const AssemblerConfig& config,
                   std::int64_t time_zero_ns) {
     record.armed_ns = from_zero(state.armed_ns, time_zero_ns);
@@ -295,10 +274,32 @@ std::string masked(std::string_view text, const std::vector<std::string>& secret
     return out;
 }
 
+void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& config) {
+    const Planned& planned = config.plan->rows[position];
+    const TraceRow& row = config.trace->rows[planned.row];
+    record.row = row.index;
+    if (row.session != no_session && row.session < config.trace->sessions.size()) {
+        record.session = config.trace->sessions[row.session];
+    }
+    if (row.turn != 0) {
+        record.turn = row.turn;
+    }
+    record.kept = config.trace->kept_of(row);
+    record.segment = config.segment;
+    record.api = config.dialect->name;
+    record.due_ns = planned.due_ns;
+    record.input_length = row.input_length;
+    record.output_length = row.output_length;
+    record.expected_cached_tokens = planned.expected_cached_tokens;
+    if (config.urls.size() == 1) {
+        record.url = config.urls[0];
+    }
+}
+
 void judge_row(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
                std::int64_t time_zero_ns, JsonDocument& document) {
     clear(record);
-    fill_origin(record, state, config);
+    fill_origin(record, state.position, config);
     fill_sending(record, state, config, time_zero_ns);
     fill_answer(record, state, end.end, time_zero_ns);
     record.outcome = outcome_of(record, state, end.end, config);

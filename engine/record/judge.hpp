@@ -36,11 +36,15 @@ struct AssemblerConfig {
     std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
     std::vector<std::string> secrets;  ///< never to stand in a record
     TaintLimits limits;                ///< what calibration allows; none without one
+    std::uint32_t segment = 0;         ///< of a run that was killed and goes on
 };
 
 /// Replaces every occurrence of a secret by "***" and cuts at a code point to `bytes_max`.
 std::string masked(std::string_view text, const std::vector<std::string>& secrets,
                    std::size_t bytes_max);
+
+/// Fills what a record knows of a row before it is sent. `position` is a row of the plan.
+void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& config);
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is
 /// scratch for error bodies. Takes the chunk arrays out of the state.

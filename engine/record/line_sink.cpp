@@ -48,6 +48,26 @@ std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
     return {done, 0};
 }
 
+/// Bytes up to the end of the last whole line; -1 and errno where the file cannot be read.
+std::int64_t whole_lines(int fd) {
+    char piece[4096];
+    off_t end = ::lseek(fd, 0, SEEK_END);
+    while (end > 0) {  // a piece nearer to the beginning each time
+        const off_t begin = end > off_t{sizeof piece} ? end - off_t{sizeof piece} : 0;
+        const ssize_t got = ::pread(fd, piece, static_cast<std::size_t>(end - begin), begin);
+        if (got != end - begin) {
+            errno = got < 0 ? errno : EIO;
+            return -1;
+        }
+        const std::size_t at = std::string_view(piece, static_cast<std::size_t>(got)).rfind('\n');
+        if (at != std::string_view::npos) {
+            return begin + static_cast<off_t>(at) + 1;
+        }
+        end = begin;
+    }
+    return end;
+}
+
 }  // namespace
 
 Result<LineSink> LineSink::create(const std::string& path) {
@@ -55,8 +75,27 @@ Result<LineSink> LineSink::create(const std::string& path) {
     if (fd < 0) {
         return Error{code_of(errno), errno, "create a file of the run"};
     }
+    return of(fd, 0);
+}
+
+Result<LineSink> LineSink::append(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return Error{code_of(errno), errno, "open a file of the run"};
+    }
+    const std::int64_t whole = whole_lines(fd);
+    if (whole < 0 || ::ftruncate(fd, whole) != 0) {
+        const Error error{code_of(errno), errno, "cut a torn line off a file of the run"};
+        ::close(fd);
+        return error;
+    }
+    return of(fd, static_cast<std::uint64_t>(whole));
+}
+
+LineSink LineSink::of(int fd, std::uint64_t written) {
     LineSink sink;
     sink.fd_ = fd;
+    sink.written_ = written;
     sink.buffer_.reserve(2 * sink_bytes_max);
     return sink;
 }

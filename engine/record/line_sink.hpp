@@ -25,6 +25,9 @@ class LineSink {
     explicit LineSink(std::string* memory) : memory_(memory) {}
     /// A new file. Errors: exists, denied, not_found, io_failed.
     static Result<LineSink> create(const std::string& path);
+    /// A file that grew before, or a new one: what follows its last whole line is cut off. Errors:
+    /// denied, not_found, io_failed.
+    static Result<LineSink> append(const std::string& path);
     ~LineSink();
     LineSink(LineSink&& other) noexcept;
     LineSink& operator=(LineSink&& other) noexcept;
@@ -41,6 +44,8 @@ class LineSink {
     const std::optional<Error>& error() const { return error_; }
 
   private:
+    static LineSink of(int fd, std::uint64_t written);
+
     std::string* memory_ = nullptr;
     int fd_ = -1;
     std::string buffer_;

@@ -41,10 +41,10 @@ void append_saved(std::string& out, const Record& record, const SavedText& text)
     out += '\n';
 }
 
-}  // namespace
+using OpenSink = Result<LineSink> (*)(const std::string& path);
 
-Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses) {
+Result<RecordSinks> open_sinks(OpenSink open, const std::string& folder,
+                               const std::string& records_path, bool save_responses) {
     RecordSinks sinks;
     const std::pair<LineSink*, std::string> files[] = {
         {&sinks.requests, records_path.empty() ? folder + "/requests.jsonl" : records_path},
@@ -56,7 +56,7 @@ Result<RecordSinks> create_sinks(const std::string& folder, const std::string& r
         if (path.empty()) {
             continue;
         }
-        Result<LineSink> file = LineSink::create(path);
+        Result<LineSink> file = open(path);
         if (!file) {
             return file.error();
         }
@@ -65,10 +65,24 @@ Result<RecordSinks> create_sinks(const std::string& folder, const std::string& r
     return sinks;
 }
 
-RecordWriter::RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks)
+}  // namespace
+
+Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
+                                 bool save_responses) {
+    return open_sinks(LineSink::create, folder, records_path, save_responses);
+}
+
+Result<RecordSinks> append_sinks(const std::string& folder, const std::string& records_path,
+                                 bool save_responses) {
+    return open_sinks(LineSink::append, folder, records_path, save_responses);
+}
+
+RecordWriter::RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks,
+                           const ClientTotals& client)
     : config_(config),
       assembler_(std::move(config)),
       summary_(std::move(summary)),
+      client_(client),
       sinks_(std::move(sinks)) {}
 
 RecordWriter::~RecordWriter() {
@@ -156,6 +170,13 @@ void RecordWriter::write_record(const Record& record) {
     }
     summary_.add(record);
     note_error(sinks_.requests);
+}
+
+void RecordWriter::add(const std::vector<Record>& records) {
+    for (const Record& record : records) {
+        write_record(record);
+    }
+    flush();
 }
 
 void RecordWriter::note_error(const LineSink& sink) {

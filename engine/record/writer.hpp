@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/host/host.hpp"
 #include "engine/record/assembler.hpp"
@@ -41,6 +42,9 @@ struct RecordSinks {
 /// LineSink; what had been created before the error stays, empty.
 Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
                                  bool save_responses);
+/// The same for a run that is resumed: its files go on where their last whole lines end.
+Result<RecordSinks> append_sinks(const std::string& folder, const std::string& records_path,
+                                 bool save_responses);
 
 /// Longest time that a line waits in memory, and between two looks at an empty ring.
 inline constexpr std::int64_t flush_every_ns = 500'000'000;
@@ -49,11 +53,16 @@ inline constexpr std::int64_t progress_every_ns = 200'000'000;
 
 class RecordWriter {
   public:
-    /// `summary` is empty and knows the run's bounds and overhead.
-    RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks);
+    /// `summary` knows the run's bounds and overhead. Of a run that is resumed, it and `client`
+    /// hold what came before; else they are empty.
+    RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks,
+                 const ClientTotals& client = {});
     ~RecordWriter();  ///< CHECKs that the thread was stopped
     RecordWriter(const RecordWriter&) = delete;
     RecordWriter& operator=(const RecordWriter&) = delete;
+
+    /// Before all else: records that no event will tell of (rows of a run that is resumed).
+    void add(const std::vector<Record>& records);
 
     // From the engine's side.
     /// Time 0 on the ring's clock. Once, from any thread; until then only `armed` events are taken.
@@ -113,9 +122,5 @@ class RecordWriter {
     std::int64_t progress_at_ns_ = 0;
     std::uint64_t progress_tokens_ = 0;
 };
-
-/// Appends one line of client.jsonl: every field of a sample under its name, instants from time 0,
-/// unknown as null.
-void append_client_sample(std::string& out, const ClientSample& sample, std::int64_t time_zero_ns);
 
 }  // namespace driftless

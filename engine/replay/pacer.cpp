@@ -62,7 +62,8 @@ std::uint32_t Pacer::rows_left() const {
 }
 
 std::uint32_t Pacer::due_within_a_second(Instant now) {
-    const std::int64_t horizon = zero_ == never ? 1'000'000'000 : (now - zero_).ns + 1'000'000'000;
+    const std::int64_t at = zero_ == never ? plan_.rows.front().due_ns : (now - zero_).ns;
+    const std::int64_t horizon = at + 1'000'000'000;
     ahead_ = std::max(ahead_, next_);
     while (ahead_ < plan_.rows.size() && plan_.rows[ahead_].due_ns <= horizon) {
         ++ahead_;

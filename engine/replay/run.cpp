@@ -63,8 +63,9 @@ std::int64_t Run::arm_horizon_ns(Instant now) const {
     if (settings_.arm_all) {
         return INT64_MAX;
     }
-    const std::int64_t at = zero_ == never ? 0 : (now - zero_).ns;
-    return std::max<std::int64_t>(at, 0) + settings_.arm_ahead.ns;
+    const std::int64_t first = parts_.plan.rows.front().due_ns;
+    const std::int64_t at = zero_ == never ? first : (now - zero_).ns;
+    return std::max(at, first) + settings_.arm_ahead.ns;
 }
 
 std::uint32_t Run::lanes_wanted(Instant now) {
@@ -93,7 +94,7 @@ bool Run::warm() {
 }
 
 void Run::begin(Instant zero) {
-    CHECK(zero > driver_.now());
+    CHECK(zero + Duration{parts_.plan.rows.front().due_ns} > driver_.now());
     zero_ = zero;
     pacer_.begin(zero);
     health_.begin(driver_.now());

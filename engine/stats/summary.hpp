@@ -27,7 +27,8 @@ namespace driftless {
 /// 2: cause and explanation of prompts that are off.
 /// 3: kernel stamps, drift by cause and by rank.
 /// 4: the client's own figures.
-inline constexpr int summary_schema = 4;
+/// 5: `unfinished`.
+inline constexpr int summary_schema = 5;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -128,6 +129,12 @@ class Summary {
     std::vector<std::uint64_t> tokens_in_second_;
 };
 
+/// Of a run that was killed, or goes on: rows without a record.
+struct Unfinished {
+    std::uint64_t rows = 0;
+    std::uint64_t rows_left = 0;  ///< those of them that had been fired, as far as is known
+};
+
 /// What a summary says beside its figures.
 struct SummaryInfo {
     std::string date;     ///< UTC, "20261121-034512"
@@ -142,6 +149,7 @@ struct SummaryInfo {
     std::string verdict = "uncalibrated";
     std::vector<std::string> verdict_reasons;
     const ClientTotals* client = nullptr;  ///< null: nobody counted
+    std::optional<Unfinished> unfinished;  ///< none: every row has its record
 };
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.

@@ -165,6 +165,15 @@ void write_ours(JsonWriter& json, const SummaryFigures& f) {
 
 void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     write_count(json, "clamped_rows", info.clamped_rows);
+    json.key("unfinished");
+    if (info.unfinished) {
+        json.begin_object();
+        write_count(json, "rows", info.unfinished->rows);
+        write_count(json, "rows_left", info.unfinished->rows_left);
+        json.end_object();
+    } else {
+        json.null();
+    }
     json.key("trace").string(info.trace);
     json.key("labels").begin_object();
     for (const auto& [name, value] : info.labels) {

@@ -31,7 +31,7 @@ enum class Outcome : std::uint8_t {
     limit_exceeded,      ///< more bytes or events than the limits allow
     no_tokens,           ///< complete, without error, and not one token
     cancelled,           ///< in flight when the user ended the run
-    interrupted,         ///< in flight when an earlier segment of this run died
+    interrupted,         ///< in flight, for all we know, when an earlier segment of this run died
     not_sent,            ///< never fired
 };
 inline constexpr unsigned outcome_count = 23;

@@ -49,6 +49,13 @@ class Fields {
             take(key, value, out.emplace());
         }
     }
+    /// The same for a field that is never null: it keeps what it holds.
+    void read_later(const char* key, std::uint32_t& out) {
+        const JsonValue value = root_.find(key);
+        if (value.present()) {
+            take(key, value, out);
+        }
+    }
     /// False where the array is null.
     template <typename T>
     bool read_array(const char* key, std::vector<T>& out) {
@@ -148,6 +155,7 @@ void read_origin(Fields& fields, Record& record) {
     } else if (kept.present() && !kept.is(JsonType::null)) {
         fields.fail(ErrorCode::bad_json, "kept");
     }
+    fields.read_later("segment", record.segment);
     std::optional<std::string> url;
     fields.read("url", url);
     record.url = url.value_or("");

@@ -20,8 +20,8 @@ namespace driftless {
 class JsonDocument;
 
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
-/// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`.
-inline constexpr int record_schema = 3;
+/// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
+inline constexpr int record_schema = 4;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -35,7 +35,8 @@ struct Record {
     std::uint32_t row = 0;  ///< index in file order
     std::optional<std::string> session;
     std::optional<std::uint32_t> turn;
-    std::string kept;  ///< JSON object text, or empty: null
+    std::string kept;           ///< JSON object text, or empty: null
+    std::uint32_t segment = 0;  ///< 0: until the run was killed; one more with each `--resume`
 
     std::string url;  ///< empty where nothing left and there are several: null
     std::string api;
@@ -101,7 +102,7 @@ struct Record {
 void append_jsonl(std::string& out, const Record& record);
 
 /// Reads a line back, with or without its newline. Keys that it does not know are ignored: they
-/// are from a later schema; keys that schema 1 did not have are null where they are missing.
+/// are from a later schema; keys that schema 1 did not have are null, or 0, where they are missing.
 /// Errors: bad_json (no object, or a value of another type), missing (a key), out_of_range (a
 /// number that its field cannot hold).
 Result<Record> read_record(JsonDocument& document, std::string_view line);

@@ -17,7 +17,7 @@ constexpr std::array rooms{
     Room{"engine/io", 2},      Room{"engine/host", 2},      Room{"engine/input", 3},
     Room{"engine/prompt", 3},  Room{"engine/record", 3},    Room{"engine/stats", 3},
     Room{"engine/replay", 4},  Room{"engine/preflight", 4}, Room{"engine/calibrate", 4},
-    Room{"engine/inspect", 4},
+    Room{"engine/inspect", 4}, Room{"engine/history", 4},
 };
 
 int rank_of(const std::string& path) {

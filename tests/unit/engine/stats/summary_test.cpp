@@ -197,6 +197,7 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     ClientTotals client;
     client.add(ClientSample{});
     info.client = &client;
+    info.unfinished = Unfinished{3, 1};
     JsonDocument document;
     for (const std::string& json :
          {summary_json(full.figures(), info), summary_json(Summary().figures(), SummaryInfo())}) {

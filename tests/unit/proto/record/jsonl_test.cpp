@@ -18,6 +18,7 @@ Record full_record() {
     record.session = "chat \"7\"";
     record.turn = 3;
     record.kept = R"({"type":"text","n":1.50})";
+    record.segment = 2;
     record.url = "http://127.0.0.1:8000/v1/completions";
     record.api = "openai-completions";
     record.connection = 5;
@@ -81,7 +82,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
     EXPECT_EQ(
         line_of(full_record()),
         R"({"row":17,"session":"chat \"7\"","turn":3,"kept":{"type":"text","n":1.50},)"
-        R"("url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","connection":5,)"
+        R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","connection":5,)"
         R"("reused":true,"stale_retries":1,"due_ns":1000000000,"armed_ns":-200000000,)"
         R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
@@ -216,8 +217,9 @@ TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
 // A line of schema 1 is read; what it did not say is null.
 TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     std::string line = line_of(full_record());
-    for (const std::string_view later : {R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
-                                         R"("prompt_tokens_off":-4294967295,)"}) {
+    for (const std::string_view later :
+         {R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
+          R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)"}) {
         const std::size_t at = line.find(later);
         ASSERT_NE(at, std::string::npos) << later;
         line.erase(at, later.size());
@@ -226,6 +228,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     const Result<Record> back = read_record(document, line);
     ASSERT_TRUE(back) << back.error().doing;
     EXPECT_EQ(back.value().done_ns, full_record().done_ns);
+    EXPECT_EQ(back.value().segment, 0u);
     EXPECT_FALSE(back.value().submit_ns.has_value());
     EXPECT_FALSE(back.value().ended_ns.has_value());
     EXPECT_FALSE(back.value().prompt_tokens_off.has_value());

@@ -140,7 +140,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 7u);
+    ASSERT_EQ(blocks.size(), 8u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -149,7 +149,8 @@ TEST(RecordPage, JqRecipesRun) {
     EXPECT_EQ(run_in(folder, blocks[4]).output.substr(0, 46),
               "{\"row\":4,\"drift_ns\":104,\"late_cause\":\"none\"}\n{");
     EXPECT_EQ(run_in(folder, blocks[5]).output, "[5]\n");
-    EXPECT_EQ(run_in(folder, blocks[6]).output,
+    EXPECT_EQ(run_in(folder, blocks[6]).output, "      1 0\thttp_5xx\n      4 0\tok\n");
+    EXPECT_EQ(run_in(folder, blocks[7]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 

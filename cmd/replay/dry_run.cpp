@@ -1,0 +1,55 @@
+#include "cmd/replay/dry_run.hpp"
+
+#include <cerrno>
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/replay/folders.hpp"
+#include "cmd/replay/same_run.hpp"
+#include "cmd/whole_file.hpp"
+#include "engine/io/sockets.hpp"
+
+namespace driftless {
+
+int execute_dry_run(const ReplayOptions& options, const Workload& workload, const Server& server,
+                    RunFile& file) {
+    const Result<PromptSums> summed = sum_prompts(options, workload, server);
+    if (!summed) {
+        return fail_host("bodies", summed.error());
+    }
+    const PromptSums& sums = summed.value();
+    const Plan& plan = workload.plan;
+    RunEnd end;
+    end.prompts_digest = sums.digest;
+    end.clamped_rows = sums.clamped_rows;
+    file.words = sums.words;
+    file.words_digest = sums.words_digest;
+    file.end = end;
+    std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
+                plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9, plan.burst_rows_max);
+    std::printf("dry run: %llu prompt tokens in %llu request bytes, %llu output tokens\n",
+                static_cast<unsigned long long>(plan.input_tokens),
+                static_cast<unsigned long long>(sums.request_bytes),
+                static_cast<unsigned long long>(plan.output_tokens));
+    std::printf("dry run: an infinite prefix cache would hold %llu prompt tokens (%.2f %%)\n",
+                static_cast<unsigned long long>(plan.expected_cached_tokens),
+                100.0 * static_cast<double>(plan.expected_cached_tokens) /
+                    static_cast<double>(plan.input_tokens));
+    std::printf("dry run: overhead %u+%u (%s); %llu rows shorter than that\n",
+                server.findings.overhead.pre, server.findings.overhead.post,
+                server.findings.overhead_source.c_str(),
+                static_cast<unsigned long long>(end.clamped_rows));
+    std::printf("dry run: schedule digest %016llx, prompts digest %016llx\n",
+                static_cast<unsigned long long>(plan.schedule_digest),
+                static_cast<unsigned long long>(sums.digest));
+    if (options.out.empty()) {
+        return exit_done;
+    }
+    if (!make_folder(options.out)) {
+        return fail_host(options.out.c_str(), error_from_errno(errno, "make the folder"));
+    }
+    const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
+    return written ? exit_done : fail_host("run.json", written.error());
+}
+
+}  // namespace driftless

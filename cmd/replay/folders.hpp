@@ -1,0 +1,19 @@
+/// Folders that a run makes, and the one line for what the host refuses.
+#pragma once
+
+#include <string>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// Prints `what` and the error; returns `exit_host`.
+int fail_host(const char* what, const Error& error);
+
+/// Makes the folders above a path that are missing. errno says why not.
+bool make_folders_above(const std::string& path);
+
+/// A new folder, with those above it. errno says why not.
+bool make_folder(const std::string& path);
+
+}  // namespace driftless

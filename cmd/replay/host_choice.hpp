@@ -1,0 +1,36 @@
+/// The host side of a replay, decided before time 0: CPUs, waiting, limits, rings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/replay/options.hpp"
+#include "cmd/replay/run_file.hpp"
+#include "cmd/replay/workload.hpp"
+#include "engine/host/host.hpp"
+#include "engine/io/uring.hpp"
+
+namespace driftless {
+
+struct HostChoice {
+    CpuChoice engine_cpu;
+    std::vector<std::uint32_t> writer_cpus;
+    WaitRule wait = WaitRule::hybrid;
+    std::uint64_t file_limit = 0;
+    std::uint32_t inflight_max = 0;
+};
+
+/// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing
+/// and how much of it; returns an exit code.
+int choose_host(const ReplayOptions& options, HostChoice& host);
+
+/// The rings of the run; null where the kernel refuses, which is printed with the remedy.
+std::unique_ptr<UringDriver> make_driver(const ReplayOptions& options, const HostChoice& host,
+                                         const Workload& workload);
+
+/// What `run.json` says of it.
+void note_host(RunFile& file, const HostChoice& host, const UringDriver& driver);
+
+}  // namespace driftless

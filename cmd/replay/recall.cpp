@@ -1,0 +1,127 @@
+#include "cmd/replay/recall.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cmd/secrets.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/http/url.hpp"
+
+namespace driftless {
+
+namespace {
+
+// What holds for one run alone: never kept.
+constexpr std::array<std::string_view, 8> passing{"--out",     "--output-path", "--save-prompts",
+                                                  "--resume",  "--from",        "--resend",
+                                                  "--dry-run", "--no-progress"};
+constexpr std::array<std::string_view, 2> paths{"--tokenizer", "--calibration"};
+constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
+constexpr std::array<std::string_view, 16> resumable{
+    "",           "--url",        "--host",        "--port",
+    "--endpoint", "--api-key",    "--header",      "--wait-ready",
+    "--cpu",      "--writer-cpu", "--wait",        "--grace",
+    "--resume",   "--resend",     "--no-progress", "--require-certified"};
+
+template <typename List>
+bool holds(const List& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+/// "" for TRACE.
+std::string_view name_of(std::string_view argument) {
+    return argument.starts_with("--") ? argument.substr(0, argument.find('=')) : "";
+}
+std::string_view value_of(std::string_view argument) {
+    const std::size_t equals = argument.find('=');
+    return equals == argument.npos ? "" : argument.substr(equals + 1);
+}
+std::string_view header_name(std::string_view argument) {
+    const std::string_view value = value_of(argument);
+    return trim_blanks(value.substr(0, value.find_first_of(":=")));
+}
+
+bool is_server(std::string_view argument) {
+    return holds(server_flags, name_of(argument)) ||
+           (name_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
+}
+
+bool replaces(std::string_view given, std::string_view kept) {
+    if (name_of(given) == "--header" && name_of(kept) == "--header") {
+        return equal_ignoring_case(header_name(given), header_name(kept));
+    }
+    return name_of(given) == name_of(kept) || (is_server(given) && is_server(kept));
+}
+
+}  // namespace
+
+std::string absolute_path(const std::string& path, const std::string& folder) {
+    return path.empty() || path.front() == '/' ? path : folder + "/" + path;
+}
+
+std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,
+                                           const std::string& folder) {
+    std::vector<std::string> kept;
+    for (const std::string& argument : arguments) {
+        const std::string name(name_of(argument));
+        const std::string value(value_of(argument));
+        if (holds(passing, name)) {
+            continue;
+        }
+        if (name.empty()) {
+            kept.push_back(argument == "-" ? argument : absolute_path(argument, folder));
+        } else if (holds(paths, name) && value != "none") {
+            kept.push_back(name + "=" + absolute_path(value, folder));
+        } else {
+            kept.push_back(value.empty() ? argument : name + "=" + mask_value(name, value));
+        }
+    }
+    return kept;
+}
+
+Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
+                bool key_in_environment) {
+    Recalled recalled;
+    for (const std::string& argument : kept) {
+        const bool replaced = std::any_of(given.begin(), given.end(), [&](const std::string& one) {
+            return replaces(one, argument);
+        });
+        const bool masked = value_of(argument).ends_with(mask_text);
+        const std::string_view name = name_of(argument);
+        if (replaced || (masked && name == "--api-key" && key_in_environment)) {
+            continue;
+        }
+        if (masked && (name == "--api-key" || name == "--header")) {
+            recalled.refused =
+                name == "--api-key"
+                    ? "the run was given --api-key, which is never recorded: give it again, or set "
+                      "OPENAI_API_KEY"
+                    : "the run was given --header " + std::string(header_name(argument)) +
+                          ", whose value is never recorded: give it again";
+            return recalled;
+        }
+        if (argument == "-") {
+            recalled.refused =
+                "the run read its trace from standard input: save it to a file and name that";
+            return recalled;
+        }
+        recalled.arguments.push_back(argument);
+    }
+    for (const std::string& argument : given) {
+        constexpr std::array<std::string_view, 3> taken{"--resume", "--resend", "--from"};
+        if (!holds(taken, name_of(argument))) {
+            recalled.arguments.push_back(argument);
+        }
+    }
+    return recalled;
+}
+
+std::string flag_not_to_resume_with(const std::vector<std::string>& given) {
+    const auto found = std::find_if(given.begin(), given.end(), [](const std::string& argument) {
+        return !holds(resumable, name_of(argument));
+    });
+    return found == given.end() ? "" : std::string(name_of(*found));
+}
+
+}  // namespace driftless

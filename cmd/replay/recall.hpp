@@ -1,0 +1,37 @@
+/// Recall: the flags of a replay as run.json keeps them, and as `--resume` and `--from` take them
+/// up again. Pure functions on text.
+///
+/// An argument is TRACE, `--flag` or `--flag=value`, in our spelling. No secret is among those that
+/// are kept: a key that came by name (`env:NAME`, or OPENAI_API_KEY without any flag) is found
+/// again in the environment, one that was typed must be given again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace driftless {
+
+/// What run.json keeps of `arguments`: secrets masked, paths made absolute from `folder`, and
+/// nothing that names where this one run was written.
+std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,
+                                           const std::string& folder);
+
+/// `path` as it is found from anywhere: below `folder` where it is relative.
+std::string absolute_path(const std::string& path, const std::string& folder);
+
+struct Recalled {
+    std::vector<std::string> arguments;
+    std::string refused;  ///< one clause; empty: all is well
+};
+
+/// The kept arguments of a run with those that are `given` anew, which replace the kept ones of the
+/// same name (a header: of the same header's name; a server: every kept server). A key that was
+/// masked must be given, or be in the environment.
+Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
+                bool key_in_environment);
+
+/// A flag of `given` that would change the run that goes on, or empty. What may be given with
+/// `--resume`: where the server is and how it is asked, who may use which CPU, and when to stop.
+std::string flag_not_to_resume_with(const std::vector<std::string>& given);
+
+}  // namespace driftless

@@ -1,0 +1,103 @@
+#include "cmd/replay/same_run.hpp"
+
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/replay/folders.hpp"
+#include "cmd/replay/parts.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+using Long = unsigned long long;
+
+int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
+                  const char* remedy) {
+    std::fprintf(stderr,
+                 "driftless: %s: other %s than the run's: digest %016llx, not %016llx; %s\n", flag,
+                 what, static_cast<Long>(is), static_cast<Long>(was), remedy);
+    return exit_input;
+}
+
+}  // namespace
+
+Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& workload,
+                               const Server& server) {
+    ReplayParts parts(options, workload, server, "00000000");
+    const Result<void> opened = parts.open();
+    if (!opened) {
+        return opened.error();
+    }
+    Armer& armer = parts.armer();
+    constexpr std::uint32_t tokens_a_step = 1 << 20;
+    PromptSums sums;
+    while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
+        while (armer.front() != nullptr) {
+            const ArmedRequest request = armer.take_front();
+            sums.request_bytes += request.bytes.size();
+            armer.give_back(request);
+        }
+    }
+    CHECK(armer.all_armed());
+    sums.digest = armer.prompts_digest();
+    sums.clamped_rows = armer.clamped_rows();
+    sums.words = parts.words().size();
+    sums.words_digest = parts.words().digest();
+    return sums;
+}
+
+int check_schedule(const RunFacts& facts, const Workload& workload, const char* flag) {
+    if (workload.trace.digest != facts.trace_digest) {
+        return refuse_digest(flag, "rows in the trace", facts.trace_digest, workload.trace.digest,
+                             "the file has changed; give the one that the run read as TRACE");
+    }
+    if (workload.plan.schedule_digest != facts.schedule_digest) {
+        return refuse_digest(flag, "due instants", facts.schedule_digest,
+                             workload.plan.schedule_digest,
+                             "leave out the flags that select and time rows");
+    }
+    return exit_done;
+}
+
+int check_words(const RunFacts& facts, const ReplayOptions& options, const Server& server,
+                const char* flag) {
+    std::optional<WordTable> storage;
+    const WordTable& words = words_for(server, options.ids_from, storage);
+    const Overhead& overhead = server.findings.overhead;
+    const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
+    if (overhead.pre != facts.overhead_pre || overhead.post != facts.overhead_post) {
+        std::fprintf(stderr,
+                     "driftless: %s: the server adds %u+%u tokens to a prompt, in the run it added "
+                     "%u+%u; --overhead %u,%u makes the same prompts\n",
+                     flag, overhead.pre, overhead.post, facts.overhead_pre, facts.overhead_post,
+                     facts.overhead_pre, facts.overhead_post);
+        return exit_input;
+    }
+    if (facts.prompt != prompt || words.digest() != facts.words_digest) {
+        return refuse_digest(flag, "words", facts.words_digest, words.digest(),
+                             "this server counts other words as one token, or --tokenizer or "
+                             "--prompt is another");
+    }
+    return exit_done;
+}
+
+int check_prompts(const RunFacts& facts, const ReplayOptions& options, const Workload& workload,
+                  const Server& server, const char* flag) {
+    const int words = check_words(facts, options, server, flag);
+    if (words != exit_done || !facts.prompts_digest) {
+        return words;
+    }
+    const Result<PromptSums> sums = sum_prompts(options, workload, server);
+    if (!sums) {
+        return fail_host("bodies", sums.error());
+    }
+    if (sums.value().digest != *facts.prompts_digest) {
+        return refuse_digest(flag, "prompts", *facts.prompts_digest, sums.value().digest,
+                             "leave out --seed, --cache-salt and --tokenizer");
+    }
+    return exit_done;
+}
+
+}  // namespace driftless

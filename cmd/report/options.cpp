@@ -1,0 +1,57 @@
+#include "cmd/report/options.hpp"
+
+#include "cmd/options_flags.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* description =
+    "Rebuilds the summary of a run from what it wrote. A run that was killed, or still goes on, "
+    "is\n"
+    "summed up as far as it came, and what is missing is counted. Changes nothing.\n";
+
+constexpr const char* footer =
+    R"(Examples:
+  driftless report runs/20261121T062957Z-trace
+  driftless report runs/20261121T062957Z-trace --json | jq .p99_ttft_ms
+
+Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read.)";
+
+ReportCommandLine refused(const std::string& why) {
+    ReportCommandLine line;
+    line.kind = ReportCommandLine::Kind::refused;
+    line.text = "driftless report: " + why + " (see driftless report --help)";
+    return line;
+}
+
+}  // namespace
+
+ReportCommandLine parse_report_options(const std::vector<std::string>& arguments) {
+    ReportCommandLine line;
+    CLI::App app{description, "driftless report"};
+    app.footer(footer);
+    app.get_formatter()->column_width(30);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this and exit");
+    app.add_option("RUN", line.command.folder, "folder of the run");
+    Flags flags(app);
+    flags.group("Output");
+    flags.on_off("--json", "what summary.json holds (summary.schema.json)", line.command.json);
+    try {
+        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    } catch (const CLI::CallForHelp&) {
+        line.kind = ReportCommandLine::Kind::help;
+        line.text = help_of(app);
+        return line;
+    } catch (const CLI::ParseError& error) {
+        return refused(error.what());
+    }
+    std::string why = unknown_argument(app);
+    if (why.empty() && line.command.folder.empty()) {
+        why = "no run is given: name its folder";
+    }
+    return why.empty() ? line : refused(why);
+}
+
+}  // namespace driftless

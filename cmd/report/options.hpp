@@ -1,0 +1,28 @@
+/// What the user asked of `driftless report`. Parsing touches no file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace driftless {
+
+struct ReportCommand {
+    std::string folder;
+    bool json = false;
+};
+
+struct ReportCommandLine {
+    enum class Kind : std::uint8_t {
+        run,      ///< `command` is complete
+        help,     ///< `text` is the help, for standard output; exit 0
+        refused,  ///< `text` is one line for standard error; exit 2
+    };
+    Kind kind = Kind::run;
+    std::string text;
+    ReportCommand command;
+};
+
+ReportCommandLine parse_report_options(const std::vector<std::string>& arguments);
+
+}  // namespace driftless

@@ -1,0 +1,107 @@
+#include "cmd/report/report.hpp"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/report/options.hpp"
+#include "cmd/run_folder.hpp"
+#include "cmd/screen/summary_table.hpp"
+#include "engine/history/past.hpp"
+
+namespace driftless {
+
+namespace {
+
+using Long = unsigned long long;
+
+int refuse(const std::string& why, int code) {
+    std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+    return code;
+}
+
+/// Whether another process writes the run at this moment.
+bool goes_on(const std::string& folder) {
+    const Result<FolderLock> lock = FolderLock::take(folder);
+    return !lock && lock.error().code == ErrorCode::exists;
+}
+
+/// What is not in the table: why it is not the whole run, and what brings the rest.
+void explain(const std::string& folder, const RunFacts& facts, const Past& past,
+             const PastFiles& files) {
+    const std::uint64_t torn = files.requests.torn + files.fired.torn + files.client.torn;
+    if (torn > 0) {
+        std::fprintf(stderr, "report: %llu bytes of unfinished last lines were left out\n",
+                     static_cast<Long>(torn));
+    }
+    if (past.lacks_chunks()) {
+        std::fprintf(
+            stderr,
+            "report: the records have no chunks (--chunks none): inter-token latencies and "
+            "the peak throughput are only in the run's own summary.json\n");
+    }
+    if (past.records() >= facts.rows) {
+        return;
+    }
+    const bool live = goes_on(folder);
+    const char* what = live          ? "the run still goes on"
+                       : facts.ended ? "the run could not write all of its records"
+                                     : "the run was killed";
+    std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %zu of them had left\n",
+                 what, static_cast<Long>(facts.rows - past.records()),
+                 static_cast<Long>(facts.rows), past.open().size());
+    if (!live) {
+        std::fprintf(stderr, "report: driftless replay --resume %s goes on with it\n",
+                     folder.c_str());
+    }
+}
+
+int report(const ReportCommand& command) {
+    std::string folder = command.folder;
+    while (folder.size() > 1 && folder.back() == '/') {
+        folder.pop_back();
+    }
+    RunFacts facts;
+    if (const std::string why = read_run(folder, facts); !why.empty()) {
+        return refuse(why, exit_usage);
+    }
+    Past past(facts);
+    std::string why;
+    const Result<PastFiles> files = read_past(folder, facts.records_path, past, why);
+    if (!files) {
+        return refuse(why, exit_input);
+    }
+    const SummaryFigures figures = past.summary().figures();
+    SummaryInfo info = facts.info;
+    const Judgement judged = judge(facts.calibration, figures, past.client());
+    info.verdict = name_of(judged.verdict);
+    info.verdict_reasons = judged.reasons;
+    info.client = &past.client();
+    if (past.records() < facts.rows) {
+        info.unfinished = Unfinished{facts.rows - past.records(), past.open().size()};
+    }
+    const std::string text =
+        command.json ? summary_json(figures, info) : summary_table(figures, info);
+    std::fputs(text.c_str(), stdout);
+    explain(folder, facts, past, files.value());
+    return exit_done;
+}
+
+}  // namespace
+
+int run_report(int argc, char** argv) {
+    const ReportCommandLine line =
+        parse_report_options(std::vector<std::string>(argv + 1, argv + argc));
+    if (line.kind == ReportCommandLine::Kind::help) {
+        std::fputs(line.text.c_str(), stdout);
+        return exit_done;
+    }
+    if (line.kind == ReportCommandLine::Kind::refused) {
+        std::fprintf(stderr, "%s\n", line.text.c_str());
+        return exit_usage;
+    }
+    return report(line.command);
+}
+
+}  // namespace driftless

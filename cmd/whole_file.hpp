@@ -1,0 +1,21 @@
+/// Small files that are written whole or not at all, and how instants stand in them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// Writes a whole file or leaves the old one: a new one beside it is renamed over it. Errors: those
+/// of the file system.
+Result<void> write_whole_file(const std::string& path, const std::string& text);
+
+/// Reads a file that is at most 64 MiB large. Errors: not_found, denied, too_large, io_failed.
+Result<std::string> read_whole_file(const std::string& path);
+
+/// "2026-11-21T03:45:12.123456789Z".
+std::string utc_text(std::int64_t utc_ns);
+
+}  // namespace driftless

@@ -1,0 +1,132 @@
+#include "engine/history/past.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/input/lines.hpp"
+#include "engine/input/source.hpp"
+#include "engine/record/client_sample.hpp"
+#include "proto/record/record.hpp"
+
+namespace driftless {
+
+namespace {
+
+using AddLine = Result<void> (Past::*)(std::string_view);
+
+/// `path:17: what is wrong`.
+std::string describe(const std::string& path, std::uint64_t line, const Error& error) {
+    return path + ":" + std::to_string(line) + ": " + error.doing + " (" + name_of(error.code) +
+           ")";
+}
+
+Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, std::string& why) {
+    Result<InputSource> source = InputSource::open(path);
+    if (!source) {
+        if (source.error().code == ErrorCode::not_found) {
+            return LineBytes{};
+        }
+        why = path + ": cannot be read (" + name_of(source.error().code) + ")";
+        return source.error();
+    }
+    LineBytes bytes;
+    LineSplitter lines;
+    while (true) {  // until the file ends
+        const Result<std::string_view> piece = source.value().read();
+        if (!piece) {
+            why = path + ": cannot be read (" + name_of(piece.error().code) + ")";
+            return piece.error();
+        }
+        if (piece.value().empty()) {
+            break;
+        }
+        bytes.whole += piece.value().size();
+        lines.feed(piece.value());
+        while (const auto line = lines.next()) {
+            if (const Result<void> added = (past.*add)(*line); !added) {
+                why = describe(path, lines.number(), added.error());
+                return added.error();
+            }
+        }
+        if (lines.too_long()) {
+            why = path + ": a line is longer than any that a run writes";
+            return Error{ErrorCode::too_large, 0, "read a line"};
+        }
+    }
+    bytes.torn = lines.pending();
+    bytes.whole -= bytes.torn;
+    return bytes;
+}
+
+}  // namespace
+
+Result<void> Past::add_record(std::string_view line) {
+    const Result<Record> record = read_record(document_, line);
+    if (!record) {
+        return record.error();
+    }
+    const Record& known = record.value();
+    if (!ended_.insert(known.row).second) {
+        return Error{ErrorCode::exists, 0, "the row has a record already"};
+    }
+    open_.erase(known.row);
+    lacks_chunks_ = lacks_chunks_ || (known.outcome == Outcome::ok && !known.has_chunks);
+    for (const OptionalNs& stamp : {known.fired_ns, known.ended_ns}) {
+        known_ns_ = std::max(known_ns_, stamp.value_or(0));
+    }
+    summary_.add(known);
+    return {};
+}
+
+Result<void> Past::add_fired(std::string_view line) {
+    const Result<JsonValue> root = document_.parse(line);
+    if (!root) {
+        return root.error();
+    }
+    const auto row = root.value().find("row").as_u64();
+    const auto fired_ns = root.value().find("fired_ns").as_i64();
+    if (!row || !fired_ns) {
+        return Error{ErrorCode::missing, 0, row ? "fired_ns" : "row"};
+    }
+    if (*row > std::numeric_limits<std::uint32_t>::max()) {
+        return Error{ErrorCode::out_of_range, 0, "row"};
+    }
+    known_ns_ = std::max(known_ns_, *fired_ns);
+    if (!has_record(static_cast<std::uint32_t>(*row))) {
+        open_[static_cast<std::uint32_t>(*row)] = *fired_ns;
+    }
+    return {};
+}
+
+Result<void> Past::add_sample(std::string_view line) {
+    const Result<ClientSample> sample = read_client_sample(document_, line);
+    if (!sample) {
+        return sample.error();
+    }
+    known_ns_ = std::max(known_ns_, sample.value().to_ns);
+    client_.add(sample.value());
+    return {};
+}
+
+Result<PastFiles> read_past(const std::string& folder, const std::string& records_path, Past& past,
+                            std::string& why) {
+    const std::string records = records_path.empty() ? folder + "/requests.jsonl" : records_path;
+    PastFiles files;
+    const struct {
+        std::string path;
+        AddLine add;
+        LineBytes& bytes;
+    } parts[] = {{records, &Past::add_record, files.requests},
+                 {folder + "/fired.jsonl", &Past::add_fired, files.fired},
+                 {folder + "/client.jsonl", &Past::add_sample, files.client}};
+    for (const auto& part : parts) {
+        const Result<LineBytes> bytes = read_lines(part.path, part.add, past, why);
+        if (!bytes) {
+            return bytes.error();
+        }
+        part.bytes = bytes.value();
+    }
+    return files;
+}
+
+}  // namespace driftless

@@ -1,0 +1,71 @@
+/// Past: what a run has written so far, read back from its files: every record, every row that
+/// left, every second of the client. It owns its sums and writes nothing.
+///
+/// A killed process leaves whole lines and at most one torn one at the end of each file, which is
+/// counted and left alone. Anything else that cannot be read is an error with file, line and key.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "engine/history/run_facts.hpp"
+#include "engine/stats/client_totals.hpp"
+#include "engine/stats/summary.hpp"
+#include "proto/core/result.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+/// Whole lines of a file, and what follows the last of them.
+struct LineBytes {
+    std::uint64_t whole = 0;
+    std::uint64_t torn = 0;
+};
+
+class Past {
+  public:
+    explicit Past(const RunFacts& facts)
+        : summary_(facts.slo, {facts.overhead_pre, facts.overhead_post}) {}
+
+    // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
+    // the row has a record already. `doing` is the key or says what is wrong.
+    Result<void> add_record(std::string_view line);
+    Result<void> add_fired(std::string_view line);
+    Result<void> add_sample(std::string_view line);
+
+    const Summary& summary() const { return summary_; }
+    const ClientTotals& client() const { return client_; }
+    std::uint64_t records() const { return ended_.size(); }
+    bool has_record(std::uint32_t row) const { return ended_.contains(row); }
+    /// Rows that left and have no record: when they left, the last time.
+    const std::map<std::uint32_t, std::int64_t>& open() const { return open_; }
+    /// The latest instant that any line speaks of; 0 where nothing had happened yet.
+    std::int64_t known_ns() const { return known_ns_; }
+    /// A record came without its chunks (`--chunks none`): gaps between tokens are not known.
+    bool lacks_chunks() const { return lacks_chunks_; }
+
+  private:
+    Summary summary_;
+    ClientTotals client_;
+    std::unordered_set<std::uint32_t> ended_;
+    std::map<std::uint32_t, std::int64_t> open_;
+    std::int64_t known_ns_ = 0;
+    bool lacks_chunks_ = false;
+    JsonDocument document_;
+};
+
+/// The files of a run, read whole. A file that is not there has no lines.
+struct PastFiles {
+    LineBytes requests;
+    LineBytes fired;
+    LineBytes client;
+};
+/// Feeds `past` from the files in `folder`, and those of the records at `records_path` where that
+/// is not empty. Where it fails, `why` says file, line and what is wrong.
+Result<PastFiles> read_past(const std::string& folder, const std::string& records_path, Past& past,
+                            std::string& why);
+
+}  // namespace driftless

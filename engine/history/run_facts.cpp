@@ -1,0 +1,211 @@
+#include "engine/history/run_facts.hpp"
+
+#include <time.h>
+
+#include <charconv>
+#include <limits>
+
+namespace driftless {
+
+namespace {
+
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+
+/// Reads the members of one object after another and keeps the first error.
+class Facts {
+  public:
+    /// The object that the calls below read from; absent members of it are errors of theirs.
+    void enter(JsonValue object) { object_ = object; }
+
+    JsonValue get(const char* key) {
+        const JsonValue value = object_.find(key);
+        if (!value.present()) {
+            fail(ErrorCode::missing, key);
+        }
+        return value;
+    }
+    void text(const char* key, std::string& out) { keep(key, get(key).as_string(), out); }
+    void number(const char* key, std::int64_t& out) { keep(key, get(key).as_i64(), out); }
+    void count(const char* key, std::uint64_t& out) { keep(key, get(key).as_u64(), out); }
+    void count(const char* key, std::uint32_t& out) {
+        std::uint64_t wide = 0;
+        count(key, wide);
+        if (wide > std::numeric_limits<std::uint32_t>::max()) {
+            fail(ErrorCode::out_of_range, key);
+        }
+        out = static_cast<std::uint32_t>(wide);
+    }
+    void flag(const char* key, bool& out) { keep(key, get(key).as_bool(), out); }
+    void digest(const char* key, std::uint64_t& out) {
+        std::string digits;
+        text(key, digits);
+        const char* end = digits.data() + digits.size();
+        const auto [stop, code] = std::from_chars(digits.data(), end, out, 16);
+        if (digits.size() != 16 || code != std::errc() || stop != end) {
+            fail(ErrorCode::out_of_range, key);
+        }
+    }
+    /// Whether it is there and not null.
+    bool known(const char* key) {
+        const JsonValue value = get(key);
+        return value.present() && !value.is(JsonType::null);
+    }
+    void optional_number(const char* key, OptionalNs& out) {
+        if (known(key)) {
+            number(key, out.emplace());
+        }
+    }
+
+    void fail(ErrorCode code, const char* key) {
+        if (!error_) {
+            error_ = Error{code, 0, key};
+        }
+    }
+    const std::optional<Error>& error() const { return error_; }
+
+  private:
+    template <typename From, typename T>
+    void keep(const char* key, const std::optional<From>& from, T& out) {
+        if (from) {
+            out = T(*from);
+        } else {
+            fail(ErrorCode::bad_json, key);
+        }
+    }
+
+    JsonValue object_;
+    std::optional<Error> error_;
+};
+
+std::vector<std::string> texts_of(JsonValue array, const char* key, Facts& facts) {
+    std::vector<std::string> texts;
+    for (JsonValue item = array.first(); item.present(); item = item.next()) {
+        if (const auto text = item.as_string(); text) {
+            texts.emplace_back(*text);
+        } else {
+            facts.fail(ErrorCode::bad_json, key);
+        }
+    }
+    return texts;
+}
+
+void read_segments(JsonValue array, RunFacts& out, Facts& facts) {
+    for (JsonValue item = array.first(); item.present(); item = item.next()) {
+        RunSegment& segment = out.segments.emplace_back();
+        facts.enter(item);
+        facts.text("run_id", segment.run_id);
+        segment.command = texts_of(facts.get("command"), "command", facts);
+        facts.number("zero_monotonic_ns", segment.clock.zero_monotonic_ns);
+        facts.number("zero_utc_ns", segment.clock.zero_utc_ns);
+        facts.number("error_ns", segment.clock.error_ns);
+        facts.number("first_due_ns", segment.first_due_ns);
+        facts.count("rows", segment.rows);
+        facts.count("rows_interrupted", segment.rows_interrupted);
+    }
+    if (out.segments.empty()) {
+        facts.fail(ErrorCode::missing, "segments");
+    }
+}
+
+void read_plan(JsonValue trace, JsonValue plan, RunFacts& out, Facts& facts) {
+    facts.enter(trace);
+    facts.digest("digest", out.trace_digest);
+    facts.text("name", out.info.trace);
+    facts.enter(plan);
+    facts.count("rows", out.rows);
+    facts.digest("schedule_digest", out.schedule_digest);
+    if (facts.known("prompts_digest")) {
+        facts.digest("prompts_digest", out.prompts_digest.emplace());
+    }
+    if (facts.known("clamped_rows")) {
+        facts.count("clamped_rows", out.info.clamped_rows);
+    }
+}
+
+void read_request(JsonValue request, RunFacts& out, Facts& facts) {
+    facts.enter(request);
+    facts.text("api", out.info.backend);
+    facts.text("model", out.info.model_id);
+    facts.text("prompt", out.prompt);
+    facts.digest("words_digest", out.words_digest);
+    facts.count("overhead_pre", out.overhead_pre);
+    facts.count("overhead_post", out.overhead_post);
+    if (facts.known("max_concurrency")) {
+        facts.count("max_concurrency", out.info.max_concurrency.emplace());
+    }
+    const JsonValue tokenizer = facts.get("tokenizer");
+    facts.enter(facts.get("goodput"));
+    facts.optional_number("ttft_ns", out.slo.ttft_ns);
+    facts.optional_number("tpot_ns", out.slo.tpot_ns);
+    facts.optional_number("e2e_ns", out.slo.e2e_ns);
+    if (tokenizer.is(JsonType::object)) {
+        facts.enter(tokenizer);
+        facts.text("file", out.info.tokenizer_id);
+    }
+}
+
+void read_calibration_facts(JsonValue calibration, RunFacts& out, Facts& facts) {
+    TaintLimits& limits = out.calibration.limits;
+    facts.enter(calibration);
+    if (facts.known("date")) {
+        facts.text("date", out.calibration.date);
+    } else {
+        facts.text("why_not", out.calibration.why_not);
+    }
+    facts.number("drift_ns", limits.drift_ns);
+    facts.number("rank_ns", limits.rank_ns);
+    facts.number("receive_delay_ns", limits.receive_delay_ns);
+}
+
+}  // namespace
+
+Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
+    const Result<JsonValue> parsed = document.parse(text);
+    if (!parsed || !parsed.value().is(JsonType::object)) {
+        return Error{ErrorCode::bad_json, 0, "the whole"};
+    }
+    const JsonValue root = parsed.value();
+    RunFacts out;
+    Facts facts;
+    facts.enter(root);
+    out.arguments = texts_of(facts.get("arguments"), "arguments", facts);
+    out.ended = facts.known("end");
+    if (facts.known("records")) {
+        facts.text("records", out.records_path);
+    }
+    const JsonValue labels = facts.get("labels");
+    for (JsonValue label = labels.first(); label.present(); label = label.next()) {
+        out.info.labels.emplace_back(label.key(), label.as_string().value_or(""));
+    }
+    const JsonValue segments = facts.get("segments");
+    const JsonValue trace = facts.get("trace");
+    const JsonValue plan = facts.get("plan");
+    const JsonValue request = facts.get("request");
+    const JsonValue calibration = facts.get("calibration");
+    read_segments(segments, out, facts);
+    read_plan(trace, plan, out, facts);
+    read_request(request, out, facts);
+    read_calibration_facts(calibration, out, facts);
+    if (facts.error()) {
+        return *facts.error();
+    }
+    out.info.date = date_text(out.segments.front().clock.zero_utc_ns);
+    return out;
+}
+
+Judgement judge(const CalibrationFacts& calibration, const SummaryFigures& figures,
+                const ClientTotals& client) {
+    return calibration.why_not.empty() ? judge_run(figures, client, calibration.limits)
+                                       : uncalibrated(calibration.why_not);
+}
+
+std::string date_text(std::int64_t utc_ns) {
+    const time_t whole = utc_ns / ns_per_second;
+    tm parts{};
+    (void)::gmtime_r(&whole, &parts);
+    char text[32];
+    (void)::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts);
+    return text;
+}
+
+}  // namespace driftless

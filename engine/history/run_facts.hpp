@@ -1,0 +1,79 @@
+/// RunFacts: what `run.json` says of a run to those who come later: `report`, `replay --resume` and
+/// `replay --from`. Plain values, read from its text; who writes them is cmd/replay/run_file.
+///
+/// Keys that it does not name are ignored. Nothing in them is secret.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/record/taint.hpp"
+#include "engine/stats/summary.hpp"
+#include "engine/stats/verdict.hpp"
+#include "proto/core/result.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+/// Readings of both clocks at time 0.
+struct ClockAnchors {
+    std::int64_t zero_monotonic_ns = 0;  ///< CLOCK_MONOTONIC
+    std::int64_t zero_utc_ns = 0;        ///< CLOCK_REALTIME of the same instant
+    std::int64_t error_ns = 0;           ///< how far apart the two readings may be
+};
+
+/// What calibration allowed a run; without one, why there is none.
+struct CalibrationFacts {
+    std::string date;
+    std::string why_not;  ///< empty: there is one
+    TaintLimits limits;
+};
+
+/// One stretch of a run: from its start, or from a `--resume`, until it ended or was killed. The
+/// stamps of all segments count from the time 0 of the run; that of a later segment lies before it.
+struct RunSegment {
+    std::string run_id;                ///< begins the X-Request-Id of its requests
+    std::vector<std::string> command;  ///< as typed
+    ClockAnchors clock;
+    std::int64_t first_due_ns = 0;       ///< of the first row that it was to send
+    std::uint64_t rows = 0;              ///< that it was to send
+    std::uint64_t rows_interrupted = 0;  ///< of the segments before it, found without an end
+};
+
+struct RunFacts {
+    std::vector<std::string> arguments;  ///< of `replay`: TRACE.., then `--flag=value`
+    std::string records_path;            ///< empty: requests.jsonl in the folder
+    std::vector<RunSegment> segments;    ///< at least one
+    bool ended = false;                  ///< it closed its books
+
+    std::uint64_t trace_digest = 0;
+    std::uint64_t schedule_digest = 0;
+    std::optional<std::uint64_t>
+        prompts_digest;      ///< of all rows; unknown where a run was cut short
+    std::uint64_t rows = 0;  ///< selected
+
+    std::uint64_t words_digest = 0;
+    std::string prompt;  ///< "text" or "ids"
+    std::uint32_t overhead_pre = 0;
+    std::uint32_t overhead_post = 0;
+
+    Slo slo;
+    CalibrationFacts calibration;
+    SummaryInfo info;  ///< all but the verdict
+};
+
+/// Reads the text of run.json. Errors: bad_json, missing, out_of_range; `doing` is the key.
+Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text);
+
+/// The verdict of a run under the limits that it had.
+Judgement judge(const CalibrationFacts& calibration, const SummaryFigures& figures,
+                const ClientTotals& client);
+
+/// "20261121-034512", as `date` of the summary has it.
+std::string date_text(std::int64_t utc_ns);
+
+}  // namespace driftless

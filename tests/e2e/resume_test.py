@@ -1,0 +1,262 @@
+"""A run that was killed is summed up, and goes on; a run that ended is repeated. No row is lost, none
+is recorded twice, none is sent again unasked."""
+
+import collections
+import json
+import random
+import shutil
+import subprocess
+import time
+import unittest
+
+from harness import Case, DRIFTLESS, Run, SAMPLE, SECONDS_MAX, mock, read_jsonl
+
+USAGE, INPUT = 2, 3
+
+
+class Resume(Case):
+    def start(self, *flags):
+        """A replay in the background, and its folder, once it has written its first rows."""
+        command, folder = self.command(*flags)
+        return self.started(command, folder), folder
+
+    def started(self, command, folder):
+        """Waits until fired.jsonl has grown."""
+        fired = folder / "fired.jsonl"
+        before = fired.stat().st_size if fired.exists() else 0
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + SECONDS_MAX
+        while process.poll() is None and not (
+            fired.exists() and fired.stat().st_size > before
+        ):
+            self.assertLess(time.monotonic(), end, "no row left")
+            time.sleep(0.005)  # polls a file that another process writes
+        return process
+
+    def kill(self, process):
+        process.kill()
+        process.communicate()
+
+    def again(self, *flags):
+        return subprocess.run(
+            [DRIFTLESS, "replay", *[str(flag) for flag in flags]],
+            capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        )  # fmt: skip
+
+    def report(self, folder, *flags):
+        done = subprocess.run(
+            [DRIFTLESS, "report", str(folder), *flags], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def check_prefix(self, folder):
+        """Every complete line is JSON, no row has two records; returns the rows with a record."""
+        rows = [record["row"] for record in read_jsonl(folder / "requests.jsonl", whole=False)]
+        self.assertEqual(len(rows), len(set(rows)), "a row has two records")
+        for name in ("fired.jsonl", "client.jsonl"):
+            read_jsonl(folder / name, whole=False)
+        report = json.loads(self.report(folder, "--json").stdout)
+        self.assertEqual(report["num_prompts"], len(rows))
+        return set(rows)
+
+    def check_whole(self, folder, rows):
+        """All rows, once each; the summary is that of the files."""
+        records = read_jsonl(folder / "requests.jsonl")
+        self.assertEqual(sorted(record["row"] for record in records), list(range(rows)))
+        summary = (folder / "summary.json").read_text()
+        self.assertEqual(self.report(folder, "--json").stdout, summary)
+        self.assertIsNone(json.loads(summary)["unfinished"])
+        end = json.loads((folder / "run.json").read_text())["end"]
+        self.assertEqual(end["records"], rows)
+        return records
+
+    def test_report_of_a_run_that_ended(self):
+        """Table and JSON are those of the run, to the byte."""
+        with mock("--ttft", "5ms", "--itl", "1ms", "--fault", "500:0.1") as server:
+            run = self.replay(
+                SAMPLE, "--url", server.url, "--speed", 20, "--goodput", "ttft:100", "--label",
+                "a=b", "--max-inflight", 50,
+            )  # fmt: skip
+        table = run.said[run.said.index("====") : run.said.index("files:")]
+        done = self.report(run.folder)
+        self.assertEqual(done.stdout, table)
+        self.assertEqual(done.stderr, "")
+        summary = (run.folder / "summary.json").read_text()
+        self.assertEqual(self.report(run.folder, "--json").stdout, summary)
+
+    def test_report_of_a_run_that_was_killed(self):
+        """A torn last line is left out and left alone; what is missing is counted."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 2)
+            time.sleep(1.2)  # two flushes
+            live = self.report(folder)
+            self.kill(process)
+        self.assertIn("still goes on", live.stderr)
+        rows = self.check_prefix(folder)
+        records = folder / "requests.jsonl"
+        torn = records.read_text() + '{"row":239,"sess'
+        records.write_text(torn)
+        done = self.report(folder)
+        self.assertEqual(records.read_text(), torn)
+        self.assertIn("was killed", done.stderr)
+        self.assertIn(f"{240 - len(rows)} of 240 rows have no record", done.stderr)
+        self.assertIn("16 bytes of unfinished last lines", done.stderr)
+        self.assertIn("Rows without a record:", done.stdout)
+        self.assertFalse((folder / "summary.json").exists())
+
+    def test_report_names_the_line(self):
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50)
+        records = run.folder / "requests.jsonl"
+        lines = records.read_text().split("\n")
+        for broken, problem in (("{}", "row (missing)"), (lines[0], "has a record already")):
+            records.write_text("\n".join([*lines[:6], broken, *lines[7:]]))
+            done = subprocess.run(
+                [DRIFTLESS, "report", str(run.folder)], capture_output=True, text=True, check=False
+            )
+            self.assertEqual(done.returncode, INPUT)
+            self.assertIn("requests.jsonl:7: ", done.stderr)
+            self.assertIn(problem, done.stderr)
+
+    def test_killed_again_and_again(self):
+        """Every prefix can be read, and in the end each row has one record, in its segment."""
+        moments = random.Random(20261121)
+        kills = 0
+        with mock("--ttft", "20ms", "--itl", "2ms") as server:
+            whole = self.replay_well(SAMPLE, "--url", server.url, "--dry-run")
+            process, folder = self.start(SAMPLE, "--url", server.url)
+            while True:  # at most 12 s of trace, of which each turn takes a part
+                time.sleep(moments.uniform(0, 0.8))
+                self.kill(process)
+                if process.returncode == 0:
+                    break
+                kills += 1
+                before = self.check_prefix(folder)
+                torn = folder / "requests.jsonl"
+                torn.write_text(torn.read_text() + '{"row":2')
+                command = [DRIFTLESS, "replay", "--resume", str(folder)]
+                process = self.started(command, folder)
+                self.assertLessEqual(before, self.check_prefix(folder), "a record is gone")
+        self.assertGreater(kills, 3)
+        records = self.check_whole(folder, 240)
+        plan = self.read_plan(folder)
+        self.assertEqual(plan["prompts_digest"], self.read_plan(whole.folder)["prompts_digest"])
+        first = self.sample_rows()[0]["timestamp"]
+        segments = set()
+        for record in records:
+            due_ns = (self.sample_rows()[record["row"]]["timestamp"] - first) * 1_000_000
+            self.assertEqual(record["due_ns"], due_ns)
+            if record["outcome"] == "ok":
+                self.assertGreaterEqual(record["drift_ns"], 0)
+                segments.add(record["segment"])
+            else:
+                self.assertEqual(record["outcome"], "interrupted")
+        self.assertGreater(len(segments), 2)
+        self.assertLessEqual(max(segments), kills)
+
+    def read_plan(self, folder):
+        return json.loads((folder / "run.json").read_text())["plan"]
+
+    def test_sends_nothing_twice_unasked(self):
+        """By the server's own log: a row is asked for once; with --resend, again under a new name."""
+        for resend in ((), ("--resend",)):
+            log = self.scratch / f"asked{len(resend)}.jsonl"
+            with mock("--ttft", "300ms", "--itl", "1ms", "--log", log) as server:
+                process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 4)
+                time.sleep(0.7)
+                self.kill(process)
+                done = self.again("--resume", folder, *resend)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            outcomes = collections.Counter(r["outcome"] for r in self.check_whole(folder, 240))
+            asked = [line["request_id"] for line in read_jsonl(log) if "row" in self.kind_of(line)]
+            names = collections.Counter(asked)
+            self.assertEqual(max(names.values()), 1, "two requests had one name")
+            rows = collections.Counter(name.rsplit("-", 1)[1] for name in asked)
+            if resend:
+                self.assertEqual(outcomes, {"ok": 240})
+                self.assertGreater(max(rows.values()), 1)
+            else:
+                self.assertGreater(outcomes["interrupted"], 0)
+                self.assertEqual(max(rows.values()), 1, "a row was sent twice")
+
+    @staticmethod
+    def kind_of(line):
+        name = line.get("request_id") or ""
+        return "probe" if "preflight" in name or not name else "row"
+
+    def test_killed_when_all_had_left(self):
+        with mock("--ttft", "60s", "--itl", "1ms") as server:
+            process, folder = self.start(
+                SAMPLE, "--url", server.url, "--speed", 50, "--no-preflight", "--model", "mock-model"
+            )
+            time.sleep(1.5)
+            self.kill(process)
+            server.process.kill()
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            done = self.again("--resume", folder, "--url", server.url)
+        self.assertEqual(done.returncode, 5, done.stderr)  # no request succeeded
+        outcomes = {record["outcome"] for record in self.check_whole(folder, 240)}
+        self.assertEqual(outcomes, {"interrupted"})
+
+    def test_resume_refuses(self):
+        """A run that ended, goes on, or would be another; nothing is changed."""
+        trace = self.write("trace.jsonl", SAMPLE.read_text())
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            ended = self.replay_well(trace, "--url", server.url, "--speed", 50)
+            process, folder = self.start(trace, "--url", server.url)
+            before = (folder / "run.json").read_bytes()
+            for refused, words, code in (
+                (("--resume", ended.folder), "each of its 240 rows has a record", USAGE),
+                (("--resume", folder), "still being written", USAGE),
+                (("--resume", folder, "--speed", 2), "--speed: a run goes on as it began", USAGE),
+                (("--resume", self.scratch), "it has no run.json", USAGE),
+                (("--resume", folder, "--from", folder), "give one", USAGE),
+                (("--resend", SAMPLE, "--url", server.url), "goes with --resume", USAGE),
+            ):
+                done = self.again(*refused)
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.returncode, code, done.stderr)
+            self.kill(process)
+            records = (folder / "requests.jsonl").read_bytes()
+            trace.write_text(SAMPLE.read_text().replace('"output_length": ', '"output_length": 1'))
+            done = self.again("--resume", folder)
+            self.assertEqual(done.returncode, INPUT)
+            self.assertIn("give the one that the run read", done.stderr)
+            self.assertEqual((folder / "requests.jsonl").read_bytes(), records)
+            self.assertEqual((folder / "run.json").read_bytes(), before)
+            done = self.again(SAMPLE, "--resume", folder)  # the trace has moved
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_whole(folder, 240)
+
+    def test_from_repeats(self):
+        """The same schedule and prompts under a new folder; a difference is refused by name."""
+        trace = self.write("trace.jsonl", SAMPLE.read_text())
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            flags = ("--url", server.url, "--speed", 50, "--seed", 5, "--cache-salt", "random")
+            first = self.replay_well(trace, *flags)
+            again = self.replay_well("--from", first.folder)
+            self.assertEqual(self.read_plan(again.folder), self.read_plan(first.folder))
+            for other, words in (
+                (("--seed", 6), "other prompts"),
+                (("--speed", 49), "other due instants"),
+                (("--limit", 5), "other due instants"),
+                (("--overhead", "1,0"), "--overhead 0,0 makes the same prompts"),
+            ):
+                run = self.replay("--from", first.folder, *other)
+                self.assertEqual(run.code, INPUT)
+                self.assertIn(words, run.complained)
+                self.assertFalse(run.folder.exists())
+            trace.write_text(SAMPLE.read_text() + "\n")
+            run = self.replay("--from", first.folder)
+            self.assertIn("other rows in the trace", run.complained)
+            shutil.rmtree(first.folder)
+            self.assertEqual(self.replay("--from", first.folder).code, USAGE)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,177 @@
+// A run is read back from its files: sums, open rows, the last sign of life; a torn end is counted,
+// and everything else that is wrong is named with file and line.
+#include "engine/history/past.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "engine/record/client_sample.hpp"
+#include "engine/record/line_sink.hpp"
+
+namespace driftless {
+namespace {
+
+struct Folder {
+    std::filesystem::path path;
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "driftless-XXXXXX").string();
+        CHECK(mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    void write(const char* name, const std::string& text) const {
+        std::ofstream(path / name, std::ios::binary) << text;
+    }
+};
+
+std::string record_line(std::uint32_t row, std::int64_t ended_ns) {
+    Record record;
+    record.row = row;
+    record.api = "openai-chat";
+    record.outcome = Outcome::ok;
+    record.fired_ns = ended_ns - 100;
+    record.ended_ns = ended_ns;
+    std::string line;
+    append_jsonl(line, record);
+    return line;
+}
+
+std::string fired_line(std::uint32_t row, std::int64_t fired_ns) {
+    return "{\"row\":" + std::to_string(row) + ",\"fired_ns\":" + std::to_string(fired_ns) + "}\n";
+}
+
+std::string sample_line(std::int64_t to_ns) {
+    ClientSample sample;
+    sample.from_ns = to_ns - 1000;
+    sample.to_ns = to_ns;
+    sample.chunks = 7;
+    std::string line;
+    append_client_sample(line, sample, 0);
+    return line;
+}
+
+TEST(Past, ReadsTheFilesOfARun) {
+    Folder folder;
+    folder.write("requests.jsonl", record_line(2, 500) + record_line(0, 900));
+    folder.write("fired.jsonl", fired_line(0, 100) + fired_line(1, 200) + fired_line(2, 300));
+    folder.write("client.jsonl", sample_line(1000) + sample_line(2000));
+    Past past(RunFacts{});
+    std::string why;
+    const Result<PastFiles> files = read_past(folder.path.string(), "", past, why);
+    ASSERT_TRUE(files) << why;
+    EXPECT_EQ(past.records(), 2u);
+    EXPECT_TRUE(past.has_record(2));
+    EXPECT_FALSE(past.has_record(1));
+    ASSERT_EQ(past.open().size(), 1u);
+    EXPECT_EQ(past.open().at(1), 200);
+    EXPECT_EQ(past.known_ns(), 2000);
+    EXPECT_EQ(past.client().chunks, 14);
+    EXPECT_EQ(past.client().seconds, 2u);
+    EXPECT_EQ(past.summary().figures().completed, 2u);
+    EXPECT_EQ(files.value().requests.torn + files.value().fired.torn, 0u);
+}
+
+// Cut at every byte: what is whole is read, the rest counted, and nothing is an error.
+TEST(Past, EveryPrefixCanBeRead) {
+    const std::string whole = record_line(0, 900) + record_line(1, 1900);
+    const std::size_t first = record_line(0, 900).size();
+    Folder folder;
+    for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+        folder.write("requests.jsonl", whole.substr(0, cut));
+        Past past(RunFacts{});
+        std::string why;
+        const Result<PastFiles> files = read_past(folder.path.string(), "", past, why);
+        ASSERT_TRUE(files) << why << cut;
+        const std::size_t lines = cut == whole.size() ? 2 : cut >= first ? 1 : 0;
+        EXPECT_EQ(past.records(), lines);
+        EXPECT_EQ(files.value().requests.whole, lines == 2 ? whole.size() : lines == 1 ? first : 0);
+        EXPECT_EQ(files.value().requests.whole + files.value().requests.torn, cut);
+    }
+}
+
+TEST(Past, NamesWhatIsWrong) {
+    Folder folder;
+    const auto why_of = [&](const char* name, const std::string& text) {
+        for (const char* file : {"requests.jsonl", "fired.jsonl", "client.jsonl"}) {
+            std::filesystem::remove(folder.path / file);
+        }
+        folder.write(name, text);
+        Past past(RunFacts{});
+        std::string why;
+        EXPECT_FALSE(read_past(folder.path.string(), "", past, why)) << text;
+        return why;
+    };
+    const std::string twice = record_line(3, 1) + record_line(3, 2);
+    EXPECT_NE(why_of("requests.jsonl", twice).find("requests.jsonl:2: the row has a record"),
+              std::string::npos);
+    EXPECT_NE(why_of("requests.jsonl", "{}\n").find(":1: row (missing)"), std::string::npos);
+    EXPECT_NE(why_of("fired.jsonl", "{\"row\":1}\n").find(":1: fired_ns (missing)"),
+              std::string::npos);
+    EXPECT_NE(why_of("fired.jsonl", fired_line(0, 1) + "\n").find(":2: "), std::string::npos);
+    EXPECT_NE(why_of("fired.jsonl", "{\"row\":4294967296,\"fired_ns\":1}\n").find("out_of_range"),
+              std::string::npos);
+    EXPECT_NE(why_of("client.jsonl", "{\"from_ns\":1}\n").find("rows_fired (missing)"),
+              std::string::npos);
+}
+
+// A row that was sent again left when it left the last time; one with a record is not open,
+// whichever line came first.
+TEST(Past, OpenRows) {
+    Past past(RunFacts{});
+    ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":10}"));
+    ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":20}"));
+    EXPECT_EQ(past.open().at(7), 20);
+    std::string line = record_line(7, 30);
+    line.pop_back();
+    ASSERT_TRUE(past.add_record(line));
+    EXPECT_TRUE(past.open().empty());
+    ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":40}"));
+    EXPECT_TRUE(past.open().empty());
+    EXPECT_EQ(past.known_ns(), 40);
+}
+
+// A sample survives its line: every field, and the unknown ones.
+TEST(ClientSample, SurvivesItsLine) {
+    ClientSample sample;
+    sample.from_ns = 5;
+    sample.to_ns = 1'000'000'005;
+    sample.drift_max_ns = INT64_MAX;
+    sample.steal_ns = 3;
+    std::string line;
+    append_client_sample(line, sample, 5);
+    JsonDocument document;
+    const Result<ClientSample> back = read_client_sample(document, line);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back.value().run_delay_ns, -1);
+    std::string again;
+    append_client_sample(again, back.value(), 0);
+    EXPECT_EQ(again, line);
+}
+
+// A file goes on behind its last whole line, wherever it was cut, and however long the torn one is.
+TEST(LineSink, AppendsBehindTheLastWholeLine) {
+    Folder folder;
+    const std::string path = (folder.path / "lines").string();
+    const std::string long_line(10'000, 'x');
+    for (const std::string& torn : {std::string(), std::string("t"), long_line}) {
+        for (const std::string& whole : {std::string(), std::string("a\nbb\n"), long_line + "\n"}) {
+            folder.write("lines", whole + torn);
+            {
+                Result<LineSink> sink = LineSink::append(path);
+                ASSERT_TRUE(sink);
+                sink.value().buffer() += "new\n";
+                sink.value().commit();
+            }
+            std::ifstream file(path);
+            const std::string text(std::istreambuf_iterator<char>(file), {});
+            EXPECT_EQ(text, whole + "new\n");
+        }
+    }
+    EXPECT_FALSE(LineSink::append("/nowhere/at/all"));
+}
+
+}  // namespace
+}  // namespace driftless

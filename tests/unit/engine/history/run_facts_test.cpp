@@ -1,0 +1,88 @@
+// What run.json says of a run comes back to those who resume, repeat or report it; what is missing
+// is named.
+#include "engine/history/run_facts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace driftless {
+namespace {
+
+std::string run_json() {
+    return R"({"schema":4,"arguments":["/t.jsonl","--speed=2"],"records":null,"labels":{"a":"b"},
+      "segments":[
+        {"run_id":"0badcafe","command":["t.jsonl"],"zero_monotonic_ns":5,
+         "zero_utc_ns":1795258636606062515,"error_ns":40,"first_due_ns":0,"rows":9,
+         "rows_interrupted":0},
+        {"run_id":"0badcaff","command":["--resume","r"],"zero_monotonic_ns":-5,
+         "zero_utc_ns":1795258635870072712,"error_ns":41,"first_due_ns":7,"rows":4,
+         "rows_interrupted":2}],
+      "trace":{"digest":"00000000000000ff","name":"t"},
+      "plan":{"rows":9,"schedule_digest":"8000000000000000","prompts_digest":null,
+              "clamped_rows":null},
+      "request":{"api":"openai-chat","model":"m","prompt":"text","words_digest":"0000000000000001",
+                 "overhead_pre":3,"overhead_post":1,"max_concurrency":8,
+                 "tokenizer":{"file":"/k.json"},
+                 "goodput":{"ttft_ns":200,"tpot_ns":null,"e2e_ns":null}},
+      "calibration":{"date":null,"why_not":"none","drift_ns":1,"rank_ns":2,"receive_delay_ns":3},
+      "end":null})";
+}
+
+TEST(RunFacts, ReadsWhatLaterRunsNeed) {
+    JsonDocument document;
+    const Result<RunFacts> read = read_run_facts(document, run_json());
+    ASSERT_TRUE(read) << read.error().doing;
+    const RunFacts& facts = read.value();
+    EXPECT_EQ(facts.arguments, (std::vector<std::string>{"/t.jsonl", "--speed=2"}));
+    ASSERT_EQ(facts.segments.size(), 2u);
+    EXPECT_EQ(facts.segments[1].clock.zero_monotonic_ns, -5);
+    EXPECT_EQ(facts.segments[1].first_due_ns, 7);
+    EXPECT_EQ(facts.segments[1].rows_interrupted, 2u);
+    EXPECT_FALSE(facts.ended);
+    EXPECT_EQ(facts.trace_digest, 255u);
+    EXPECT_EQ(facts.schedule_digest, std::uint64_t{1} << 63);
+    EXPECT_FALSE(facts.prompts_digest.has_value());
+    EXPECT_EQ(facts.overhead_pre, 3u);
+    EXPECT_EQ(facts.slo.ttft_ns, 200);
+    EXPECT_FALSE(facts.slo.tpot_ns.has_value());
+    EXPECT_EQ(facts.info.tokenizer_id, "/k.json");
+    EXPECT_EQ(facts.info.max_concurrency, 8u);
+    EXPECT_EQ(facts.info.date, "20261121-105716");
+    EXPECT_EQ(facts.calibration.why_not, "none");
+    EXPECT_EQ(facts.calibration.limits.rank_ns, 2);
+    EXPECT_EQ(judge(facts.calibration, {}, {}).verdict, Verdict::uncalibrated);
+}
+
+TEST(RunFacts, NamesTheKey) {
+    const auto error_with = [](std::string_view from, std::string_view to) {
+        std::string text = run_json();
+        const std::size_t at = text.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        text.replace(at, from.size(), to);
+        JsonDocument document;
+        const Result<RunFacts> read = read_run_facts(document, text);
+        EXPECT_FALSE(read) << to;
+        return read ? Error{} : read.error();
+    };
+    EXPECT_STREQ(error_with("\"arguments\"", "\"x\"").doing, "arguments");
+    EXPECT_STREQ(error_with("00000000000000ff", "ff").doing, "digest");
+    EXPECT_EQ(error_with("8000000000000000", "800000000000000g").code, ErrorCode::out_of_range);
+    EXPECT_STREQ(error_with("\"model\":\"m\"", "\"model\":7").doing, "model");
+    EXPECT_STREQ(error_with("\"overhead_pre\":3", "\"overhead_pre\":4294967296").doing,
+                 "overhead_pre");
+    EXPECT_EQ(error_with("\"rows\":4", "\"rows\":-4").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("{\"schema\"", "[{\"schema\"").code, ErrorCode::bad_json);
+}
+
+// Cut anywhere, it is refused and not misread.
+TEST(RunFacts, EveryPrefixIsRefused) {
+    const std::string text = run_json();
+    JsonDocument document;
+    for (std::size_t cut = 0; cut < text.size(); ++cut) {
+        EXPECT_FALSE(read_run_facts(document, text.substr(0, cut))) << cut;
+    }
+}
+
+}  // namespace
+}  // namespace driftless
