@@ -130,12 +130,13 @@ std::int64_t believe(const ExchangeState& exchange, const Completion& done, Rece
 
 void connection_ended(Lane& lane, const Completion& done) {
     ExchangeState& exchange = lane.exchange;
-    const std::int32_t sys_errno = -done.result;
+    // A send that failed took the socket's error with it: the receive then sees a mere end.
+    const std::int32_t sys_errno = done.result < 0 ? -done.result : exchange.sys_errno;
     lane.broken = true;
     if (exchange.over) {
         return;
     }
-    if (sys_errno == 0 && exchange.head_done && lane.parser.finish()) {
+    if (done.result == 0 && exchange.head_done && lane.parser.finish()) {
         exchange.close_delimited = true;
         exchange.last_byte = done.stamp;  // the end of the connection is what completes it
         lane.end(Outcome::ok);
