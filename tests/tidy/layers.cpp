@@ -17,7 +17,8 @@ constexpr std::array rooms{
     Room{"engine/io", 2},      Room{"engine/host", 2},      Room{"engine/input", 3},
     Room{"engine/prompt", 3},  Room{"engine/record", 3},    Room{"engine/stats", 3},
     Room{"engine/replay", 4},  Room{"engine/preflight", 4}, Room{"engine/calibrate", 4},
-    Room{"engine/inspect", 4}, Room{"engine/history", 4},
+    Room{"engine/inspect", 4}, Room{"engine/history", 4},   Room{"engine/crypto", 0},
+    Room{"engine/logs", 4},
 };
 
 int rank_of(const std::string& path) {
@@ -62,6 +63,7 @@ constexpr std::array heavy_headers{
     HeavyHeader{"simdjson", "proto/json/"},
     HeavyHeader{"llhttp", "proto/http/"},
     HeavyHeader{"liburing", "engine/io/"},
+    HeavyHeader{"openssl/", "engine/crypto/"},
     HeavyHeader{"archive", "engine/input/"},
     HeavyHeader{"zlib", "engine/input/"},
     HeavyHeader{"fmt/", "cmd/"},
