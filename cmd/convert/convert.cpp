@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cmd/convert/from_logs.hpp"
 #include "cmd/convert/options.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
@@ -64,6 +65,12 @@ void Conversion::say(const char* topic, const std::vector<std::string>& lines) c
 int Conversion::read() {
     InputErrors errors;
     std::vector<std::string> notes;
+    if (options_.logs.wanted) {
+        const int code = read_from_logs(options_, trace_, errors, notes);
+        say("logs", notes);
+        print_errors(errors);
+        return code;
+    }
     const bool usable = read_trace(options_.files, trace_, errors, notes);
     say("trace", notes);
     print_errors(errors);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* description =
     "Writes a trace anew: in another format, or a part of it, faster, spread, sampled, overlaid.\n"
-    "What the format cannot hold is named, a line each.\n";
+    "What the format cannot hold is named, a line each. --from-logs makes a trace of logged\n"
+    "requests: their text becomes block ids under a secret salt, and stays behind.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds. A file that ends in
@@ -23,6 +24,7 @@ Examples:
   driftless convert qwen_traceA_blksz_16.jsonl -o a.jsonl --to mooncake --start 10m --end 20m
   driftless convert trace.jsonl -o half.jsonl.gz --sample-sessions 50% --seed 3
   driftless convert trace.jsonl -o busy.jsonl --replicate 4 --spread
+  driftless convert logs/ --from-logs --tokenizer tokenizer.json --salt-file salt -o mine.jsonl.zst
 
 Exit codes: 0 done, 2 usage (an output file that exists, too), 3 input refused, 7 the host fails.)";
 
@@ -31,6 +33,19 @@ Result<const TraceTarget*> parse_target(std::string_view text) {
         return target;
     }
     return Error{ErrorCode::invalid, 0, "is not one of canonical, mooncake"};
+}
+
+void add_log_flags(Flags& flags, LogOptions& logs) {
+    flags.group("Logs");
+    flags.on_off("--from-logs", "read logs of requests instead of a trace", logs.wanted);
+    flags.value("--log-format", "NAME", "litellm, langfuse, otel or plain [detected]", nullptr,
+                parse_text, logs.format);
+    flags.value("--tokenizer", "FILE", "the served model's tokenizer.json, or its rank file",
+                nullptr, parse_text, logs.tokenizer);
+    flags.value("--salt-file", "FILE", "holds the secret under which block ids are made", nullptr,
+                parse_text, logs.salt_file);
+    flags.value("--salt-env", "NAME", "environment variable that holds it", nullptr, parse_text,
+                logs.salt_env);
 }
 
 void add_selection_flags(Flags& flags, ConvertOptions& options) {
@@ -49,9 +64,36 @@ void add_selection_flags(Flags& flags, ConvertOptions& options) {
                 options.plan.seed);
 }
 
+/// What logs need, and what has no meaning for them.
+std::string check_logs(const ConvertOptions& options) {
+    const LogOptions& logs = options.logs;
+    const TraceFiles& files = options.files;
+    if (!logs.wanted) {
+        const bool any = !logs.format.empty() || !logs.tokenizer.empty() ||
+                         !logs.salt_file.empty() || !logs.salt_env.empty();
+        return any ? "--log-format, --tokenizer and --salt-.. go with --from-logs" : "";
+    }
+    if (!files.format.empty() || !files.time_unit.empty() || !files.map.empty() ||
+        files.sessions_open || files.id_scope != IdScope::format) {
+        return "--format, --time-unit, --map, --sessions and --hash-scope say how a trace is read, "
+               "not logs; --log-format names theirs";
+    }
+    if (logs.tokenizer.empty()) {
+        return "--from-logs needs --tokenizer FILE: blocks are made of the model's tokens";
+    }
+    if (logs.salt_file.empty() == logs.salt_env.empty()) {
+        return "--from-logs needs --salt-file FILE or --salt-env NAME, one of them: without a "
+               "secret, ids of blocks could be guessed from texts";
+    }
+    return "";
+}
+
 std::string complete(ConvertOptions& options) {
     if (options.files.paths.empty()) {
         return "no trace is given: name a file, a directory or -";
+    }
+    if (const std::string why = check_logs(options); !why.empty()) {
+        return why;
     }
     if (options.out.empty()) {
         return "--out is missing: name a new file, or - for standard output";
@@ -96,8 +138,9 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
                 options.target);
     flags.group("Trace");
     add_trace_flags(flags, options.files);
-    flags.value("--keep", "A,B", "trace columns that are carried along [none]", nullptr, parse_list,
-                options.files.keep);
+    flags.value("--keep", "A,B", "columns of the trace or log that are carried along [none]",
+                nullptr, parse_list, options.files.keep);
+    add_log_flags(flags, options.logs);
     add_selection_flags(flags, options);
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

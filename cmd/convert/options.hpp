@@ -13,8 +13,18 @@
 
 namespace driftless {
 
+/// `--from-logs`: what is read are logs of requests, not a trace.
+struct LogOptions {
+    bool wanted = false;
+    std::string format;     ///< `--log-format`; empty: detected
+    std::string tokenizer;  ///< a file
+    std::string salt_file;  ///< one of these two is given
+    std::string salt_env;
+};
+
 struct ConvertOptions {
     TraceFiles files;
+    LogOptions logs;
     LoadOptions load;
     PlanOptions plan;
     std::string speed_text;

@@ -6,6 +6,8 @@ namespace {
 constexpr std::string_view no_payloads =
     "requests that are recorded as text are not replayed by this version; what is, are lengths and "
     "block ids";
+constexpr std::string_view from_logs =
+    "make a trace of it, without its text: driftless convert --from-logs";
 constexpr std::string_view to_json_lines =
     "make JSON lines of it, with pandas: "
     "read_parquet('F').to_json('F.jsonl', orient='records', lines=True)";
@@ -28,14 +30,17 @@ struct KeyShape {
 };
 
 constexpr KeyShape key_shapes[] = {
-    {{"body", "timestamp"}, {"an evalscope workload trace, a log of request bodies", no_payloads}},
+    {{"body", "timestamp"}, {"an evalscope workload trace, a log of request bodies", from_logs}},
     {{"session_id", "input", "pre_gap"}, {"an LMCache agentic trace", no_payloads}},
     {{"session_id", "turns"}, {"AIPerf conversations", no_payloads}},
     {{"conversations"}, sharegpt},
     {{"captureData"}, {"a SageMaker data capture", no_payloads}},
     {{"data"}, {"AIPerf's inputs.json", no_payloads}},
-    {{"resourceSpans"}, {"an OTLP export", no_payloads}},
-    {{"spans"}, {"an OpenTelemetry export", no_payloads}},
+    {{"resourceSpans"}, {"an OTLP export", from_logs}},
+    {{"spans"}, {"an OpenTelemetry export", from_logs}},
+    {{"call_type", "startTime"}, {"a LiteLLM log", from_logs}},
+    {{"type", "trace_id", "start_time"}, {"a Langfuse export", from_logs}},
+    {{"type", "traceId", "startTime"}, {"a Langfuse export", from_logs}},
     {{"round_index", "session_id"}, {"a TraceLab trace", "its rounds have no block ids"}},
 };
 

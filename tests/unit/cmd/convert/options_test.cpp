@@ -58,6 +58,33 @@ TEST(ConvertOptions, RefuseWithARemedy) {
               std::string::npos);
 }
 
+TEST(ConvertOptions, TakeLogs) {
+    const ConvertOptions options =
+        parsed({"l.jsonl", "-o", "o", "--from-logs", "--tokenizer", "t.json", "--salt-file", "s",
+                "--log-format", "otel", "--block-size", "32"});
+    EXPECT_TRUE(options.logs.wanted);
+    EXPECT_EQ(options.logs.format, "otel");
+    EXPECT_EQ(options.logs.tokenizer, "t.json");
+    EXPECT_EQ(options.logs.salt_file, "s");
+    EXPECT_EQ(options.files.block_size, 32U);
+}
+
+TEST(ConvertOptions, RefuseLogsWithoutTheirFlags) {
+    const auto logs = [](std::vector<std::string> more) {
+        more.insert(more.begin(), {"l", "-o", "o", "--from-logs"});
+        return refusal(more);
+    };
+    EXPECT_NE(logs({}).find("needs --tokenizer"), std::string::npos);
+    EXPECT_NE(logs({"--tokenizer", "t"}).find("--salt-file FILE or --salt-env"), std::string::npos);
+    EXPECT_NE(logs({"--tokenizer", "t", "--salt-file", "a", "--salt-env", "b"}).find("one of them"),
+              std::string::npos);
+    EXPECT_NE(
+        logs({"--tokenizer", "t", "--salt-file", "a", "--format", "qwen"}).find("--log-format"),
+        std::string::npos);
+    EXPECT_NE(refusal({"t", "-o", "o", "--salt-file", "s"}).find("go with --from-logs"),
+              std::string::npos);
+}
+
 TEST(ConvertOptions, HelpShowsExamples) {
     const ConvertCommandLine line = parse_convert_options({"--help"});
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::help);

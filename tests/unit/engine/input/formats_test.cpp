@@ -88,7 +88,7 @@ constexpr Refused refused[] = {
     {"refused/parquet.parquet", "a Parquet file", "read_parquet"},
     {"refused/arrow.arrow", "an Arrow file", "read_feather"},
     {"refused/lmcache.jsonl", "an LMCache agentic trace", "lengths and block ids"},
-    {"refused/evalscope.jsonl", "an evalscope workload trace", "lengths and block ids"},
+    {"refused/evalscope.jsonl", "an evalscope workload trace", "convert --from-logs"},
     {"refused/seconds.jsonl", "Mooncake's times are whole milliseconds", "--time-unit s or"},
     {"refused/many_logs.jsonl", "has the keys of no known format", "--map time=KEY,in=KEY,out=KEY"},
     {"refused/block_16.jsonl", "contradict blocks of 512 tokens in 2 of 3 rows",

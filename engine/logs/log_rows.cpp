@@ -1,0 +1,240 @@
+#include "engine/logs/log_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/logs/render.hpp"
+#include "proto/core/xxh64.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t unknown_ns = -1;
+
+/// Of session and prompt: a call that is tried again has the same. Stays in memory.
+std::uint64_t prompt_digest(const LogCall& call) {
+    Xxh64 digest;
+    digest.add(call.session);
+    for (const LogMessage& message : call.prompt) {
+        digest.add(std::string_view("\0", 1));
+        digest.add(message.role);
+        digest.add(std::string_view("\0", 1));
+        digest.add(message.text);
+    }
+    return digest.value();
+}
+
+void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
+                const char* many) {
+    if (count > 0) {
+        notes.push_back(std::to_string(count) + " " + (count == 1 ? one : many));
+    }
+}
+
+}  // namespace
+
+void LogRows::begin_file(std::string_view name) {
+    file_ = name;
+    previous_ns_ = 0;
+}
+
+void LogRows::refuse(const LogCall& call, const char* field, const char* problem,
+                     const char* remedy, InputErrors& errors) const {
+    errors.add({file_, call.line, call.place + field, "", problem, remedy});
+}
+
+/// The same id at the same time: exports overlap, and some write a call twice.
+bool LogRows::is_duplicate(const LogCall& call) {
+    if (call.id.empty()) {
+        return false;
+    }
+    Xxh64 digest;
+    digest.add(call.id);
+    digest.add("/" + std::to_string(call.start_ns));
+    const bool is_new = seen_.insert(digest.value()).second;
+    calls_duplicate_ += is_new ? 0 : 1;
+    return !is_new;
+}
+
+void LogRows::compare(std::uint32_t usage, std::uint64_t own) {
+    const std::uint64_t apart = usage > own ? usage - own : own - usage;
+    lengths_.calls_compared += 1;
+    lengths_.calls_equal += apart == 0 ? 1 : 0;
+    lengths_.calls_far += apart > usage / 10 + 16 ? 1 : 0;
+    lengths_.usage_tokens += usage;
+    lengths_.own_tokens += own;
+}
+
+/// The server's count is the length: it is what the server had to read. The ids are those of the
+/// text.
+bool LogRows::read_input(const LogCall& call, TraceRow& row, InputErrors& errors) {
+    render(call.prompt, tokenizer_, tokens_);
+    const std::uint32_t usage = call.input_tokens.value_or(0);
+    if (tokens_.empty() && (usage == 0 || !lenient_)) {
+        refuse(call, "messages", "hold no text: the prompt is not in the log",
+               usage == 0 ? "remove the call: its length is not known either"
+                          : "--lenient keeps its length and fills it with private tokens",
+               errors);
+        return false;
+    }
+    row.input_length = usage > 0 ? usage : static_cast<std::uint32_t>(tokens_.size());
+    row.ids_begin = ids_.size();
+    if (tokens_.empty()) {
+        ++rows_uncovered_;
+        return true;
+    }
+    blocks_.append(tokens_, row.input_length, ids_);
+    row.ids_count = static_cast<std::uint32_t>(ids_.size() - row.ids_begin);
+    if (usage > 0) {
+        compare(usage, tokens_.size());
+    }
+    lengths_.inputs_counted += usage > 0 ? 0 : 1;
+    return true;
+}
+
+bool LogRows::read_output(const LogCall& call, TraceRow& row, InputErrors& errors) {
+    if (!call.output_tokens && !call.answer && !lenient_) {
+        refuse(call, "usage", "is missing, and so is the answer: its length is not known",
+               "--lenient takes 1 token", errors);
+        return false;
+    }
+    row.output_length = call.output_tokens.value_or(0);
+    if (!call.output_tokens && call.answer) {
+        tokens_.clear();
+        tokenizer_.encode(*call.answer, tokens_);
+        row.output_length = static_cast<std::uint32_t>(tokens_.size());
+        ++lengths_.outputs_counted;
+    }
+    zero_outputs_ += row.output_length == 0 ? 1 : 0;
+    row.output_length = std::max(row.output_length, 1U);
+    return true;
+}
+
+void LogRows::add(LogCall call, InputErrors& errors) {
+    if (is_duplicate(call)) {
+        return;
+    }
+    const std::uint64_t prompt = prompt_digest(call);
+    if (call.failed) {
+        ++calls_failed_;
+        const auto [known, is_new] = failed_ns_.try_emplace(prompt, call.start_ns);
+        known->second = std::min(known->second, call.start_ns);
+        return;
+    }
+    TraceRow row;
+    if (!read_output(call, row, errors) || !read_input(call, row, errors)) {
+        return;
+    }
+    row.at_ns = call.start_ns;
+    row.index = static_cast<std::uint32_t>(rows_.size());
+    if (!call.session.empty()) {
+        const auto number = static_cast<std::uint32_t>(sessions_.size());
+        row.session = sessions_.try_emplace(std::move(call.session), number).first->second;
+    }
+    if (!call.model.empty()) {
+        ++models_[std::move(call.model)];
+    }
+    if (!call.kept.empty()) {
+        kept_.push_back(std::move(call.kept));
+    }
+    calls_whole_ += call.streamed == false ? 1 : 0;
+    rows_unsorted_ += call.start_ns < previous_ns_ ? 1 : 0;
+    previous_ns_ = call.start_ns;
+    rows_.push_back({row, call.end_ns.value_or(unknown_ns), prompt});
+}
+
+void LogRows::count_retries() {
+    for (const Row& one : rows_) {
+        const auto failed = failed_ns_.find(one.prompt);
+        calls_retried_ += failed != failed_ns_.end() && failed->second < one.row.at_ns ? 1 : 0;
+    }
+}
+
+/// Sessions by their first rows; a row waits for the one before it: for its answer, or, where it
+/// came before that had ended, for its sending.
+void LogRows::number_sessions(Trace& trace, const std::vector<Row>& rows) const {
+    struct Last {
+        std::uint32_t session = no_session;
+        std::uint32_t row = 0;
+        std::uint32_t turns = 0;
+    };
+    std::vector<Last> lasts(sessions_.size());
+    for (TraceRow& row : trace.rows) {
+        if (row.session == no_session) {
+            continue;
+        }
+        Last& last = lasts[row.session];
+        if (last.turns == 0) {
+            last.session = static_cast<std::uint32_t>(trace.sessions.size());
+            trace.sessions.push_back(std::to_string(last.session));
+        } else {
+            const Row& before = rows[last.row];
+            const std::int64_t began_ns = before.row.at_ns;
+            const std::int64_t start_ns = rows[row.index].row.at_ns;
+            const bool ended = before.end_ns != unknown_ns && before.end_ns <= start_ns;
+            trace.dependencies.push_back({row.index, last.row,
+                                          ended ? Trigger::completion : Trigger::dispatch,
+                                          start_ns - (ended ? before.end_ns : began_ns)});
+        }
+        row.session = last.session;
+        row.turn = ++last.turns;
+        last.row = row.index;
+    }
+}
+
+void LogRows::finish(Trace& trace) {
+    count_retries();
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+        return a.row.at_ns != b.row.at_ns ? a.row.at_ns < b.row.at_ns : a.row.index < b.row.index;
+    });
+    const std::int64_t first_ns = rows_.empty() ? 0 : rows_.front().row.at_ns;
+    for (const Row& one : rows_) {
+        ends_unknown_ += one.end_ns == unknown_ns ? 1 : 0;
+        if (!kept_.empty()) {
+            trace.kept.push_back(std::move(kept_[one.row.index]));
+        }
+        TraceRow& row = trace.rows.emplace_back(one.row);
+        row.index = static_cast<std::uint32_t>(trace.rows.size() - 1);
+        row.at_ns -= first_ns;
+    }
+    number_sessions(trace, rows_);
+    trace.ids = std::move(ids_);
+    trace.name_spaces = 1;
+    trace.rows_unsorted = rows_unsorted_;
+    trace.zero_outputs = zero_outputs_;
+    trace.rows_uncovered = trace.ids.empty() ? 0 : rows_uncovered_;
+}
+
+std::vector<std::string> LogRows::notes() const {
+    std::vector<std::string> notes;
+    count_note(notes, calls_failed_, "failed call left out", "failed calls left out");
+    count_note(notes, calls_retried_, "row tries again what failed before: it is a row of its own",
+               "rows try again what failed before: they are rows of their own");
+    count_note(notes, calls_duplicate_, "call that the log holds twice left out",
+               "calls that the log holds again left out");
+    count_note(notes, calls_whole_, "call was not streamed: replay streams all",
+               "calls were not streamed: replay streams all");
+    count_note(notes, ends_unknown_, "call has no end: what follows it waits for its sending only",
+               "calls have no end: what follows them waits for their sending only");
+    count_note(notes, models_.size() > 1 ? models_.size() : 0, "",
+               "models: prompts of different models share ids where their texts are equal");
+    count_note(notes, lengths_.inputs_counted, "prompt without usage: its length is our count",
+               "prompts without usage: their lengths are our counts");
+    count_note(notes, lengths_.outputs_counted, "answer without usage: its length is our count",
+               "answers without usage: their lengths are our counts");
+    if (lengths_.calls_compared > 0) {
+        notes.push_back(
+            "lengths are the server's, by usage: in " + std::to_string(lengths_.calls_equal) +
+            " of " + std::to_string(lengths_.calls_compared) + " calls our count of the text is " +
+            "the same, in " + std::to_string(lengths_.calls_far) +
+            " it is more than a tenth off; tokens by usage " +
+            std::to_string(lengths_.usage_tokens) + ", by our count " +
+            std::to_string(lengths_.own_tokens));
+    }
+    if (lengths_.calls_far * 2 > lengths_.calls_compared) {
+        notes.push_back("warning: most counts are far off: is it the model's tokenizer?");
+    }
+    return notes;
+}
+
+}  // namespace driftless

@@ -1,0 +1,139 @@
+#include "proto/logs/read.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n";
+
+std::string_view trimmed(std::string_view line) {
+    const std::size_t begin = line.find_first_not_of(blanks);
+    return begin == line.npos ? std::string_view{}
+                              : line.substr(begin, line.find_last_not_of(blanks) - begin + 1);
+}
+
+}  // namespace
+
+LogReader::LogReader(std::string_view format, const std::vector<std::string>& keep,
+                     InputErrors& errors)
+    : errors_(errors), format_(find_log_format(format)) {
+    for (const std::string& name : keep) {
+        columns_.push_back({name});
+    }
+    if (!format.empty() && format_ == nullptr) {
+        stopped_ = true;
+        errors_.add({"", 0, "--log-format", std::string(format), "is no format of logs",
+                     "this version reads " + log_format_names()});
+    }
+}
+
+LogContext LogReader::context(std::uint64_t line) {
+    return {calls_, remarks_, columns_, errors_, inner_, file_, line};
+}
+
+void LogReader::begin_file(std::string_view name) {
+    file_ = name;
+    container_ = Container::unknown;
+    text_.clear();
+    calls_.clear();
+}
+
+bool LogReader::add_line(std::uint64_t number, std::string_view line) {
+    calls_.clear();
+    if (stopped_ || container_ == Container::refused) {
+        return false;
+    }
+    const std::string_view text = trimmed(line);
+    if (container_ == Container::unknown && !text.empty()) {
+        const bool closed = text.front() == '{' && text.back() == '}';
+        container_ = closed ? Container::lines : Container::gathered;
+        text_line_ = number;
+    }
+    if (container_ == Container::gathered) {
+        return gather(line);
+    }
+    if (!text.empty()) {
+        json_text(number, text);
+    }
+    return container_ != Container::refused;
+}
+
+bool LogReader::gather(std::string_view line) {
+    const char first = text_.empty() ? trimmed(line).front() : text_.front();
+    const bool json = first == '{' || first == '[';
+    if (json && text_.size() + line.size() < log_text_bytes_max) {
+        text_ += text_.empty() ? trimmed(line) : line;
+        text_ += '\n';
+        return true;
+    }
+    context(text_line_)
+        .refuse("", json ? "is one JSON text of more than 64 MiB" : "is no JSON object",
+                json ? "make lines of it: jq -c '.[]'"
+                     : "a log is JSON lines, or a JSON array; this version reads " +
+                           log_format_names());
+    text_.clear();
+    container_ = Container::refused;
+    return false;
+}
+
+void LogReader::end_file() {
+    calls_.clear();
+    if (container_ == Container::gathered) {
+        json_text(text_line_, text_);
+        text_.clear();
+    }
+    container_ = Container::refused;
+}
+
+/// One object, or an array of them.
+void LogReader::json_text(std::uint64_t line, std::string_view text) {
+    LogContext here = context(line);
+    const Result<JsonValue> json = document_.parse(text);
+    if (json && json.value().is(JsonType::object)) {
+        json_object(here, json.value());
+        return;
+    }
+    if (!json || !json.value().is(JsonType::array)) {
+        here.refuse(
+            "", "is no JSON, at byte " + std::to_string(document_.error_offset() + 1),
+            "correct or remove it; a line that breaks off ends a log that is being written");
+        return;
+    }
+    std::uint64_t number = 0;
+    for (JsonValue one = json.value().first(); one.present(); one = one.next()) {
+        here.place = "[" + std::to_string(number++) + "].";
+        if (container_ == Container::refused) {
+            return;
+        }
+        if (one.is(JsonType::object)) {
+            json_object(here, one);
+        } else {
+            here.refuse("", "is no JSON object", "correct or remove it");
+        }
+    }
+}
+
+void LogReader::json_object(LogContext& here, const JsonValue& object) {
+    for (const LogFormat* one : log_formats()) {
+        if (format_ == nullptr && one->matches(object)) {
+            format_ = one;
+        }
+    }
+    if (format_ == nullptr) {
+        here.refuse("", "has the keys of no known log",
+                    "this version reads " + log_format_names() + "; --log-format says which it is");
+        container_ = Container::refused;
+        return;
+    }
+    format_->read(here, object);
+}
+
+void LogReader::finish() {
+    for (const KeptColumn& column : columns_) {
+        if (!column.seen && format_ != nullptr) {
+            errors_.add({"", 0, "--keep", column.name, "is a column of no call",
+                         "correct it, or leave it out"});
+        }
+    }
+}
+
+}  // namespace driftless

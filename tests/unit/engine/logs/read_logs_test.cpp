@@ -1,0 +1,233 @@
+// Logs become a trace: the same one from every export, sorted, without a word of their text.
+#include "engine/logs/read_logs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "engine/prompt/load_tokenizer.hpp"
+#include "tests/unit/proto/trace/round_trip.hpp"
+
+namespace driftless {
+namespace {
+
+struct Converted {
+    bool usable = false;
+    Trace trace;
+    InputErrors errors;
+    std::vector<std::string> notes;
+
+    std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
+    bool noted(std::string_view words) const {
+        for (const std::string& note : notes) {
+            if (note.find(words) != std::string::npos) {
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+Converted convert(const LogFiles& files, std::string_view salt = "0123456789abcdef") {
+    std::string why;
+    Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    Result<KeyedHash> hash = KeyedHash::create(salt);
+    EXPECT_TRUE(tokenizer && hash) << why;
+    Converted out;
+    out.usable =
+        read_logs(files, tokenizer.value(), hash.value(), out.trace, out.errors, out.notes);
+    return out;
+}
+
+class ReadLogs : public ::testing::Test {
+  protected:
+    ReadLogs()
+        : folder_(std::filesystem::temp_directory_path() /
+                  ("driftless-logs-" + std::to_string(::getpid()))) {
+        std::filesystem::create_directories(folder_);
+    }
+    ~ReadLogs() override { std::filesystem::remove_all(folder_); }
+
+    /// A plain log of these lines.
+    LogFiles log(const std::vector<std::string>& lines) {
+        const std::filesystem::path path = folder_ / "log.jsonl";
+        std::ofstream file(path, std::ios::binary);
+        for (const std::string& line : lines) {
+            file << line << '\n';
+        }
+        LogFiles files;
+        files.paths = {path.native()};
+        return files;
+    }
+
+  private:
+    std::filesystem::path folder_;
+};
+
+std::string call(double at, const std::string& more) {
+    return R"({"timestamp":)" + std::to_string(1'767'607'200.0 + at) + "," + more + "}";
+}
+
+LogFiles export_of(const char* name) {
+    LogFiles files;
+    files.paths = {std::string(TEST_DATA "/logs/") + name};
+    return files;
+}
+
+std::string canonical(const Trace& trace) {
+    TraceWriter writer(trace, canonical_target, all_rows(trace));
+    std::string text;
+    for (const std::string& line : lines_of(writer)) {
+        text += line + "\n";
+    }
+    return text;
+}
+
+TEST_F(ReadLogs, EveryExportIsTheSameTrace) {
+    const Converted first = convert(export_of("litellm.jsonl"));
+    ASSERT_TRUE(first.usable) << first.first_error();
+    ASSERT_EQ(first.trace.rows.size(), 3U);
+    EXPECT_EQ(canonical_round_trip(first.trace), "");
+    for (const char* name : {"langfuse.jsonl", "otel.json", "otlp.jsonl", "plain.jsonl"}) {
+        const Converted other = convert(export_of(name));
+        ASSERT_TRUE(other.usable) << name << other.first_error();
+        EXPECT_EQ(difference(first.trace, other.trace), "") << name;
+    }
+}
+
+// The times, lengths and turns that make_logs.py wrote; 23 whole blocks of 16 tokens that the
+// first prompt has and the third begins with would be too many: its last tokens open the answer.
+TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
+    const Converted got = convert(export_of("plain.jsonl"));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.rows[0].at_ns, 0);
+    EXPECT_EQ(trace.rows[1].at_ns, 1'000'000'000);
+    EXPECT_EQ(trace.rows[2].at_ns, 4'125'000'000);
+    EXPECT_EQ(trace.rows[2].input_length, 397U);
+    EXPECT_EQ(trace.rows[2].output_length, 21U);
+    EXPECT_EQ(trace.rows[2].ids_count, 25U);
+    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(trace.rows[2].session, trace.rows[0].session);
+    EXPECT_NE(trace.rows[1].session, trace.rows[0].session);
+    ASSERT_EQ(trace.dependencies.size(), 1U);
+    EXPECT_EQ(trace.dependencies[0].trigger, Trigger::completion);
+    EXPECT_EQ(trace.dependencies[0].delay_ns, 2'875'000'000);
+    EXPECT_TRUE(got.noted("1 failed call left out"));
+    EXPECT_TRUE(got.noted("1 row tries again what failed before"));
+    EXPECT_TRUE(got.noted("by usage 926, by our count"));
+}
+
+TEST_F(ReadLogs, NothingOfTheLogLeaves) {
+    LogFiles files = export_of("litellm.jsonl");
+    std::ifstream stream(files.paths[0], std::ios::binary);
+    const std::string log{std::istreambuf_iterator<char>(stream), {}};
+    const Converted got = convert(files);
+    const std::string out = canonical(got.trace);
+    std::string word;
+    std::size_t words = 0;
+    for (const char c : log + " ") {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+            word += c;
+            continue;
+        }
+        // Words of our own header and keys, and numbers short enough to be lengths, may be there.
+        constexpr std::string_view ours[] = {"litellm", "session", "trace", "completion"};
+        const bool own = std::find(std::begin(ours), std::end(ours), word) != std::end(ours);
+        if (word.size() > 4 && !own) {
+            EXPECT_EQ(out.find(word), std::string::npos) << word;
+            ++words;
+        }
+        word.clear();
+    }
+    EXPECT_GT(words, 100U);
+    files.keep = {"model_group"};
+    EXPECT_NE(canonical(convert(files).trace).find(R"("model_group":"harbour")"),
+              std::string::npos);
+}
+
+TEST_F(ReadLogs, TheSaltDecidesTheIds) {
+    const Converted one = convert(export_of("plain.jsonl"));
+    const Converted again = convert(export_of("plain.jsonl"));
+    const Converted other = convert(export_of("plain.jsonl"), "0123456789abcdeF");
+    EXPECT_EQ(one.trace.ids, again.trace.ids);
+    for (const std::uint64_t id : other.trace.ids) {
+        EXPECT_EQ(std::count(one.trace.ids.begin(), one.trace.ids.end(), id), 0);
+    }
+}
+
+TEST_F(ReadLogs, SortsAndDropsWhatComesTwice) {
+    const std::string late = call(5, R"("id":"a","prompt":"late","response":"x")");
+    const std::string soon = call(2, R"("id":"b","prompt":"soon soon","response":"x")");
+    const Converted got = convert(log({late, soon, late}));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.rows.size(), 2U);
+    EXPECT_EQ(got.trace.rows[1].at_ns, 3'000'000'000);
+    EXPECT_EQ(got.trace.rows_unsorted, 1U);
+    EXPECT_TRUE(got.noted("1 call that the log holds twice"));
+    EXPECT_TRUE(got.noted("2 prompts without usage"));
+    EXPECT_TRUE(got.noted("2 answers without usage"));
+}
+
+// Turns that overlap, or follow one of unknown end, wait for its sending, with the recorded gap.
+TEST_F(ReadLogs, TurnsThatOverlapWaitForTheSending) {
+    const auto turn = [](double at, const std::string& more) {
+        return call(at, R"("session_id":"s","prompt":"p","response":"x")" + more);
+    };
+    const Converted got =
+        convert(log({turn(0, R"(,"end_time":1767607203)"), turn(1, ""), turn(5, "")}));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.dependencies.size(), 2U);
+    EXPECT_EQ(got.trace.dependencies[0].trigger, Trigger::dispatch);
+    EXPECT_EQ(got.trace.dependencies[0].delay_ns, 1'000'000'000);
+    EXPECT_EQ(got.trace.dependencies[1].trigger, Trigger::dispatch);
+    EXPECT_EQ(got.trace.dependencies[1].delay_ns, 4'000'000'000);
+    EXPECT_TRUE(got.noted("2 calls have no end"));
+}
+
+TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
+    const std::string no_text =
+        call(0, R"("request":{},"usage":{"prompt_tokens":40,"completion_tokens":2})");
+    const std::string no_answer = call(1, R"("prompt":"words and words")");
+    const std::string nothing = call(2, R"("request":{},"response":"x")");
+    const Converted got = convert(log({no_text, no_answer, nothing}));
+    EXPECT_FALSE(got.usable);
+    ASSERT_EQ(got.errors.count, 3U);
+    EXPECT_NE(to_text(got.errors.list[0]).find("--lenient keeps its length"), std::string::npos);
+    EXPECT_NE(to_text(got.errors.list[1]).find("--lenient takes 1 token"), std::string::npos);
+    EXPECT_NE(to_text(got.errors.list[2]).find("remove the call"), std::string::npos);
+    EXPECT_EQ(got.first_error().find("words and"), std::string::npos);
+
+    LogFiles lenient = log({no_text, no_answer});
+    lenient.lenient = true;
+    const Converted mended = convert(lenient);
+    ASSERT_TRUE(mended.usable) << mended.first_error();
+    EXPECT_EQ(mended.trace.rows[0].input_length, 40U);
+    EXPECT_EQ(mended.trace.rows[0].ids_count, 0U);
+    EXPECT_EQ(mended.trace.rows_uncovered, 1U);
+    EXPECT_EQ(mended.trace.rows[1].output_length, 1U);
+    EXPECT_EQ(canonical_round_trip(mended.trace), "");
+
+    // A log without any text is a trace of lengths.
+    LogFiles lengths = log({no_text});
+    lengths.lenient = true;
+    const Converted bare = convert(lengths);
+    ASSERT_TRUE(bare.usable) << bare.first_error();
+    EXPECT_EQ(bare.trace.block_size, 0U);
+    EXPECT_EQ(canonical_round_trip(bare.trace), "");
+}
+
+TEST_F(ReadLogs, NamesFilesThatHoldNothing) {
+    LogFiles missing;
+    missing.paths = {"/nowhere/log.jsonl"};
+    EXPECT_NE(convert(missing).first_error().find("No such file"), std::string::npos);
+    EXPECT_NE(convert(log({})).first_error().find("no request that was answered"),
+              std::string::npos);
+    const Converted failed = convert(log({call(0, R"("prompt":"x","status":500)")}));
+    EXPECT_NE(failed.first_error().find("no request that was answered"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace driftless
