@@ -16,6 +16,7 @@
 #include "cmd/replay/dry_run.hpp"
 #include "cmd/replay/execute.hpp"
 #include "cmd/replay/recall.hpp"
+#include "cmd/replay/recorded.hpp"
 #include "cmd/replay/resume.hpp"
 #include "cmd/replay/same_run.hpp"
 #include "cmd/replay/save_prompts.hpp"
@@ -165,7 +166,10 @@ int Preparation::dry_run() {
     file_.model = server_.findings.model;
     file_.overhead = server_.findings.overhead;
     file_.prompt = server_.prompt;
-    int code = save_prompts(options_, workload_, server_);
+    int code = make_bodies(options_, server_, workload_, file_);
+    if (code == exit_done) {
+        code = save_prompts(options_, workload_, server_);
+    }
     if (code == exit_done) {
         code = compare();
     }
@@ -187,6 +191,9 @@ int Preparation::meet() {
     code = meet_server(options_, *driver_, file_.run_id, server_);
     if (code == exit_done) {
         code = check_context(workload_, server_.findings.max_model_len);
+    }
+    if (code == exit_done) {
+        code = make_bodies(options_, server_, workload_, file_);
     }
     if (code == exit_done) {
         code = verify_prompts(options_, workload_, server_, *driver_, file_.run_id, file_.verified);

@@ -117,6 +117,21 @@ void write_plan(JsonWriter& json, const RunFile& file) {
     json.end_object();
 }
 
+void write_recorded(JsonWriter& json, const RunFile& file) {
+    json.key("recorded_requests");
+    if (!file.recorded) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rows").unsigned_integer(file.recorded->requests);
+    json.key("unknown_lengths").unsigned_integer(file.recorded->unbounded);
+    for (const MendName& name : recorded_mend_names()) {
+        json.key(name.key).unsigned_integer(file.recorded->mends.*name.count);
+    }
+    json.end_object();
+}
+
 void write_tokenizer(JsonWriter& json, const RunFile& file) {
     json.key("tokenizer");
     if (file.tokenizer == nullptr) {
@@ -147,6 +162,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("words").unsigned_integer(file.words);
     json.key("words_digest").string(hex(file.words_digest));
     write_tokenizer(json, file);
+    write_recorded(json, file);
     json.key("output").string(name_of(options.output));
     json.key("continuous_usage").boolean(options.continuous_usage);
     json.key("overhead_pre").unsigned_integer(file.overhead.pre);

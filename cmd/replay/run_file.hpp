@@ -19,6 +19,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/preflight/preflight.hpp"
 #include "engine/preflight/verify.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/word_selection.hpp"
 #include "proto/core/result.hpp"
 #include "proto/trace/row.hpp"
@@ -91,6 +92,7 @@ struct RunFile {
     LoadFigures load;
     const Plan* plan = nullptr;
     std::vector<std::string> notes;
+    std::optional<RecordedFigures> recorded;      ///< the trace holds recorded requests
     const PreflightFindings* findings = nullptr;  ///< null: no preflight
     std::optional<VerifyFindings> verified;       ///< `--verify-prompts`
     CalibrationFacts calibration;

@@ -50,8 +50,12 @@ void append_row(std::string& out, const Trace& trace, const Planned& planned,
     JsonWriter json(out);
     json.begin_object();
     json.key("at_ns").integer(planned.due_ns);
-    json.key("input_length").unsigned_integer(row.input_length);
-    json.key("output_length").unsigned_integer(row.output_length);
+    if (row.input_length > 0) {
+        json.key("input_length").unsigned_integer(row.input_length);
+    }
+    if (row.output_length > 0) {
+        json.key("output_length").unsigned_integer(row.output_length);
+    }
     if (row.ids_count > 0) {
         json.key("hash_ids").begin_array();
         for (const std::uint64_t id : trace.ids_of(row)) {
@@ -128,10 +132,10 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
                      options.save_prompts.c_str());
         return exit_usage;
     }
-    if (trace.body_api.empty()) {
+    if (trace.body_ends.empty()) {
         return exit_done;
     }
-    if (trace.body_api != options.dialect->name) {
+    if (!trace.recorded && trace.body_api != options.dialect->name) {
         std::fprintf(stderr,
                      "driftless: the trace holds bodies that were saved for --api %s, not %s; say "
                      "so, or replay the trace that they were made from\n",
@@ -140,8 +144,8 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
     }
     if (options.load.copies > 1) {
         std::fprintf(stderr,
-                     "driftless: --replicate: copies share nothing, but whole bodies say the same; "
-                     "overlay copies when the prompts are saved\n");
+                     "driftless: --replicate: copies share nothing, but whole bodies and recorded "
+                     "requests say the same; replicate a trace of lengths and block ids\n");
         return exit_usage;
     }
     if (options.verify_prompts > 0) {

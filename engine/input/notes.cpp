@@ -84,6 +84,15 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
     count_note(notes, trace.surplus_ids, "surplus block id ignored", "surplus block ids ignored");
     count_note(notes, trace.rows_uncovered, "row lacked block ids: filled with private tokens",
                "rows lacked block ids: filled with private tokens");
+    std::uint64_t in_words = 0;
+    std::uint64_t unknown = 0;
+    for (const TraceRow& row : trace.rows) {
+        in_words += trace.recorded && !trace.body_of(row).empty() ? 1 : 0;
+        unknown += row.input_length == 0 ? 1 : 0;
+    }
+    count_note(notes, in_words, "recorded request, in words", "recorded requests, in words");
+    count_note(notes, unknown, "row has no recorded prompt length",
+               "rows have no recorded prompt length");
     count_note(notes, trace.zero_outputs, "output length of 0 taken as 1",
                "output lengths of 0 taken as 1");
     if (trace.unknown_keys > 0) {

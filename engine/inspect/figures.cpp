@@ -15,6 +15,9 @@ LengthFigures lengths_of(const Trace& trace, const std::vector<Planned>& rows,
     Sample sample;
     for (const Planned& planned : rows) {
         const std::uint32_t tokens = trace.rows[planned.row].*length;
+        if (tokens == 0) {
+            continue;  // unknown; the trace's notes say how many
+        }
         sample.add(tokens);
         figures.sum += tokens;
         ++figures.by_power[static_cast<std::size_t>(std::bit_width(tokens | 1U) - 1)];

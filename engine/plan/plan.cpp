@@ -105,7 +105,7 @@ class CacheForecast {
     /// Rows come in file order.
     std::uint32_t next(const TraceRow& row) {
         const std::uint32_t size = trace_.block_size;
-        if (size == 0) {
+        if (size == 0 || row.ids_count == 0) {
             return 0;
         }
         const std::uint64_t usable = (row.input_length - std::uint64_t{1}) / size;

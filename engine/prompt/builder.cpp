@@ -148,10 +148,14 @@ std::size_t PromptBuilder::room_of(const TraceRow& row) const {
 }
 
 PromptCursor PromptBuilder::begin(const TraceRow& row) const {
-    CHECK(row.input_length > 0);
     PromptCursor cursor;
     cursor.row = &row;
     cursor.recorded = state_->trace.body_of(row);
+    if (!cursor.recorded.empty()) {
+        cursor.end_token = 1;  // one mark of its end, whatever its length
+        return cursor;
+    }
+    CHECK(row.input_length > 0);
     cursor.first_token = std::min(state_->overhead.pre, row.input_length - 1);
     cursor.next_token = cursor.first_token;
     cursor.end_token = cursor.first_token + words_of(row);

@@ -60,8 +60,8 @@ Outcome outcome_of_status(int status) {
 bool is_short(const Record& record, const AssemblerConfig& config) {
     const bool counted =
         record.tokens_source.has_value() && *record.tokens_source != TokensSource::chunks;
-    return config.output == OutputRule::exact && counted &&
-           *record.output_tokens < static_cast<std::int64_t>(record.output_length);
+    return config.output == OutputRule::exact && counted && record.output_length &&
+           *record.output_tokens < static_cast<std::int64_t>(*record.output_length);
 }
 
 /// The outcome of a stream whose framing is complete.
@@ -132,6 +132,11 @@ std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& 
     return text;
 }
 
+/// A length of the trace; 0 is unknown.
+std::optional<std::uint32_t> length_of(std::uint32_t tokens) {
+    return tokens == 0 ? std::nullopt : std::optional(tokens);
+}
+
 void fill_sending(Record& record, const RowState& state, const AssemblerConfig& config,
                   std::int64_t time_zero_ns) {
     record.armed_ns = from_zero(state.armed_ns, time_zero_ns);
@@ -158,9 +163,9 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
 void fill_token_counts(Record& record, const RowState& state, bool lost) {
     const Answer& answer = state.answer;
     record.prompt_tokens = known(answer.prompt_tokens);
-    if (record.prompt_tokens.has_value()) {
+    if (record.prompt_tokens && record.input_length) {
         record.prompt_tokens_off =
-            *record.prompt_tokens - static_cast<std::int64_t>(record.input_length);
+            *record.prompt_tokens - static_cast<std::int64_t>(*record.input_length);
     }
     record.cached_tokens = known(answer.cached_tokens);
     if (state.body != BodyKind::stream) {
@@ -288,9 +293,11 @@ void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& 
     record.segment = config.segment;
     record.api = config.dialect->name;
     record.due_ns = planned.due_ns;
-    record.input_length = row.input_length;
-    record.output_length = row.output_length;
-    record.expected_cached_tokens = planned.expected_cached_tokens;
+    record.input_length = length_of(row.input_length);
+    record.output_length = length_of(row.output_length);
+    if (row.ids_count > 0 || config.trace->body_of(row).empty()) {
+        record.expected_cached_tokens = planned.expected_cached_tokens;
+    }
     if (config.urls.size() == 1) {
         record.url = config.urls[0];
     }

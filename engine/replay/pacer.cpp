@@ -23,7 +23,7 @@ constexpr std::int64_t submit_ns_max = UINT32_MAX;
 
 AnswerLimits limits_of(const TraceRow& row, OutputRule rule) {
     AnswerLimits limits;
-    limits.events_max = rule == OutputRule::free
+    limits.events_max = rule == OutputRule::free || row.output_length == 0
                             ? events_free
                             : events_per_token * row.output_length + events_extra;
     limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra;

@@ -107,21 +107,24 @@ void Summary::add_sending(const Record& record) {
 /// Cache hits and prompt lengths, of all rows whose server said something.
 void Summary::add_prompt(const Record& record) {
     SummaryFigures& f = figures_;
-    f.expected_cached_tokens += count_of(record.expected_cached_tokens);
+    const std::uint64_t expected = count_of(record.expected_cached_tokens.value_or(0));
+    f.expected_cached_tokens += expected;
     if (record.cached_tokens.has_value()) {
         ++f.cache_rows_reported;
         f.cached_tokens += count_of(*record.cached_tokens);
-        f.expected_cached_tokens_reported += count_of(record.expected_cached_tokens);
-        f.cache_rows_equal += *record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
+        f.expected_cached_tokens_reported += expected;
+        f.cache_rows_equal += record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
     }
-    prompts_.add(record.input_length, record.prompt_tokens);
+    if (record.input_length) {
+        prompts_.add(*record.input_length, record.prompt_tokens);
+    }
 }
 
 void Summary::add_ok(const Record& record) {
     SummaryFigures& f = figures_;
     ++f.completed;
     f.input_tokens +=
-        count_of(record.prompt_tokens.value_or(static_cast<std::int64_t>(record.input_length)));
+        count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
     f.output_tokens += count_of(record.output_tokens.value_or(0));
     f.good += meets(f.slo, record) ? 1 : 0;
     add_known(ttft_, record.ttft_ns);

@@ -6,10 +6,7 @@
 
 namespace driftless {
 
-namespace {
-
-void replace_or_add(std::vector<BodyMember>& members, std::string_view name,
-                    std::string_view json) {
+void set_member(std::vector<BodyMember>& members, std::string_view name, std::string_view json) {
     const auto same =
         std::find_if(members.begin(), members.end(),
                      [name](const BodyMember& member) { return member.name == name; });
@@ -29,13 +26,22 @@ bool has_member(const std::vector<BodyMember>& members, std::string_view name) {
                        [name](const BodyMember& member) { return member.name == name; });
 }
 
+void append_member(std::string& out, std::string_view name, std::string_view value) {
+    out += ',';
+    out += in_json_quotes(name);
+    out += ':';
+    out += value;
+}
+
+namespace {
+
 /// Applies the members of `object` to the list that holds the length. True: it sets the length.
 bool apply_beside_length(const JsonValue& object, const BodyShape& shape,
                          std::vector<BodyMember>& members) {
     bool length_taken = false;
     for (JsonValue member = object.first(); member.present(); member = member.next()) {
         length_taken = length_taken || member.key() == shape.length_name;
-        replace_or_add(members, member.key(), member.raw());
+        set_member(members, member.key(), member.raw());
     }
     return length_taken;
 }
@@ -65,17 +71,10 @@ Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembe
             continue;
         }
         length_taken = length_taken || (shape.nest.empty() && name == shape.length_name);
-        replace_or_add(has_member(members.first, name) ? members.first : members.last, name,
-                       member.raw());
+        set_member(has_member(members.first, name) ? members.first : members.last, name,
+                   member.raw());
     }
     return length_taken;
-}
-
-void append_member(std::string& out, std::string_view name, std::string_view value) {
-    out += ',';
-    out += in_json_quotes(name);
-    out += ':';
-    out += value;
 }
 
 void append_members(std::string& out, const std::vector<BodyMember>& members) {

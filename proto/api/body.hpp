@@ -37,6 +37,12 @@ struct BodyMembers {
 /// The text as a JSON string, with its quotes.
 std::string in_json_quotes(std::string_view text);
 
+/// Sets a member where it stands, or at the end; a null removes it: several servers refuse nulls.
+void set_member(std::vector<BodyMember>& members, std::string_view name, std::string_view json);
+bool has_member(const std::vector<BodyMember>& members, std::string_view name);
+/// Appends `,"name":value`.
+void append_member(std::string& out, std::string_view name, std::string_view value);
+
 /// {"model", ...} where the spec names one, else nothing.
 std::vector<BodyMember> model_member(const BodySpec& spec);
 

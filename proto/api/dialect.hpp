@@ -86,6 +86,10 @@ struct Dialect {
     bool templated = false;      ///< a chat template stands around the prompt
     bool names_model = true;     ///< a body says for which model it is
     const char* info_path = "";  ///< page that tells the context where /v1/models does not
+    /// Members of a body that hold the prompt ("messages") and bound the answer; empty: recorded
+    /// messages and payloads cannot be sent (recorded.hpp).
+    std::string_view prompt_member = {};
+    std::string_view length_member = {};
 
     /// Builds the frame. Errors: bad_json or invalid, when `extra_body` is no JSON object.
     Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;

@@ -61,6 +61,8 @@ const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .takes_ids = false,
                                   .has_ignore_eos = true,
                                   .templated = true,
+                                  .prompt_member = "messages",
+                                  .length_member = "max_completion_tokens",
                                   .make_body_frame = make_body_frame,
                                   .read_event = read_event};
 

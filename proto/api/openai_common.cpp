@@ -8,9 +8,7 @@
 
 namespace driftless {
 
-namespace {
-
-std::string stream_options(bool continuous_usage) {
+std::string openai_stream_options(bool continuous_usage) {
     std::string out;
     JsonWriter json(out);
     json.begin_object().key("include_usage").boolean(true);
@@ -21,14 +19,12 @@ std::string stream_options(bool continuous_usage) {
     return out;
 }
 
-}  // namespace
-
 BodyMembers openai_members(const BodySpec& spec) {
     BodyMembers members;
     members.first = model_member(spec);
     if (spec.stream) {
         members.last.push_back({"stream", "true"});
-        members.last.push_back({"stream_options", stream_options(spec.continuous_usage)});
+        members.last.push_back({"stream_options", openai_stream_options(spec.continuous_usage)});
     }
     members.last.push_back({"temperature", "0"});
     if (spec.output == OutputRule::exact && spec.ignore_eos) {

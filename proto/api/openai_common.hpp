@@ -2,6 +2,7 @@
 /// Internal to proto/api; the dialects' own files say in what they differ.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "proto/api/body.hpp"
@@ -11,6 +12,9 @@ namespace driftless {
 
 /// What stands beside prompt and length. None is ever null: several servers refuse nulls.
 BodyMembers openai_members(const BodySpec& spec);
+
+/// The value of `stream_options`: usage at the end, or with every event.
+std::string openai_stream_options(bool continuous_usage);
 
 /// Reads one event; `read_choice` reads what a dialect says inside one element of `choices`.
 EventReading read_openai_event(JsonDocument& document, std::string_view event_name,

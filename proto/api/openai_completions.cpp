@@ -35,6 +35,8 @@ const Dialect openai_completions_dialect{.api = Api::openai_completions,
                                          .framing = Framing::sse,
                                          .takes_ids = true,
                                          .has_ignore_eos = true,
+                                         .prompt_member = "prompt",
+                                         .length_member = "max_tokens",
                                          .make_body_frame = make_body_frame,
                                          .read_event = read_event};
 

@@ -75,12 +75,12 @@ struct Record {
     std::vector<std::int32_t> chunk_tokens;
     bool chunk_tokens_known = false;
 
-    std::uint32_t input_length = 0;
+    std::optional<std::uint32_t> input_length;  ///< null: recorded in words, of unknown length
     std::optional<std::int64_t> prompt_tokens;
-    std::optional<std::int64_t> prompt_tokens_off;  ///< prompt_tokens - input_length
-    std::int64_t expected_cached_tokens = 0;
+    std::optional<std::int64_t> prompt_tokens_off;       ///< prompt_tokens - input_length
+    std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words, without block ids
     std::optional<std::int64_t> cached_tokens;
-    std::uint32_t output_length = 0;
+    std::optional<std::uint32_t> output_length;  ///< null: not recorded
     std::optional<std::int64_t> output_tokens;
     std::optional<TokensSource> tokens_source;
 

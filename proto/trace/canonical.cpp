@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "proto/trace/fields.hpp"
+#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr std::string_view columns[] = {
     "schema",         "version",      "block_size",    "tail_rule", "source",     "uncovered",
     "at_ns",          "input_length", "output_length", "hash_ids",  "name_space", "session",
-    "session_number", "turn",         "after",         "body",      "body_api"};
+    "session_number", "turn",         "after",         "body",      "body_api",   "recorded"};
 
 constexpr const char* header_remedy =
     "a canonical trace begins with {\"schema\":\"driftless.trace\",\"version\":1,..}";
@@ -172,6 +173,18 @@ bool read_body(RowContext& context, const JsonValue& body) {
     return true;
 }
 
+/// A recorded request, of which a body is made. False after an error.
+bool read_request(RowContext& context, const JsonValue& request) {
+    if (!context.draft.trace().body_api.empty()) {
+        context.refuse("recorded", request.raw(), "stands below a header with body_api",
+                       "a trace holds bodies or recorded requests, not both");
+        return false;
+    }
+    return read_recorded(
+        context, {request.find("text_input"), request.find("messages"), request.find("tools"),
+                  request.find("payload"), request.find("extra")});
+}
+
 void read_row(RowContext& context, const JsonValue& json) {
     if (json.find("schema").present()) {
         read_header(context, json);
@@ -180,7 +193,10 @@ void read_row(RowContext& context, const JsonValue& json) {
     const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
     TraceRow row;
     const auto time = read_time(context, field("at_ns"));
-    const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
+    const JsonValue request = json.find("recorded");
+    const JsonValue body = json.find("body");
+    const auto read = request.present() || body.present() ? read_recorded_lengths : read_lengths;
+    const bool lengths = read(context, field("input_length"), field("output_length"), row);
     if (!time || !lengths || !read_blocks(context, json, row) || !read_place(context, json, row)) {
         return;
     }
@@ -194,7 +210,7 @@ void read_row(RowContext& context, const JsonValue& json) {
         }
     }
     row.at_ns = *time;
-    if (read_body(context, json.find("body"))) {
+    if (request.present() ? read_request(context, request) : read_body(context, body)) {
         context.emit(row, json);
     }
 }

@@ -9,9 +9,11 @@
 #include "proto/trace/canonical.hpp"
 #include "proto/trace/dynamo.hpp"
 #include "proto/trace/generic.hpp"
+#include "proto/trace/lmcache.hpp"
 #include "proto/trace/mooncake.hpp"
 #include "proto/trace/qwen.hpp"
 #include "proto/trace/weka.hpp"
+#include "proto/trace/workload_log.hpp"
 
 namespace driftless {
 namespace {
@@ -23,6 +25,8 @@ constexpr const TraceFormat* formats[] = {&mooncake_format,
                                           &burstgpt_format,
                                           &dynamo_format,
                                           &agentic_mooncake_format,
+                                          &lmcache_format,
+                                          &workload_log_format,
                                           &canonical_format,
                                           &generic_format};
 

@@ -4,12 +4,27 @@
 #include <optional>
 
 #include "proto/trace/fields.hpp"
+#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 namespace {
 
 /// What a row's key means.
-enum class Meaning : std::uint8_t { time, input, output, ids, session, delay, text, count };
+enum class Meaning : std::uint8_t {
+    time,
+    input,
+    output,
+    ids,
+    session,
+    delay,
+    text,
+    messages,
+    tools,
+    payload,
+    extra,
+    mode,
+    count
+};
 
 struct Key {
     std::string_view name;
@@ -21,13 +36,15 @@ constexpr Key keys[] = {
     {"output_length", Meaning::output}, {"output_tokens", Meaning::output},
     {"hash_ids", Meaning::ids},         {"session_id", Meaning::session},
     {"delay", Meaning::delay},          {"delay_ms", Meaning::delay},
-    {"messages", Meaning::text},        {"text_input", Meaning::text},
-    {"input_text", Meaning::text},      {"payload", Meaning::text},
+    {"text_input", Meaning::text},      {"input_text", Meaning::text},
+    {"messages", Meaning::messages},    {"tools", Meaning::tools},
+    {"payload", Meaning::payload},      {"extra", Meaning::extra},
+    {"message_mode", Meaning::mode},
 };
 constexpr std::string_view columns[] = {
-    "timestamp",     "created_time", "input_length", "input_tokens", "output_length",
-    "output_tokens", "hash_ids",     "session_id",   "delay",        "delay_ms",
-    "messages",      "text_input",   "input_text",   "payload"};
+    "timestamp", "created_time", "input_length", "input_tokens", "output_length", "output_tokens",
+    "hash_ids",  "session_id",   "delay",        "delay_ms",     "text_input",    "input_text",
+    "messages",  "tools",        "payload",      "extra",        "message_mode"};
 static_assert(std::size(keys) == std::size(columns));
 
 /// The fields of a row. A null counts as absent, so that an alias may stand in.
@@ -58,6 +75,11 @@ Fields fields_of(const JsonValue& row) {
     return fields;
 }
 
+RecordedFields recorded_of(const Fields& fields) {
+    return {fields[Meaning::text], fields[Meaning::messages], fields[Meaning::tools],
+            fields[Meaning::payload], fields[Meaning::extra]};
+}
+
 /// By its names. Those of other tools (`input_tokens`) are many logs' names, whose times are in any
 /// unit: they count beside block ids or a session only.
 bool matches(const JsonValue& row) {
@@ -65,7 +87,7 @@ bool matches(const JsonValue& row) {
         return false;
     }
     const Fields fields = fields_of(row);
-    const bool input = fields[Meaning::input].present() || fields[Meaning::text].present();
+    const bool input = fields[Meaning::input].present() || recorded_of(fields).any();
     if (fields[Meaning::input].key() == "input_tokens" && !fields[Meaning::ids].present() &&
         !fields[Meaning::session].present()) {
         return false;
@@ -121,14 +143,51 @@ bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& i
            check_count(context, static_cast<std::uint32_t>(*tokens));
 }
 
+/// What rows with words cannot have. False after an error.
+bool check_words(const RowContext& context, const Fields& fields, const RecordedFields& words) {
+    const JsonValue& ids = fields[Meaning::ids];
+    if (words.any() && ids.present()) {
+        context.refuse("hash_ids", ids.raw(), "stand beside a prompt in words",
+                       "ids stand for a prompt that is not known; leave one of them out");
+        return false;
+    }
+    if (!words.any() && words.extra.present()) {
+        context.refuse("extra", words.extra.raw(), "stands beside a length",
+                       "--extra-body adds members to the bodies that are made of lengths");
+        return false;
+    }
+    if (!words.any() && words.tools.present()) {
+        context.refuse("tools", words.tools.raw(), "stands without messages",
+                       "tools belong to a row with messages");
+        return false;
+    }
+    const std::string_view mode = fields[Meaning::mode].as_string().value_or("history");
+    if (mode != "history") {
+        context.refuse("message_mode", mode, "is not replayed: it needs the answers of this run",
+                       "record the whole list of messages in each row (history)");
+        return false;
+    }
+    return true;
+}
+
+/// Lengths and blocks, or the words themselves. False after an error.
+bool read_prompt(RowContext& context, const Fields& fields, TraceRow& row) {
+    const RecordedFields words = recorded_of(fields);
+    const Field input = fields.field(Meaning::input, "input_length");
+    const Field output = fields.field(Meaning::output, "output_length");
+    if (!check_words(context, fields, words)) {
+        return false;
+    }
+    if (words.any()) {
+        context.draft.begin_ids();
+        return read_recorded_lengths(context, input, output, row) && read_recorded(context, words);
+    }
+    const bool lengths = read_lengths(context, input, output, row);
+    return read_blocks(context, fields[Meaning::ids], input) && lengths;
+}
+
 void read_row(RowContext& context, const JsonValue& json) {
     const Fields fields = fields_of(json);
-    if (fields[Meaning::text].present()) {
-        const JsonValue& text = fields[Meaning::text];
-        context.refuse(text.key(), text.raw(), "is a prompt as text",
-                       "this version replays lengths and block ids, not recorded payloads");
-        return;
-    }
     TraceRow row;
     const Field session = fields.field(Meaning::session, "session_id");
     if (session.present) {
@@ -138,11 +197,8 @@ void read_row(RowContext& context, const JsonValue& json) {
     const auto delay_ns =
         delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
     const auto time = read_arrival(context, fields, row, delay_ns.value_or(0));
-    const Field input = fields.field(Meaning::input, "input_length");
-    const bool lengths =
-        read_lengths(context, input, fields.field(Meaning::output, "output_length"), row);
-    const bool blocks = read_blocks(context, fields[Meaning::ids], input);
-    if (!time || !delay_ns || !lengths || !blocks) {
+    const bool prompt = read_prompt(context, fields, row);
+    if (!time || !delay_ns || !prompt) {
         return;
     }
     row.at_ns = *time;

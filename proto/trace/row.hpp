@@ -25,13 +25,15 @@ inline constexpr std::uint32_t no_session = 0xFFFFFFFFu;
 
 /// One request of a trace. Trivially copyable, 56 bytes.
 struct TraceRow {
-    std::int64_t at_ns = 0;              ///< trace time; the earliest row of the trace is 0
-    std::uint64_t ids_begin = 0;         ///< first block id in `Trace::ids`
-    std::uint32_t ids_count = 0;         ///< number of block ids
-    std::uint32_t index = 0;             ///< file order, over all files of the trace, from 0
-    std::uint32_t line = 0;              ///< 1-based line in its file; 0 where lines mean nothing
-    std::uint32_t input_length = 0;      ///< prompt tokens, at least 1
-    std::uint32_t output_length = 0;     ///< generated tokens as recorded, at least 1
+    std::int64_t at_ns = 0;       ///< trace time; the earliest row of the trace is 0
+    std::uint64_t ids_begin = 0;  ///< first block id in `Trace::ids`
+    std::uint32_t ids_count = 0;  ///< number of block ids
+    std::uint32_t index = 0;      ///< file order, over all files of the trace, from 0
+    std::uint32_t line = 0;       ///< 1-based line in its file; 0 where lines mean nothing
+    /// Prompt tokens, and generated tokens as recorded: at least 1. 0 where unknown, which only
+    /// rows with a recorded request are.
+    std::uint32_t input_length = 0;
+    std::uint32_t output_length = 0;
     std::uint32_t name_space = 0;        ///< equal ids mean equal tokens inside one namespace only
     std::uint32_t session = no_session;  ///< index into `Trace::sessions`
     std::uint32_t turn = 0;              ///< 1-based; 0 where unknown
@@ -83,6 +85,8 @@ struct Trace {
     /// `body_of`.
     std::string body_bytes;
     std::vector<std::uint64_t> body_ends;
+    /// They are recorded requests, of which bodies have yet to be made (proto/api/recorded.hpp).
+    bool recorded = false;
     std::string body_api;  ///< the dialect that the bodies were made for
 
     std::uint64_t bytes = 0;   ///< of the decompressed input

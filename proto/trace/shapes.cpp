@@ -4,8 +4,7 @@ namespace driftless {
 namespace {
 
 constexpr std::string_view no_payloads =
-    "requests that are recorded as text are not replayed by this version; what is, are lengths and "
-    "block ids";
+    "make rows of it that this program reads: timestamp, and messages or payload";
 constexpr std::string_view from_logs =
     "make a trace of it, without its text: driftless convert --from-logs";
 constexpr std::string_view to_json_lines =
@@ -30,8 +29,6 @@ struct KeyShape {
 };
 
 constexpr KeyShape key_shapes[] = {
-    {{"body", "timestamp"}, {"an evalscope workload trace, a log of request bodies", from_logs}},
-    {{"session_id", "input", "pre_gap"}, {"an LMCache agentic trace", no_payloads}},
     {{"session_id", "turns"}, {"AIPerf conversations", no_payloads}},
     {{"conversations"}, sharegpt},
     {{"captureData"}, {"a SageMaker data capture", no_payloads}},

@@ -113,6 +113,14 @@ void TraceWriter::write_kept(JsonWriter& json, const TraceRow& row,
     }
 }
 
+void TraceWriter::write_members(JsonWriter& json, std::string_view object) {
+    const Result<JsonValue> members = document_.parse(object);
+    CHECK(members);
+    for (JsonValue one = members.value().first(); one.present(); one = one.next()) {
+        json.key(one.key()).raw(one.raw());
+    }
+}
+
 void TraceWriter::lose(const char* one, const char* many, std::uint64_t count) {
     for (Remark& known : counts_) {
         if (known.many == many) {

@@ -60,6 +60,8 @@ class TraceWriter {
     std::uint32_t follow(std::uint32_t session, std::uint32_t number);
     /// Writes the kept columns of a row whose names are not among `own`.
     void write_kept(JsonWriter& json, const TraceRow& row, std::span<const std::string_view> own);
+    /// Writes the members of an object, JSON text.
+    void write_members(JsonWriter& json, std::string_view object);
     /// Counts a loss; the texts are those of one and of several.
     void lose(const char* one, const char* many, std::uint64_t count = 1);
     void lose(std::string line) { lines_.push_back(std::move(line)); }

@@ -56,8 +56,12 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     JsonWriter json(out);
     json.begin_object();
     json.key("at_ns").integer(written.at_ns);
-    json.key("input_length").unsigned_integer(row.input_length);
-    json.key("output_length").unsigned_integer(row.output_length);
+    if (row.input_length > 0) {
+        json.key("input_length").unsigned_integer(row.input_length);
+    }
+    if (row.output_length > 0) {
+        json.key("output_length").unsigned_integer(row.output_length);
+    }
     if (row.ids_count > 0) {
         json.key("hash_ids").begin_array();
         for (const std::uint64_t id : trace.ids_of(row)) {
@@ -79,7 +83,7 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     }
     write_dependencies(writer, row, json);
     if (const std::string_view body = trace.body_of(row); !body.empty()) {
-        json.key("body").raw(body);
+        json.key(trace.recorded ? "recorded" : "body").raw(body);
     }
     writer.write_kept(json, row, canonical_columns());
     json.end_object();

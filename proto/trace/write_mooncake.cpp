@@ -82,13 +82,24 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     writer.lose("time with a fraction of a ms, rounded to the nearest: the format has whole ones",
                 "times with fractions of a ms, rounded to the nearest: the format has whole ones",
                 at_ns != written.at_ns ? 1 : 0);
-    writer.lose("request body", "request bodies", trace.body_of(row).empty() ? 0 : 1);
+    const bool in_words = trace.recorded && !trace.body_of(row).empty();
+    writer.lose("request body", "request bodies", trace.body_of(row).empty() || in_words ? 0 : 1);
+    writer.lose("length beside a prompt in words", "lengths beside prompts in words",
+                in_words && row.input_length > 0 ? 1 : 0);
     JsonWriter json(out);
     json.begin_object();
     json.key("timestamp").raw(time_text(at_ns, TimeUnit::ms));
-    json.key("input_length").unsigned_integer(row.input_length);
-    json.key("output_length").unsigned_integer(row.output_length);
-    write_ids(writer, row, json);
+    if (in_words) {
+        writer.write_members(json, trace.body_of(row));
+    } else {
+        json.key("input_length").unsigned_integer(row.input_length);
+    }
+    if (row.output_length > 0) {
+        json.key("output_length").unsigned_integer(row.output_length);
+    }
+    if (!in_words) {
+        write_ids(writer, row, json);
+    }
     write_session(writer, row, json);
     writer.write_kept(json, row, mooncake_format.columns);
     json.end_object();

@@ -61,6 +61,11 @@ constexpr Detected detected[] = {
      "1 event of a tool skipped"},
     {"agentic_mooncake.jsonl", 3, "format agentic-mooncake, times in ms, blocks of 64 tokens",
      "span 0.400 s"},
+    {"aiperf_text.jsonl", 5, "format mooncake, times in ms",
+     "4 rows have no recorded prompt length"},
+    {"lmcache.jsonl", 3, "format lmcache, times in s", "span 1.250 s"},
+    {"workload.jsonl", 3, "format workload, times in s",
+     "1 row with headers of its own, which are not sent"},
 };
 
 TEST(Formats, AreDetected) {
@@ -87,13 +92,12 @@ constexpr Refused refused[] = {
     {"refused/servegen_dataset.json", "ServeGen's parameters", "run ServeGen"},
     {"refused/parquet.parquet", "a Parquet file", "read_parquet"},
     {"refused/arrow.arrow", "an Arrow file", "read_feather"},
-    {"refused/lmcache.jsonl", "an LMCache agentic trace", "lengths and block ids"},
-    {"refused/evalscope.jsonl", "an evalscope workload trace", "convert --from-logs"},
     {"refused/seconds.jsonl", "Mooncake's times are whole milliseconds", "--time-unit s or"},
     {"refused/many_logs.jsonl", "has the keys of no known format", "--map time=KEY,in=KEY,out=KEY"},
     {"refused/block_16.jsonl", "contradict blocks of 512 tokens in 2 of 3 rows",
      "all rows fit --block-size 16"},
     {"weka", "conversations, which have no arrival times", "--sessions open"},
+    {"lmcache.jsonl", "it is no arrival", "--sessions open"},
     {"any.csv", "is the CSV header of no known format", "--map time=COLUMN"},
 };
 

@@ -191,20 +191,55 @@ TEST(Mooncake, ListsAllErrors) {
     }
 }
 
-// Fixture 9 as far as it goes: rows that carry text or a payload are refused, row by row.
-TEST(Mooncake, RefusesRecordedText) {
+// Fixture 9: rows that hold words instead of lengths. Nulls count as absent.
+TEST(Mooncake, ReadsRecordedRequests) {
     const Reading got =
-        read({R"({"session_id":"a","messages":[{"role":"user","content":null}],"output_length":5,)"
-              R"("timestamp":0})",
+        read({R"({"session_id":"a","messages":[{"role":"user","content":"q"}],"output_length":5,)"
+              R"("tools":null,"timestamp":0})",
               R"({"text_input":"Hello","output_length":5,"timestamp":0})",
-              R"({"input_text":"Hello","output_length":5,"timestamp":0})",
+              R"({"input_text":"Hello","input_length":2,"timestamp":0,"extra":{"top_p":1}})",
               R"({"payload":{"prompt":"Hello"},"timestamp":1000})"});
-    EXPECT_FALSE(got.usable);
-    ASSERT_EQ(got.errors.count, 4U);
-    EXPECT_EQ(got.errors.list[0].field, "messages");
-    EXPECT_EQ(got.errors.list[3].line, 4U);
-    EXPECT_EQ(got.errors.list[3].remedy,
-              "this version replays lengths and block ids, not recorded payloads");
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_TRUE(trace.recorded);
+    EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"messages":[{"role":"user","content":"q"}]})");
+    EXPECT_EQ(trace.rows[0].input_length, 0U) << "unknown";
+    EXPECT_EQ(trace.rows[0].output_length, 5U);
+    EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"text_input":"Hello","extra":{"top_p":1}})");
+    EXPECT_EQ(trace.rows[2].input_length, 2U);
+    EXPECT_EQ(trace.rows[2].output_length, 0U) << "unknown";
+    EXPECT_EQ(trace.body_of(trace.rows[3]), R"({"payload":{"prompt":"Hello"}})");
+}
+
+// What contradicts itself is named, field by field.
+TEST(Mooncake, RefusesMalformedRequests) {
+    const auto refused = [](const std::string& members, const char* field, const char* problem) {
+        const Reading got = read({row("0", 512, 1, "1"), R"({"timestamp":0,)" + members + "}"});
+        EXPECT_FALSE(got.usable) << members;
+        ASSERT_EQ(got.errors.count, 1U) << members;
+        EXPECT_EQ(got.errors.list[0].line, 2U);
+        EXPECT_EQ(got.errors.list[0].field, field) << members;
+        EXPECT_NE(got.errors.list[0].problem.find(problem), std::string::npos)
+            << got.errors.list[0].problem;
+        EXPECT_FALSE(got.errors.list[0].remedy.empty());
+    };
+    refused(R"("messages":"hi")", "messages", "no list of objects");
+    refused(R"("messages":[])", "messages", "is empty");
+    refused(R"("messages":[{"content":"hi"}])", "messages", "without a role");
+    refused(R"("messages":[{"role":"user"}],"tools":{})", "tools", "no list of objects");
+    refused(R"("messages":[{"role":"user"}],"tools":[])", "tools", "is empty");
+    refused(R"("text_input":"a","tools":[{}])", "tools", "stands without messages");
+    refused(R"("input_length":1,"output_length":1,"tools":[{}])", "tools", "without messages");
+    refused(R"("payload":[1])", "payload", "is no object with members");
+    refused(R"("payload":{})", "payload", "is no object with members");
+    refused(R"("payload":{"prompt":"a"},"text_input":"b")", "text_input", "another prompt");
+    refused(R"("text_input":"")", "text_input", "is no text");
+    refused(R"("text_input":5)", "text_input", "is no text");
+    refused(R"("text_input":"a","extra":[])", "extra", "is no object");
+    refused(R"("text_input":"a","hash_ids":[1])", "hash_ids", "stand beside a prompt in words");
+    refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "is not replayed");
+    refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "beside a length");
+    refused(R"("text_input":"a","output_length":-1)", "output_length", "no whole number");
 }
 
 // AIPerf's sessions: rows of one name are turns, each waiting for the one before and its delay.

@@ -40,9 +40,8 @@ TEST(Reader, NamesForeignFormats) {
     };
     looks(R"({"timestamp": "0", "input_length": 5, "output_length": 3, "hash_ids": {"sys": [1]}})",
           "RAGPulse");
-    looks(R"({"session_id": "a", "input": [{"role": "user"}], "output_length": 3, "pre_gap": 1})",
-          "LMCache");
-    looks(R"({"body": {}, "timestamp": 1})", "evalscope");
+    looks(R"({"session_id": "a", "turns": [{"text": "hi"}]})", "AIPerf conversations");
+    looks(R"({"captureData": {}, "eventMetadata": {}})", "SageMaker");
     looks(R"([{"id": "a", "conversations": []}])", "ShareGPT");
     looks("PAR1\x15\x04", "a Parquet file; make JSON lines of it");
     looks("ARROW1\x15\x04", "an Arrow file; make JSON lines of it");

@@ -50,6 +50,9 @@ inline std::string difference(const Trace& a, const Trace& b) {
             x.name_space != y.name_space) {
             return "ids" + at;
         }
+        if (a.body_of(x) != b.body_of(y) || a.recorded != b.recorded) {
+            return "body" + at;
+        }
         const bool alone = x.session == no_session;
         if (alone != (y.session == no_session) ||
             (!alone && a.sessions[x.session] != b.sessions[y.session])) {

@@ -1,0 +1,98 @@
+#include "engine/prompt/recorded_bodies.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::uint32_t not_planned = 0xFFFFFFFFu;
+
+/// Position in `trace.rows` of each planned row, by its index.
+std::vector<std::uint32_t> planned_positions(const Plan& plan, const Trace& trace) {
+    std::vector<std::uint32_t> positions(trace.body_ends.size(), not_planned);
+    for (const Planned& planned : plan.rows) {
+        const std::uint32_t index = trace.rows[planned.row].index;
+        if (index < positions.size()) {
+            positions[index] = planned.row;
+        }
+    }
+    return positions;
+}
+
+void refuse(const Trace& trace, const TraceRow& row, std::string_view request, const Error& error,
+            InputErrors& errors) {
+    InputError one;
+    for (const TraceFilePart& part : trace.files) {
+        one.file = part.first_row <= row.index ? part.name : one.file;
+    }
+    one.line = row.line;
+    constexpr std::size_t value_bytes_max = 80;
+    one.value = request.substr(0, value_bytes_max);
+    one.problem = error.code == ErrorCode::bad_json ? "holds no request that can be read"
+                                                    : "cannot be sent with this --api";
+    one.remedy = std::string("to ") + error.doing;
+    errors.add(std::move(one));
+}
+
+std::string counted(std::uint64_t count, const char* one, const char* many) {
+    return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+}  // namespace
+
+bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySpec& spec,
+                          Trace& trace, RecordedFigures& figures, InputErrors& errors) {
+    CHECK(trace.recorded && trace.copy_rows == 0);
+    RecordedComposer composer(dialect, spec);
+    const std::vector<std::uint32_t> positions = planned_positions(plan, trace);
+    std::string bodies;
+    bodies.reserve(trace.body_bytes.size());
+    std::vector<std::uint64_t> ends;
+    ends.reserve(positions.size());
+    for (const std::uint32_t position : positions) {
+        if (position != not_planned) {
+            const TraceRow& row = trace.rows[position];
+            const std::string_view request = trace.body_of(row);
+            const std::size_t before = bodies.size();
+            const Result<void> made = request.empty()
+                                          ? Result<void>()
+                                          : composer.compose(request, row.output_length, bodies);
+            if (!made) {
+                bodies.resize(before);
+                refuse(trace, row, request, made.error(), errors);
+            }
+            figures.requests += request.empty() ? 0 : 1;
+            figures.unbounded += !request.empty() && row.output_length == 0 ? 1 : 0;
+        }
+        ends.push_back(bodies.size());
+    }
+    figures.mends = composer.mends();
+    trace.body_bytes = std::move(bodies);
+    trace.body_ends = std::move(ends);
+    trace.body_api = dialect.name;
+    trace.recorded = false;
+    return errors.empty();
+}
+
+std::vector<std::string> recorded_notes(const RecordedFigures& figures) {
+    std::vector<std::string> notes;
+    notes.push_back(counted(figures.requests, "recorded request is", "recorded requests are") +
+                    " sent as recorded");
+    if (figures.unbounded > 0) {
+        notes.push_back(counted(figures.unbounded, "of them has", "of them have") +
+                        " no recorded output length: its own limit holds, or none");
+    }
+    for (const MendName& name : recorded_mend_names()) {
+        if (const std::uint64_t count = figures.mends.*name.count; count > 0) {
+            notes.push_back(counted(count, name.one, name.many));
+        }
+    }
+    return notes;
+}
+
+}  // namespace driftless

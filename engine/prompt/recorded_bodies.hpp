@@ -1,0 +1,32 @@
+/// Bodies of recorded requests: once a run knows its model and its rules, before time 0, every
+/// selected row's recorded request becomes the body that is sent.
+///
+/// Works on the trace in place; needs room for both forms at once. No clock, no socket.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/plan/plan.hpp"
+#include "proto/api/recorded.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+struct RecordedFigures {
+    std::uint64_t requests = 0;  ///< bodies made
+    std::uint64_t unbounded =
+        0;  ///< of these, answers whose length the trace does not say: their own limits hold
+    RecordedMends mends;
+};
+
+/// Makes the bodies of the plan's rows; those of other rows are dropped. False: some cannot be sent
+/// with this dialect, and `errors` names them by file and line.
+bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySpec& spec,
+                          Trace& trace, RecordedFigures& figures, InputErrors& errors);
+
+/// What was mended, a line each, as a person reads it.
+std::vector<std::string> recorded_notes(const RecordedFigures& figures);
+
+}  // namespace driftless

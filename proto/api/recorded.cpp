@@ -1,0 +1,261 @@
+#include "proto/api/recorded.hpp"
+
+#include <optional>
+
+#include "proto/api/body.hpp"
+#include "proto/api/openai_common.hpp"
+#include "proto/api/recorded_words.hpp"
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::array<MendName, 7> names{{
+    {"nulls", "member that was null, left out", "members that were null, left out",
+     &RecordedMends::nulls},
+    {"roles", "message of the role developer, sent as system",
+     "messages of the role developer, sent as system", &RecordedMends::roles},
+    {"arguments", "tool call whose arguments were no text, sent as text",
+     "tool calls whose arguments were no text, sent as text", &RecordedMends::arguments},
+    {"call_ids", "tool call without an id, which got one", "tool calls without ids, which got some",
+     &RecordedMends::call_ids},
+    {"models", "recorded model name, replaced by the run's",
+     "recorded model names, replaced by the run's", &RecordedMends::models},
+    {"lengths", "recorded limit of an answer, replaced by --output's",
+     "recorded limits of answers, replaced by --output's", &RecordedMends::lengths},
+    {"constrained", "answer bound to a grammar, asked without ignore_eos",
+     "answers bound to a grammar, asked without ignore_eos", &RecordedMends::constrained},
+}};
+
+using Members = std::vector<BodyMember>;
+
+constexpr Error no_request{ErrorCode::bad_json, 0, "read the recorded request"};
+constexpr Error no_extra{ErrorCode::bad_json, 0, "read the extra body, a JSON object"};
+
+std::string_view text_of(const JsonValue& value) {
+    return value.as_string().value_or(std::string_view{});
+}
+
+/// Why a dialect cannot send this payload or these messages; nothing where it can.
+std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_prompt) {
+    const auto unsupported = [](const char* what) {
+        return Error{ErrorCode::unsupported, 0, what};
+    };
+    if (dialect.prompt_member.empty()) {
+        return unsupported("send recorded messages or payloads; --api openai-chat does");
+    }
+    const bool chat = dialect.prompt_member == "messages";
+    if (chat ? has_messages : has_prompt) {
+        return std::nullopt;
+    }
+    if (has_messages) {
+        return unsupported("send recorded messages; --api openai-chat does");
+    }
+    return has_prompt ? unsupported("send a recorded prompt; --api openai-completions does")
+                      : unsupported("find messages or a prompt in the recorded payload");
+}
+
+/// A grammar and ignore_eos together crash servers (trace-formats 2.3).
+bool is_constrained(const Members& members) {
+    for (const BodyMember& member : members) {
+        const bool json_format =
+            member.name == "response_format" && member.json.find("json") != std::string::npos;
+        const bool forced_call = member.name == "tool_choice" &&
+                                 (member.json == "\"required\"" || member.json.front() == '{');
+        if (json_format || forced_call) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+const std::array<MendName, 7>& recorded_mend_names() {
+    return names;
+}
+
+struct RecordedComposer::State {
+    State(const Dialect& dialect_in, const BodySpec& spec_in) : dialect(dialect_in), spec(spec_in) {
+        spec.prompt = PromptKind::text;
+    }
+
+    Result<void> compose_text(std::string_view text, const JsonValue& extra,
+                              std::uint32_t output_length, std::string& out);
+    Result<void> compose_members(const JsonValue& request, std::uint32_t output_length,
+                                 std::string& out);
+    Members messages_members(const JsonValue& request);
+    Members payload_members(const JsonValue& payload);
+    void patch_length(Members& members, std::uint32_t output_length);
+    void patch_model(Members& members);
+    Result<void> add_extras(Members& members, const JsonValue& extra);
+
+    const Dialect& dialect;
+    BodySpec spec;
+    JsonDocument document;
+    JsonDocument extra_document;
+    RecordedMends mends;
+};
+
+/// A prompt as text is a prompt as any other: the dialect's frame around it.
+Result<void> RecordedComposer::State::compose_text(std::string_view text, const JsonValue& extra,
+                                                   std::uint32_t output_length, std::string& out) {
+    BodySpec row = spec;
+    if (output_length == 0) {
+        row.output = OutputRule::free;
+    }
+    if (extra.present()) {
+        Members members;
+        const Result<void> merged = add_extras(members, extra);
+        if (!merged) {
+            return merged;
+        }
+        row.extra_body.clear();
+        for (const BodyMember& member : members) {
+            append_member(row.extra_body, member.name, member.json);
+        }
+        row.extra_body.front() = '{';
+        row.extra_body += '}';
+    }
+    const Result<BodyFrame> frame = dialect.make_body_frame(row);
+    if (!frame) {
+        return frame.error();
+    }
+    out += frame.value().before;
+    append_json_escaped(out, text);
+    out += frame.value().between;
+    out += frame.value().has_length ? std::to_string(output_length) : "";
+    out += frame.value().after;
+    return {};
+}
+
+Members RecordedComposer::State::messages_members(const JsonValue& request) {
+    Members members;
+    RecordedWords words(mends);
+    members.push_back({"messages", words.messages(request.find("messages"))});
+    if (const JsonValue tools = request.find("tools"); tools.present()) {
+        members.push_back({"tools", words.tools(tools)});
+    }
+    members.push_back({"temperature", "0"});
+    return members;
+}
+
+Members RecordedComposer::State::payload_members(const JsonValue& payload) {
+    Members members;
+    RecordedWords words(mends);
+    for (JsonValue member = payload.first(); member.present(); member = member.next()) {
+        if (member.is(JsonType::null)) {
+            ++mends.nulls;
+        } else if (member.key() == "messages" && member.is(JsonType::array)) {
+            members.push_back({"messages", words.messages(member)});
+        } else if (member.key() == "tools") {
+            members.push_back({"tools", words.tools(member)});
+        } else {
+            members.push_back({std::string(member.key()), words.value(member)});
+        }
+    }
+    return members;
+}
+
+void RecordedComposer::State::patch_model(Members& members) {
+    if (spec.model.empty()) {
+        return;
+    }
+    const std::string model = in_json_quotes(spec.model);
+    for (const BodyMember& member : members) {
+        mends.models += member.name == "model" && member.json != model ? 1 : 0;
+    }
+    set_member(members, "model", model);
+}
+
+/// `--output` decides, where the trace says how long the answer was; else the request does.
+void RecordedComposer::State::patch_length(Members& members, std::uint32_t output_length) {
+    const bool exact = spec.output == OutputRule::exact && output_length > 0;
+    if (output_length > 0 || spec.output == OutputRule::free) {
+        for (const std::string_view name : {"max_tokens", "max_completion_tokens", "min_tokens"}) {
+            const bool differs = has_member(members, name);
+            mends.lengths += differs ? 1 : 0;
+            set_member(members, name, "null");
+        }
+    }
+    if (output_length > 0 && spec.output != OutputRule::free) {
+        set_member(members, dialect.length_member, std::to_string(output_length));
+    }
+    if (exact && spec.ignore_eos) {
+        const bool constrained = is_constrained(members);
+        mends.constrained += constrained ? 1 : 0;
+        set_member(members, "ignore_eos", constrained ? "null" : "true");
+    }
+}
+
+/// Members of `--extra-body`, then those of the row, which go before.
+Result<void> RecordedComposer::State::add_extras(Members& members, const JsonValue& extra) {
+    if (!spec.extra_body.empty()) {
+        const Result<JsonValue> all = extra_document.parse(spec.extra_body);
+        if (!all || !all.value().is(JsonType::object)) {
+            return no_extra;
+        }
+        for (JsonValue one = all.value().first(); one.present(); one = one.next()) {
+            set_member(members, one.key(), one.raw());
+        }
+    }
+    for (JsonValue one = extra.first(); one.present(); one = one.next()) {
+        set_member(members, one.key(), one.raw());
+    }
+    return {};
+}
+
+Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
+                                                      std::uint32_t output_length,
+                                                      std::string& out) {
+    const JsonValue payload = request.find("payload");
+    const bool has_messages =
+        request.find("messages").present() || payload.find("messages").is(JsonType::array);
+    if (const auto error = misfit(dialect, has_messages, payload.find("prompt").present())) {
+        return *error;
+    }
+    Members members = payload.present() ? payload_members(payload) : messages_members(request);
+    patch_model(members);
+    set_member(members, "stream", spec.stream ? "true" : "false");
+    set_member(members, "stream_options",
+               spec.stream ? openai_stream_options(spec.continuous_usage) : "null");
+    const Result<void> merged = add_extras(members, request.find("extra"));
+    if (!merged) {
+        return merged;
+    }
+    patch_length(members, output_length);
+    const std::size_t begin = out.size();
+    for (const BodyMember& member : members) {
+        append_member(out, member.name, member.json);
+    }
+    out[begin] = '{';  // in place of the first comma
+    out += '}';
+    return {};
+}
+
+RecordedComposer::RecordedComposer(const Dialect& dialect, const BodySpec& spec)
+    : state_(std::make_unique<State>(dialect, spec)) {}
+
+RecordedComposer::~RecordedComposer() = default;
+
+Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t output_length,
+                                       std::string& out) {
+    const Result<JsonValue> request = state_->document.parse(recorded);
+    if (!request || !request.value().is(JsonType::object)) {
+        return no_request;
+    }
+    const JsonValue text = request.value().find("text_input");
+    if (text.present()) {
+        return state_->compose_text(text_of(text), request.value().find("extra"), output_length,
+                                    out);
+    }
+    return state_->compose_members(request.value(), output_length, out);
+}
+
+const RecordedMends& RecordedComposer::mends() const {
+    return state_->mends;
+}
+
+}  // namespace driftless

@@ -1,0 +1,178 @@
+#include "proto/api/recorded_words.hpp"
+
+#include <vector>
+
+namespace driftless {
+
+namespace {
+
+/// A container that is being written: what comes next in it.
+struct Level {
+    JsonValue next;
+    bool object;
+};
+
+bool is_container(const JsonValue& value) {
+    return value.is(JsonType::object) || value.is(JsonType::array);
+}
+
+/// The same for the same place in the conversation, so that later turns repeat it.
+std::string call_id(std::uint32_t message, std::uint32_t call) {
+    return "call_" + std::to_string(message) + "_" + std::to_string(call);
+}
+
+std::string_view text_of(const JsonValue& value) {
+    return value.as_string().value_or(std::string_view{});
+}
+
+}  // namespace
+
+// A value without the word null goes out as it stands; few have it.
+void RecordedWords::write_clean(JsonWriter& json, const JsonValue& value, bool schema) {
+    if (!is_container(value) || value.raw().find("null") == std::string_view::npos) {
+        json.raw(value.raw());
+        return;
+    }
+    std::vector<Level> open;
+    const auto begin = [&](const JsonValue& container) {
+        open.push_back({container.first(), container.is(JsonType::object)});
+        open.back().object ? json.begin_object() : json.begin_array();
+    };
+    begin(value);
+    while (!open.empty()) {  // each turn writes, or leaves, one value
+        Level& level = open.back();
+        const JsonValue child = level.next;
+        if (!child.present()) {
+            level.object ? json.end_object() : json.end_array();
+            open.pop_back();
+            continue;
+        }
+        level.next = child.next();
+        if (level.object) {
+            const bool kept = schema && (child.key() == "default" || child.key() == "const");
+            if (child.is(JsonType::null) && !kept) {
+                ++mends_.nulls;
+                continue;
+            }
+            json.key(child.key());
+        }
+        if (is_container(child)) {
+            begin(child);
+        } else {
+            json.raw(child.raw());
+        }
+    }
+}
+
+std::string RecordedWords::value(const JsonValue& any) {
+    std::string out;
+    JsonWriter json(out);
+    write_clean(json, any, false);
+    return out;
+}
+
+std::string RecordedWords::tools(const JsonValue& list) {
+    std::string out;
+    JsonWriter json(out);
+    write_clean(json, list, true);
+    return out;
+}
+
+/// Arguments are text that holds JSON; some logs hold the JSON itself.
+void RecordedWords::write_function(JsonWriter& json, const JsonValue& function) {
+    json.begin_object();
+    for (JsonValue member = function.first(); member.present(); member = member.next()) {
+        if (member.key() == "arguments" && !member.is(JsonType::string)) {
+            ++mends_.arguments;
+            json.key("arguments").string(member.is(JsonType::null) ? "{}" : member.raw());
+        } else if (member.is(JsonType::null)) {
+            ++mends_.nulls;
+        } else {
+            json.key(member.key());
+            write_clean(json, member, false);
+        }
+    }
+    json.end_object();
+}
+
+void RecordedWords::write_calls(JsonWriter& json, const JsonValue& calls) {
+    json.begin_array();
+    std::uint32_t number = 0;
+    for (JsonValue call = calls.first(); call.present(); call = call.next(), ++number) {
+        if (!call.is(JsonType::object)) {
+            json.raw(call.raw());
+            continue;
+        }
+        json.begin_object();
+        const JsonValue id = call.find("id");
+        if (!id.present() || id.is(JsonType::null)) {
+            ++mends_.call_ids;
+            json.key("id").string(call_id(message_, number));
+        }
+        for (JsonValue member = call.first(); member.present(); member = member.next()) {
+            if (member.is(JsonType::null)) {
+                mends_.nulls += member.key() == "id" ? 0 : 1;
+            } else if (member.key() == "function" && member.is(JsonType::object)) {
+                json.key("function");
+                write_function(json, member);
+            } else {
+                json.key(member.key());
+                write_clean(json, member, false);
+            }
+        }
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void RecordedWords::write_message(JsonWriter& json, const JsonValue& message) {
+    const JsonValue calls = message.find("tool_calls");
+    const bool has_calls = calls.is(JsonType::array) && calls.size() > 0;
+    if (has_calls) {
+        caller_ = message_;
+        answers_ = 0;
+    }
+    json.begin_object();
+    for (JsonValue member = message.first(); member.present(); member = member.next()) {
+        const std::string_view key = member.key();
+        if (key == "role" && text_of(member) == "developer") {
+            ++mends_.roles;
+            json.key(key).string("system");
+        } else if (key == "tool_calls" && has_calls) {
+            json.key(key);
+            write_calls(json, member);
+        } else if (member.is(JsonType::null) && !(key == "content" && has_calls)) {
+            ++mends_.nulls;
+        } else {
+            json.key(key);
+            write_clean(json, member, false);
+        }
+    }
+    if (text_of(message.find("role")) == "tool") {
+        const JsonValue id = message.find("tool_call_id");
+        if (!id.present() || id.is(JsonType::null)) {
+            ++mends_.call_ids;
+            json.key("tool_call_id").string(call_id(caller_, answers_));
+        }
+        ++answers_;
+    }
+    json.end_object();
+}
+
+std::string RecordedWords::messages(const JsonValue& list) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_array();
+    for (JsonValue message = list.first(); message.present(); message = message.next()) {
+        if (message.is(JsonType::object)) {
+            write_message(json, message);
+        } else {
+            json.raw(message.raw());
+        }
+        ++message_;
+    }
+    json.end_array();
+    return out;
+}
+
+}  // namespace driftless

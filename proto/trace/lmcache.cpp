@@ -1,0 +1,81 @@
+#include "proto/trace/lmcache.hpp"
+
+#include "proto/trace/recorded.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view columns[] = {
+    "session_id", "model", "input", "tools", "output_length", "pre_gap", "session_timestamp"};
+
+bool matches(const JsonValue& row) {
+    return row.find("session_id").present() && row.find("pre_gap").present() &&
+           row.find("input").is(JsonType::array);
+}
+
+/// When the call comes: its session's start, or the gaps since. False after an error.
+bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
+    const SessionTail& last = context.draft.tail(row.session);
+    const Field gap = field_of(json.find("pre_gap"), "pre_gap");
+    const auto gap_ns =
+        gap.present ? read_gap(context, gap, TimeUnit::s) : std::optional<std::int64_t>(0);
+    if (!gap_ns) {
+        return false;
+    }
+    if (!context.rules.sessions_open) {
+        context.refuse("pre_gap", gap.raw, "follows its session's last answer: it is no arrival",
+                       "--sessions open sends it by the recorded gaps, as if answers took no time");
+        context.stop = Stop::trace;
+        return false;
+    }
+    const Field start = field_of(json.find("session_timestamp"), "session_timestamp");
+    if (last.last_row == no_row && start.present) {
+        const auto start_ns = read_gap(context, start, TimeUnit::s);
+        row.at_ns = start_ns.value_or(0);
+        if (!start_ns) {
+            return false;
+        }
+    } else if (last.last_row != no_row) {
+        row.at_ns = later(last.last_at_ns, *gap_ns);
+    }
+    context.draft.next_turn(row, *gap_ns);
+    return true;
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    const Field session = field_of(json.find("session_id"), "session_id");
+    if (!session.present) {
+        context.refuse("session_id", "", "is missing", "every call belongs to a session");
+        return;
+    }
+    TraceRow row;
+    RecordedFields words;
+    words.messages = json.find("input");
+    words.tools = given(json.find("tools"));
+    if (!words.messages.present()) {
+        context.refuse("input", "", "is missing", "every call has its list of messages");
+        return;
+    }
+    const Field output = field_of(json.find("output_length"), "output_length");
+    if (!read_recorded_lengths(context, Field{}, output, row) || !read_recorded(context, words)) {
+        return;
+    }
+    row.session = context.draft.session(session.text);
+    if (read_arrival(context, json, row)) {
+        context.draft.begin_ids();
+        context.emit(row, json);
+    }
+}
+
+}  // namespace
+
+constinit const TraceFormat lmcache_format = {
+    .name = "lmcache",
+    .time_unit = TimeUnit::s,
+    .ordered = false,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless

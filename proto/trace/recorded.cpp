@@ -1,0 +1,121 @@
+#include "proto/trace/recorded.hpp"
+
+#include <string>
+
+#include "proto/json/write.hpp"
+
+namespace driftless {
+namespace {
+
+bool refuse(const RowContext& context, const JsonValue& value, std::string problem,
+            std::string remedy) {
+    context.refuse(value.key(), value.raw(), std::move(problem), std::move(remedy));
+    return false;
+}
+
+bool check_one(const RowContext& context, const RecordedFields& fields) {
+    const JsonValue& first = fields.text.present()       ? fields.text
+                             : fields.messages.present() ? fields.messages
+                                                         : fields.payload;
+    const int count = fields.text.present() + fields.messages.present() + fields.payload.present();
+    if (count != 1) {
+        return refuse(context, first, "stands beside another prompt",
+                      "a row has one of text_input, messages and payload");
+    }
+    return true;
+}
+
+/// A list of objects that is not empty.
+bool check_list(const RowContext& context, const JsonValue& list) {
+    if (!check_objects(context, list, list.key())) {
+        return false;
+    }
+    return list.size() > 0 || refuse(context, list, "is empty", "correct the row");
+}
+
+bool check_messages(const RowContext& context, const RecordedFields& fields) {
+    if (!check_list(context, fields.messages)) {
+        return false;
+    }
+    for (JsonValue one = fields.messages.first(); one.present(); one = one.next()) {
+        if (!one.find("role").is(JsonType::string)) {
+            context.refuse(fields.messages.key(), one.raw(), "is a message without a role",
+                           "every message has a role, a string");
+            return false;
+        }
+    }
+    return !fields.tools.present() || check_list(context, fields.tools);
+}
+
+bool check(const RowContext& context, const RecordedFields& fields) {
+    if (!check_one(context, fields)) {
+        return false;
+    }
+    if (fields.tools.present() && !fields.messages.present()) {
+        return refuse(context, fields.tools, "stands without messages",
+                      "tools belong to a row with messages; a payload holds its own");
+    }
+    if (fields.extra.present() && !fields.extra.is(JsonType::object)) {
+        return refuse(context, fields.extra, "is no object", "correct the row");
+    }
+    if (fields.messages.present()) {
+        return check_messages(context, fields);
+    }
+    if (fields.payload.present()) {
+        return (fields.payload.is(JsonType::object) && fields.payload.size() > 0) ||
+               refuse(context, fields.payload, "is no object with members", "correct the row");
+    }
+    return !fields.text.as_string().value_or("").empty() ||
+           refuse(context, fields.text, "is no text", "a prompt is a string, not an empty one");
+}
+
+}  // namespace
+
+bool read_recorded(const RowContext& context, const RecordedFields& fields) {
+    if (!check(context, fields)) {
+        return false;
+    }
+    std::string request;
+    JsonWriter json(request);
+    json.begin_object();
+    const auto add = [&json](const char* name, const JsonValue& value) {
+        if (value.present()) {
+            json.key(name).raw(value.raw());
+        }
+    };
+    add("text_input", fields.text);
+    add("messages", fields.messages);
+    add("tools", fields.tools);
+    add("payload", fields.payload);
+    add("extra", fields.extra);
+    json.end_object();
+    // Line breaks stand between values only, where a body was text of its own.
+    std::erase_if(request, [](char byte) { return byte == '\n' || byte == '\r'; });
+    context.draft.set_body(request);
+    context.draft.trace().recorded = true;
+    return true;
+}
+
+bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
+                           TraceRow& row) {
+    row.input_length = 0;
+    row.output_length = 0;
+    if (input.present) {
+        const auto tokens = read_tokens(context, input, 1);
+        if (!tokens) {
+            return false;
+        }
+        row.input_length = *tokens;
+    }
+    if (output.present) {
+        const auto tokens = read_tokens(context, output, 0);
+        if (!tokens) {
+            return false;
+        }
+        row.output_length = std::max(*tokens, 1U);
+        context.draft.trace().zero_outputs += *tokens == 0 ? 1 : 0;
+    }
+    return true;
+}
+
+}  // namespace driftless

@@ -1,0 +1,35 @@
+/// Recorded requests in traces: rows that hold the words of a request instead of its length.
+///
+/// Checks their fields and gives the row that is added next one JSON object, in the form that
+/// proto/api/recorded.hpp makes a body of. What is wrong is listed with its remedy.
+#pragma once
+
+#include "proto/trace/fields.hpp"
+
+namespace driftless {
+
+/// The fields of a row that make up a recorded request; those it lacks are absent.
+struct RecordedFields {
+    JsonValue text;      ///< the prompt, a string
+    JsonValue messages;  ///< of a chat, a list of objects
+    JsonValue tools;     ///< beside messages, a list of objects
+    JsonValue payload;   ///< a whole body, an object
+    JsonValue extra;     ///< members for the body, an object
+
+    bool any() const { return text.present() || messages.present() || payload.present(); }
+};
+
+/// A value that is not null, or an absent one.
+inline JsonValue given(const JsonValue& value) {
+    return value.is(JsonType::null) ? JsonValue() : value;
+}
+
+/// Gives the next row its request. False after an error.
+bool read_recorded(const RowContext& context, const RecordedFields& fields);
+
+/// The lengths of a row with a recorded request, which may lack both: 0 then, unknown. False after
+/// an error.
+bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
+                           TraceRow& row);
+
+}  // namespace driftless

@@ -1,0 +1,69 @@
+#include "proto/trace/workload_log.hpp"
+
+#include "proto/trace/recorded.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view columns[] = {"body", "timestamp", "headers", "request_id",
+                                        "completion_tokens"};
+
+bool matches(const JsonValue& row) {
+    const JsonValue body = row.find("body");
+    return row.find("timestamp").present() &&
+           (body.is(JsonType::object) || body.is(JsonType::string));
+}
+
+/// A wall clock shows itself; numbers are in the unit of the rules.
+std::optional<std::int64_t> read_arrival(const RowContext& context, const JsonValue& json) {
+    const Field time = field_of(json.find("timestamp"), "timestamp");
+    if (time.present && time.text.find(':') != time.text.npos) {
+        return read_gap(context, time, TimeUnit::iso);
+    }
+    return read_time(context, time);
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    TraceRow row;
+    RecordedFields words;
+    words.payload = json.find("body");
+    JsonDocument document;  // a body may be text that holds the JSON
+    if (const auto text = words.payload.as_string()) {
+        const Result<JsonValue> body = document.parse(*text);
+        if (!body || !body.value().is(JsonType::object) || body.value().size() == 0) {
+            context.refuse("body", words.payload.raw(), "is no text of a JSON object",
+                           "correct the row");
+            return;
+        }
+        words.payload = body.value();
+    } else if (!words.payload.present()) {
+        context.refuse("body", "", "is missing", "every row has its request's body");
+        return;
+    }
+    const auto time = read_arrival(context, json);
+    const Field output = field_of(json.find("completion_tokens"), "completion_tokens");
+    if (!time || !read_recorded_lengths(context, Field{}, output, row) ||
+        !read_recorded(context, words)) {
+        return;
+    }
+    const JsonValue headers = json.find("headers");
+    context.draft.remark("row with headers of its own, which are not sent",
+                         "rows with headers of their own, which are not sent",
+                         headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
+    row.at_ns = *time;
+    context.draft.begin_ids();
+    context.emit(row, json);
+}
+
+}  // namespace
+
+constinit const TraceFormat workload_log_format = {
+    .name = "workload",
+    .alias = "evalscope",
+    .time_unit = TimeUnit::s,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless

@@ -1,0 +1,125 @@
+"""Requests that a trace recorded in words reach the server as they were, mended where they must be."""
+
+import http.server
+import json
+import subprocess
+import threading
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl, row_of
+
+TRACES = SAMPLE.parent / "traces"
+
+
+class Keeper(http.server.BaseHTTPRequestHandler):
+    """Keeps the body of every request and answers with one token."""
+
+    protocol_version = "HTTP/1.1"
+    answer = (
+        b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n'
+        b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\n'
+        b"data: [DONE]\n\n"
+    )
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.bodies[row_of(self.headers["X-Request-Id"])] = body
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(self.answer)))
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_):
+        pass
+
+
+class Recorded(Case):
+    def bodies(self, trace, *flags):
+        """The body that a server got of each row, and the run."""
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Keeper)
+        server.bodies = {}
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            run = self.replay_well(
+                trace, "--url", f"http://127.0.0.1:{server.server_port}", "--model", "m",
+                "--no-preflight", *flags,
+            )
+        finally:
+            server.shutdown()
+            server.server_close()
+        return {row: json.loads(body) for row, body in server.bodies.items()}, run
+
+    def test_aiperf_rows(self):
+        got, run = self.bodies(TRACES / "aiperf_text.jsonl")
+        rows = read_jsonl(TRACES / "aiperf_text.jsonl")
+        self.assertEqual(len(got), len(rows))
+        self.assertEqual(got[0]["messages"], [{"role": "user", "content": "Hello"}])
+        self.assertEqual(got[1]["messages"][0]["content"], 'Hello "you"')
+        self.assertEqual(got[1]["nvext"], {"priority": 9})
+        for row in (2, 3):
+            self.assertEqual(got[row]["messages"], rows[row]["messages"])
+            self.assertEqual(got[row]["max_completion_tokens"], rows[row]["output_length"])
+        self.assertEqual(got[2]["tools"], rows[2]["tools"])
+        self.assertNotIn("tools", got[3])
+        self.assertEqual(got[4]["max_tokens"], 2)
+        self.assertNotIn("ignore_eos", got[4])
+        self.assertNotIn("seed", got[4])
+        for body in got.values():
+            self.assertEqual(body["model"], "m")
+            self.assertIs(body["stream"], True)
+        records = run.records()
+        self.assertEqual([records[i]["input_length"] for i in range(5)], [None, 3, None, None, None])
+        self.assertIsNone(records[4]["output_length"])
+        self.assertIsNone(records[0]["expected_cached_tokens"])
+        found = run.json("run.json")["request"]["recorded_requests"]
+        self.assertEqual((found["rows"], found["unknown_lengths"], found["nulls"]), (5, 1, 1))
+        self.assertIn("requests: 5 recorded requests are sent as recorded", run.said)
+
+    def test_logs_of_bodies(self):
+        got, run = self.bodies(TRACES / "workload.jsonl")
+        self.assertEqual(got[0]["messages"][0], {"role": "system", "content": "be brief"})
+        self.assertEqual(got[0]["max_completion_tokens"], 3)
+        self.assertEqual(got[1]["messages"][0]["content"], "café\n")
+        self.assertNotIn("top_p", got[1])
+        self.assertNotIn("ignore_eos", got[2])
+        found = run.json("run.json")["request"]["recorded_requests"]
+        self.assertEqual((found["roles"], found["models"], found["constrained"]), (1, 1, 1))
+
+    def test_calls_of_agents(self):
+        got, _ = self.bodies(TRACES / "lmcache.jsonl", "--sessions", "open")
+        self.assertEqual(got[0]["messages"], [{"role": "user", "content": "fix it"}])
+        call = got[2]["messages"][1]["tool_calls"][0]
+        self.assertEqual(call["function"]["arguments"], '{"cmd": "ls"}')
+        self.assertIsNone(got[2]["messages"][1]["content"])
+
+    def test_the_mock_answers(self):
+        with mock() as server:
+            run = self.replay_well(TRACES / "aiperf_text.jsonl", "--url", server.url)
+            self.assertEqual({row["outcome"] for row in run.records().values()}, {"ok"})
+            self.assertIsNone(run.records()[0]["prompt_tokens_off"])
+            self.assertIsNotNone(run.records()[1]["prompt_tokens_off"])
+            wrong = self.replay(
+                TRACES / "workload.jsonl", "--url", server.url, "--api", "openai-completions"
+            )
+        self.assertEqual(wrong.code, 3, wrong.said + wrong.complained)
+        self.assertIn("workload.jsonl:1", wrong.complained)
+        self.assertIn("--api openai-chat", wrong.complained)
+
+    def test_saved_and_converted(self):
+        saved = self.scratch / "saved.jsonl"
+        first, _ = self.bodies(TRACES / "aiperf_text.jsonl", "--save-prompts", saved)
+        second, _ = self.bodies(saved)
+        self.assertEqual(first, second)
+        canonical = self.scratch / "canonical.jsonl"
+        subprocess.run(
+            [DRIFTLESS, "convert", TRACES / "aiperf_text.jsonl", "-o", canonical, "--to",
+             "canonical"],
+            check=True, capture_output=True, timeout=SECONDS_MAX,
+        )
+        third, _ = self.bodies(canonical)
+        self.assertEqual(first, third)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,9 @@
+// Any bytes as calls of agents: sessions, gaps, lists of messages.
+#include "tests/fuzz/trace_lines.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    driftless::ReadOptions options;
+    options.format = "lmcache";
+    options.sessions_open = true;
+    return driftless::read_any(data, size, options);
+}

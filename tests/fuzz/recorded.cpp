@@ -1,0 +1,34 @@
+// Any bytes as a recorded request: what is made of it is one JSON object, on one line, for every
+// dialect and rule.
+#include "proto/api/recorded.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "proto/core/check.hpp"
+#include "proto/json/document.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    for (const char* api : {"openai-chat", "openai-completions"}) {
+        for (const OutputRule output : {OutputRule::exact, OutputRule::free}) {
+            BodySpec spec;
+            spec.model = "m";
+            spec.output = output;
+            spec.extra_body = R"({"seed":1})";
+            RecordedComposer composer(*find_dialect(api), spec);
+            for (const std::uint32_t length : {0U, 7U}) {
+                std::string body;
+                if (composer.compose(text, length, body)) {
+                    JsonDocument document;
+                    const Result<JsonValue> made = document.parse(body);
+                    CHECK(made && made.value().is(JsonType::object));
+                }
+            }
+        }
+    }
+    return 0;
+}

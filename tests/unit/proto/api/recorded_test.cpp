@@ -1,0 +1,145 @@
+// Recorded requests as bodies: the words go out as they were recorded, mended where servers refuse.
+#include "proto/api/recorded.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "proto/json/document.hpp"
+
+namespace driftless {
+namespace {
+
+BodySpec spec_of(OutputRule output = OutputRule::exact) {
+    BodySpec spec;
+    spec.model = "m";
+    spec.output = output;
+    return spec;
+}
+
+struct Made {
+    std::string body;
+    RecordedMends mends;
+    std::string error;
+};
+
+Made make(std::string_view recorded, std::uint32_t output_length, const BodySpec& spec = spec_of(),
+          const char* api = "openai-chat") {
+    RecordedComposer composer(*find_dialect(api), spec);
+    Made made;
+    const Result<void> done = composer.compose(recorded, output_length, made.body);
+    made.mends = composer.mends();
+    made.error = done ? "" : done.error().doing;
+    JsonDocument document;
+    EXPECT_TRUE(!done || document.parse(made.body)) << made.body;
+    return made;
+}
+
+// A prompt as text is what the frame of the dialect makes of it, escapes and all.
+TEST(Recorded, SendsTextAsAPrompt) {
+    EXPECT_EQ(make(R"({"text_input":"a \"b\"\n"})", 5).body,
+              R"({"model":"m","messages":[{"role":"user","content":"a \"b\"\n"}],)"
+              R"("max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},)"
+              R"("temperature":0,"ignore_eos":true})");
+    EXPECT_EQ(make(R"({"text_input":"x","extra":{"top_p":0.5,"temperature":1}})", 5, spec_of(),
+                   "openai-completions")
+                  .body,
+              R"({"model":"m","prompt":"x","max_tokens":5,"stream":true,)"
+              R"("stream_options":{"include_usage":true},"temperature":1,"ignore_eos":true,)"
+              R"("top_p":0.5})");
+}
+
+// Without a recorded length the answer has no limit of ours, and may end when it likes.
+TEST(Recorded, LeavesUnknownLengthsToTheRequest) {
+    EXPECT_EQ(make(R"({"text_input":"x"})", 0).body,
+              R"({"model":"m","messages":[{"role":"user","content":"x"}],"stream":true,)"
+              R"("stream_options":{"include_usage":true},"temperature":0})");
+    EXPECT_EQ(
+        make(R"({"payload":{"prompt":"x","max_tokens":9}})", 0, spec_of(), "openai-completions")
+            .body,
+        R"({"prompt":"x","max_tokens":9,"model":"m","stream":true,)"
+        R"("stream_options":{"include_usage":true}})");
+}
+
+TEST(Recorded, SendsMessagesAndTools) {
+    const Made made = make(
+        R"({"messages":[{"role":"user","content":"q"}],"tools":[{"type":"function","function":)"
+        R"({"name":"f","parameters":{"a":{"default":null,"x":null}}}}]})",
+        7);
+    EXPECT_EQ(made.body,
+              R"({"messages":[{"role":"user","content":"q"}],"tools":[{"type":"function",)"
+              R"("function":{"name":"f","parameters":{"a":{"default":null}}}}],"temperature":0,)"
+              R"("model":"m","stream":true,"stream_options":{"include_usage":true},)"
+              R"("max_completion_tokens":7,"ignore_eos":true})");
+    EXPECT_EQ(made.mends.nulls, 1U);
+}
+
+// trace-formats 11.4, line by line.
+TEST(Recorded, MendsWhatServersRefuse) {
+    const Made made =
+        make(R"({"payload":{"model":"theirs","stream":false,"max_tokens":3,"tool_choice":null,)"
+             R"("messages":[{"role":"developer","content":"be brief","name":null},)"
+             R"({"role":"assistant","content":null,"tool_calls":[{"id":null,"type":"function",)"
+             R"("function":{"name":"f","arguments":{"a": null}}}]},)"
+             R"({"role":"tool","content":"null","tool_call_id":null}]}})",
+             4);
+    EXPECT_EQ(made.body,
+              R"({"model":"m","stream":true,"messages":[{"role":"system","content":"be brief"},)"
+              R"({"role":"assistant","content":null,"tool_calls":[{"id":"call_1_0",)"
+              R"("type":"function","function":{"name":"f","arguments":"{\"a\": null}"}}]},)"
+              R"({"role":"tool","content":"null","tool_call_id":"call_1_0"}],)"
+              R"("stream_options":{"include_usage":true},"max_completion_tokens":4,)"
+              R"("ignore_eos":true})");
+    EXPECT_EQ(made.mends.nulls, 3U);  // tool_choice, name, tool_call_id
+    EXPECT_EQ(made.mends.roles, 1U);
+    EXPECT_EQ(made.mends.arguments, 1U);
+    EXPECT_EQ(made.mends.call_ids, 2U);
+    EXPECT_EQ(made.mends.models, 1U);
+    EXPECT_EQ(made.mends.lengths, 1U);
+}
+
+// A grammar and ignore_eos together crash servers.
+TEST(Recorded, AsksNoGrammarToGoOn) {
+    for (const char* bound :
+         {R"("response_format":{"type":"json_object"})", R"("tool_choice":"required")",
+          R"("tool_choice":{"type":"function"})"}) {
+        const Made made = make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)" +
+                                   std::string(bound) + R"(,"ignore_eos":true}})",
+                               4);
+        EXPECT_EQ(made.body.find("ignore_eos"), std::string::npos) << made.body;
+        EXPECT_NE(made.body.find(R"("max_completion_tokens":4)"), std::string::npos);
+        EXPECT_EQ(made.mends.constrained, 1U);
+    }
+    EXPECT_EQ(make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)"
+                   R"("tool_choice":"auto"}})",
+                   4)
+                  .mends.constrained,
+              0U);
+}
+
+// The row's own members go before those of the command line; a null removes.
+TEST(Recorded, MergesExtras) {
+    BodySpec spec = spec_of(OutputRule::cap);
+    spec.extra_body = R"({"top_p":0.1,"seed":1})";
+    EXPECT_EQ(make(R"({"messages":[{"role":"user","content":"q"}],)"
+                   R"("extra":{"top_p":0.2,"temperature":null,"nvext":{"priority":9}}})",
+                   4, spec)
+                  .body,
+              R"({"messages":[{"role":"user","content":"q"}],"model":"m","stream":true,)"
+              R"("stream_options":{"include_usage":true},"top_p":0.2,"seed":1,)"
+              R"("nvext":{"priority":9},"max_completion_tokens":4})");
+}
+
+TEST(Recorded, NamesTheApiThatFits) {
+    EXPECT_NE(make(R"({"payload":{"prompt":"x"}})", 1).error.find("openai-completions"),
+              std::string::npos);
+    EXPECT_NE(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "openai-completions")
+                  .error.find("openai-chat"),
+              std::string::npos);
+    EXPECT_NE(make(R"({"payload":{"input":"x"}})", 1).error, "");
+    EXPECT_NE(make("[]", 1).error, "");
+    EXPECT_NE(make("{", 1).error, "");
+}
+
+}  // namespace
+}  // namespace driftless

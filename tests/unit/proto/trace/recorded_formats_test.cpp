@@ -1,0 +1,112 @@
+// Traces of recorded requests: LMCache's calls of agents, evalscope's logs of bodies.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "proto/trace/lmcache.hpp"
+#include "proto/trace/workload_log.hpp"
+#include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/proto/trace/round_trip.hpp"
+
+namespace driftless {
+namespace {
+
+ReadOptions open_sessions() {
+    ReadOptions options;
+    options.sessions_open = true;
+    return options;
+}
+
+std::string call(const std::string& session, const std::string& rest) {
+    return R"({"session_id":")" + session + R"(","input":[{"role":"user","content":"q"}],)" + rest +
+           "}";
+}
+
+// The gap is from the answer before: laid out open, answers take no time.
+TEST(LmCache, ReadsCallsOfSessions) {
+    const Reading got = read({call("a", R"("output_length":3,"pre_gap":0,"session_timestamp":2.5)"),
+                              call("b", R"("output_length":0,"pre_gap":9,"model":"m")"),
+                              call("a", R"("output_length":4,"pre_gap":0.25,"tools":null)")},
+                             open_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "lmcache");
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.rows[0].index, 1U) << "a session without a start begins at 0";
+    EXPECT_EQ(trace.rows[1].at_ns, 2'500'000'000);
+    EXPECT_EQ(trace.rows[2].at_ns, 2'750'000'000);
+    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 250'000'000);
+    EXPECT_EQ(trace.rows[0].output_length, 1U);
+    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"messages":[{"role":"user","content":"q"}]})");
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+TEST(LmCache, RefusesWhatItCannotPlace) {
+    EXPECT_NE(
+        read({call("a", R"("output_length":3,"pre_gap":1)")}).first_error().find("--sessions open"),
+        std::string::npos);
+    const Reading got =
+        read({call("a", R"("output_length":3,"pre_gap":1)"),
+              call("a", R"("output_length":3,"pre_gap":-1)"),
+              R"({"session_id":"a","input":"q","pre_gap":1})", R"({"session_id":"a","pre_gap":1})",
+              R"({"input":[{"role":"user"}],"pre_gap":1})"},
+             open_sessions());
+    ASSERT_EQ(got.errors.count, 4U);
+    EXPECT_EQ(got.errors.list[0].field, "pre_gap");
+    EXPECT_EQ(got.errors.list[1].field, "input");
+    EXPECT_EQ(got.errors.list[2].field, "input");
+    EXPECT_EQ(got.errors.list[3].field, "session_id");
+}
+
+// Numbers, numbers as text and wall clocks; bodies as objects and as text of their own.
+TEST(WorkloadLog, ReadsBodies) {
+    const Reading got =
+        read({R"({"body":{"messages":[{"role":"user","content":"a"}]},"timestamp":1732060801.5,)"
+              R"("completion_tokens":3})",
+              R"({"body":"{\"prompt\": \"b\",\n\"n\": 1}","timestamp":"1732060801.25"})",
+              R"({"body":{"prompt":"c"},"timestamp":"2024-11-20T00:00:02Z","headers":{"k":"v"}})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "workload");
+    EXPECT_EQ(trace.rows[0].index, 1U);
+    EXPECT_EQ(trace.rows[0].output_length, 0U) << "unknown";
+    EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"payload":{"prompt": "b","n": 1}})");
+    EXPECT_EQ(trace.rows[1].at_ns, 250'000'000);
+    EXPECT_EQ(trace.rows[1].output_length, 3U);
+    EXPECT_EQ(trace.rows[2].at_ns, 750'000'000);
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+TEST(WorkloadLog, RefusesWhatIsNoBody) {
+    const std::string good = R"({"body":{"prompt":"c"},"timestamp":1})";
+    for (const char* body : {R"("{")", R"("[]")", R"("{}")", "{}", "5", "null"}) {
+        const Reading got = read({good, R"({"timestamp":2,"body":)" + std::string(body) + "}"});
+        EXPECT_EQ(got.errors.count, 1U) << body;
+        EXPECT_EQ(got.errors.list[0].line, 2U) << body;
+    }
+    EXPECT_EQ(read({good, R"({"body":{"prompt":"c"}})"}).errors.count, 1U) << "no time";
+}
+
+// To Mooncake and back: the words stay; a length beside them is named as lost.
+TEST(RecordedRequests, SurviveMooncake) {
+    const Reading got = read({R"({"timestamp":0,"text_input":"a","input_length":3})",
+                              R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
+                              R"("output_length":2})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    TraceWriter writer(got.trace, mooncake_target, all_rows(got.trace));
+    const std::vector<std::string> lines = lines_of(writer);
+    EXPECT_EQ(lines[0], R"({"timestamp":0,"text_input":"a"})");
+    EXPECT_EQ(lines[1], R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
+                        R"("output_length":2})");
+    ASSERT_EQ(writer.losses().size(), 1U);
+    EXPECT_EQ(writer.losses()[0], "1 length beside a prompt in words");
+    const Reading again = read(lines);
+    ASSERT_TRUE(again.usable) << again.first_error();
+    EXPECT_EQ(again.trace.body_bytes, got.trace.body_bytes);
+}
+
+}  // namespace
+}  // namespace driftless
