@@ -4,17 +4,6 @@
 
 namespace driftless {
 
-void RecentMax::add(std::int64_t value) {
-    const std::int64_t leaving = values_[next_];
-    values_[next_] = value;
-    next_ = (next_ + 1) % window;
-    if (value >= highest_) {
-        highest_ = value;
-    } else if (leaving == highest_) {
-        highest_ = *std::max_element(values_.begin(), values_.end());
-    }
-}
-
 void Health::begin(Instant now) {
     sample_ = ClientSample{};
     sample_.from_ns = now.ns;

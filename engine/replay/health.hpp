@@ -3,8 +3,10 @@
 /// The loop notes spans of time as it ends them; nothing here reads a clock. Owned by the run.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "engine/record/client_sample.hpp"
 #include "engine/time/instant.hpp"
@@ -14,18 +16,30 @@ namespace driftless {
 /// The kinds of work between which the loop chooses.
 enum class Work : std::uint8_t { fire, receive, stamps, prepare, sleep, spin };
 
-/// The largest of the most recent values, as an estimate of their high quantile: bounds that adapt
-/// to the host (guard, margin) follow it up at once and down within `window` values.
+/// The largest of the last `window` values, as an estimate of their high quantile: the next one is
+/// larger once in `window` + 1 times, where all come from one distribution. Bounds that adapt to
+/// the host (guard, margin) follow it up at once and down within `window` values.
+template <std::size_t window>
 class RecentMax {
   public:
-    void add(std::int64_t value);
+    /// As if every value before the first had been this one.
+    explicit RecentMax(std::int64_t before) : highest_(before) { values_.fill(before); }
+
+    void add(std::int64_t value) {
+        const std::int64_t leaving = std::exchange(values_[next_], value);
+        next_ = (next_ + 1) % window;
+        if (value >= highest_) {
+            highest_ = value;
+        } else if (leaving == highest_) {
+            highest_ = *std::max_element(values_.begin(), values_.end());
+        }
+    }
     std::int64_t value() const { return highest_; }
 
   private:
-    static constexpr std::size_t window = 64;
-    std::array<std::int64_t, window> values_{};
+    std::array<std::int64_t, window> values_;
     std::size_t next_ = 0;
-    std::int64_t highest_ = 0;
+    std::int64_t highest_;
 };
 
 class Health {

@@ -53,6 +53,7 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       started_(driver.now()),
       guard_(settings.guard ? guard_min : Duration{0}),
       margin_(margin_max),
+      wake_errors_(margin_max.ns),
       clock_(driver.sample_clock()),
       clock_due_(started_ + clock_period),
       last_look_(started_) {}

@@ -107,8 +107,9 @@ class Run {
     Duration guard_;
     Duration margin_;
     std::uint32_t receives_in_a_row_ = 0;
-    RecentMax slices_;
-    RecentMax wake_errors_;
+    RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now
+    /// Ten or more seconds: their p99.9, or one row in a hundred would wake too late.
+    RecentMax<1024> wake_errors_;
     DriverCounters told_;     ///< as of the last sample
     LaneCounts stamps_told_;  ///< as of the last sample
     ThreadUse use_told_;      ///< as of the last sample

@@ -9,7 +9,7 @@ namespace {
 
 // A peak stands until 64 further values have come, then it is forgotten.
 TEST(RecentMax, ForgetsAPeakAfterItsWindow) {
-    RecentMax recent;
+    RecentMax<64> recent(0);
     recent.add(1000);
     for (int i = 0; i < 63; ++i) {
         recent.add(10);
@@ -17,6 +17,19 @@ TEST(RecentMax, ForgetsAPeakAfterItsWindow) {
     }
     recent.add(11);
     EXPECT_EQ(recent.value(), 11);
+}
+
+// Until a whole window has come, what was assumed before it stands.
+TEST(RecentMax, BelievesTheFirstWindowOnly) {
+    RecentMax<4> recent(300);
+    for (const std::int64_t value : {10, 20, 30}) {
+        recent.add(value);
+        ASSERT_EQ(recent.value(), 300);
+    }
+    recent.add(15);
+    EXPECT_EQ(recent.value(), 30);
+    recent.add(400);
+    EXPECT_EQ(recent.value(), 400);
 }
 
 // Spans of work add up by kind; only long gaps of spinning count as gaps.
