@@ -16,6 +16,7 @@ struct TaintLimits {
     std::int64_t drift_ns = 0;
     std::int64_t rank_ns = 0;
     std::int64_t receive_delay_ns = 0;
+    std::int64_t wire_ns = 0;  ///< from the end of the call that fires to the wire
 };
 
 /// How many rows of the same due instant go before this one. `position` is a row of the plan.

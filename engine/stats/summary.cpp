@@ -86,6 +86,7 @@ void Summary::add_taints(const Record& record) {
         ++f.tainted_late[static_cast<std::size_t>(record.late_cause)];
     }
     f.tainted_read_late += has(taint_read_late) ? 1 : 0;
+    f.tainted_wire_late += has(taint_wire_late) ? 1 : 0;
     f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
 }
 

@@ -91,6 +91,7 @@ struct SummaryFigures {
     std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
     std::array<std::uint64_t, late_cause_count> tainted_late{};  ///< sent too late, by cause
     std::uint64_t tainted_read_late = 0;                         ///< tokens read too late
+    std::uint64_t tainted_wire_late = 0;                         ///< held back behind the call
     std::uint64_t tainted_lost = 0;                              ///< payload or entries dropped
     std::uint64_t stale_retries = 0;
     std::uint64_t coalesced_chunks = 0;

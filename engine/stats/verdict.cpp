@@ -44,6 +44,7 @@ Blame blame_of(const SummaryFigures& figures, const ClientTotals& client) {
                                                figures.tainted_read_late;
     blame.client += late(figures, LateCause::prepare);
     (client.slow_connects > 0 ? blame.network : blame.client) += late(figures, LateCause::lane);
+    (host_took ? blame.host : blame.network) += figures.tainted_wire_late;
     return blame;
 }
 
@@ -61,6 +62,11 @@ void add_late_reasons(const SummaryFigures& figures, const TaintLimits& limits,
         reasons.push_back(counted(figures.tainted_read_late, "row", "rows") + " read more than " +
                           milliseconds_text(limits.receive_delay_ns) +
                           " after the kernel had the bytes");
+    }
+    if (figures.tainted_wire_late > 0) {
+        reasons.push_back(counted(figures.tainted_wire_late, "row", "rows") +
+                          " on the wire more than " + milliseconds_text(limits.wire_ns) +
+                          " after the call that fired them: a queue on the way holds them back");
     }
 }
 
@@ -122,6 +128,7 @@ TaintLimits taint_limits(const Calibration& calibration, std::int64_t chunks_per
     limits.drift_ns = limit_ratio * drift_floor_ns(calibration, chunks_per_s);
     limits.rank_ns = calibration.fire_large.p99_ns;
     limits.receive_delay_ns = limit_ratio * receive_floor_ns(calibration, chunks_per_s);
+    limits.wire_ns = limit_ratio * calibration.fire_large.p99_ns;
     return limits;
 }
 

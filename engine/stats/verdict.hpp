@@ -9,7 +9,8 @@
 /// - certified-with-exclusions: at most 1 % of the rows are tainted; leave those out.
 /// - client-limited: we were too slow: work, buffers, preparation or connections of our own.
 /// - host-noisy: the machine took the CPU away from us.
-/// - network-limited: connections to the server stood too late.
+/// - network-limited: connections to the server stood too late, or a queue behind us (of the
+///   interface, of a congestion window) held requests back.
 /// - uncalibrated: nothing is known to compare with.
 #pragma once
 

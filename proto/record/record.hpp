@@ -30,6 +30,8 @@ inline constexpr std::string_view taint_payload_dropped = "payload_dropped";  //
 inline constexpr std::string_view taint_entries_dropped = "entries_dropped";
 inline constexpr std::string_view taint_late = "late";  ///< sent later than the host's floor allows
 inline constexpr std::string_view taint_read_late = "read_late";  ///< its tokens were read late
+/// The network's queue held it back behind the call that fired it.
+inline constexpr std::string_view taint_wire_late = "wire_late";
 
 struct Record {
     std::uint32_t row = 0;  ///< index in file order

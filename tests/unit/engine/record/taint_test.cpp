@@ -42,6 +42,20 @@ TEST(Taint, TokensThatWereReadLate) {
     EXPECT_EQ(taints_of(record, {.receive_delay_ns = 1'000}), Reasons{"read_late"});
 }
 
+// From the end of the call that fired it, not from its beginning; without a stamp nothing is known.
+TEST(Taint, ARowThatWaitedBehindTheCall) {
+    Record record;
+    record.fired_ns = 10'000;
+    record.submit_ns = 5'000;
+    record.wire_ns = 16'000;
+    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
+    record.wire_ns = 16'001;
+    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"wire_late"});
+    EXPECT_EQ(taints_of(record, {}), Reasons{});
+    record.wire_ns.reset();
+    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
+}
+
 TEST(Taint, RankCountsTheRowsBeforeOfTheSameInstant) {
     Plan plan;
     for (const std::int64_t due : {0, 5, 5, 5, 9}) {

@@ -69,6 +69,18 @@ TEST(Verdict, WorkThatWasInterruptedByOthersIsTheHosts) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
 }
 
+// A queue behind us is the network's, unless others had the CPU that empties it.
+TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
+    SummaryFigures figures = figures_of(100);
+    figures.tainted_rows = figures.tainted_wire_late = 40;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
+    const Judgement judged = judge_run(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
+    EXPECT_NE(judged.reasons[0].find("40 rows on the wire more than 0.200 ms after"),
+              std::string::npos)
+        << judged.reasons[0];
+}
+
 TEST(Verdict, LanesThatStoodTooLateAreTheNetworks) {
     SummaryFigures figures = figures_of(100);
     taint_late_rows(figures, LateCause::lane, 40);
@@ -124,6 +136,7 @@ TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloor) {
     EXPECT_EQ(calm.drift_ns, 500'000);  // the sleeping thread
     EXPECT_EQ(calm.rank_ns, 20'000);
     EXPECT_EQ(calm.receive_delay_ns, 200'000);
+    EXPECT_EQ(calm.wire_ns, 200'000);
     const TaintLimits busy = taint_limits(calibration, 60'000);
     EXPECT_EQ(busy.drift_ns, 700'000);  // the median rehearsal
     EXPECT_EQ(busy.receive_delay_ns, 1'400'000);

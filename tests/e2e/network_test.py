@@ -1,0 +1,66 @@
+"""A slow interface is the network's fault, and the verdict says so: in a network of its own."""
+
+import ctypes
+import json
+import os
+import subprocess
+import unittest
+
+from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, mock
+
+CLONE_NEWNET = 0x40000000
+# A row's first 12 KiB are some ten packets: 10 ms at 10 Mbit/s, where the limit is below 1 ms.
+SETUP = (
+    "ip link set lo mtu 1500 up",
+    "tc qdisc add dev lo root tbf rate 10mbit burst 4kb latency 10s",
+)
+
+
+def own_slow_network():
+    """Puts this process and its children behind a slow interface; says why it cannot."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
+        return f"no network of its own: {os.strerror(ctypes.get_errno())}"
+    for command in SETUP:
+        try:
+            done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+        except FileNotFoundError as missing:
+            return str(missing)
+        if done.returncode != 0:
+            return f"{command}: {done.stderr.strip()}"
+    return None
+
+
+class Network(Case):
+    def test_a_slow_interface_is_not_the_clients_fault(self):
+        path = self.scratch / "calibration.json"
+        done = subprocess.run(
+            [DRIFTLESS, "calibrate", "--quick", "--out", str(path)],
+            capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        figures = json.loads(path.read_text())
+        for rehearsal in figures["rehearsals"]:  # only the wire is on trial
+            rehearsal["drift"]["p99_ns"] = rehearsal["receive_delay"]["p99_ns"] = 1_000_000_000
+        figures["fire_large"]["p99_ns"] = 50_000
+        path.write_text(json.dumps(figures))
+        reason = own_slow_network()
+        if reason:
+            self.skipTest(reason)
+        with mock() as server:
+            run = self.replay_well(
+                SAMPLE, "--url", server.url, "--limit", 60, "--calibration", path
+            )
+        summary = run.json("summary.json")
+        if summary["client"]["taken_share_max"] > 0.1:
+            self.skipTest("others took the CPU: the verdict is theirs, and rightly so")
+        self.assertEqual(summary["verdict"]["name"], "network-limited", run.said)
+        self.assertIn("a queue on the way holds them back", run.said)
+        tainted = [r for r in run.records().values() if r["tainted"]]
+        self.assertGreater(len(tainted), 10)
+        for record in tainted:
+            self.assertEqual(record["tainted"], ["wire_late"])
+            self.assertGreater(record["wire_ns"] - record["fired_ns"] - record["submit_ns"], 500_000)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
