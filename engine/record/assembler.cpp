@@ -256,6 +256,7 @@ void Assembler::finish_pending(RowState& state, const Event& end) {
 
 const Record* Assembler::on_end(RowState& state, const Event& event) {
     CHECK(time_zero_ns_ != no_stamp);
+    state.status = event.end.status != 0 ? event.end.status : state.status;
     finish_pending(state, event);
     judge_row(record_, state, event, config_, time_zero_ns_, document_);
     count_record(state);

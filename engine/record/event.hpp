@@ -61,7 +61,8 @@ struct EndInfo {
     /// What the engine knows. `ok` means: framing is complete; content decides the rest.
     Outcome outcome;
     bool close_delimited;  ///< complete only because the connection ended
-    std::uint8_t reserved[4];
+    std::uint16_t status;  ///< HTTP status, 0 without a head: `head` may have found the ring full
+    std::uint8_t reserved[2];
 };
 
 struct Event {

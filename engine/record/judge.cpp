@@ -92,12 +92,16 @@ Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& e
     if (end.outcome != Outcome::ok) {
         return end.outcome;
     }
+    const bool lost = lost_bytes(state, end);
     if (state.status == 0) {
-        return lost_bytes(state, end) ? Outcome::ok : Outcome::bad_http;
+        return lost ? Outcome::ok : Outcome::bad_http;
     }
     const Outcome by_status = outcome_of_status(state.status);
     if (by_status != Outcome::ok) {
         return by_status;
+    }
+    if (state.body == BodyKind::unknown && lost) {
+        return Outcome::ok;  // its head found the ring full: the content is anybody's guess
     }
     if (state.body != BodyKind::stream) {
         return Outcome::bad_content;

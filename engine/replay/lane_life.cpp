@@ -21,10 +21,13 @@ Task<void> LanePool::live(Lane& lane) {
     const bool connected = co_await establish(lane);
     if (connected) {
         now_idle(lane);
-        while (!lane.broken) {
-            co_await lane.progress.wait();
+        // A lane that is busy is never left, broken or not: it may have been fired on, and cut,
+        // before this woke from the exchange before.
+        while (lane.state == LaneState::busy || !lane.broken) {
             if (lane.state == LaneState::busy) {
                 co_await exchange(lane);
+            } else {
+                co_await lane.progress.wait();
             }
         }
         --targets_[lane.target].open;
@@ -124,6 +127,7 @@ Task<void> LanePool::disconnect(Lane& lane) {
     lane.state = LaneState::closed;
     closed_.push_front(lane);
     --in_use_;
+    making_room_ = false;
 }
 
 void LanePool::on_connect(Op& op, const Completion& done) {
@@ -165,6 +169,9 @@ void LanePool::on_sent(Op& op, const Completion& done) {
 void LanePool::on_receive(Op& op, const Completion& done) {
     Lane& lane = *static_cast<Lane*>(op.owner);
     LanePool& pool = *lane.pool;
+    if (lane.state != LaneState::busy || lane.exchange.over) {
+        pool.counts_.bytes_stray += done.bytes.size();
+    }
     if (lane.state == LaneState::busy) {
         const bool first = !lane.exchange.any_byte;
         read_answer(lane, done, pool.ring_, pool.receive_counts_);

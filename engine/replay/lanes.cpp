@@ -7,6 +7,14 @@
 
 namespace driftless {
 
+namespace {
+
+std::uint16_t status_of(const Lane& lane) {
+    return lane.exchange.head_done ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
+}
+
+}  // namespace
+
 void LaneList::push_front(Lane& lane) {
     lane.next = first;
     first = &lane;
@@ -113,6 +121,24 @@ bool LanePool::open_one(std::uint32_t target) {
     return true;
 }
 
+bool LanePool::make_room(std::uint32_t target) {
+    Lane* oldest = targets_[target].idle.last;
+    if (making_room_ || oldest == nullptr) {
+        return making_room_;
+    }
+    making_room_ = true;
+    close_idle(*oldest);
+    return true;
+}
+
+bool LanePool::has_unused(std::uint32_t target) const {
+    const Lane* lane = targets_[target].idle.first;
+    while (lane != nullptr && lane->used) {
+        lane = lane->next;
+    }
+    return lane != nullptr;
+}
+
 Lane* LanePool::take_idle(std::uint32_t target, bool fresh) {
     LaneList& idle = targets_[target].idle;
     Lane* lane = idle.first;
@@ -214,10 +240,9 @@ void LanePool::settle(Lane& lane) {
         event.lane = lane.number;
         event.stamp_ns = loop_.driver().now().ns;
         event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
-        event.end = EndInfo{exchange.accepted,        exchange.bytes_received,
-                            exchange.sys_errno,       exchange.entries_dropped,
-                            exchange.stale_retries,   exchange.outcome,
-                            exchange.close_delimited, {}};
+        event.end = EndInfo{exchange.accepted,        exchange.bytes_received, exchange.sys_errno,
+                            exchange.entries_dropped, exchange.stale_retries,  exchange.outcome,
+                            exchange.close_delimited, status_of(lane),         {}};
         if (exchange.outcome == Outcome::ok) {
             event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
         }
@@ -230,6 +255,7 @@ void LanePool::settle(Lane& lane) {
         now_idle(lane);
     } else {
         lane.broken = true;
+        lane.state = LaneState::closing;  // what completes from here on belongs to no row
     }
 }
 
@@ -247,7 +273,7 @@ void LanePool::end_without_lane(std::uint32_t planned, Outcome outcome, std::int
     event.kind = EventKind::end;
     event.row = planned;
     event.stamp_ns = loop_.driver().now().ns;
-    event.end = EndInfo{0, 0, sys_errno, 0, stale_retries, outcome, false, {}};
+    event.end = EndInfo{0, 0, sys_errno, 0, stale_retries, outcome, false, 0, {}};
     push_end(event, in_flight);
 }
 
@@ -269,13 +295,18 @@ void LanePool::end_all(Outcome outcome) {
     }
 }
 
+void LanePool::close_idle(Lane& lane) {
+    targets_[lane.target].idle.remove(lane);
+    lane.state = LaneState::closing;
+    lane.broken = true;
+    lane.progress.notify();
+}
+
 void LanePool::close_all() {
     for (Lane* lane : lanes_) {
         if (lane->state == LaneState::idle) {
-            targets_[lane->target].idle.remove(*lane);
-            lane->state = LaneState::closing;
-        }
-        if (lane->state != LaneState::closed && !lane->broken) {
+            close_idle(*lane);
+        } else if (lane->state != LaneState::closed && !lane->broken) {
             lane->broken = true;
             lane->progress.notify();
         }

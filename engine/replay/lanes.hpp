@@ -49,9 +49,10 @@ struct LaneCounts {
     std::uint64_t stale_retries = 0;
     std::uint64_t closed_idle = 0;  ///< idle connections that the server closed
     std::uint32_t open_max = 0;
-    std::int64_t bytes_sent = 0;             ///< since the last sample
-    std::int64_t rows_ended = 0;             ///< since the last sample
-    std::int64_t slow_connects = 0;          ///< since the last sample: more than 0.9 s
+    std::uint64_t bytes_stray = 0;   ///< received when no exchange was open: they belong to no row
+    std::int64_t bytes_sent = 0;     ///< since the last sample
+    std::int64_t rows_ended = 0;     ///< since the last sample
+    std::int64_t slow_connects = 0;  ///< since the last sample: more than 0.9 s
     std::uint64_t lanes_without_stamps = 0;  ///< connects that the kernel gives no stamps for
     std::uint64_t wire_stamps = 0;
     std::uint64_t wire_missing = 0;      ///< rows that left on a lane with stamps, and got none
@@ -77,6 +78,12 @@ class LanePool {
 
     /// Starts one more connection to the target; false where `lanes_max` are in use.
     bool open_one(std::uint32_t target);
+    /// Closes the target's lane that has been idle longest, so that `open_one` to another target,
+    /// or for a row that wants an unused lane, can succeed soon. One at a time; false where none
+    /// is.
+    bool make_room(std::uint32_t target);
+    /// An idle lane to the target that no exchange has used.
+    bool has_unused(std::uint32_t target) const;
 
     /// An idle lane, now busy with an empty exchange, or nullptr. `fresh`: only one that no
     /// exchange has used. Whoever takes it fills in the exchange and fires.
@@ -145,6 +152,7 @@ class LanePool {
     void cancel_connect(Lane& lane);
     void connect_failed(Lane& lane, std::int32_t sys_errno);
     void now_idle(Lane& lane);
+    void close_idle(Lane& lane);
     void release_body(Lane& lane);
     void queue_rest(Lane& lane);
     void push_sent(const Lane& lane, Instant stamp);
@@ -176,6 +184,7 @@ class LanePool {
     std::vector<Retry> retries_;
     std::uint32_t inflight_ = 0;
     std::uint32_t in_use_ = 0;
+    bool making_room_ = false;  ///< a lane is closing for another one
     LaneCounts counts_;
     ReceiveCounts receive_counts_;
 };

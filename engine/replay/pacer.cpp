@@ -84,7 +84,7 @@ bool Pacer::can_fire_waiting() const {
         if (lanes.idle.first == nullptr) {
             continue;
         }
-        const bool room = lanes_.inflight() < settings_.inflight_max;
+        const bool room = lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row();
         if ((room && !waiting_[target].empty()) ||
             (!retrying_[target].empty() && !lanes.idle.first->used)) {
             return true;
@@ -203,7 +203,9 @@ bool Pacer::fire_waiting() {
     for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
         for (const bool retry : {true, false}) {
             std::deque<Waiting>& rows = retry ? retrying_[target] : waiting_[target];
-            if (rows.empty() || (!retry && lanes_.inflight() >= settings_.inflight_max)) {
+            const bool room =
+                retry || (lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row());
+            if (rows.empty() || !room) {
                 continue;
             }
             Lane* lane = lanes_.take_idle(target, retry);
@@ -274,104 +276,6 @@ void Pacer::push_fired(const Lane& lane, const Waiting& row, const FiredInfo& in
     event.fired = info;
     const EventRing::Push pushed = ring_.push(event);
     CHECK(pushed == EventRing::Push::whole);  // `has_room_for_row` was asked
-}
-
-// Rows whose stale connection wants another try: their bytes are built again, then they wait for a
-// connection that nobody has used.
-bool Pacer::take_retries() {
-    bool any = false;
-    for (const LanePool::Retry& retry : lanes_.retries()) {
-        any = true;
-        if (stopped_) {
-            lanes_.end_without_lane(retry.planned, Outcome::cancelled, 0, retry.tries, true);
-            continue;
-        }
-        armer_.arm_again(retry.planned);
-        retries_.push_back(retry);
-    }
-    lanes_.retries().clear();
-    while (armer_.retry_ready()) {
-        Waiting row;
-        row.request = armer_.take_retry();
-        const auto found = std::find_if(
-            retries_.begin(), retries_.end(),
-            [&](const LanePool::Retry& retry) { return retry.planned == row.request.planned; });
-        CHECK(found != retries_.end());
-        row.tries = found->tries;
-        row.fired = found->fired;
-        retries_.erase(found);
-        const std::uint32_t target = target_of(row.request.planned);
-        retrying_[target].push_back(row);
-        (void)lanes_.open_one(target);
-        any = true;
-    }
-    return any;
-}
-
-// A connect that failed is the end of the row that has waited longest for it.
-bool Pacer::answer_failures() {
-    bool any = false;
-    for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
-        LaneTarget& lanes = lanes_.targets()[target];
-        for (; lanes.failures > 0; --lanes.failures) {
-            std::deque<Waiting>& rows =
-                !retrying_[target].empty() ? retrying_[target] : waiting_[target];
-            if (rows.empty()) {
-                lanes.failures = 0;
-                break;
-            }
-            const Waiting row = rows.front();
-            rows.pop_front();
-            end_waiting(
-                row, lanes.failure_timed_out ? Outcome::timeout_connect : Outcome::connect_failed,
-                lanes.failure_errno);
-            any = true;
-        }
-        const std::size_t wanting = waiting_[target].size() + retrying_[target].size();
-        if (wanting > 0 && lanes.connecting == 0 && lanes.idle.count == 0) {
-            (void)lanes_.open_one(target);  // false at `lanes_max`: a busy lane will come free
-        }
-    }
-    return any;
-}
-
-void Pacer::end_waiting(const Waiting& row, Outcome outcome, std::int32_t sys_errno) {
-    armer_.give_back(row.request);
-    lanes_.end_without_lane(row.request.planned, outcome, sys_errno, row.tries, row.tries > 0);
-}
-
-void Pacer::stop() {
-    stopped_ = true;
-    for (const std::uint32_t planned : armer_.stop()) {
-        const auto found =
-            std::find_if(retries_.begin(), retries_.end(),
-                         [&](const LanePool::Retry& retry) { return retry.planned == planned; });
-        CHECK(found != retries_.end());
-        lanes_.end_without_lane(planned, Outcome::cancelled, 0, found->tries, true);
-    }
-    retries_.clear();
-    for (std::deque<Waiting>& rows : retrying_) {
-        for (const Waiting& row : rows) {
-            end_waiting(row, Outcome::cancelled, 0);
-        }
-        rows.clear();
-    }
-}
-
-bool Pacer::drop_unsent(std::uint32_t rows_max) {
-    CHECK(stopped_);
-    std::uint32_t dropped = 0;
-    for (std::deque<Waiting>& rows : waiting_) {
-        for (; dropped < rows_max && !rows.empty() && ring_.has_room_for_row(); ++dropped) {
-            end_waiting(rows.front(), Outcome::not_sent, 0);
-            rows.pop_front();
-        }
-    }
-    for (; dropped < rows_max && next_ < plan_.rows.size() && ring_.has_room_for_row(); ++dropped) {
-        lanes_.end_without_lane(next_, Outcome::not_sent, 0, 0, false);
-        ++next_;
-    }
-    return dropped > 0;
 }
 
 }  // namespace driftless

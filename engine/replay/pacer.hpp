@@ -85,6 +85,8 @@ class Pacer {
     LateCause cause_of(const Waiting& row, std::int64_t drift_ns, Instant due) const;
     void end_waiting(const Waiting& row, Outcome outcome, std::int32_t sys_errno);
     bool can_fire_waiting() const;
+    bool wants_connection(std::uint32_t target) const;
+    void make_room();
 
     Loop& loop_;
     const Trace& trace_;

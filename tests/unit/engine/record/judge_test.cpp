@@ -185,6 +185,27 @@ TEST(Judge, LostBytesTaintAndNeverBlame) {
     EXPECT_FALSE(record.output_digest.has_value());
 }
 
+// The status comes with the end, too: a row whose head found the ring full is still refused where
+// the server refused it, and not blamed for content that nobody saw.
+TEST(Judge, LostHeadLeavesTheStatus) {
+    ScriptTrace input(2);
+    Assembler assembler(input.config());
+    assembler.begin({script_zero_ns});
+    Event end = Script::event(EventKind::end, 0, 1000);
+    end.end = {};
+    end.end.entries_dropped = 1;
+    end.end.status = 503;
+    const Record refused = Script(assembler, 0).fire(0).end_with(end);
+    EXPECT_EQ(refused.outcome, Outcome::http_5xx);
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_FALSE(refused.headers_ns.has_value());
+    end.row = 1;
+    end.end.status = 200;
+    const Record unseen = Script(assembler, 1).fire(0).end_with(end);
+    EXPECT_EQ(unseen.outcome, Outcome::ok);
+    EXPECT_EQ(unseen.tainted, std::vector<std::string>{"entries_dropped"});
+}
+
 // Dropped entries taint too, with their own word.
 TEST(Judge, LostEntriesTaint) {
     ScriptTrace input(1);
