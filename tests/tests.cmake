@@ -36,10 +36,18 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # sim: the product's replay in virtual time, a seed per run.
+# sim_swarm runs as many seeds as it is told, on as many CPUs.
 file(GLOB sim_sources CONFIGURE_DEPENDS tests/sim/*.cpp)
-add_executable(sim_tests ${sim_sources})
-target_link_libraries(sim_tests PRIVATE driftless_cmd GTest::gtest_main)
+file(GLOB sim_tests_sources CONFIGURE_DEPENDS tests/sim/*_test.cpp)
+list(REMOVE_ITEM sim_sources ${sim_tests_sources})
+add_library(sim STATIC ${sim_sources} tests/golden/cases.cpp)
+target_compile_definitions(sim PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+target_link_libraries(sim PUBLIC driftless_cmd)
+add_executable(sim_tests ${sim_tests_sources})
+target_link_libraries(sim_tests PRIVATE sim GTest::gtest_main)
 gtest_discover_tests(sim_tests DISCOVERY_TIMEOUT 60)
+add_executable(sim_swarm tests/sim/swarm/sim_swarm.cpp)
+target_link_libraries(sim_swarm PRIVATE sim)
 
 # headers: every header compiles by itself, twice in a row. Built by tests/run, not by default.
 file(GLOB_RECURSE header_files RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS

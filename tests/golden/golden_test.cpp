@@ -2,96 +2,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "proto/api/dialect.hpp"
 #include "proto/http/response.hpp"
 #include "proto/json/write.hpp"
 #include "proto/sse/events.hpp"
 #include "proto/sse/scanner.hpp"
+#include "tests/golden/cases.hpp"
 
 namespace driftless {
-namespace {
-
-struct Case {
-    std::string name;
-    std::string dialect;
-    std::string wire;
-    bool closes = false;  // the connection ends after the bytes
-    std::string expected;
-};
 
 // gtest would print its bytes.
-void PrintTo(const Case& golden, std::ostream* out) {
+void PrintTo(const GoldenCase& golden, std::ostream* out) {
     *out << golden.name;
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-    for (std::size_t at = text.find(from); at != std::string::npos;
-         at = text.find(from, at + to.size())) {
-        text.replace(at, from.size(), to);
-    }
-}
-
-// The bytes that one line of a wire block stands for.
-std::string decode(std::string line) {
-    replace_all(line, "␍", "\r");
-    replace_all(line, "␊", "\n");
-    replace_all(line, "␀", std::string_view("\0", 1));
-    const std::string_view open = "‹";
-    const std::string_view close = "›";
-    for (std::size_t at = line.find(open); at != std::string::npos; at = line.find(open, at + 1)) {
-        const std::string digits = line.substr(at + open.size(), 2);
-        const char byte = static_cast<char>(std::stoi(digits, nullptr, 16));
-        line.replace(at, open.size() + 2 + close.size(), 1, byte);
-    }
-    return line;
-}
-
-std::vector<Case> read_cases(const std::filesystem::path& path) {
-    std::vector<Case> cases;
-    std::ifstream file(path);
-    std::string title;
-    enum class Block { none, wire, expect, other } block = Block::none;
-    for (std::string line; std::getline(file, line);) {
-        if (line.starts_with("```") && block != Block::none) {
-            block = Block::none;
-        } else if (line.starts_with("```response ")) {
-            block = Block::wire;
-            cases.push_back({path.stem().string() + ": " + title, line.substr(12), "", false, ""});
-        } else if (line == "```expect" && !cases.empty()) {
-            block = Block::expect;
-        } else if (line.starts_with("```")) {
-            block = Block::other;
-        } else if (block == Block::wire) {
-            const bool closes = line.ends_with("␄");
-            cases.back().closes = closes;
-            cases.back().wire += decode(closes ? line.substr(0, line.size() - 3) : line);
-        } else if (block == Block::expect) {
-            cases.back().expected += line + "\n";
-        } else if (line.starts_with("## ")) {
-            title = line.substr(3);
-        }
-    }
-    return cases;
-}
-
-std::vector<Case> all_cases() {
-    std::vector<Case> all;
-    for (const auto& entry : std::filesystem::directory_iterator(
-             std::filesystem::path(TEST_DATA).parent_path() / "golden")) {
-        if (entry.path().extension() == ".md" && entry.path().stem() != "README") {
-            const std::vector<Case> cases = read_cases(entry.path());
-            all.insert(all.end(), cases.begin(), cases.end());
-        }
-    }
-    std::sort(all.begin(), all.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
-    return all;
-}
+namespace {
 
 std::string in_quotes(std::string_view text) {
     std::string out;
@@ -211,10 +138,10 @@ class Client {
     bool over_ = false;
 };
 
-class Golden : public testing::TestWithParam<Case> {};
+class Golden : public testing::TestWithParam<GoldenCase> {};
 
 TEST_P(Golden, MeansTheSameForEverySplit) {
-    const Case& golden = GetParam();
+    const GoldenCase& golden = GetParam();
     const Dialect* const dialect = find_dialect(golden.dialect);
     ASSERT_NE(dialect, nullptr) << golden.dialect;
     Client whole(*dialect);
@@ -235,8 +162,8 @@ TEST_P(Golden, MeansTheSameForEverySplit) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Golden, testing::ValuesIn(all_cases()),
-                         [](const testing::TestParamInfo<Case>& info) {
+INSTANTIATE_TEST_SUITE_P(, Golden, testing::ValuesIn(all_golden_cases()),
+                         [](const testing::TestParamInfo<GoldenCase>& info) {
                              std::string name = info.param.name;
                              std::replace_if(
                                  name.begin(), name.end(),

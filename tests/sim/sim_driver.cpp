@@ -11,14 +11,21 @@ namespace {
 constexpr Duration clock_read{25};  // now() costs time, as it does outside
 constexpr Duration spin_step{200};
 constexpr std::int64_t late_wake_ns = 5'000'000;
-constexpr std::size_t first_instant_ns = 1'000'000'000;
+constexpr std::int64_t pause_ns = 2'000'000'000;
+constexpr std::int64_t clock_step_ns = 1'000'000'000;
+constexpr std::int64_t first_instant_ns = 1'000'000'000;
+constexpr std::size_t order_window = 64;  // completions that may overtake each other
+constexpr Duration early_stamp = milliseconds(10);
 }  // namespace
 
-SimDriver::SimDriver(std::uint64_t seed, const Weather& weather, const mock::CoreOptions& server)
+SimDriver::SimDriver(std::uint64_t seed, const Weather& weather, const mock::CoreOptions& server,
+                     const Script& script, const DriverBugs& bugs)
     : random_(seed),
       weather_(weather),
       core_(server),
-      now_{static_cast<std::int64_t>(first_instant_ns)},
+      script_(script),
+      bugs_(bugs),
+      now_{first_instant_ns},
       stamp_(now_) {
     connections_.push_back(nullptr);  // number 0 is nobody's
     clock_.offset_ns = realtime_ahead_ns_;
@@ -42,9 +49,9 @@ bool SimDriver::chance(double probability) {
     return random_.uniform() < probability;
 }
 
-Duration SimDriver::latency() {
-    const auto range = static_cast<std::uint64_t>(weather_.latency_max.ns);
-    return {1 + static_cast<std::int64_t>(random_.below(range))};
+/// From 1 ns to `most_ns`.
+Duration SimDriver::up_to(std::int64_t most_ns) {
+    return {1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most_ns)))};
 }
 
 void SimDriver::at(Instant when, Happening happening) {
@@ -55,53 +62,50 @@ Instant SimDriver::next_happening() const {
     return happenings_.empty() ? never : Instant{happenings_.begin()->first.first};
 }
 
-Result<Socket> SimDriver::open_socket(const Address&) {
-    connections_.push_back(std::make_unique<Connection>());
-    connections_.back()->client_open = true;
-    ++sockets_open_;
-    return Socket{static_cast<int>(connections_.size() - 1)};
-}
-
-Result<Socket> SimDriver::listen(const Address&, int) {
-    return Error{ErrorCode::unsupported, EOPNOTSUPP, "listen in the simulator"};
-}
-
-Result<Address> SimDriver::local_address(Socket) {
-    return Error{ErrorCode::unsupported, EOPNOTSUPP, "name a socket of the simulator"};
-}
-
-void SimDriver::drop_server(Connection& connection) {
-    if (connection.server != nullptr) {
-        core_.close(*connection.server, now_);
-        connection.server = nullptr;
+void SimDriver::happen_until(Instant until) {
+    while (!happenings_.empty() && happenings_.begin()->first.first <= until.ns) {
+        auto node = happenings_.extract(happenings_.begin());
+        now_ = std::max(now_, Instant{node.key().first});
+        happen(node.mapped());
     }
+    now_ = std::max(now_, until);
 }
 
-void SimDriver::shutdown(Socket socket) {
-    Connection& connection = *connections_[static_cast<std::size_t>(socket.number)];
-    if (connection.shut) {
-        return;
+void SimDriver::happen(Happening& happening) {
+    const int number = happening.connection;
+    Connection& connection = connection_of(number);
+    switch (happening.kind) {
+        case Happening::Kind::connect:
+            connect_happens(happening);
+            break;
+        case Happening::Kind::sent:
+            visible_.push_back({happening.op, happening.result, false, {}});
+            break;
+        case Happening::Kind::unblock:
+            if (connection.blocked == happening.op) {
+                connection.blocked = 0;
+                send_now(*ops_.at(happening.op).op, happening.op);
+            }
+            break;
+        case Happening::Kind::to_server:
+            server_receives(number, happening.piece.bytes);
+            break;
+        case Happening::Kind::to_client:
+            arrive(number, happening.piece);
+            break;
+        case Happening::Kind::rearm:
+            connection.starved = false;
+            feed_receive(number);
+            break;
+        case Happening::Kind::deadline:
+            if (connection.served() && happening.version == connection.deadline_version) {
+                server_turn(number);
+            }
+            break;
+        case Happening::Kind::idle:
+            close_idle(number, happening.version);
+            break;
     }
-    connection.shut = true;
-    connection.inbox.clear();
-    connection.inbox.push_back({{}, true, false});
-    feed_receive(connection);
-    drop_server(connection);
-    wake_servers();
-}
-
-void SimDriver::close(Socket socket) {
-    Connection& connection = *connections_[static_cast<std::size_t>(socket.number)];
-    CHECK(connection.client_open && connection.receive == 0);
-    for (const auto& [number, pending] : ops_) {
-        CHECK(pending.op->spec.kind == OpKind::cancel ||
-              pending.op->spec.socket.number != socket.number);
-    }
-    connection.client_open = false;
-    connection.shut = true;
-    --sockets_open_;
-    drop_server(connection);
-    wake_servers();
 }
 
 void SimDriver::submit(Op& op) {
@@ -128,173 +132,49 @@ void SimDriver::start_taken() {
 void SimDriver::start(Op& op, std::uint32_t number) {
     const int socket = op.spec.socket.number;
     switch (op.spec.kind) {
-        case OpKind::connect: {
-            if (!chance(weather_.hang_connect)) {
-                const std::int32_t result = chance(weather_.refuse_connect) ? -ECONNREFUSED : 0;
-                at(now_ + latency(), {Happening::Kind::connect, socket, number, result, 0, {}});
-            }
+        case OpKind::connect:
+            start_connect(op, number);
             break;
-        }
         case OpKind::send:
             taken_.push_back(number);
             break;
-        case OpKind::receive: {
-            Connection& connection = *connections_[static_cast<std::size_t>(socket)];
-            CHECK(connection.receive == 0);
-            connection.receive = number;
-            feed_receive(connection);
+        case OpKind::receive:
+            CHECK(connection_of(socket).receive == 0);
+            connection_of(socket).receive = number;
+            feed_receive(socket);
             break;
-        }
         case OpKind::stamps:
             break;
-        case OpKind::cancel: {
-            if (op.spec.target->spec.kind == OpKind::stamps) {
-                cancel_stamps(op, number);
-                break;
-            }
-            const bool there = op.spec.target->in_flight();
-            if (there) {
-                cancel(*op.spec.target);
-            }
-            visible_.push_back({number, there ? 0 : -ENOENT, false, {}});
+        case OpKind::cancel:
+            start_cancel(op, number);
             break;
-        }
         case OpKind::accept:
             CHECK(!"the simulator has clients only");
     }
 }
 
-void SimDriver::start_send(Op& op, std::uint32_t number) {
-    const int socket = op.spec.socket.number;
-    Connection& connection = *connections_[static_cast<std::size_t>(socket)];
-    CHECK(connection.connected && !op.spec.bytes.empty());
-    if (connection.shut) {
-        at(now_ + latency(), {Happening::Kind::sent, socket, number, -EPIPE, 0, {}});
+void SimDriver::start_cancel(Op& op, std::uint32_t number) {
+    Op& target = *op.spec.target;
+    if (target.spec.kind == OpKind::stamps) {
+        cancel_stamps(op, number);
         return;
     }
-    std::size_t size = op.spec.bytes.size();
-    if (chance(weather_.short_send)) {
-        size = 1 + random_.below(size);
-    }
-    stamp_sent(connection, op, size);
-    if (chance(weather_.inline_send)) {
-        visible_.push_back({number, static_cast<std::int32_t>(size), false, {}});
-    } else {
-        at(now_ + latency(),
-           {Happening::Kind::sent, socket, number, static_cast<std::int32_t>(size), 0, {}});
-    }
-    std::string_view rest = op.spec.bytes.substr(0, size);
-    while (!rest.empty()) {  // ends: each piece takes a byte at least
-        const std::size_t cut =
-            chance(weather_.split) ? 1 + random_.below(rest.size()) : rest.size();
-        connection.to_server = std::max(connection.to_server, now_) + latency();
-        at(connection.to_server, {Happening::Kind::to_server,
-                                  socket,
-                                  0,
-                                  0,
-                                  0,
-                                  {std::string(rest.substr(0, cut)), false, false}});
-        rest.remove_prefix(cut);
-    }
-}
-
-void SimDriver::cancel(Op& target) {
-    const std::uint32_t number = slot_of(target);
-    Pending& pending = ops_.at(number);
-    if (pending.cancelled) {
-        return;
-    }
-    pending.cancelled = true;
-    if (target.spec.kind == OpKind::receive) {
-        connections_[static_cast<std::size_t>(target.spec.socket.number)]->receive = 0;
-    }
-    visible_.push_back({number, -ECANCELED, false, {}});
-}
-
-void SimDriver::happen_until(Instant until) {
-    while (!happenings_.empty() && happenings_.begin()->first.first <= until.ns) {
-        auto node = happenings_.extract(happenings_.begin());
-        now_ = std::max(now_, Instant{node.key().first});
-        happen(node.mapped());
-    }
-    now_ = std::max(now_, until);
-}
-
-void SimDriver::happen(Happening& happening) {
-    Connection& connection = *connections_[static_cast<std::size_t>(happening.connection)];
-    switch (happening.kind) {
-        case Happening::Kind::connect:
-            connect_happens(happening);
-            break;
-        case Happening::Kind::sent:
-            visible_.push_back({happening.op, happening.result, false, {}});
-            break;
-        case Happening::Kind::to_server:
-            server_receives(connection, happening.connection, happening.piece);
-            break;
-        case Happening::Kind::to_client:
-            if (!connection.shut) {
-                happening.piece.realtime_ns = connection.stamped ? realtime_ns() : 0;
-                connection.inbox.push_back(std::move(happening.piece));
-                feed_receive(connection);
-            }
-            break;
-        case Happening::Kind::deadline:
-            if (connection.server != nullptr && happening.version == connection.deadline_version) {
-                server_turn(connection, happening.connection);
-            }
-            break;
-    }
-}
-
-void SimDriver::connect_happens(const Happening& happening) {
-    const auto found = ops_.find(happening.op);
-    if (found == ops_.end() || found->second.cancelled) {
-        return;
-    }
-    Connection& connection = *connections_[static_cast<std::size_t>(happening.connection)];
-    visible_.push_back({happening.op, happening.result, false, {}});
-    found->second.cancelled = true;  // it has completed: a cancel comes too late
-    if (happening.result == 0) {
-        connection.connected = true;
-        connection.server = &core_.open(now_);
-        connection.server->host = &connection;
-        server_turn(connection, happening.connection);
-    }
-}
-
-// Moves what has arrived into completions of the armed receive, as many pieces together as chance
-// has it: TCP keeps bytes, not pieces.
-void SimDriver::feed_receive(Connection& connection) {
-    while (connection.receive != 0 && !connection.inbox.empty()) {
-        const Piece piece = std::move(connection.inbox.front());
-        connection.inbox.erase(connection.inbox.begin());
-        if (piece.reset) {
-            connection.shut = true;
-            connection.inbox.clear();
-            drop_server(connection);
-            visible_.push_back({std::exchange(connection.receive, 0), -ECONNRESET, false, {}});
-            return;
-        }
-        if (!piece.bytes.empty()) {
-            bytes_delivered_ += piece.bytes.size();
-            const auto size = static_cast<std::int32_t>(piece.bytes.size());
-            visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns});
-        }
-        if (piece.end) {
-            visible_.push_back({std::exchange(connection.receive, 0), 0, false, {}});
-        }
-    }
+    visible_.push_back({number, target.in_flight() ? cancel(target) : -ENOENT, false, {}});
 }
 
 void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     const auto found = ops_.find(visible.op);
     CHECK(found != ops_.end());
     Op& op = *found->second.op;
+    if (bugs_.lost_byte && visible.bytes.size() > 1) {
+        visible.bytes.pop_back();
+        --visible.result;
+        bugs_.lost_byte = false;
+    }
     Completion done;
     done.result = visible.result;
     done.more = visible.more;
-    done.stamp = stamp_;
+    done.stamp = bugs_.early_stamps ? stamp_ - early_stamp : stamp_;
     done.batch = batch_;
     done.kernel_ns = to_monotonic_ns(visible.realtime_ns);
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
@@ -309,45 +189,58 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     op.handler(op, done);
 }
 
-TurnResult SimDriver::turn(const Turn& turn) {
-    TurnResult result;
-    start_taken();
+/// What the turn's wait brings about, and the host's and the clock's own whims.
+void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
     if (chance(weather_.step_clock)) {
-        constexpr std::int64_t second = 1'000'000'000;
-        realtime_ahead_ns_ += static_cast<std::int64_t>(random_.below(2 * second)) - second;
+        realtime_ahead_ns_ += up_to(2 * clock_step_ns).ns - clock_step_ns;
+    }
+    if (chance(weather_.pause)) {
+        happen_until(now_ + up_to(pause_ns));
     }
     if (turn.may_enter || turn.wait == Wait::sleep) {
         happen_until(now_);
     }
-    if (visible_.empty() && turn.wait == Wait::sleep) {
+    if (!visible_.empty()) {
+        return;
+    }
+    if (turn.wait == Wait::sleep) {
         Instant until = std::min(turn.until, next_happening());
         CHECK(until < never);  // nothing would ever end this sleep
         if (chance(weather_.late_wake)) {
-            until = until + Duration{static_cast<std::int64_t>(random_.below(late_wake_ns))};
+            until = until + up_to(late_wake_ns);
         }
         happen_until(until);
         result.entered = result.slept = true;
-    } else if (visible_.empty() && turn.wait == Wait::spin) {
+    } else if (turn.wait == Wait::spin) {
         now_ = now_ + spin_step;
     }
+}
+
+TurnResult SimDriver::turn(const Turn& turn) {
+    TurnResult result;
+    start_taken();
+    let_time_pass(turn, result);
     if (visible_.empty() || turn.completions_max == 0) {
         return result;
     }
     // One batch: its completions come in random order, those of one operation in their own.
     ++batch_;
     stamp_ = now();
-    std::vector<Visible> batch = std::exchange(visible_, {});
-    while (!batch.empty() && result.completions < turn.completions_max) {
-        std::size_t pick = random_.below(batch.size());
+    std::size_t left = visible_.size();  // handlers bring about more: that is the next batch
+    std::size_t shown = turn.completions_max;
+    if (chance(weather_.overflow)) {
+        ++counters_.overflows;
+        shown = std::min<std::size_t>(shown, 1 + random_.below(left));
+    }
+    for (; left > 0 && result.completions < shown; --left) {
+        std::size_t pick = random_.below(std::min(left, order_window));
         for (std::size_t i = 0; i < pick; ++i) {
-            pick = batch[i].op == batch[pick].op ? i : pick;
+            pick = visible_[i].op == visible_[pick].op ? i : pick;
         }
-        Visible visible = std::move(batch[pick]);
-        batch.erase(batch.begin() + static_cast<std::ptrdiff_t>(pick));
+        Visible visible = std::move(visible_[pick]);
+        visible_.erase(visible_.begin() + static_cast<std::ptrdiff_t>(pick));
         hand_over(visible, result);
     }
-    visible_.insert(visible_.begin(), std::make_move_iterator(batch.begin()),
-                    std::make_move_iterator(batch.end()));
     return result;
 }
 

@@ -1,46 +1,38 @@
 /// SimDriver: the other side of the seam. Virtual time, a seed, and a world that is as unkind as
-/// the seed says: completions in random order, receives split anywhere, short sends, resets,
-/// refused and hanging connects, late timers. The servers behind it are MockCores, the same code
-/// that the bundled mock serves over sockets.
+/// its weather says: completions in random order, receives split anywhere, short and blocked sends,
+/// cuts, refused, slow and hanging connects, late timers. The servers behind it are MockCores, the
+/// code that the bundled mock serves over sockets, and ScriptedServers, which say anything.
 ///
 /// Same seed, same calls: the same completions at the same virtual instants. Bytes that are handed
 /// to a handler live in a buffer of their own, so that a sanitizer sees whoever keeps them.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmd/mock/core.hpp"
 #include "engine/io/driver.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/sim/scripted_server.hpp"
+#include "tests/sim/weather.hpp"
 
 namespace driftless::sim {
 
-/// How unkind the world is. Probabilities are per occasion.
-struct Weather {
-    double refuse_connect = 0;
-    double hang_connect = 0;   ///< never answers: only a cancel ends it
-    double reset = 0;          ///< per piece of bytes that arrives at the client
-    double inline_send = 0.5;  ///< a send completes before its submission returns, as most do
-    double short_send = 0;     ///< the kernel accepts a part only
-    double late_wake = 0;      ///< a sleep ends up to 5 ms late
-    double split = 0.5;        ///< a piece on its way is cut in two, again and again
-    Duration latency_max = microseconds(200);  ///< one way, per piece
-
-    // Kernel stamps.
-    bool stamps = true;     ///< the kernel has them at all
-    double lose_stamp = 0;  ///< per transmit stamp
-    double late_stamp = 0;  ///< per transmit stamp: it comes up to 200 ms late
-    double wrong_key = 0;   ///< per transmit stamp: it names another byte
-    double step_clock = 0;  ///< per turn: CLOCK_REALTIME jumps by up to a second, either way
+/// Lies of the driver that only tests of the laws tell.
+struct DriverBugs {
+    bool early_stamps = false;  ///< completions are stamped 10 ms before they are seen
+    bool lost_byte = false;     ///< one byte of one receive never reaches its handler
 };
 
 class SimDriver final : public Driver {
   public:
-    SimDriver(std::uint64_t seed, const Weather& weather, const mock::CoreOptions& server);
+    SimDriver(std::uint64_t seed, const Weather& weather, const mock::CoreOptions& server,
+              const Script& script = {}, const DriverBugs& bugs = {});
     ~SimDriver() override;
 
     Instant now() override;
@@ -59,15 +51,19 @@ class SimDriver final : public Driver {
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     const DriverCounters& counters() const override { return counters_; }
 
-    /// Bytes that clients received in all, and open sockets: for the laws.
-    std::uint64_t bytes_delivered() const { return bytes_delivered_; }
+    // For the laws.
+    std::uint64_t bytes_delivered() const { return bytes_delivered_; }  ///< to receives, in all
+    std::uint64_t bytes_accepted() const { return bytes_accepted_; }    ///< of sends, in all
     std::size_t sockets_open() const { return sockets_open_; }
+    mock::MockCore& core() { return core_; }
+    /// Rows that a ScriptedServer has answered.
+    const std::vector<std::uint32_t>& scripted_rows() const { return scripted_rows_; }
 
   private:
+    enum class End : std::uint8_t { none, close, half_close, reset };
     struct Piece {
         std::string bytes;
-        bool end = false;
-        bool reset = false;
+        End end = End::none;
         std::int64_t realtime_ns = 0;  ///< kernel's receive stamp
     };
     /// A connection, both of its ends.
@@ -75,23 +71,41 @@ class SimDriver final : public Driver {
         bool client_open = false;
         bool connected = false;
         bool shut = false;          ///< the client shut it down, or it was reset
-        bool client_ended = false;  ///< the end was delivered to the client's receive
+        bool starved = false;       ///< its receive found no buffer and is armed again soon
         std::uint32_t receive = 0;  ///< operation number of the armed receive, 0: none
+        std::uint32_t blocked = 0;  ///< of the send that waits for room, 0: none
         std::vector<Piece> inbox;   ///< arrived, not received yet
         Instant to_server;          ///< the latest arrival in each direction: order is kept
         Instant to_client;
         mock::MockConnection* server = nullptr;
+        std::unique_ptr<ScriptedServer> scripted;
+        bool asked = true;             ///< it has said nothing since it last read, or at all
+        bool server_ended = false;     ///< it says nothing more
+        std::uint64_t bytes_said = 0;  ///< by the server
+        std::optional<Cut> cut;
         std::uint64_t deadline_version = 0;
+        std::uint64_t idle_version = 0;
         bool stamped = false;
         std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
+
+        bool served() const { return server != nullptr || scripted != nullptr; }
     };
     struct Pending {
         Op* op = nullptr;
-        bool cancelled = false;
+        bool ended = false;  ///< its last completion is on its way
     };
     /// Something that happens at an instant.
     struct Happening {
-        enum class Kind : std::uint8_t { connect, sent, to_server, to_client, deadline } kind;
+        enum class Kind : std::uint8_t {
+            connect,
+            sent,
+            unblock,
+            to_server,
+            to_client,
+            rearm,
+            deadline,
+            idle
+        } kind;
         int connection = -1;
         std::uint32_t op = 0;
         std::int32_t result = 0;
@@ -115,33 +129,56 @@ class SimDriver final : public Driver {
         Instant ready;
     };
 
-    Duration latency();
+    // sim_driver.cpp: time, operations, turns.
+    Duration up_to(std::int64_t most_ns);
+    Duration latency() { return up_to(weather_.latency_max.ns); }
     bool chance(double probability);
     void at(Instant when, Happening happening);
     void happen_until(Instant until);
     void happen(Happening& happening);
-    void connect_happens(const Happening& happening);
-    void server_receives(Connection& connection, int number, const Piece& piece);
-    void server_turn(Connection& connection, int number);
-    void deliver_to_client(int number, std::string bytes, bool end, bool reset);
-    void feed_receive(Connection& connection);
+    Instant next_happening() const;
     void start(Op& op, std::uint32_t number);
-    void start_send(Op& op, std::uint32_t number);
+    void start_cancel(Op& op, std::uint32_t number);
     void start_taken();
+    void let_time_pass(const Turn& turn, TurnResult& result);
+    void hand_over(Visible& visible, TurnResult& result);
+
+    // sim_sockets.cpp: the client's end.
+    Connection& connection_of(int number) {
+        return *connections_[static_cast<std::size_t>(number)];
+    }
+    void start_connect(Op& op, std::uint32_t number);
+    void connect_happens(const Happening& happening);
+    void start_send(Op& op, std::uint32_t number);
+    void send_now(Op& op, std::uint32_t number);
+    void fail_blocked(Connection& connection, std::int32_t result);
+    std::int32_t cancel(Op& target);
+    void arrive(int number, Piece& piece);
+    void feed_receive(int number);
+
+    // sim_server.cpp: the server's end.
+    void open_server(int number);
+    void server_receives(int number, std::string_view bytes);
+    void server_turn(int number);
+    void scripted_turn(int number);
+    void close_idle(int number, std::uint64_t version);
+    void deliver_to_client(int number, std::string_view bytes, End end);
+    std::size_t next_cut(std::size_t bytes);
+    void wake_servers();
+    void drop_server(Connection& connection);
+
+    // sim_stamps.cpp
     void stamp_sent(Connection& connection, const Op& op, std::size_t size);
     void cancel_stamps(Op& op, std::uint32_t number);
     void hand_over(const Stamp& stamp);
     std::int64_t realtime_ns() const { return now_.ns + realtime_ahead_ns_; }
     std::int64_t to_monotonic_ns(std::int64_t realtime_ns) const;
-    void cancel(Op& target);
-    void hand_over(Visible& visible, TurnResult& result);
-    void wake_servers();
-    void drop_server(Connection& connection);
-    Instant next_happening() const;
 
     Random random_;
     Weather weather_;
     mock::MockCore core_;
+    const Script script_;
+    DriverBugs bugs_;
     Instant now_;
     std::map<std::pair<std::int64_t, std::uint64_t>, Happening> happenings_;
     std::uint64_t happenings_made_ = 0;
@@ -152,12 +189,14 @@ class SimDriver final : public Driver {
     std::vector<Stamp> stamps_;
     std::int64_t realtime_ahead_ns_ = 1'700'000'000'000'000'000;
     ClockSample clock_;  ///< as last sampled
-    std::vector<Visible> visible_;
+    std::deque<Visible> visible_;
     std::uint32_t batch_ = 0;
     Instant stamp_;
     DriverCounters counters_;
     std::uint64_t bytes_delivered_ = 0;
+    std::uint64_t bytes_accepted_ = 0;
     std::size_t sockets_open_ = 0;
+    std::vector<std::uint32_t> scripted_rows_;
 };
 
 }  // namespace driftless::sim

@@ -1,77 +1,23 @@
 #include "tests/sim/sim_run.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
-#include <string>
+#include <utility>
 
-#include "engine/preflight/preflight.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/vocab.hpp"
-#include "engine/record/assembler.hpp"
+#include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
+#include "tests/sim/small_disk.hpp"
 
 namespace driftless::sim {
 
 namespace {
 
-constexpr std::uint64_t turns_max = 20'000'000;
+constexpr std::uint64_t turns_max = 2'000'000;
+constexpr std::uint64_t turns_of_an_endless_run = 2'000;
+constexpr std::size_t drain_all = SIZE_MAX;
 constexpr Duration lead = milliseconds(200);
-
-/// Takes what is in the ring, and holds each record against the laws of a row.
-struct Drain {
-    EventRing& ring;
-    Assembler& assembler;
-    SimResult& result;
-    bool lossless;
-
-    void law(bool holds, const Record& record, const char* text) {
-        if (!holds) {
-            result.broken_laws.push_back("row " + std::to_string(record.row) + ": " + text);
-        }
-    }
-
-    void check(const Record& record) {
-        const auto ordered = [](OptionalNs before, OptionalNs after) {
-            return !before || !after || *before <= *after;
-        };
-        law(!record.fired_ns || *record.fired_ns >= record.due_ns, record, "fired before due");
-        law(ordered(record.armed_ns, record.fired_ns), record, "fired before armed");
-        law(ordered(record.fired_ns, record.wire_ns), record, "on the wire before fired");
-        law(ordered(record.wire_ns, record.ended_ns), record, "ended before on the wire");
-        law(record.receive_delay_ns.value_or(0) >= 0, record, "read before it was received");
-        law(ordered(record.fired_ns, record.sent_ns), record, "sent before fired");
-        law(ordered(record.fired_ns, record.headers_ns), record, "headers before fired");
-        law(ordered(record.headers_ns, record.first_byte_ns), record, "body before headers");
-        law(ordered(record.first_byte_ns, record.first_token_ns), record, "token before body");
-        law(ordered(record.first_token_ns, record.last_token_ns), record, "tokens out of order");
-        law(ordered(record.last_token_ns, record.done_ns), record, "done before last token");
-        law(ordered(record.done_ns, record.ended_ns), record, "ended before done");
-        law(ordered(record.fired_ns, record.ended_ns), record, "ended before fired");
-        law(!record.fired_ns || record.ended_ns, record, "fired, and no end");
-        law(std::is_sorted(record.chunk_ns.begin(), record.chunk_ns.end()), record,
-            "chunks out of order");
-        law(record.outcome != Outcome::not_sent || !record.fired_ns, record, "not_sent but fired");
-        const bool good = record.outcome == Outcome::ok && record.tainted.empty();
-        law(!good || record.prompt_tokens == std::int64_t{record.input_length}, record,
-            "ok, but the server counted another prompt");
-        law(!good || !lossless || record.output_tokens == std::int64_t{record.output_length},
-            record, "ok, but another number of tokens");
-    }
-
-    void all() {
-        for (const Event* event = ring.front(); event != nullptr; event = ring.front()) {
-            const Record* record = assembler.consume(*event, EventRing::payload_of(*event));
-            if (record != nullptr) {
-                append_jsonl(result.jsonl, *record);
-                result.records.push_back(*record);
-                result.bytes_in_records += record->bytes_received;
-                check(*record);
-            }
-            ring.pop();
-        }
-    }
-};
 
 ReplaySettings settings_of(const SimOptions& options) {
     ReplaySettings settings;
@@ -79,162 +25,253 @@ ReplaySettings settings_of(const SimOptions& options) {
     settings.lanes_max =
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;
-    settings.timeouts.connect = milliseconds(300);
-    settings.timeouts.first_byte = seconds(3);
-    settings.timeouts.idle = seconds(1);
-    settings.timeouts.total = seconds(20);
+    settings.timeouts = options.timeouts;
     settings.grace = milliseconds(50);
-    settings.wait = WaitPolicy::hybrid;
     return settings;
 }
 
-}  // namespace
-
-Trace make_trace(std::uint64_t seed, std::uint32_t rows) {
-    Random random(seed);
-    Trace trace;
-    trace.name = "simulated";
-    trace.format = "mooncake";
-    trace.time_unit = "ms";
-    trace.block_size = 512;
-    trace.name_spaces = 1;
-    std::int64_t at = 0;
-    for (std::uint32_t i = 0; i < rows; ++i) {
-        at += random.below(4) == 0 ? static_cast<std::int64_t>(random.below(30)) * 1'000'000 : 0;
-        TraceRow row;
-        row.at_ns = at;
-        row.index = i;
-        row.line = i + 1;
-        // Above any overhead; some are longer than the first slice of a request.
-        const std::uint64_t most = random.below(32) == 0 ? 24'000 : 1500;
-        row.input_length = static_cast<std::uint32_t>(16 + random.below(most));
-        row.output_length = static_cast<std::uint32_t>(1 + random.below(16));
-        row.ids_begin = trace.ids.size();
-        row.ids_count = (row.input_length + 511) / 512;
-        std::uint64_t id = random.below(4);
-        for (std::uint32_t block = 0; block < row.ids_count; ++block) {
-            trace.ids.push_back(id);
-            id = mix64(id + random.below(2));
-        }
-        trace.rows.push_back(row);
-    }
-    return trace;
-}
-
-SimOptions swarm(std::uint64_t seed) {
-    Random random(mix64(seed ^ 0x5EED));
-    SimOptions options;
-    options.seed = seed;
-    const auto maybe = [&](double most) {
-        return random.below(2) == 0 ? 0.0 : most * random.uniform();
-    };
-    options.weather.refuse_connect = maybe(0.2);
-    options.weather.hang_connect = maybe(0.05);
-    options.weather.reset = maybe(0.002);
-    options.weather.short_send = maybe(0.7);
-    options.weather.late_wake = maybe(0.2);
-    options.weather.split = random.uniform() * 0.8;
-    options.weather.stamps = random.below(8) != 0;
-    options.weather.lose_stamp = maybe(0.2);
-    options.weather.late_stamp = maybe(0.3);
-    options.weather.wrong_key = maybe(0.1);
-    options.weather.step_clock = maybe(0.0005);
-    options.server.keep_alive_requests = static_cast<std::uint32_t>(random.below(2) * 3);
-    options.server.overhead.pre = static_cast<std::uint32_t>(random.below(6));
-    options.server.overhead.post = static_cast<std::uint32_t>(random.below(4));
-    options.server.slots = static_cast<std::uint32_t>(random.below(2) * 8);
-    options.server.seed = seed;
-    options.server.pace.tokens_per_chunk = static_cast<std::uint32_t>(1 + random.below(3));
-    options.server.pace.jitter = maybe(0.5);
-    for (const mock::Fault fault :
-         {mock::Fault::refuse, mock::Fault::reset, mock::Fault::stall, mock::Fault::truncate,
-          mock::Fault::malformed, mock::Fault::error, mock::Fault::http_429, mock::Fault::http_500,
-          mock::Fault::slow}) {
-        const double probability = random.below(3) == 0 ? 0.05 * random.uniform() : 0.0;
-        if (probability > 0) {
-            options.server.faults.push_back({fault, probability, std::nullopt});
-        }
-    }
-    options.inflight_max = static_cast<std::uint32_t>(4 + random.below(96));
-    options.connections_fixed =
-        random.below(4) == 0 ? static_cast<std::uint32_t>(1 + random.below(8)) : 0;
-    options.drain_share = 0.02 + random.uniform() * 0.5;
-    if (random.below(8) == 0) {
-        options.stop_at_ns = static_cast<std::int64_t>(random.below(400'000'000));
-        options.stop_again_ns =
-            random.below(2) == 0
-                ? options.stop_at_ns + static_cast<std::int64_t>(random.below(30'000'000))
-                : -1;
-    }
-    return options;
-}
-
-SimResult run(const Trace& trace, const SimOptions& options) {
-    SimResult result;
+Plan plan_of(const Trace& trace, const SimOptions& options) {
     PlanOptions plan_options;
     plan_options.seed = options.seed;
-    const Result<Plan> planned = make_plan(trace, plan_options);
-    CHECK(static_cast<bool>(planned));
-    const Plan& plan = planned.value();
-    result.rows = plan.rows.size();
+    Result<Plan> plan = make_plan(trace, plan_options);
+    CHECK(static_cast<bool>(plan));
+    return std::move(plan).value();
+}
 
-    const Dialect& dialect = dialect_of(Api::openai_chat);
+BodyFrame frame_of(const Dialect& dialect) {
     BodySpec spec;
     spec.model = "mock-model";
     Result<BodyFrame> frame = dialect.make_body_frame(spec);
     CHECK(static_cast<bool>(frame));
-    RequestHeadSpec head_spec;
-    head_spec.target = dialect.default_path;
-    head_spec.host = "simulated";
-    const std::vector<RequestHead> heads{RequestHead(head_spec)};
+    return std::move(frame).value();
+}
 
-    PromptOptions prompt_options;
-    prompt_options.seed = options.seed;
-    prompt_options.overhead = {options.server.overhead.pre, options.server.overhead.post};
-    PromptBuilder prompts(trace, WordTable::built_in(), prompt_options);
-    BodyPool bodies;
-    CHECK(static_cast<bool>(bodies.open(options.body_bytes)));
-    EventRing ring(options.ring_bytes, options.inflight_max);
+std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets) {
+    RequestHeadSpec spec;
+    spec.target = dialect.default_path;
+    spec.host = "simulated";
+    return std::vector<RequestHead>(targets, RequestHead(spec));
+}
+
+PromptOptions prompts_of(const SimOptions& options) {
+    PromptOptions prompts;
+    prompts.seed = options.seed;
+    prompts.overhead = {options.server.overhead.pre, options.server.overhead.post};
+    return prompts;
+}
+
+AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
+                             std::uint32_t targets) {
     AssemblerConfig config;
     config.trace = &trace;
     config.plan = &plan;
     config.dialect = &dialect;
-    config.urls = {"http://simulated"};
-    Assembler assembler(config);
-    Drain drain{ring, assembler, result, true};
+    config.urls.assign(targets, "http://simulated");
+    return config;
+}
 
-    SimDriver driver(options.seed, options.weather, options.server);
-    Random random(mix64(options.seed));
-    std::atomic<int> stop_requests{0};
-    {
-        Armer armer(trace, plan, prompts, bodies, heads, frame.value(), {"sim", 1});
-        Run replay(driver, {trace, plan, armer, bodies, ring, {Address{}}, stop_requests},
-                   settings_of(options));
-        while (!replay.warm() && ++result.turns < turns_max) {
+mock::CoreOptions server_of(const SimOptions& options) {
+    mock::CoreOptions server = options.server;
+    server.keep_log = true;
+    server.overhead.pre += options.bug == Bug::wrong_count ? 1 : 0;
+    return server;
+}
+
+/// The parts of a run, in the order of their lives, and the loop over them.
+class Simulation {
+  public:
+    Simulation(const Trace& trace, const SimOptions& options)
+        : trace_(trace),
+          options_(options),
+          plan_(plan_of(trace, options)),
+          dialect_(dialect_of(Api::openai_chat)),
+          frame_(frame_of(dialect_)),
+          heads_(heads_of(dialect_, options.targets)),
+          prompts_(trace, WordTable::built_in(), prompts_of(options)),
+          ring_(options.ring_bytes, options.inflight_max),
+          disk_(options.disk_bytes),
+          writer_(assembler_of(trace, plan_, dialect_, options.targets), Summary(), sinks()),
+          driver_(options.bug == Bug::other_dice ? ~options.seed : options.seed, options.weather,
+                  server_of(options), options.script,
+                  {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte}) {
+        CHECK(static_cast<bool>(bodies_.open(options.body_bytes)));
+    }
+
+    SimResult go() {
+        {
+            Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_,
+                        {"sim", options_.targets});
+            Run replay(driver_,
+                       {trace_, plan_, armer, bodies_, ring_,
+                        std::vector<Address>(options_.targets), stop_requests_},
+                       settings_of(options_));
+            play(replay);
+            plant_leftovers();
+            count_what_is_left(replay);
+            end_for_certain(replay);
+        }
+        if (leaked_ != nullptr) {
+            bodies_.give(leaked_);
+        }
+        read_files();
+        read_truth();
+        return std::move(result_);
+    }
+
+  private:
+    RecordSinks sinks() {
+        RecordSinks sinks;
+        sinks.requests = disk_.bounded() ? disk_.open() : LineSink(&result_.jsonl);
+        sinks.fired = LineSink(&result_.fired_jsonl);
+        sinks.client = LineSink(&client_jsonl_);
+        return sinks;
+    }
+
+    void play(Run& replay) {
+        const std::uint64_t most =
+            options_.bug == Bug::endless ? turns_of_an_endless_run : turns_max;
+        while (!replay.warm() && ++result_.turns < most) {
             (void)replay.turn();
         }
-        const Instant zero = driver.now() + lead;
+        const Instant zero = driver_.now() + lead;
+        result_.zero_ns = zero.ns;
         replay.begin(zero);
-        assembler.begin(zero);
-        while (++result.turns < turns_max) {
-            if (!replay.turn()) {
-                result.ended = true;
-                break;
+        writer_.begin(zero);
+        Random random(mix64(options_.seed));
+        while (++result_.turns < most && !result_.ended) {
+            result_.ended = !replay.turn() || is_held_to_be_over();
+            watch_clock((driver_.now() - zero).ns);
+            if (random.uniform() < options_.drain_share) {
+                drain();
             }
-            const std::int64_t at = (driver.now() - zero).ns;
-            stop_requests = (options.stop_at_ns >= 0 && at >= options.stop_at_ns ? 1 : 0) +
-                            (options.stop_again_ns >= 0 && at >= options.stop_again_ns ? 1 : 0);
-            if (random.uniform() < options.drain_share) {
-                drain.all();
+            if (writer_.failed()) {
+                replay.stop();  // as cmd/replay does
             }
         }
-        drain.all();
-        result.ops_in_flight = driver.in_flight();
-        result.sockets_open = driver.sockets_open();
-        result.bytes_delivered = driver.bytes_delivered();
+        if (options_.bug != Bug::unread_event) {
+            drain();
+        }
+        const SmallDisk::Limit limit(disk_);
+        writer_.finish();
     }
-    result.body_bytes_held = bodies.used_bytes();
-    return result;
+
+    void watch_clock(std::int64_t at_ns) {
+        stop_requests_ = (options_.stop_at_ns >= 0 && at_ns >= options_.stop_at_ns ? 1 : 0) +
+                         (options_.stop_again_ns >= 0 && at_ns >= options_.stop_again_ns ? 1 : 0);
+    }
+
+    void drain() {
+        const SmallDisk::Limit limit(disk_);
+        (void)writer_.drain(ring_, drain_all);
+    }
+
+    bool is_held_to_be_over() const {
+        return options_.bug == Bug::early_look && writer_.counts().ended == plan_.rows.size();
+    }
+
+    void plant_leftovers() {
+        if (options_.bug == Bug::leaked_body) {
+            leaked_ = bodies_.take(1);
+        } else if (options_.bug == Bug::forgotten_event || options_.bug == Bug::unread_event) {
+            Event event;
+            event.kind = EventKind::sent;
+            (void)ring_.push(event);
+            if (options_.bug == Bug::forgotten_event) {
+                drain();
+            }
+        }
+    }
+
+    void count_what_is_left(Run& replay) {
+        result_.rows = plan_.rows.size();
+        result_.counts = writer_.counts();
+        result_.outcomes = writer_.summary().figures().outcomes;
+        result_.disk_failed = writer_.failed();
+        result_.bytes_delivered = driver_.bytes_delivered();
+        result_.bytes_accepted = driver_.bytes_accepted();
+        result_.scripted_rows = driver_.scripted_rows();
+        result_.bytes_stray = replay.lane_counts().bytes_stray;
+        result_.ops_in_flight = driver_.in_flight();
+        result_.sockets_open = driver_.sockets_open();
+        result_.frames_live = replay.frame_marks().live;
+        result_.body_bytes_held = bodies_.used_bytes();
+        while (ring_.front() != nullptr) {
+            ++result_.events_left;
+            ring_.pop();
+        }
+    }
+
+    /// A run that broke off is taken down, so that nothing of it outlives its parts.
+    void end_for_certain(Run& replay) {
+        if (!result_.ended || options_.bug == Bug::early_look) {
+            replay.abandon();
+        }
+    }
+
+    void read_files() {
+        if (disk_.bounded()) {
+            result_.jsonl = disk_.read();
+        }
+        JsonDocument document;
+        std::string_view rest = result_.jsonl;
+        while (!rest.empty()) {  // ends: each line takes a byte at least
+            const std::string_view line = rest.substr(0, rest.find('\n') + 1);
+            const std::string_view whole = line.empty() ? rest : line;
+            Result<Record> record = read_record(document, whole);
+            std::string again;
+            if (record) {
+                append_jsonl(again, record.value());
+                result_.records.push_back(std::move(record).value());
+            }
+            if (again != whole) {
+                result_.unreadable.emplace_back(whole);
+            }
+            rest.remove_prefix(whole.size());
+        }
+    }
+
+    void read_truth() {
+        for (mock::RequestLog entry; driver_.core().take_finished(entry);) {
+            if (entry.row) {
+                keep_truth(std::move(entry));
+            }
+        }
+    }
+
+    /// Of a row that was tried again: the earliest of each stamp.
+    void keep_truth(mock::RequestLog&& entry) {
+        const auto row = static_cast<std::uint32_t>(*entry.row);
+        const auto [known, fresh] = result_.truth.try_emplace(row, entry);
+        if (!fresh) {
+            known->second.start_ns = std::min(known->second.start_ns, entry.start_ns);
+            if (known->second.token_ns.empty()) {
+                known->second.token_ns = std::move(entry.token_ns);
+            }
+        }
+    }
+
+    const Trace& trace_;
+    const SimOptions& options_;
+    SimResult result_;
+    std::string client_jsonl_;
+    const Plan plan_;
+    const Dialect& dialect_;
+    const BodyFrame frame_;
+    const std::vector<RequestHead> heads_;
+    PromptBuilder prompts_;
+    BodyPool bodies_;
+    EventRing ring_;
+    SmallDisk disk_;
+    RecordWriter writer_;
+    SimDriver driver_;
+    std::atomic<int> stop_requests_{0};
+    char* leaked_ = nullptr;
+};
+
+}  // namespace
+
+SimResult run(const Trace& trace, const SimOptions& options) {
+    return Simulation(trace, options).go();
 }
 
 }  // namespace driftless::sim

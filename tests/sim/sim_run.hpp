@@ -1,22 +1,45 @@
-/// One whole replay in virtual time: the product's plan, prompts, lanes, pacer and assembler, over
-/// the simulator's world. What comes out is the JSONL, byte for byte, and the counts that the laws
-/// are held against.
+/// One whole replay in virtual time: the product's plan, prompts, lanes, pacer, ring and writer,
+/// over the simulator's world. What comes out are the files, byte for byte, and every count that
+/// the laws (laws.hpp) are held against.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/record/assembler.hpp"
+#include "engine/replay/settings.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {
 
+/// Bugs that tests of the laws plant, each beside the product and never in it. A law that none of
+/// them breaks would prove nothing.
+enum class Bug : std::uint8_t {
+    none,
+    early_stamps,     ///< the driver stamps what it sees before it was there
+    lost_byte,        ///< the driver swallows a byte
+    other_dice,       ///< the driver throws other dice than its seed says
+    wrong_count,      ///< the server counts a token that it does not announce
+    leaked_body,      ///< somebody takes memory of the bodies' pool and keeps it
+    forgotten_event,  ///< an event behind the end of its row
+    unread_event,     ///< the last event stays in the ring
+    early_look,       ///< the run is held to be over a turn before it is
+    endless,          ///< the run is given too few turns
+};
+
 struct SimOptions {
     std::uint64_t seed = 0;
     Weather weather;
     mock::CoreOptions server;
+    Script script;
+    Timeouts timeouts{milliseconds(300), seconds(3), seconds(1), seconds(20)};
+    std::uint32_t targets = 1;  ///< URLs, all of them served by the same kind of server
     std::uint32_t inflight_max = 64;
     std::uint32_t connections_fixed = 0;
     std::size_t body_bytes = 4 << 20;
@@ -24,28 +47,40 @@ struct SimOptions {
     double drain_share = 0.2;         ///< of the turns, after which the event ring is drained
     std::int64_t stop_at_ns = -1;     ///< run time of a first interruption; -1: never
     std::int64_t stop_again_ns = -1;  ///< and of a second one
-    PromptKind prompt = PromptKind::text;
+    std::optional<std::uint64_t> disk_bytes;  ///< requests.jsonl can grow to this and no further
+    Bug bug = Bug::none;
 };
 
 struct SimResult {
+    // What was written.
     std::string jsonl;
-    std::vector<Record> records;
-    std::uint64_t rows = 0;
+    std::string fired_jsonl;
+    std::vector<Record> records;          ///< read back from `jsonl`
+    std::vector<std::string> unreadable;  ///< lines that could not be read back
+    bool disk_failed = false;
+
+    // What the writer counted.
+    AssemblerCounts counts;
+    std::array<std::uint64_t, outcome_count> outcomes{};  ///< of the summary
+
+    // What the driver and the servers saw.
     std::uint64_t bytes_delivered = 0;
-    std::uint64_t bytes_in_records = 0;
+    std::uint64_t bytes_accepted = 0;
+    std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
+    std::int64_t zero_ns = 0;                         ///< time 0 on their clock
+    std::vector<std::uint32_t> scripted_rows;
+
+    // What is left over.
+    std::uint64_t rows = 0;
+    std::uint64_t bytes_stray = 0;  ///< received, and of no exchange
     std::size_t sockets_open = 0;
     std::uint32_t ops_in_flight = 0;
+    std::uint64_t frames_live = 0;
     std::size_t body_bytes_held = 0;
+    std::uint64_t events_left = 0;
     std::uint64_t turns = 0;
     bool ended = false;  ///< within the bound on turns
-    std::vector<std::string> broken_laws;
 };
-
-/// A Mooncake-like trace: bursts on a grid, chained ids, short outputs.
-Trace make_trace(std::uint64_t seed, std::uint32_t rows);
-
-/// Weather and faults of the server drawn from the seed: some runs see few kinds, some many.
-SimOptions swarm(std::uint64_t seed);
 
 SimResult run(const Trace& trace, const SimOptions& options);
 

@@ -1,5 +1,5 @@
-// The server's end of a simulated connection: it receives, produces at its deadlines, and what it
-// says travels back in pieces.
+// The server's end of a simulated connection: it receives, says what is due, and what it says
+// travels back in pieces, until it or the weather ends it.
 
 #include <algorithm>
 
@@ -8,33 +8,109 @@
 
 namespace driftless::sim {
 
-void SimDriver::server_receives(Connection& connection, int number, const Piece& piece) {
+namespace {
+constexpr std::uint64_t cut_bytes_max = 8192;  // an answer or some of them
+constexpr std::int64_t stall_ns = 2'000'000'000;
+constexpr std::size_t buffer_bytes = 4096;
+}  // namespace
+
+void SimDriver::open_server(int number) {
+    Connection& connection = connection_of(number);
+    connection.cut = weather_.cut_at;
+    if (chance(weather_.cut)) {
+        connection.cut =
+            Cut{random_.below(cut_bytes_max), static_cast<Cut::Kind>(random_.below(3))};
+    }
+    if (script_.answers != nullptr && chance(script_.share)) {
+        connection.scripted = std::make_unique<ScriptedServer>(script_);
+        scripted_turn(number);
+    } else {
+        connection.server = &core_.open(now_);
+        server_turn(number);
+    }
+}
+
+void SimDriver::drop_server(Connection& connection) {
     if (connection.server != nullptr) {
-        connection.server->receive(piece.bytes, now_);
-        server_turn(connection, number);
+        core_.close(*connection.server, now_);
+        connection.server = nullptr;
+    }
+    connection.scripted.reset();
+}
+
+void SimDriver::server_receives(int number, std::string_view bytes) {
+    Connection& connection = connection_of(number);
+    ++connection.idle_version;
+    connection.asked = true;
+    if (connection.server != nullptr) {
+        connection.server->receive(bytes, now_);
+        server_turn(number);
+    } else if (connection.scripted != nullptr) {
+        connection.scripted->receive(bytes);
+        scripted_turn(number);
+    } else if (!connection.shut) {  // nobody listens any more
+        connection.to_client = std::max(connection.to_client, now_) + latency();
+        at(connection.to_client,
+           {Happening::Kind::to_client, number, 0, 0, 0, Piece{{}, End::reset}});
     }
 }
 
 // Sends what is due, does what the server wants done, and notes when it wants to go on.
-void SimDriver::server_turn(Connection& connection, int number) {
+void SimDriver::server_turn(int number) {
+    Connection& connection = connection_of(number);
+    if (connection.scripted != nullptr) {
+        scripted_turn(number);
+        return;
+    }
     std::string out;
-    while (connection.server->next_deadline() <=
-           now_) {  // ends: each produce moves the deadline on
+    // Ends: each produce moves the deadline on.
+    while (connection.server != nullptr && connection.server->next_deadline() <= now_) {
         out.clear();
         connection.server->produce(now_, out);
-        deliver_to_client(number, out, false, false);
+        deliver_to_client(number, out, End::none);
     }
-    const Instant next = connection.server->next_deadline();
-    if (next == never) {
+    if (connection.server != nullptr) {
+        const Instant next = connection.server->next_deadline();
         const auto action = connection.server->next_action();
-        if (action != mock::MockConnection::Action::keep) {
-            deliver_to_client(number, {}, true, action == mock::MockConnection::Action::reset);
-            drop_server(connection);
+        if (next < never) {
+            at(next, {Happening::Kind::deadline, number, 0, 0, ++connection.deadline_version, {}});
+        } else if (action != mock::MockConnection::Action::keep) {
+            const bool reset = action == mock::MockConnection::Action::reset;
+            deliver_to_client(number, {}, reset ? End::reset : End::close);
+        } else if (weather_.idle_close.ns > 0 && !connection.asked) {
+            at(now_ + weather_.idle_close,
+               {Happening::Kind::idle, number, 0, 0, ++connection.idle_version, {}});
         }
-    } else {
-        at(next, {Happening::Kind::deadline, number, 0, 0, ++connection.deadline_version, {}});
     }
     wake_servers();
+}
+
+void SimDriver::scripted_turn(int number) {
+    Connection& connection = connection_of(number);
+    ScriptedServer& server = *connection.scripted;
+    const std::optional<std::string_view> bytes = server.say();
+    if (!bytes) {
+        return;
+    }
+    if (server.row() && (scripted_rows_.empty() || scripted_rows_.back() != *server.row())) {
+        scripted_rows_.push_back(*server.row());
+    }
+    const std::optional<Duration> pause = server.goes_on_after();
+    deliver_to_client(number, *bytes, server.closes() ? End::close : End::none);
+    if (connection.scripted != nullptr && pause) {
+        at(now_ + *pause,
+           {Happening::Kind::deadline, number, 0, 0, ++connection.deadline_version, {}});
+    }
+}
+
+/// The server has had nothing to say or to read since the version was noted.
+void SimDriver::close_idle(int number, std::uint64_t version) {
+    Connection& connection = connection_of(number);
+    if (connection.server != nullptr && version == connection.idle_version &&
+        connection.server->next_deadline() == never) {
+        deliver_to_client(number, {}, End::close);
+        wake_servers();
+    }
 }
 
 void SimDriver::wake_servers() {
@@ -50,24 +126,45 @@ void SimDriver::wake_servers() {
     }
 }
 
-void SimDriver::deliver_to_client(int number, std::string bytes, bool end, bool reset) {
-    Connection& connection = *connections_[static_cast<std::size_t>(number)];
-    std::string_view rest = bytes;
+/// How many of so many bytes the next piece carries: a receive buffer at most.
+std::size_t SimDriver::next_cut(std::size_t bytes) {
+    bytes = std::min(bytes, buffer_bytes);
+    if (weather_.bytewise) {
+        return std::min<std::size_t>(bytes, 1);
+    }
+    return bytes > 1 && chance(weather_.split) ? 1 + random_.below(bytes - 1) : bytes;
+}
+
+void SimDriver::deliver_to_client(int number, std::string_view bytes, End end) {
+    Connection& connection = connection_of(number);
+    if (connection.server_ended || (bytes.empty() && end == End::none)) {
+        return;
+    }
+    const std::optional<Cut>& cut = connection.cut;
+    if (cut && connection.bytes_said + bytes.size() >= cut->bytes) {
+        bytes = bytes.substr(0, cut->bytes - connection.bytes_said);
+        end = cut->kind == Cut::Kind::reset   ? End::reset
+              : cut->kind == Cut::Kind::close ? End::close
+                                              : End::half_close;
+    }
+    connection.bytes_said += bytes.size();
+    connection.asked = false;
     do {
-        const bool cut_here = rest.size() > 1 && chance(weather_.split);
-        const std::size_t cut = cut_here ? 1 + random_.below(rest.size() - 1) : rest.size();
+        const std::size_t size = next_cut(bytes.size());
+        const bool last = size == bytes.size();
         connection.to_client = std::max(connection.to_client, now_) + latency();
-        const bool struck = chance(weather_.reset);
-        const bool last = cut == rest.size();
+        if (chance(weather_.stall)) {
+            connection.to_client = connection.to_client + up_to(stall_ns);
+        }
         at(connection.to_client,
-           {Happening::Kind::to_client,
-            number,
-            0,
-            0,
-            0,
-            {std::string(rest.substr(0, cut)), last && end, struck || (last && reset)}});
-        rest.remove_prefix(cut);
-    } while (!rest.empty());  // ends: each piece takes a byte at least
+           {Happening::Kind::to_client, number, 0, 0, 0,
+            Piece{std::string(bytes.substr(0, size)), last ? end : End::none}});
+        bytes.remove_prefix(size);
+    } while (!bytes.empty());  // ends: each piece takes a byte at least
+    connection.server_ended = end != End::none;
+    if (end == End::close || end == End::reset) {
+        drop_server(connection);
+    }
 }
 
 }  // namespace driftless::sim

@@ -15,7 +15,7 @@ constexpr std::uint64_t late_stamp_ns = 200'000'000;
 }  // namespace
 
 StampSupport SimDriver::switch_on_stamps(Socket socket) {
-    Connection& connection = *connections_[static_cast<std::size_t>(socket.number)];
+    Connection& connection = connection_of(socket.number);
     CHECK(connection.connected && !connection.stamped && connection.bytes_sent == 0);
     connection.stamped = weather_.stamps;
     return {weather_.stamps, weather_.stamps};

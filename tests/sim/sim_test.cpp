@@ -1,49 +1,17 @@
-// The replay under simulated weather: laws that hold in every run, and the same seed giving the
-// same bytes. `sim_tests --seeds N [--from S]` runs as many seeds as asked; the test suite runs
-// 1,000.
+// The replay in a simulated world: what fair weather gives, and what one kind of trouble at a time
+// does. Mixes of them are in swarm_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <set>
-#include <string>
 
 #include "engine/plan/load.hpp"
-#include "tests/sim/sim_run.hpp"
+#include "tests/sim/laws.hpp"
+#include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
 namespace {
 
 constexpr std::uint32_t rows = 200;
-
-/// DRIFTLESS_SIM_SEEDS overrides how many seeds the swarm test runs.
-std::uint64_t seeds() {
-    const char* text = std::getenv("DRIFTLESS_SIM_SEEDS");
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : 1000;
-}
-
-std::string laws_of(const SimResult& result) {
-    std::string broken;
-    for (const std::string& law : result.broken_laws) {
-        broken += law + "\n";
-    }
-    std::set<std::uint32_t> seen;
-    for (const Record& record : result.records) {
-        if (!seen.insert(record.row).second) {
-            broken += "row " + std::to_string(record.row) + " has two records\n";
-        }
-    }
-    broken += result.ended ? "" : "the run does not end\n";
-    broken += result.records.size() == result.rows ? "" : "rows and records differ in number\n";
-    broken += result.ops_in_flight == 0 ? "" : "operations are in flight at the end\n";
-    broken += result.sockets_open == 0 ? "" : "sockets are open at the end\n";
-    broken += result.body_bytes_held == 0 ? "" : "request bodies are held at the end\n";
-    broken += result.bytes_in_records <= result.bytes_delivered
-                  ? ""
-                  : "records count more bytes than were received\n";
-    return broken;
-}
 
 // In fair weather every row is ok, on time to the microsecond, and exact in both lengths.
 TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
@@ -51,14 +19,14 @@ TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
     options.seed = 1;
     options.server.overhead = {5, 3};
     const SimResult result = run(make_trace(1, rows), options);
-    EXPECT_EQ(laws_of(result), "");
+    EXPECT_EQ(broken_laws(result), "");
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
         EXPECT_TRUE(record.wire_ns.has_value() && record.receive_delay_ns.has_value());
-        EXPECT_EQ(record.prompt_tokens, std::int64_t{record.input_length});
-        EXPECT_EQ(record.output_tokens, std::int64_t{record.output_length});
+        EXPECT_EQ(record.prompt_tokens, std::int64_t{record.input_length.value()});
+        EXPECT_EQ(record.output_tokens, std::int64_t{record.output_length.value()});
     }
-    EXPECT_EQ(result.bytes_in_records, result.bytes_delivered);
+    EXPECT_EQ(result.bytes_stray, 0u);
 }
 
 // Rows of one instant leave in file order, each with its own stamp.
@@ -79,7 +47,7 @@ TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
     options.seed = 6;
     options.inflight_max = 3;
     const SimResult result = run(make_trace(6, rows), options);
-    EXPECT_EQ(laws_of(result), "");
+    EXPECT_EQ(broken_laws(result), "");
     std::uint32_t held = 0;
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
@@ -96,7 +64,7 @@ TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
     options.seed = 7;
     options.connections_fixed = 2;
     const SimResult result = run(make_trace(7, rows), options);
-    EXPECT_EQ(laws_of(result), "");
+    EXPECT_EQ(broken_laws(result), "");
     std::uint32_t waited = 0;
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
@@ -120,18 +88,18 @@ TEST(Simulation, CopiesShareNothingWithEachOther) {
     const auto expected = [](const SimResult& result) {
         std::int64_t tokens = 0;
         for (const Record& record : result.records) {
-            tokens += record.expected_cached_tokens;
+            tokens += record.expected_cached_tokens.value();
             EXPECT_LE(record.cached_tokens.value_or(0), record.input_length);
         }
         return tokens;
     };
     const SimResult result = run(copies, options);
-    EXPECT_EQ(laws_of(result), "");
+    EXPECT_EQ(broken_laws(result), "");
     EXPECT_EQ(result.records.size(), 4 * rows);
     EXPECT_EQ(expected(result), 4 * expected(run(once, options)));
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
-        EXPECT_EQ(record.prompt_tokens, std::int64_t{record.input_length});
+        EXPECT_EQ(record.prompt_tokens, std::int64_t{record.input_length.value()});
     }
 }
 
@@ -140,7 +108,7 @@ SimResult run_in(const Weather& weather) {
     options.seed = 10;
     options.weather = weather;
     const SimResult result = run(make_trace(10, rows), options);
-    EXPECT_EQ(laws_of(result), "");
+    EXPECT_EQ(broken_laws(result), "");
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
     }
@@ -180,7 +148,8 @@ TEST(Simulation, LateStampsAreNotTakenForThoseOfTheNextRow) {
     EXPECT_LT(with_wire(result), rows);
     for (const Record& record : result.records) {
         if (record.wire_ns) {
-            EXPECT_LE(*record.wire_ns - *record.fired_ns, 100'000) << "row " << record.row;
+            // Far more than a fire costs here, far less than stamps come late (up to 200 ms).
+            EXPECT_LE(*record.wire_ns - *record.fired_ns, 1'000'000) << "row " << record.row;
         }
     }
 }
@@ -199,57 +168,72 @@ TEST(Simulation, ASteppedClockGivesNoAbsurdFigures) {
     }
 }
 
-// A writer that comes too seldom costs payloads, never a row: such rows are tainted and not blamed.
-TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
-    SimOptions options;
-    options.seed = 8;
-    options.inflight_max = 64;
-    options.ring_bytes = 1;  // rounded up to what the reserves need
-    options.drain_share = 0.0002;
-    const SimResult result = run(make_trace(8, rows), options);
-    EXPECT_EQ(laws_of(result), "");
-    std::uint32_t tainted = 0;
-    for (const Record& record : result.records) {
-        EXPECT_NE(record.outcome, Outcome::short_output);
-        tainted += record.tainted.empty() ? 0 : 1;
-    }
-    EXPECT_GT(tainted, 0u);
-}
-
-// Same trace, same seed: byte-identical JSONL, whatever the weather.
-TEST(Simulation, SameSeedSameBytes) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        const Trace trace = make_trace(seed, rows);
-        const SimResult first = run(trace, swarm(seed));
-        const SimResult again = run(trace, swarm(seed));
-        ASSERT_FALSE(first.jsonl.empty());
-        ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
+// A writer that stalls while rows wait for a connection, or fail to get one, holds them back: no
+// place in the ring that an open row needs for its end is taken by another one's fire or end.
+TEST(Simulation, FullRingHoldsWaitingRowsBack) {
+    for (const double refuse : {0.0, 0.5, 1.0}) {
+        SimOptions options;
+        options.seed = 11;
+        options.ring_bytes = 1;
+        options.drain_share = 0.00002;
+        options.connections_fixed = 2;
+        options.weather.refuse_connect = refuse;
+        EXPECT_EQ(broken_laws(run(make_trace(11, 20 * rows), options)), "") << refuse;
     }
 }
 
-// A swarm of seeds, each with its own mix of faults: every law holds in each of them, and over all
-// of them the faults have really struck.
-TEST(Simulation, LawsHoldUnderASwarmOfFaults) {
-    std::map<Outcome, std::uint64_t> outcomes;
-    std::uint64_t retries = 0;
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
-        const SimResult result = run(make_trace(seed, rows), swarm(seed));
-        ASSERT_EQ(laws_of(result), "") << "seed " << seed;
+// A row whose stale connection asks for a fresh one gets it, also where every connection that is
+// allowed stands idle and used: one of them makes room.
+TEST(Simulation, RetriesFindAFreshConnectionAmongIdleOnes) {
+    std::uint32_t retries = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.connections_fixed = 1;
+        options.weather.idle_close = milliseconds(10);
+        options.weather.latency_max = milliseconds(2);
+        const SimResult result = run(make_trace(seed, 20), options);
+        ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
         for (const Record& record : result.records) {
-            ++outcomes[record.outcome];
+            EXPECT_EQ(record.outcome, Outcome::ok) << "seed " << seed << " row " << record.row;
             retries += record.stale_retries;
         }
     }
-    for (const Outcome outcome :
-         {Outcome::ok, Outcome::connect_failed, Outcome::timeout_connect, Outcome::timeout_idle,
-          Outcome::http_429, Outcome::http_5xx, Outcome::stream_error, Outcome::truncated,
-          Outcome::bad_event, Outcome::cancelled, Outcome::not_sent}) {
-        EXPECT_GT(outcomes[outcome], 0u) << name_of(outcome);
-    }
-    for (const auto& [outcome, count] : outcomes) {
-        RecordProperty(name_of(outcome), std::to_string(count));
-    }
     EXPECT_GT(retries, 0u);
+}
+
+// Fewer connections than URLs: those that stand idle make room for the others.
+TEST(Simulation, ConnectionsAreSharedAmongUrls) {
+    for (const std::uint32_t connections : {1u, 2u}) {
+        SimOptions options;
+        options.seed = 13;
+        options.targets = 3;
+        options.connections_fixed = connections;
+        const SimResult result = run(make_trace(13, rows), options);
+        EXPECT_EQ(broken_laws(result), "");
+        for (const Record& record : result.records) {
+            EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
+        }
+    }
+}
+
+// A writer that comes too seldom costs payloads, never a row: such rows are tainted and not blamed.
+TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
+    std::uint32_t tainted = 0;
+    for (std::uint64_t seed = 8; seed < 16; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.inflight_max = 64;
+        options.ring_bytes = 1;  // rounded up to what the reserves need
+        options.drain_share = 0.00001;
+        const SimResult result = run(make_trace(seed, rows), options);
+        EXPECT_EQ(broken_laws(result), "");
+        for (const Record& record : result.records) {
+            EXPECT_NE(record.outcome, Outcome::short_output);
+            tainted += record.tainted.empty() ? 0 : 1;
+        }
+    }
+    EXPECT_GT(tainted, 0u);
 }
 
 }  // namespace

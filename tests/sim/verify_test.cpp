@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/sim_run.hpp"
+#include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
 namespace {

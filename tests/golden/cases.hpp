@@ -1,0 +1,23 @@
+/// The golden files as values: bytes that servers send, and what they mean (README.md beside this
+/// file). Whoever reads them owns them; nothing is checked here but their form.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace driftless {
+
+struct GoldenCase {
+    std::string name;  ///< file and heading
+    std::string dialect;
+    std::string wire;
+    bool closes = false;   ///< the connection ends after the bytes
+    std::string expected;  ///< all lines but that of the outcome
+    std::string outcome;   ///< of a row that asked for two tokens; empty where none is named
+};
+
+/// The cases of every file beside this one, sorted by name. gtest failures where a file is not
+/// what README.md says.
+std::vector<GoldenCase> all_golden_cases();
+
+}  // namespace driftless

@@ -1,0 +1,307 @@
+#include "tests/sim/laws.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+
+#include "proto/json/document.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+constexpr std::size_t breaches_told = 5;
+
+/// Collects breaches, the first few in words.
+class Breaches {
+  public:
+    void unless(bool holds, const Record& record, const std::string& what) {
+        unless(holds, "row " + std::to_string(record.row) + " " + what);
+    }
+    void unless(bool holds, const std::string& what) {
+        if (!holds && ++count_ <= breaches_told) {
+            text_ += (text_.empty() ? "" : "; ") + what;
+        }
+    }
+    std::string text() const {
+        return count_ <= breaches_told
+                   ? text_
+                   : text_ + "; and " + std::to_string(count_ - breaches_told) + " more";
+    }
+
+  private:
+    std::string text_;
+    std::size_t count_ = 0;
+};
+
+std::string only(bool holds, const std::string& what) {
+    return holds ? std::string() : what;
+}
+
+std::string of(std::uint64_t got, std::uint64_t wanted) {
+    return std::to_string(got) + " instead of " + std::to_string(wanted);
+}
+
+std::string ends(const SimResult& result) {
+    return only(result.ended, "not within " + std::to_string(result.turns) + " turns");
+}
+
+// A disk that is full takes a part of the records; the writer counts all of them none the less.
+std::string one_record_per_row(const SimResult& result) {
+    Breaches breaches;
+    std::set<std::uint32_t> seen;
+    for (const Record& record : result.records) {
+        breaches.unless(seen.insert(record.row).second, record, "has two records");
+    }
+    breaches.unless(result.counts.ended == result.rows,
+                    "records made: " + of(result.counts.ended, result.rows));
+    breaches.unless(result.disk_failed || result.records.size() == result.rows,
+                    "records written: " + of(result.records.size(), result.rows));
+    return breaches.text();
+}
+
+std::string outcomes_sum_up(const SimResult& result) {
+    Breaches breaches;
+    const std::uint64_t sum =
+        std::accumulate(result.outcomes.begin(), result.outcomes.end(), std::uint64_t{0});
+    breaches.unless(sum == result.rows, "outcomes: " + of(sum, result.rows));
+    std::array<std::uint64_t, outcome_count> written{};
+    for (const Record& record : result.records) {
+        ++written[static_cast<std::size_t>(record.outcome)];
+    }
+    for (unsigned i = 0; i < outcome_count && !result.disk_failed; ++i) {
+        breaches.unless(written[i] == result.outcomes[i],
+                        std::string(name_of(static_cast<Outcome>(i))) + ": written " +
+                            of(written[i], result.outcomes[i]));
+    }
+    return breaches.text();
+}
+
+std::string lines_read_back(const SimResult& result) {
+    Breaches breaches;
+    for (const std::string& line : result.unreadable) {
+        breaches.unless(false, "a line that does not read back as itself: " + line.substr(0, 60));
+    }
+    return breaches.text();
+}
+
+// fired.jsonl is what a killed run would be judged by.
+std::string fired_says_who_left(const SimResult& result) {
+    Breaches breaches;
+    std::set<std::string> lines;
+    for (std::string_view rest = result.fired_jsonl; !rest.empty();) {
+        const std::size_t end = rest.find('\n');
+        lines.emplace(rest.substr(0, end));
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    std::size_t fired = 0;
+    for (const Record& record : result.records) {
+        if (record.fired_ns) {
+            ++fired;
+            breaches.unless(
+                lines.contains(R"({"row":)" + std::to_string(record.row) + R"(,"fired_ns":)" +
+                               std::to_string(*record.fired_ns) + "}"),
+                record, "left and is not in fired.jsonl");
+        }
+    }
+    breaches.unless(result.disk_failed || fired == lines.size(),
+                    "lines of fired.jsonl: " + of(lines.size(), fired));
+    return breaches.text();
+}
+
+std::string stamps_in_order(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        for (const StampOrder& order : stamp_orders()) {
+            const OptionalNs& cause = record.*order.cause;
+            const OptionalNs& effect = record.*order.effect;
+            breaches.unless(!cause || !effect || *cause <= *effect, record,
+                            std::string(order.effect_name) + " before " + order.cause_name);
+        }
+    }
+    return breaches.text();
+}
+
+std::string nothing_early(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        breaches.unless(record.fired_ns.value_or(record.due_ns) >= record.due_ns, record,
+                        "fired before it was due");
+    }
+    return breaches.text();
+}
+
+// Chunks lie between the fire and the end, one after the other, the first and the last of them
+// where the record says.
+std::string chunks_in_order(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const std::vector<std::int64_t>& chunks = record.chunk_ns;
+        breaches.unless(std::is_sorted(chunks.begin(), chunks.end()), record,
+                        "has chunks out of order");
+        breaches.unless(
+            chunks.empty() || (chunks.front() == record.ttft_ns && chunks.back() == record.e2e_ns),
+            record, "has other first and last chunks than tokens");
+        breaches.unless(!record.chunk_tokens_known || record.chunk_tokens.size() == chunks.size(),
+                        record, "has counts for other chunks than it has");
+    }
+    return breaches.text();
+}
+
+// What an outcome says is what the stamps say.
+std::string outcomes_fit_stamps(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const bool ok = record.outcome == Outcome::ok || record.outcome == Outcome::short_output;
+        breaches.unless(record.outcome != Outcome::not_sent || !record.fired_ns, record,
+                        "is not_sent and was fired");
+        breaches.unless(!record.fired_ns || record.ended_ns, record, "was fired and has no end");
+        breaches.unless(!ok || (record.done_ns && record.status == 200), record,
+                        "is ok and not complete");
+        breaches.unless(record.receive_delay_ns.value_or(0) >= 0, record,
+                        "was read before it was received");
+    }
+    return breaches.text();
+}
+
+// The mock's own stamps, on the same clock: nothing is read before it was sent, nothing arrives
+// before it left.
+std::string servers_agree(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const auto found = result.truth.find(record.row);
+        if (found == result.truth.end() || !record.fired_ns) {
+            continue;
+        }
+        const mock::RequestLog& truth = found->second;
+        breaches.unless(truth.start_ns - result.zero_ns >= *record.fired_ns, record,
+                        "reached the server before it was fired");
+        breaches.unless(!record.first_token_ns || truth.token_ns.empty() ||
+                            truth.token_ns.front() - result.zero_ns <= *record.first_token_ns,
+                        record, "has a token before the server sent one");
+    }
+    return breaches.text();
+}
+
+// Where nothing went wrong, both lengths are exact.
+std::string ok_is_exact(const SimResult& result) {
+    Breaches breaches;
+    const std::set<std::uint32_t> scripted(result.scripted_rows.begin(),
+                                           result.scripted_rows.end());
+    for (const Record& record : result.records) {
+        if (record.outcome != Outcome::ok || !record.tainted.empty() ||
+            scripted.contains(record.row)) {
+            continue;
+        }
+        breaches.unless(record.prompt_tokens == record.input_length.value(), record,
+                        "is ok, but the server counted another prompt");
+        breaches.unless(record.output_tokens == record.output_length.value(), record,
+                        "is ok, but has another number of tokens");
+    }
+    return breaches.text();
+}
+
+std::string received_bytes_accounted_for(const SimResult& result) {
+    std::uint64_t in_records = 0;
+    for (const Record& record : result.records) {
+        in_records += record.bytes_received;
+    }
+    const std::uint64_t accounted = in_records + result.bytes_stray;
+    return only(result.disk_failed || accounted == result.bytes_delivered,
+                of(accounted, result.bytes_delivered));
+}
+
+std::string sent_bytes_were_taken(const SimResult& result) {
+    std::uint64_t in_records = 0;
+    for (const Record& record : result.records) {
+        in_records += record.bytes_sent;
+    }
+    return only(in_records <= result.bytes_accepted, of(in_records, result.bytes_accepted));
+}
+
+std::string bodies_returned(const SimResult& result) {
+    return only(result.body_bytes_held == 0, std::to_string(result.body_bytes_held) + " bytes");
+}
+
+std::string frames_returned(const SimResult& result) {
+    return only(result.frames_live == 0, std::to_string(result.frames_live) + " live");
+}
+
+std::string operations_ended(const SimResult& result) {
+    return only(result.ops_in_flight == 0, std::to_string(result.ops_in_flight) + " in flight");
+}
+
+std::string sockets_closed(const SimResult& result) {
+    return only(result.sockets_open == 0, std::to_string(result.sockets_open) + " open");
+}
+
+std::string events_read(const SimResult& result) {
+    Breaches breaches;
+    breaches.unless(result.events_left == 0, std::to_string(result.events_left) + " in the ring");
+    breaches.unless(result.counts.stray_events == 0,
+                    std::to_string(result.counts.stray_events) + " of rows that had ended");
+    breaches.unless(result.counts.unended == 0,
+                    std::to_string(result.counts.unended) + " rows without an end");
+    return breaches.text();
+}
+
+constexpr Law all_laws[] = {
+    {"the run ends", ends},
+    {"one record per row", one_record_per_row},
+    {"outcomes sum up", outcomes_sum_up},
+    {"lines read back", lines_read_back},
+    {"fired.jsonl says who left", fired_says_who_left},
+    {"no stamp before its cause", stamps_in_order},
+    {"nothing leaves early", nothing_early},
+    {"chunks in order", chunks_in_order},
+    {"outcomes fit stamps", outcomes_fit_stamps},
+    {"servers agree", servers_agree},
+    {"ok is exact", ok_is_exact},
+    {"received bytes are accounted for", received_bytes_accounted_for},
+    {"sent bytes were taken", sent_bytes_were_taken},
+    {"bodies are returned", bodies_returned},
+    {"frames are returned", frames_returned},
+    {"no operation in flight", operations_ended},
+    {"sockets are closed", sockets_closed},
+    {"every event is read", events_read},
+};
+
+constexpr StampOrder all_orders[] = {
+    {"armed", "fired", &Record::armed_ns, &Record::fired_ns},
+    {"connected", "ended", &Record::connect_ns, &Record::ended_ns},
+    {"fired", "wire", &Record::fired_ns, &Record::wire_ns},
+    {"fired", "sent", &Record::fired_ns, &Record::sent_ns},
+    {"fired", "headers", &Record::fired_ns, &Record::headers_ns},
+    {"wire", "ended", &Record::wire_ns, &Record::ended_ns},
+    {"headers", "first byte", &Record::headers_ns, &Record::first_byte_ns},
+    {"first byte", "first token", &Record::first_byte_ns, &Record::first_token_ns},
+    {"first token", "first content", &Record::first_token_ns, &Record::first_content_ns},
+    {"first content", "last token", &Record::first_content_ns, &Record::last_token_ns},
+    {"last token", "done", &Record::last_token_ns, &Record::done_ns},
+    {"done", "ended", &Record::done_ns, &Record::ended_ns},
+    {"last token", "ended", &Record::last_token_ns, &Record::ended_ns},
+    {"headers", "ended", &Record::headers_ns, &Record::ended_ns},
+    {"fired", "ended", &Record::fired_ns, &Record::ended_ns},
+};
+
+}  // namespace
+
+std::span<const Law> laws() {
+    return all_laws;
+}
+
+std::span<const StampOrder> stamp_orders() {
+    return all_orders;
+}
+
+std::string broken_laws(const SimResult& result) {
+    std::string broken;
+    for (const Law& law : laws()) {
+        const std::string breach = law.breach(result);
+        broken += breach.empty() ? "" : std::string(law.name) + ": " + breach + "\n";
+    }
+    return broken;
+}
+
+}  // namespace driftless::sim

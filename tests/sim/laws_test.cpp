@@ -1,0 +1,151 @@
+// The laws can fail: for each of them a bug is planted, beside the product or in its output, and
+// that law names it. The same runs without the bug break none.
+#include "tests/sim/laws.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr std::uint32_t rows = 40;
+
+SimResult run_with(Bug bug) {
+    SimOptions options;
+    options.seed = 3;
+    options.server.overhead = {5, 3};
+    options.bug = bug;
+    return run(make_trace(3, rows), options);
+}
+
+bool names(const std::string& broken, const std::string& law) {
+    return ("\n" + broken).find("\n" + law + ": ") != std::string::npos;
+}
+
+Record& ok_record(SimResult& result) {
+    return *std::find_if(result.records.begin(), result.records.end(), [](const Record& record) {
+        return record.outcome == Outcome::ok && record.chunk_ns.size() > 1;
+    });
+}
+
+// What a file loses or repeats is seen, by the records as by fired.jsonl.
+void lose_last_line(std::string& lines) {
+    lines.pop_back();
+    lines.erase(lines.rfind('\n') + 1);
+}
+
+TEST(Laws, HoldWithoutABug) {
+    EXPECT_EQ(broken_laws(run_with(Bug::none)), "");
+}
+
+struct WorldBug {
+    Bug bug;
+    const char* law;
+};
+// Beside the product, in the world that it is run in.
+constexpr WorldBug world_bugs[] = {
+    {Bug::early_stamps, "no stamp before its cause"},
+    {Bug::early_stamps, "servers agree"},
+    {Bug::lost_byte, "received bytes are accounted for"},
+    {Bug::wrong_count, "ok is exact"},
+    {Bug::leaked_body, "bodies are returned"},
+    {Bug::forgotten_event, "every event is read"},
+    {Bug::unread_event, "every event is read"},
+    {Bug::early_look, "no operation in flight"},
+    {Bug::early_look, "sockets are closed"},
+    {Bug::early_look, "frames are returned"},
+    {Bug::endless, "the run ends"},
+};
+
+struct OutputBug {
+    const char* law;
+    void (*plant)(SimResult&);
+};
+// In what was written and counted.
+const OutputBug output_bugs[] = {
+    {"one record per row", [](SimResult& result) { result.records.pop_back(); }},
+    {"one record per row", [](SimResult& result) { result.records.push_back(result.records[0]); }},
+    {"one record per row", [](SimResult& result) { --result.counts.ended; }},
+    {"outcomes sum up", [](SimResult& result) { --result.outcomes[0]; }},
+    {"outcomes sum up", [](SimResult& result) { ok_record(result).outcome = Outcome::truncated; }},
+    {"lines read back", [](SimResult& result) { result.unreadable.emplace_back("{\"row\":1"); }},
+    {"fired.jsonl says who left", [](SimResult& result) { lose_last_line(result.fired_jsonl); }},
+    {"nothing leaves early",
+     [](SimResult& result) {
+         Record& record = ok_record(result);
+         record.fired_ns = record.due_ns - 1;
+     }},
+    {"chunks in order",
+     [](SimResult& result) {
+         std::swap(ok_record(result).chunk_ns.front(), ok_record(result).chunk_ns.back());
+     }},
+    {"outcomes fit stamps",
+     [](SimResult& result) { ok_record(result).outcome = Outcome::not_sent; }},
+    {"outcomes fit stamps", [](SimResult& result) { ok_record(result).ended_ns.reset(); }},
+    {"outcomes fit stamps", [](SimResult& result) { ok_record(result).status.reset(); }},
+    {"servers agree",
+     [](SimResult& result) {
+         Record& record = ok_record(result);
+         record.fired_ns = *record.first_token_ns;
+     }},
+    {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
+    {"received bytes are accounted for",
+     [](SimResult& result) { ++ok_record(result).bytes_received; }},
+    {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
+};
+
+TEST(Laws, CatchBugsOfTheWorld) {
+    for (const WorldBug& planted : world_bugs) {
+        const std::string broken = broken_laws(run_with(planted.bug));
+        EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;
+    }
+}
+
+TEST(Laws, CatchBugsOfTheOutput) {
+    for (const OutputBug& planted : output_bugs) {
+        SimResult result = run_with(Bug::none);
+        planted.plant(result);
+        const std::string broken = broken_laws(result);
+        EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;
+    }
+}
+
+// Every pair of stamps that the law of causes speaks of is looked at.
+TEST(Laws, CatchEveryStampBeforeItsCause) {
+    for (const StampOrder& order : stamp_orders()) {
+        SimResult result = run_with(Bug::none);
+        Record& record = ok_record(result);
+        ASSERT_TRUE((record.*order.cause).has_value() && (record.*order.effect).has_value());
+        record.*order.effect = *(record.*order.cause) - 1;
+        const std::string said = std::string(order.effect_name) + " before " + order.cause_name;
+        EXPECT_NE(broken_laws(result).find(said), std::string::npos) << said;
+    }
+}
+
+// Other dice give other bytes: the comparison of two runs of one seed sees a difference.
+TEST(Laws, CatchOtherDice) {
+    EXPECT_EQ(run_with(Bug::none).jsonl, run_with(Bug::none).jsonl);
+    EXPECT_NE(run_with(Bug::none).jsonl, run_with(Bug::other_dice).jsonl);
+}
+
+// No law is without a bug.
+TEST(Laws, AreAllTried) {
+    std::set<std::string> tried;
+    for (const WorldBug& planted : world_bugs) {
+        tried.insert(planted.law);
+    }
+    for (const OutputBug& planted : output_bugs) {
+        tried.insert(planted.law);
+    }
+    for (const Law& law : laws()) {
+        EXPECT_TRUE(tried.contains(law.name)) << law.name;
+    }
+}
+
+}  // namespace
+}  // namespace driftless::sim

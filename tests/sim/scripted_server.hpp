@@ -1,0 +1,66 @@
+/// ScriptedServer: a server of one connection that reads requests properly and answers each with
+/// canned bytes, whatever these are: the golden files, and answers that have no end. It owns no
+/// socket and no clock; the simulator asks it for what it says next.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/time/instant.hpp"
+#include "proto/http/request_parser.hpp"
+#include "proto/record/outcome.hpp"
+
+namespace driftless::sim {
+
+/// One answer: its bytes, then `again` for ever, each `pause` later; or silence; or the end.
+struct CannedAnswer {
+    std::string name;
+    std::string wire;
+    std::string again;  ///< empty: nothing
+    Duration pause = milliseconds(1);
+    bool closes = false;  ///< ends the connection after `wire`; else it stays open
+    bool early = false;   ///< begins when the request's head is there
+    /// What becomes of a row that asked for `canned_tokens` and got it in fair weather.
+    Outcome outcome = Outcome::ok;
+};
+
+/// The output length for which a canned answer has its outcome.
+inline constexpr std::uint32_t canned_tokens = 2;
+
+/// Which connections are scripted, and what they say.
+struct Script {
+    const std::vector<CannedAnswer>* answers = nullptr;  ///< outlives the driver; null: none
+    double share = 0;                                    ///< of connections
+    std::uint64_t seed = 0;                              ///< with the row, picks the answer
+};
+
+class ScriptedServer {
+  public:
+    explicit ScriptedServer(const Script& script) : script_(script) {}
+
+    /// Takes bytes of the client. What is no HTTP is not answered.
+    void receive(std::string_view bytes);
+    /// What is said now, maybe no byte; nullopt where it listens. Valid until the next call.
+    std::optional<std::string_view> say();
+    /// After `say`: the connection ends here.
+    bool closes() const { return answer_ != nullptr && answer_->closes; }
+    /// After `say`: it goes on after this; nullopt where it waits for the client.
+    std::optional<Duration> goes_on_after() const;
+    /// The row that was answered last.
+    std::optional<std::uint32_t> row() const { return row_; }
+
+  private:
+    enum class Phase : std::uint8_t { listening, due, going_on };
+    void choose();
+
+    Script script_;
+    RequestParser parser_;
+    Phase phase_ = Phase::listening;
+    const CannedAnswer* answer_ = nullptr;  ///< to the latest request
+    std::optional<std::uint32_t> row_;
+};
+
+}  // namespace driftless::sim

@@ -1,0 +1,195 @@
+// The client's end of a simulated connection: sockets, connects, sends, and the one receive.
+
+#include <algorithm>
+#include <cerrno>
+
+#include "proto/core/check.hpp"
+#include "tests/sim/sim_driver.hpp"
+
+namespace driftless::sim {
+
+namespace {
+constexpr Duration second = seconds(1);
+constexpr std::int64_t blocked_ns = 2'000'000'000;
+}  // namespace
+
+Result<Socket> SimDriver::open_socket(const Address&) {
+    connections_.push_back(std::make_unique<Connection>());
+    connections_.back()->client_open = true;
+    ++sockets_open_;
+    return Socket{static_cast<int>(connections_.size() - 1)};
+}
+
+Result<Socket> SimDriver::listen(const Address&, int) {
+    return Error{ErrorCode::unsupported, EOPNOTSUPP, "listen in the simulator"};
+}
+
+Result<Address> SimDriver::local_address(Socket) {
+    return Error{ErrorCode::unsupported, EOPNOTSUPP, "name a socket of the simulator"};
+}
+
+void SimDriver::shutdown(Socket socket) {
+    Connection& connection = connection_of(socket.number);
+    if (connection.shut) {
+        return;
+    }
+    connection.shut = true;
+    connection.inbox.clear();
+    connection.inbox.push_back({{}, End::close});
+    fail_blocked(connection, -EPIPE);
+    feed_receive(socket.number);
+    drop_server(connection);
+    wake_servers();
+}
+
+void SimDriver::close(Socket socket) {
+    Connection& connection = connection_of(socket.number);
+    CHECK(connection.client_open && connection.receive == 0);
+    for (const auto& [number, pending] : ops_) {
+        CHECK(pending.op->spec.kind == OpKind::cancel ||
+              pending.op->spec.socket.number != socket.number);
+    }
+    connection.client_open = false;
+    connection.shut = true;
+    --sockets_open_;
+    drop_server(connection);
+    wake_servers();
+}
+
+// A lost SYN is sent again after 1 s, and after 2 s more.
+void SimDriver::start_connect(Op& op, std::uint32_t number) {
+    if (chance(weather_.hang_connect)) {
+        return;
+    }
+    Duration delay = latency();
+    if (chance(weather_.slow_connect)) {
+        delay = delay + (chance(0.5) ? second : seconds(3));
+    }
+    const std::int32_t result = chance(weather_.refuse_connect) ? -ECONNREFUSED : 0;
+    at(now_ + delay, {Happening::Kind::connect, op.spec.socket.number, number, result, 0, {}});
+}
+
+void SimDriver::connect_happens(const Happening& happening) {
+    const auto found = ops_.find(happening.op);
+    if (found == ops_.end() || found->second.ended) {
+        return;
+    }
+    visible_.push_back({happening.op, happening.result, false, {}});
+    found->second.ended = true;
+    if (happening.result == 0) {
+        connection_of(happening.connection).connected = true;
+        open_server(happening.connection);
+    }
+}
+
+void SimDriver::start_send(Op& op, std::uint32_t number) {
+    const int socket = op.spec.socket.number;
+    Connection& connection = connection_of(socket);
+    CHECK(connection.connected && connection.blocked == 0 && !op.spec.bytes.empty());
+    if (connection.shut) {
+        at(now_ + latency(), {Happening::Kind::sent, socket, number, -EPIPE, 0, {}});
+    } else if (chance(weather_.block_send)) {
+        connection.blocked = number;
+        at(now_ + up_to(blocked_ns), {Happening::Kind::unblock, socket, number, 0, 0, {}});
+    } else {
+        send_now(op, number);
+    }
+}
+
+void SimDriver::send_now(Op& op, std::uint32_t number) {
+    const int socket = op.spec.socket.number;
+    Connection& connection = connection_of(socket);
+    std::size_t size = op.spec.bytes.size();
+    if (chance(weather_.short_send)) {
+        size = 1 + random_.below(size);
+    }
+    bytes_accepted_ += size;
+    stamp_sent(connection, op, size);
+    const auto result = static_cast<std::int32_t>(size);
+    if (chance(weather_.inline_send)) {
+        visible_.push_back({number, result, false, {}});
+    } else {
+        at(now_ + latency(), {Happening::Kind::sent, socket, number, result, 0, {}});
+    }
+    std::string_view rest = op.spec.bytes.substr(0, size);
+    while (!rest.empty()) {  // ends: each piece takes a byte at least
+        const std::size_t cut =
+            chance(weather_.split) ? 1 + random_.below(rest.size()) : rest.size();
+        connection.to_server = std::max(connection.to_server, now_) + latency();
+        Piece piece{std::string(rest.substr(0, cut))};
+        at(connection.to_server, {Happening::Kind::to_server, socket, 0, 0, 0, std::move(piece)});
+        rest.remove_prefix(cut);
+    }
+}
+
+/// The connection is gone: a send that waits for room ends.
+void SimDriver::fail_blocked(Connection& connection, std::int32_t result) {
+    if (connection.blocked != 0) {
+        visible_.push_back({std::exchange(connection.blocked, 0), result, false, {}});
+    }
+}
+
+/// Returns what the cancel itself completes with.
+std::int32_t SimDriver::cancel(Op& target) {
+    CHECK(target.spec.kind == OpKind::connect);  // nothing else is ever cancelled, but stamps
+    const std::uint32_t number = slot_of(target);
+    Pending& pending = ops_.at(number);
+    if (pending.ended) {
+        return -ENOENT;
+    }
+    if (chance(weather_.late_cancel)) {
+        const std::int32_t result = chance(0.5) ? -ECONNREFUSED : 0;
+        at(now_ + latency(),
+           {Happening::Kind::connect, target.spec.socket.number, number, result, 0, {}});
+        return -EALREADY;
+    }
+    pending.ended = true;
+    visible_.push_back({number, -ECANCELED, false, {}});
+    return 0;
+}
+
+/// Bytes or an end reach the client's kernel.
+void SimDriver::arrive(int number, Piece& piece) {
+    Connection& connection = connection_of(number);
+    if (connection.shut) {
+        return;
+    }
+    if (piece.end == End::reset) {
+        fail_blocked(connection, -ECONNRESET);
+        connection.shut = true;
+    }
+    piece.realtime_ns = connection.stamped ? realtime_ns() : 0;
+    connection.inbox.push_back(std::move(piece));
+    feed_receive(number);
+}
+
+/// Moves what has arrived into completions of the armed receive.
+void SimDriver::feed_receive(int number) {
+    Connection& connection = connection_of(number);
+    std::size_t taken = 0;
+    for (; connection.receive != 0 && taken < connection.inbox.size(); ++taken) {
+        const Piece& piece = connection.inbox[taken];
+        if (connection.starved) {
+            break;
+        }
+        if (!piece.bytes.empty() && chance(weather_.no_buffers)) {
+            ++counters_.no_buffers;
+            connection.starved = true;
+            at(now_ + latency(), {Happening::Kind::rearm, number, 0, 0, 0, {}});
+            break;
+        }
+        if (!piece.bytes.empty()) {
+            bytes_delivered_ += piece.bytes.size();
+            const auto size = static_cast<std::int32_t>(piece.bytes.size());
+            visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns});
+        }
+        if (piece.end != End::none) {
+            const std::int32_t result = piece.end == End::reset ? -ECONNRESET : 0;
+            visible_.push_back({std::exchange(connection.receive, 0), result, false, {}});
+        }
+    }
+    connection.inbox.erase(connection.inbox.begin(),
+                           connection.inbox.begin() + static_cast<std::ptrdiff_t>(taken));
+}
+
+}  // namespace driftless::sim

@@ -1,0 +1,175 @@
+#include "tests/sim/swarm.hpp"
+
+#include <string>
+
+#include "proto/core/hash.hpp"
+#include "tests/sim/canned_answers.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+constexpr std::uint64_t options_stream = 0x5EED;
+constexpr std::uint64_t bodies_stream = 0xB0D1E5;
+
+/// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
+struct Dice {
+    Random random;
+    double maybe(double most) { return random.below(2) == 0 ? 0.0 : most * random.uniform(); }
+    double rarely(double most) { return random.below(4) != 0 ? 0.0 : most * random.uniform(); }
+    bool one_in(std::uint64_t n) { return random.below(n) == 0; }
+    std::uint32_t number(std::uint64_t least, std::uint64_t range) {
+        return static_cast<std::uint32_t>(least + random.below(range));
+    }
+    Duration duration(Duration most) {
+        return {1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most.ns)))};
+    }
+};
+
+void draw_network(Dice& dice, Weather& weather) {
+    weather.refuse_connect = dice.maybe(0.2);
+    weather.slow_connect = dice.rarely(0.2);
+    weather.hang_connect = dice.maybe(0.05);
+    weather.late_cancel = dice.maybe(1);
+    weather.inline_send = dice.random.uniform();
+    weather.short_send = dice.maybe(0.7);
+    weather.block_send = dice.rarely(0.02);
+    weather.split = dice.random.uniform() * 0.8;
+    weather.bytewise = dice.one_in(128);
+    weather.stall = dice.rarely(0.002);
+    weather.cut = dice.rarely(0.2);
+    weather.no_buffers = dice.rarely(0.1);
+    weather.idle_close = dice.one_in(4) ? dice.duration(milliseconds(100)) : Duration{0};
+}
+
+void draw_host(Dice& dice, Weather& weather) {
+    weather.late_wake = dice.maybe(0.2);
+    weather.pause = dice.rarely(0.0005);
+    weather.overflow = dice.rarely(0.3);
+    weather.stamps = !dice.one_in(8);
+    weather.lose_stamp = dice.maybe(0.2);
+    weather.late_stamp = dice.maybe(0.3);
+    weather.wrong_key = dice.maybe(0.1);
+    weather.step_clock = dice.maybe(0.0005);
+}
+
+void draw_server(Dice& dice, SimOptions& options) {
+    mock::CoreOptions& server = options.server;
+    server.keep_alive_requests = dice.one_in(2) ? 3 : 0;
+    server.overhead.pre = dice.number(0, 6);
+    server.overhead.post = dice.number(0, 4);
+    server.slots = dice.one_in(2) ? 8 : 0;
+    server.seed = options.seed;
+    server.early_headers = !dice.one_in(4);
+    server.pace.tokens_per_chunk = dice.number(1, 3);
+    server.pace.jitter = dice.maybe(0.5);
+    for (const mock::Fault fault :
+         {mock::Fault::refuse, mock::Fault::reset, mock::Fault::stall, mock::Fault::truncate,
+          mock::Fault::malformed, mock::Fault::error, mock::Fault::http_429, mock::Fault::http_500,
+          mock::Fault::slow}) {
+        const double probability = dice.one_in(3) ? 0.05 * dice.random.uniform() : 0.0;
+        if (probability > 0) {
+            server.faults.push_back({fault, probability, std::nullopt});
+        }
+    }
+    options.script = {&light_answers(), dice.rarely(0.3), options.seed};
+}
+
+// Limits of our own, small enough to be met.
+void draw_client(Dice& dice, SimOptions& options) {
+    options.timeouts.connect = dice.one_in(4) ? seconds(4) : milliseconds(300);
+    options.targets = dice.one_in(4) ? dice.number(2, 2) : 1;
+    options.inflight_max = dice.number(4, 96);
+    options.connections_fixed = dice.one_in(4) ? dice.number(1, 8) : 0;
+    options.body_bytes = dice.one_in(4) ? 512 << 10 : 4 << 20;
+    options.drain_share = 0.02 + dice.random.uniform() * 0.5;
+    if (dice.one_in(8)) {  // a writer that comes too seldom
+        options.ring_bytes = 1;
+        options.drain_share = dice.random.uniform() * 0.001;
+    }
+    if (dice.one_in(8)) {
+        options.stop_at_ns = dice.number(0, 400'000'000);
+        options.stop_again_ns =
+            dice.one_in(2) ? options.stop_at_ns + dice.number(0, 30'000'000) : -1;
+    }
+    if (dice.one_in(16)) {
+        options.disk_bytes = dice.random.below(300'000);  // some hold all
+    }
+}
+
+std::string recorded_body(const TraceRow& row, std::uint32_t words, Random& random) {
+    std::string body = R"({"model":"mock-model","messages":[{"role":"user","content":")";
+    for (std::uint32_t i = 0; i < words; ++i) {
+        body += i == 0 ? "" : " ";
+        body += static_cast<char>('a' + random.below(26));
+    }
+    body += R"("}],"max_completion_tokens":)" + std::to_string(row.output_length);
+    return body + R"(,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true})";
+}
+
+}  // namespace
+
+Trace make_trace(std::uint64_t seed, std::uint32_t rows) {
+    Random random(seed);
+    Trace trace;
+    trace.name = "simulated";
+    trace.format = "mooncake";
+    trace.time_unit = "ms";
+    trace.block_size = 512;
+    trace.name_spaces = 1;
+    std::int64_t at = 0;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        at += random.below(4) == 0 ? static_cast<std::int64_t>(random.below(30)) * 1'000'000 : 0;
+        TraceRow row;
+        row.at_ns = at;
+        row.index = i;
+        row.line = i + 1;
+        // Above any overhead; some are longer than the first slice of a request.
+        const std::uint64_t most = random.below(32) == 0 ? 24'000 : 1500;
+        row.input_length = static_cast<std::uint32_t>(16 + random.below(most));
+        row.output_length = static_cast<std::uint32_t>(1 + random.below(16));
+        row.ids_begin = trace.ids.size();
+        row.ids_count = (row.input_length + 511) / 512;
+        std::uint64_t id = random.below(4);
+        for (std::uint32_t block = 0; block < row.ids_count; ++block) {
+            trace.ids.push_back(id);
+            id = mix64(id + random.below(2));
+        }
+        trace.rows.push_back(row);
+    }
+    return trace;
+}
+
+void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t overhead) {
+    Random random(mix64(seed ^ bodies_stream));
+    for (const TraceRow& row : trace.rows) {
+        if (random.uniform() < share) {
+            trace.body_bytes += recorded_body(row, row.input_length - overhead, random);
+        }
+        trace.body_ends.push_back(trace.body_bytes.size());
+    }
+    trace.body_api = "openai-chat";
+}
+
+SimOptions swarm_options(std::uint64_t seed) {
+    Dice dice{Random(mix64(seed ^ options_stream))};
+    SimOptions options;
+    options.seed = seed;
+    draw_network(dice, options.weather);
+    draw_host(dice, options.weather);
+    draw_server(dice, options);
+    draw_client(dice, options);
+    return options;
+}
+
+SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
+    const SimOptions options = swarm_options(seed);
+    Trace trace = make_trace(seed, rows);
+    if (seed % 4 == 0) {
+        const mock::TemplateTokens& overhead = options.server.overhead;
+        record_bodies(trace, seed, 0.3, overhead.pre + overhead.post);
+    }
+    return run(trace, options);
+}
+
+}  // namespace driftless::sim

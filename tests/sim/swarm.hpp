@@ -1,0 +1,24 @@
+/// The swarm: for each seed a trace and a mix of faults, so that some runs see few kinds and some
+/// see many. The same seed gives the same run for ever, as long as this file stands as it does.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/trace/row.hpp"
+#include "tests/sim/sim_run.hpp"
+
+namespace driftless::sim {
+
+/// A Mooncake-like trace: bursts on a grid, chained ids, outputs of 1 to 16 tokens.
+Trace make_trace(std::uint64_t seed, std::uint32_t rows);
+
+/// Gives a share of the rows whole bodies of their own, as saved prompts have, of the same
+/// lengths; `overhead` tokens of each prompt are the server's template.
+void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t overhead);
+
+SimOptions swarm_options(std::uint64_t seed);
+
+/// Trace and faults of a seed, run.
+SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
+
+}  // namespace driftless::sim

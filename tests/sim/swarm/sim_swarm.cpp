@@ -1,0 +1,162 @@
+// sim_swarm FIRST COUNT: so many simulated runs of 200 rows from seed FIRST on, one process for
+// each CPU that it may use (taskset chooses them). Prints every seed that breaks a law or dies,
+// then what the runs met and how long they took. Exit 1 when a law was broken, 2 for wrong words.
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <span>
+
+#include "tests/sim/laws.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr std::uint32_t rows = 200;
+constexpr std::uint64_t tell_every = 5'000;
+constexpr std::size_t workers_max = 64;
+
+/// One process's share, in memory that its parent sees: of a process that died, too.
+struct Share {
+    std::uint64_t next = 0;  ///< the seed that is being run
+    std::uint64_t end = 0;
+    std::uint64_t step = 1;
+    std::uint64_t runs = 0;
+    std::uint64_t broken = 0;
+    std::uint64_t stale_retries = 0;
+    std::uint64_t tainted = 0;
+    std::uint64_t full_disks = 0;
+    std::array<std::uint64_t, outcome_count> outcomes{};
+};
+
+double now_s() {
+    timespec time{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+void run_one(Share& share) {
+    const SimResult result = run_swarm(share.next, rows);
+    const std::string broken = broken_laws(result);
+    ++share.runs;
+    share.full_disks += result.disk_failed ? 1 : 0;
+    for (std::size_t i = 0; i < outcome_count; ++i) {
+        share.outcomes[i] += result.outcomes[i];
+    }
+    for (const Record& record : result.records) {
+        share.stale_retries += record.stale_retries;
+        share.tainted += record.tainted.empty() ? 0 : 1;
+    }
+    if (!broken.empty()) {
+        ++share.broken;
+        std::printf("seed %lu breaks a law\n%s", share.next, broken.c_str());
+        std::fflush(stdout);
+    }
+}
+
+pid_t start(Share& share) {
+    std::fflush(stdout);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        for (; share.next < share.end; share.next += share.step) {
+            run_one(share);
+            if (share.runs % tell_every == 0) {
+                std::fprintf(stderr, "%lu runs, up to seed %lu\n", share.runs, share.next);
+            }
+        }
+        ::_exit(0);
+    }
+    return child;
+}
+
+/// Waits for all; one that died on a seed is started again behind it.
+void attend(std::map<pid_t, Share*>& workers) {
+    while (!workers.empty()) {  // ends: a worker ends, or its share shrinks by a seed
+        int status = 0;
+        const pid_t child = ::waitpid(-1, &status, 0);
+        const auto found = workers.find(child);
+        if (found == workers.end()) {
+            return;  // no child is left
+        }
+        Share& share = *found->second;
+        workers.erase(found);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+            std::printf("seed %lu dies, status %d\n", share.next, status);
+            ++share.broken;
+            share.next += share.step;
+            workers.emplace(start(share), &share);
+        }
+    }
+}
+
+std::size_t cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    (void)::sched_getaffinity(0, sizeof set, &set);
+    const auto count = static_cast<std::size_t>(CPU_COUNT(&set));
+    return count < 1 ? 1 : count > workers_max ? workers_max : count;
+}
+
+std::uint64_t sum(std::span<const Share> shares, std::uint64_t Share::* figure) {
+    std::uint64_t all = 0;
+    for (const Share& share : shares) {
+        all += share.*figure;
+    }
+    return all;
+}
+
+void tell(std::span<const Share> shares, double seconds) {
+    for (std::size_t i = 0; i < outcome_count; ++i) {
+        std::uint64_t count = 0;
+        for (const Share& share : shares) {
+            count += share.outcomes[i];
+        }
+        std::printf("%-20s %12lu\n", name_of(static_cast<Outcome>(i)), count);
+    }
+    std::printf(
+        "stale retries        %12lu\ntainted rows         %12lu\n"
+        "full disks           %12lu\n",
+        sum(shares, &Share::stale_retries), sum(shares, &Share::tainted),
+        sum(shares, &Share::full_disks));
+    const std::uint64_t runs = sum(shares, &Share::runs);
+    std::printf("%lu runs of %u rows in %.1f s by %zu processes, %lu broke a law\n", runs, rows,
+                seconds, shares.size(), sum(shares, &Share::broken));
+}
+
+int swarm(std::uint64_t first, std::uint64_t count) {
+    const std::size_t workers = cpus();
+    void* memory = ::mmap(nullptr, workers * sizeof(Share), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    const std::span<Share> shares(static_cast<Share*>(memory), workers);
+    const double began = now_s();
+    std::map<pid_t, Share*> running;
+    for (std::size_t i = 0; i < workers; ++i) {
+        shares[i].next = first + i;
+        shares[i].end = first + count;
+        shares[i].step = workers;
+        running.emplace(start(shares[i]), &shares[i]);
+    }
+    attend(running);
+    tell(shares, now_s() - began);
+    return sum(shares, &Share::broken) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace driftless::sim
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::fprintf(stderr, "usage: sim_swarm FIRST COUNT  (seeds; runs of 200 rows)\n");
+        return 2;
+    }
+    return driftless::sim::swarm(std::strtoull(argv[1], nullptr, 10),
+                                 std::strtoull(argv[2], nullptr, 10));
+}

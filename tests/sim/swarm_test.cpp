@@ -1,0 +1,66 @@
+// A swarm of seeds, each with its own mix of faults: every law holds in each of them, and the same
+// seed gives the same bytes. DRIFTLESS_SIM_SEEDS says how many; `sim_swarm` runs any number.
+#include "tests/sim/swarm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "tests/sim/laws.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr std::uint32_t rows = 200;
+constexpr std::uint64_t seeds_for_all = 1000;  // every outcome is met
+
+std::uint64_t seeds() {
+    const char* text = std::getenv("DRIFTLESS_SIM_SEEDS");
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : 1000;
+}
+
+// Same seed: byte-identical files, whatever the weather.
+TEST(Swarm, SameSeedSameBytes) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const SimResult first = run_swarm(seed, rows);
+        const SimResult again = run_swarm(seed, rows);
+        ASSERT_FALSE(first.fired_jsonl.empty());
+        ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
+        ASSERT_TRUE(first.fired_jsonl == again.fired_jsonl) << "seed " << seed;
+    }
+}
+
+// Over all seeds the faults have really struck: every outcome is met that the simulator can bring
+// about (it speaks no TLS and resumes no run).
+TEST(Swarm, LawsHoldWhateverTheFaults) {
+    std::map<Outcome, std::uint64_t> outcomes;
+    std::uint64_t retries = 0;
+    std::uint64_t tainted = 0;
+    std::uint64_t full_disks = 0;
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        const SimResult result = run_swarm(seed, rows);
+        ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
+        for (const Record& record : result.records) {
+            ++outcomes[record.outcome];
+            retries += record.stale_retries;
+            tainted += record.tainted.empty() ? 0 : 1;
+        }
+        full_disks += result.disk_failed ? 1 : 0;
+    }
+    for (unsigned i = 0; i < outcome_count; ++i) {
+        const auto outcome = static_cast<Outcome>(i);
+        const bool beyond = outcome == Outcome::tls_failed || outcome == Outcome::interrupted;
+        const bool seen = outcomes[outcome] > 0;
+        EXPECT_TRUE(beyond ? !seen : seen || seeds() < seeds_for_all) << name_of(outcome);
+        RecordProperty(name_of(outcome), std::to_string(outcomes[outcome]));
+    }
+    EXPECT_GT(outcomes[Outcome::ok], 0u);
+    EXPECT_GT(retries, 0u);
+    EXPECT_GT(tainted, 0u);
+    EXPECT_GT(full_disks, 0u);
+}
+
+}  // namespace
+}  // namespace driftless::sim

@@ -1,0 +1,60 @@
+/// Weather: how unkind the simulated world is: every fault of connects, sends, receives, the host
+/// and the kernel's stamps, each with its own probability. Plain values; the default is fair
+/// weather. What servers say wrong belongs to `mock::CoreOptions` and to `ScriptedServer`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/time/instant.hpp"
+
+namespace driftless::sim {
+
+/// Where the server's side of a connection ends: after so many of its bytes, whatever they mean.
+struct Cut {
+    enum class Kind : std::uint8_t {
+        reset,
+        close,       ///< in good order; what the client sends afterwards is answered by a reset
+        half_close,  ///< says nothing more and reads on
+    };
+    std::uint64_t bytes = 0;
+    Kind kind = Kind::reset;
+};
+
+/// Probabilities are per occasion.
+struct Weather {
+    // Connects.
+    double refuse_connect = 0;
+    double slow_connect = 0;  ///< its SYN is lost once or twice: it takes 1 or 3 s
+    double hang_connect = 0;  ///< never answers: only a cancel ends it
+    double late_cancel = 0;   ///< per cancel: too late, the connect ends by itself right then
+
+    // Sends.
+    double inline_send = 0.5;  ///< completes before its submission returns, as most do
+    double short_send = 0;     ///< the kernel accepts a part only
+    double block_send = 0;     ///< the socket is full, for up to 2 s or until it is shut down
+
+    // What comes back.
+    double split = 0.5;                        ///< a piece is cut in two, again and again
+    bool bytewise = false;                     ///< every piece is one byte
+    Duration latency_max = microseconds(200);  ///< one way, per piece
+    double stall = 0;                          ///< per piece: retransmitted, up to 2 s late
+    double cut = 0;                            ///< per connection: ends after up to 8 KB
+    std::optional<Cut> cut_at;                 ///< every connection ends there
+    Duration idle_close{0};                    ///< servers close so long after an answer; 0: never
+    double no_buffers = 0;                     ///< per piece: ENOBUFS, read after a re-arm
+
+    // Our host.
+    double late_wake = 0;  ///< a sleep ends up to 5 ms late
+    double pause = 0;      ///< per turn: the process stands still for up to 2 s
+    double overflow = 0;   ///< per turn with completions: the queue shows a part of them
+
+    // Kernel stamps.
+    bool stamps = true;     ///< the kernel has them at all
+    double lose_stamp = 0;  ///< per transmit stamp
+    double late_stamp = 0;  ///< per transmit stamp: it comes up to 200 ms late
+    double wrong_key = 0;   ///< per transmit stamp: it names another byte
+    double step_clock = 0;  ///< per turn: CLOCK_REALTIME jumps by up to a second, either way
+};
+
+}  // namespace driftless::sim
