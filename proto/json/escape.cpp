@@ -32,7 +32,7 @@ char simple_escape(char letter) {
     }
 }
 
-constexpr std::uint32_t no_hex = 0x10000;
+constexpr std::uint32_t no_hex = 0x110000;  // one above the last code point
 
 // The value of four hex digits at the head of `text`, or `no_hex`.
 std::uint32_t read_hex4(std::string_view text) {

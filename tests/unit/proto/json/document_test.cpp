@@ -173,6 +173,8 @@ TEST(JsonDocument, UnescapesStrings) {
     EXPECT_EQ(text_of(R"("\u0041\u00e9\u20AC")"), "A\xC3\xA9\xE2\x82\xAC");
     EXPECT_EQ(text_of(R"("\ud83d\ude00")"), "\xF0\x9F\x98\x80");
     EXPECT_EQ(text_of(R"("a\u0000b")"), "a\0b"s);
+    EXPECT_EQ(text_of(R"("\ud800\udc00")"), "\xF0\x90\x80\x80");
+    EXPECT_EQ(text_of(R"("\udbff\udfff")"), "\xF4\x8F\xBF\xBF");
     EXPECT_EQ(text_of(R"("\ud83d")"), "\xEF\xBF\xBD");
     EXPECT_EQ(text_of(R"("\ude00\ud83d!")"), "\xEF\xBF\xBD\xEF\xBF\xBD!");
     EXPECT_EQ(text_of(R"("\ud83d\u0041")"),
