@@ -84,6 +84,12 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--tokenizer", "FILE",
                 "its words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
                 parse_text, options.tokenizer);
+    flags.value("--dataset", "FILE",
+                "prompts of its text: ShareGPT or JSON lines; needs --tokenizer [words]", nullptr,
+                parse_text, options.dataset);
+    flags.value("--dataset-column", "NAME",
+                "its column of texts [conversations, messages, text, prompt, ..]", nullptr,
+                parse_text, options.dataset_column);
     flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
                 parse_u32, options.ids_from);
     flags.value("--verify-prompts", "N", "rows first held against the server's /tokenize", "0",

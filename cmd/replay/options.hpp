@@ -78,6 +78,8 @@ struct ReplayOptions {
     // The prompts and answers.
     PromptKind prompt = PromptKind::text;
     std::string tokenizer;  ///< file whose vocabulary gives the words; empty: the built-in words
+    std::string dataset;    ///< file whose text prompts are cut from; empty: words only
+    std::string dataset_column;  ///< empty: detected
     std::uint32_t ids_from = 0;
     std::string save_prompts;          ///< new file for the exact bodies; empty: none
     std::uint32_t verify_prompts = 0;  ///< rows held against the server's tokenize endpoint

@@ -97,6 +97,22 @@ std::string complete_speed(ReplayOptions& options) {
     return "";
 }
 
+std::string dataset_contradiction(const ReplayOptions& options) {
+    if (options.dataset.empty()) {
+        return options.dataset_column.empty()
+                   ? ""
+                   : "--dataset-column names a column of a --dataset, and there is none: give it";
+    }
+    if (options.tokenizer.empty()) {
+        return "--dataset needs the model's --tokenizer: text is cut to exact numbers of its "
+               "tokens";
+    }
+    if (options.prompt == PromptKind::ids) {
+        return "--dataset is text and --prompt ids sends none: give one";
+    }
+    return "";
+}
+
 std::string contradiction(const ReplayOptions& options) {
     if (options.files.paths.empty()) {
         return "no trace is given: name a file, a directory or -";
@@ -104,6 +120,9 @@ std::string contradiction(const ReplayOptions& options) {
     if (options.prompt == PromptKind::ids && !options.dialect->takes_ids) {
         return std::string("--prompt ids does not go with --api ") + options.dialect->name +
                ": use --api openai-completions";
+    }
+    if (const std::string why = dataset_contradiction(options); !why.empty()) {
+        return why;
     }
     if (!options.preflight && options.model.empty() && !options.dry_run &&
         options.dialect->names_model) {

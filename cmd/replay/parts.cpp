@@ -18,6 +18,7 @@ ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
     prompt.overhead = server.findings.overhead;
     prompt.ids_from = options.ids_from;
     prompt.block_cache_bytes = options.block_cache_bytes;
+    prompt.corpus = server.text ? &server.text->corpus : nullptr;
     prompts_.emplace(workload.trace, *words_, prompt);
     for (const ReplayTarget& target : options.targets) {
         RequestHeadSpec spec;

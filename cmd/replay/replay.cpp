@@ -13,6 +13,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/again.hpp"
+#include "cmd/replay/dataset.hpp"
 #include "cmd/replay/dry_run.hpp"
 #include "cmd/replay/execute.hpp"
 #include "cmd/replay/recall.hpp"
@@ -112,10 +113,14 @@ class Preparation {
         if (code == exit_done) {
             code = choose_words(options_, server_);
         }
+        if (code == exit_done) {
+            code = check_text(options_, workload_, server_);
+        }
         if (code != exit_done) {
             return code;
         }
         file_.tokenizer = server_.words ? &server_.words->figures : nullptr;
+        file_.text = server_.text ? &*server_.text : nullptr;
         if (options_.dry_run) {
             return dry_run();
         }

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "cmd/replay/dataset.hpp"
 #include "cmd/replay/run_file_end.hpp"
 #include "cmd/version.hpp"
 #include "cmd/whole_file.hpp"
@@ -163,6 +164,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("words_digest").string(hex(file.words_digest));
     write_tokenizer(json, file);
     write_recorded(json, file);
+    write_text(json, options, file.text);
     json.key("output").string(name_of(options.output));
     json.key("continuous_usage").boolean(options.continuous_usage);
     json.key("overhead_pre").unsigned_integer(file.overhead.pre);

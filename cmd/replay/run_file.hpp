@@ -19,6 +19,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/preflight/preflight.hpp"
 #include "engine/preflight/verify.hpp"
+#include "engine/prompt/dataset/load_corpus.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/word_selection.hpp"
 #include "proto/core/result.hpp"
@@ -102,6 +103,7 @@ struct RunFile {
     std::uint32_t words = 0;
     std::uint64_t words_digest = 0;          ///< of the table of words or ids
     const WordFigures* tokenizer = nullptr;  ///< null: the built-in words, or ids
+    const LoadedCorpus* text = nullptr;      ///< `--dataset`; null: words only
     HostFacts host;
     std::uint32_t engine_cpu = 0;
     std::string engine_cpu_reason;

@@ -6,10 +6,12 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/dataset.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/io/sockets.hpp"
+#include "engine/prompt/load_tokenizer.hpp"
 
 namespace driftless {
 
@@ -148,7 +150,9 @@ int choose_words(const ReplayOptions& options, Server& server) {
         return exit_done;
     }
     std::string why;
-    Result<SelectedWords> selected = load_words(options.tokenizer, why);
+    Result<Tokenizer> tokenizer = load_tokenizer(options.tokenizer, why);
+    Result<SelectedWords> selected =
+        tokenizer ? select_words(tokenizer.value(), options.tokenizer, why) : tokenizer.error();
     if (!selected) {
         std::fprintf(stderr, "driftless: --tokenizer %s\n", why.c_str());
         return exit_input;
@@ -158,7 +162,7 @@ int choose_words(const ReplayOptions& options, Server& server) {
     std::printf("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)\n",
                 figures.words, figures.strict, options.tokenizer.c_str(), figures.kind.c_str(),
                 figures.vocabulary);
-    return exit_done;
+    return options.dataset.empty() ? exit_done : choose_text(options, tokenizer.value(), server);
 }
 
 AskedServer asked_server(const ReplayOptions& options, const Server& server,
@@ -200,7 +204,9 @@ namespace {
 
 int refuse_words(const ReplayOptions& options, const PreflightFindings& found, PromptKind prompt) {
     std::string remedy = "prompts cannot have the recorded lengths there; ";
-    if (found.words != WordVerdict::varies && prompt == PromptKind::text) {
+    if (!options.dataset.empty()) {
+        remedy += "the text of --dataset needs the --tokenizer of this very model; give it, or ";
+    } else if (found.words != WordVerdict::varies && prompt == PromptKind::text) {
         remedy += options.tokenizer.empty() ? "give the model's --tokenizer, or use "
                                             : "is --tokenizer that of this model? Else use ";
         remedy += "--api openai-completions --prompt ids, or ";
@@ -218,6 +224,9 @@ NextStep decide_words(const ReplayOptions& options, const WordTable& table, Serv
     const PreflightFindings& found = server.findings;
     if (found.words == WordVerdict::searching || found.words == WordVerdict::exact) {
         return NextStep::go_on;
+    }
+    if (!options.dataset.empty()) {
+        return NextStep::refuse;  // the text was counted with another tokenizer than the server's
     }
     if (found.words == WordVerdict::reduced) {
         std::optional<WordTable> kept = table.without(found.dropped);

@@ -9,6 +9,7 @@
 #include "cmd/replay/options.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/preflight/preflight.hpp"
+#include "engine/prompt/dataset/load_corpus.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "engine/prompt/word_selection.hpp"
 
@@ -22,11 +23,12 @@ struct Server {
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
     std::optional<SelectedWords> words;  ///< of `--tokenizer`; else the built-in ones
+    std::optional<LoadedCorpus> text;    ///< of `--dataset`
     std::optional<WordTable> kept;       ///< those without the words that the server does not know
 };
 
-/// Takes the words from the vocabulary of `--tokenizer`, where there is one. Prints what was
-/// chosen, or why none can be; returns an exit code.
+/// Takes the words from the vocabulary of `--tokenizer`, where there is one, and counts the text of
+/// `--dataset` with it. Prints what was chosen, or why none can be; returns an exit code.
 int choose_words(const ReplayOptions& options, Server& server);
 
 /// Resolves the names of all targets. Prints what fails; returns an exit code.

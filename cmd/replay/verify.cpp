@@ -12,10 +12,20 @@ namespace driftless {
 namespace {
 
 constexpr std::size_t verify_timers = 8;
+// Text that was cut with another tokenizer than the server's shows in the first long row.
+constexpr std::uint32_t dataset_rows = 4;
 
-int refuse(const std::string& why) {
-    std::fprintf(stderr, "driftless: --verify-prompts: %s\n", why.c_str());
+int refuse(const ReplayOptions& options, const std::string& why) {
+    std::fprintf(stderr, "driftless: %s: %s\n",
+                 options.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
     return exit_preflight;
+}
+
+/// Rows to be verified: as many as asked; a few of a dataset's without being asked, where the
+/// server can say.
+std::uint32_t rows_to_verify(const ReplayOptions& options, const Server& server) {
+    const bool unasked = server.text && server.findings.tokenize.has_value();
+    return options.verify_prompts == 0 && unasked ? dataset_rows : options.verify_prompts;
 }
 
 void print_findings(const VerifyFindings& found) {
@@ -34,14 +44,16 @@ void print_findings(const VerifyFindings& found) {
 int verify_prompts(const ReplayOptions& options, const Workload& workload, const Server& server,
                    Driver& driver, const std::string& run_id,
                    std::optional<VerifyFindings>& found) {
-    if (options.verify_prompts == 0) {
+    if (rows_to_verify(options, server) == 0) {
         return exit_done;
     }
     if (server.prompt == PromptKind::ids) {
-        return refuse("prompts go as token ids, which need no verifying; leave the flag out");
+        return refuse(options,
+                      "prompts go as token ids, which need no verifying; leave the flag out");
     }
     if (!server.findings.tokenize) {
         return refuse(
+            options,
             "the server has no tokenize endpoint that is understood (/tokenize, /v1/tokenize); "
             "leave the flag out: every answer's usage is compared all the same");
     }
@@ -56,7 +68,7 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
     plan.plan = &workload.plan;
     plan.words = &parts.words();
     plan.prompts = &parts.prompts();
-    plan.rows_max = options.verify_prompts;
+    plan.rows_max = rows_to_verify(options, server);
     plan.seed = options.plan.seed;
     plan.first_request = server.findings.requests + 1;
     Loop loop(driver, verify_timers);
@@ -67,9 +79,12 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
         return exit_interrupted;
     }
     if (!good) {
-        return refuse(found->wrong +
-                      "; give the model's --tokenizer, or use --api openai-completions --prompt "
-                      "ids, or leave the flag out to run all the same");
+        return refuse(options,
+                      found->wrong + (server.text ? "; give the --tokenizer of this very model, or "
+                                                    "leave --dataset out"
+                                                  : "; give the model's --tokenizer, or use --api "
+                                                    "openai-completions --prompt ids, or leave the "
+                                                    "flag out to run all the same"));
     }
     print_findings(*found);
     return exit_done;

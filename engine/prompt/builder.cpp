@@ -6,6 +6,7 @@
 
 #include "engine/prompt/block.hpp"
 #include "engine/prompt/cache.hpp"
+#include "engine/prompt/dataset/corpus.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "proto/core/check.hpp"
 
@@ -24,6 +25,19 @@ struct Segment {
     bool full_block = false;
 };
 
+/// Where in a segment the dataset's text stands; in front of it and behind are words.
+struct TextRange {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    std::uint32_t first_piece = 0;
+};
+
+/// Long pieces leave a short prompt without text; so many places are tried for one where most fits.
+constexpr std::uint64_t starts_tried = 8;
+
+/// Text is copied in parts of at most as many bytes as so many words of the built-in table have.
+constexpr std::size_t bytes_per_token = 4;
+
 }  // namespace
 
 struct PromptBuilder::State {
@@ -35,12 +49,21 @@ struct PromptBuilder::State {
           table(ids ? *ids : words),
           keys(salted_seed(options.seed, options.cache_salt)),
           overhead(options.overhead),
-          cacheable(trace.block_size > 0 && trace.block_size <= cached_block_tokens_max &&
-                    options.block_cache_bytes > 0),
+          corpus(options.corpus),
+          cacheable(corpus == nullptr && trace.block_size > 0 &&
+                    trace.block_size <= cached_block_tokens_max && options.block_cache_bytes > 0),
           cache(options.block_cache_bytes,
                 cacheable ? std::size_t{trace.block_size} * table.length_max() : 0) {}
 
     Segment segment_at(const PromptCursor& cursor) const;
+    TextRange text_of(const Segment& segment) const;
+    /// What was written of a segment.
+    struct Part {
+        char* end = nullptr;
+        std::uint32_t tokens = 0;
+    };
+    Part write_part(const Segment& segment, std::uint32_t from, std::uint32_t tokens_max,
+                    bool opens, char* out);
     char* write(const Segment& segment, std::uint32_t from, std::uint32_t count, char* out);
     char* write_opening(const Segment& segment, std::uint32_t count, char* out);
 
@@ -49,6 +72,7 @@ struct PromptBuilder::State {
     const WordTable& table;
     ContentKeys keys;
     Overhead overhead;
+    const Corpus* corpus;
     bool cacheable;
     BlockCache cache;
 };
@@ -73,6 +97,24 @@ Segment PromptBuilder::State::segment_at(const PromptCursor& cursor) const {
     segment.end = std::min(static_cast<std::uint32_t>(block_end), cursor.end_token);
     segment.full_block = segment.end - segment.begin == size;
     return segment;
+}
+
+// The words in front tell keys apart within the first tokens, and open a prompt safely; the one
+// behind ends it as the words ended that the server counted.
+TextRange PromptBuilder::State::text_of(const Segment& segment) const {
+    const std::uint32_t head = head_words(table);
+    const std::uint32_t length = segment.end - segment.begin;
+    if (corpus == nullptr || length <= head + 1) {
+        return {};
+    }
+    const std::uint32_t room = length - head - 1;
+    TextRange text{head, head, 0};
+    for (std::uint64_t i = 0; i < starts_tried && text.end - head < room - room / 4; ++i) {
+        const std::uint32_t first = corpus->piece_at(mix64(segment.key.value + golden_gamma * i));
+        const std::uint32_t end = head + corpus->fit(first, room);
+        text = end > text.end ? TextRange{head, end, first} : text;
+    }
+    return text;
 }
 
 /// Words [from, from + count) of a segment, each with its separator.
@@ -106,11 +148,28 @@ char* PromptBuilder::State::write_opening(const Segment& segment, std::uint32_t 
     return count == 1 ? out : write(segment, 1, count - 1, out);
 }
 
+/// Of a segment, from a token on: text or words, whichever stand there. `opens`: nothing is in
+/// front of it.
+PromptBuilder::State::Part PromptBuilder::State::write_part(const Segment& segment,
+                                                            std::uint32_t from,
+                                                            std::uint32_t tokens_max, bool opens,
+                                                            char* out) {
+    const TextRange text = text_of(segment);
+    if (from >= text.begin && from < text.end) {
+        const Corpus::Run run =
+            corpus->run(text.first_piece, from - text.begin, std::min(tokens_max, text.end - from),
+                        tokens_max * bytes_per_token);
+        return {std::copy(run.bytes.begin(), run.bytes.end(), out), run.tokens};
+    }
+    const std::uint32_t end = from < text.begin ? text.begin : segment.end - segment.begin;
+    const std::uint32_t count = std::min(end - from, tokens_max);
+    return {opens ? write_opening(segment, count, out) : write(segment, from, count, out), count};
+}
+
 namespace {
 
 /// As many bytes as so many words of the built-in table have. Marks the cursor's end with the last.
 char* copy_recorded(PromptCursor& cursor, std::uint32_t tokens, char* out) {
-    constexpr std::size_t bytes_per_token = 4;
     const std::size_t left = cursor.recorded.size() - cursor.bytes;
     const std::size_t bytes = std::min(left, tokens * bytes_per_token);
     std::memcpy(out, cursor.recorded.data() + cursor.bytes, bytes);
@@ -144,7 +203,9 @@ std::size_t PromptBuilder::room_of(const TraceRow& row) const {
     if (!recorded.empty()) {
         return recorded.size() + write_slack;
     }
-    return std::size_t{words_of(row)} * state_->table.length_max() + write_slack;
+    const std::size_t token = state_->corpus == nullptr ? state_->table.length_max()
+                                                        : std::size_t{Corpus::bytes_per_token_max};
+    return words_of(row) * token + write_slack;
 }
 
 PromptCursor PromptBuilder::begin(const TraceRow& row) const {
@@ -173,11 +234,11 @@ bool PromptBuilder::fill(PromptCursor& cursor, char* out, std::uint32_t tokens_m
     }
     while (left > 0 && cursor.next_token < cursor.end_token) {
         const Segment segment = state_->segment_at(cursor);
-        const std::uint32_t count = std::min(segment.end - cursor.next_token, left);
-        at = at == out ? state_->write_opening(segment, count, at)
-                       : state_->write(segment, cursor.next_token - segment.begin, count, at);
-        cursor.next_token += count;
-        left -= count;
+        const std::uint32_t from = cursor.next_token - segment.begin;
+        const State::Part part = state_->write_part(segment, from, left, at == out, at);
+        at = part.end;
+        cursor.next_token += part.tokens;
+        left -= std::min(part.tokens, left);
     }
     cursor.bytes = static_cast<std::size_t>(at - out);
     cursor.lanes.add_stripes(out + hashed, (cursor.bytes - hashed) / Xxh64Lanes::stripe);

@@ -8,8 +8,13 @@
 /// sets every block of a run apart from those of all other runs. A row that has a recorded body
 /// (`Trace::body_of`) is no prompt but that body, as it stands.
 ///
-/// The builder refers to a trace and a word table that outlive it; it owns the block cache, whose
-/// size changes speed and never bytes. One thread. It never touches a file, a clock or a socket.
+/// With a dataset, what has one key (a row's own tokens) is words that spell out the key, as many
+/// pieces of the dataset's text as fit, from a seeded one on, and words again, at least one. Its
+/// tokens are exact since pieces and words may stand in any order.
+///
+/// The builder refers to a trace, a word table and a corpus that outlive it; it owns the block
+/// cache, whose size changes speed and never bytes. One thread. It never touches a file, a clock or
+/// a socket.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +29,7 @@
 
 namespace driftless {
 
+class Corpus;
 class WordTable;
 
 /// The tokens that a server adds around every prompt: H = pre + post, from the preflight.
@@ -42,6 +48,8 @@ struct PromptOptions {
     /// `--block-cache`; 0: regenerate always. Over the Mooncake conversation hour no size was
     /// clearly faster than 0 (1.0 G tokens/s), and from 4 MiB on the copies cost 10 to 40 %.
     std::size_t block_cache_bytes = 0;
+    /// `--dataset`, tokenised with the tokenizer of the words; nullptr: words only. Not for ids.
+    const Corpus* corpus = nullptr;
 };
 
 /// Where the building of one prompt stands. Plain value; belongs to whoever builds.
@@ -69,14 +77,16 @@ class PromptBuilder {
     bool clamped(const TraceRow& row) const;
 
     /// Room that `fill` needs for the whole prompt: an upper bound of its bytes plus the slack that
-    /// wide stores may touch. Exact plus slack where all words have one length.
+    /// wide stores may touch. Exact plus slack where all words have one length and no dataset is
+    /// used.
     std::size_t room_of(const TraceRow& row) const;
 
     PromptCursor begin(const TraceRow& row) const;
 
-    /// Writes up to `tokens_max` further tokens (at least one) at `out + cursor.bytes`; `out` is
-    /// the start of the prompt each time, and what earlier calls wrote there must be unchanged.
-    /// True when the prompt is complete. May write a few bytes beyond its end (inside `room_of`).
+    /// Writes up to `tokens_max` further tokens (at least one, or one piece of a dataset's text) at
+    /// `out + cursor.bytes`; `out` is the start of the prompt each time, and what earlier calls
+    /// wrote there must be unchanged. True when the prompt is complete. May write a few bytes
+    /// beyond its end (inside `room_of`).
     bool fill(PromptCursor& cursor, char* out, std::uint32_t tokens_max);
 
     /// XXH64 of a complete prompt's bytes; does not depend on how it was cut into slices.

@@ -32,8 +32,10 @@ class Prompts(Case):
         for name in ("qwen", "llama2", "o200k"):
             path = TOKENIZERS / f"{name}.json"
             with mock("--ttft", "0", "--itl", "0", "--tokenizer", path) as server:
+                # One at a time: the cache holds what came before, and nothing overtakes.
                 run = self.replay_well(
-                    SAMPLE, "--url", server.url, "--speed", 100, "--limit", 60, "--tokenizer", path
+                    SAMPLE, "--url", server.url, "--speed", 100, "--limit", 60, "--tokenizer", path,
+                    "--max-inflight", 1,
                 )
             for record in run.records().values():
                 self.assertEqual(record["prompt_tokens"], record["input_length"])

@@ -1,0 +1,57 @@
+/// JsonElements: one JSON array in pieces of any size, its elements out, each as its own text.
+///
+/// It finds where elements begin and end and no more: whether one is JSON is JsonDocument's to say.
+/// So an array of any length is read in the memory of its longest element. An element inside one
+/// piece is a view into that piece; only what straddles two is copied. Owned by whoever reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace driftless {
+
+/// Longest element that is read; a conversation has some KB.
+inline constexpr std::size_t json_element_bytes_max = std::size_t{64} << 20;
+
+class JsonElements {
+  public:
+    enum class State : std::uint8_t {
+        before,    ///< the opening bracket has not come
+        inside,    ///< of the array
+        behind,    ///< the closing bracket has come
+        wrong,     ///< something else than white space stands outside the brackets
+        too_long,  ///< an element grew beyond `json_element_bytes_max`
+    };
+
+    /// The next piece. The one before must be used up (`next` gave nothing); it must stay until
+    /// this one is.
+    void feed(std::string_view piece);
+
+    /// The next whole element without the white space around it, valid until the next call of
+    /// `next` or `feed`; nothing where more bytes are needed, or in vain. Between two commas may
+    /// stand nothing: that is an element without text.
+    std::optional<std::string_view> next();
+
+    State state() const { return state_; }
+    /// 1-based number of the element that `next` gave last.
+    std::uint64_t number() const { return number_; }
+
+  private:
+    bool ends_here(char byte);
+    void skip_outside();
+    std::optional<std::string_view> give(std::string_view text, bool last);
+
+    State state_ = State::before;
+    std::string_view piece_;
+    std::string carry_;  ///< the beginning of an element whose end has not come
+    bool carry_given_ = false;
+    bool in_string_ = false;
+    bool escaped_ = false;
+    std::size_t depth_ = 0;  ///< brackets open inside the element
+    std::uint64_t number_ = 0;
+};
+
+}  // namespace driftless

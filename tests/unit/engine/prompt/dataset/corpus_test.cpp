@@ -1,0 +1,284 @@
+// Prompts of a dataset's text are exactly as many tokens as they must be, to every tokenizer; they
+// depend on seed and row alone; and each is its own within the first tokens.
+#include "engine/prompt/dataset/corpus.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/prompt/block.hpp"
+#include "engine/prompt/builder.hpp"
+#include "engine/prompt/dataset/corpus_maker.hpp"
+#include "engine/prompt/word_selection.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/json/document.hpp"
+#include "tests/unit/engine/prompt/tokenizer/golden.hpp"
+
+namespace driftless {
+namespace {
+
+// 2,000 with DRIFTLESS_PROMPTS=2000: some seconds each.
+std::uint32_t prompts_of_each() {
+    const char* const asked = std::getenv("DRIFTLESS_PROMPTS");
+    return asked == nullptr ? 20 : static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10));
+}
+
+std::vector<std::string> usable_tokenizers() {
+    std::vector<std::string> names;
+    for (const auto& some : {real_tokenizers(), fetched_tokenizers(), small_tokenizers(),
+                             small_tokenizers_with_digests_only()}) {
+        for (const std::string& name : some) {
+            if (name != "odd" && name != "superword") {  // no words can be chosen from them
+                names.push_back(name);
+            }
+        }
+    }
+    return names;
+}
+
+// Prose that is drawn, and between it the strings that the tokenizers' own tests use: scripts,
+// code, white space, emoji, and the added tokens of all families.
+std::vector<std::string> mixed_texts(std::size_t count) {
+    constexpr const char* words[] = {"the",  "Model", "answers", "what,", "it's",  "a \"quoted\"",
+                                     "3.14", "New",   "ways\n",  "(of)",  "being", "asked?",
+                                     "In",   "short", "words:",  "naïve", "and",   "no\tmore."};
+    Random random(5);
+    std::vector<std::string> texts;
+    const std::vector<std::string>& strings = golden_strings();
+    for (std::size_t i = 0; i < count; ++i) {
+        std::string text;
+        for (std::uint64_t left = 5 + random.below(80); left > 0; --left) {
+            text += (text.empty() ? "" : " ") + std::string(words[random.below(std::size(words))]);
+        }
+        texts.push_back(text);
+        texts.push_back(strings[i % strings.size()]);
+    }
+    return texts;
+}
+
+std::string unescaped(const std::string& escaped) {
+    JsonDocument document;
+    const Result<JsonValue> value = document.parse("\"" + escaped + "\"");
+    EXPECT_TRUE(value) << escaped;
+    return value ? std::string(value.value().as_string().value_or("")) : "";
+}
+
+std::string build(PromptBuilder& builder, const TraceRow& row, std::uint32_t slice = 4096) {
+    std::string text(builder.room_of(row), '#');
+    PromptCursor cursor = builder.begin(row);
+    while (!builder.fill(cursor, text.data(), slice)) {
+    }
+    EXPECT_LE(cursor.bytes + write_slack, text.size());
+    text.resize(cursor.bytes);
+    return text;
+}
+
+Trace random_rows(std::uint32_t rows, double length_max) {
+    Random random(1);
+    Trace trace;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        TraceRow row;
+        row.index = i;
+        row.input_length =
+            static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(length_max)));
+        trace.rows.push_back(row);
+    }
+    return trace;
+}
+
+Corpus corpus_of(Tokenizer& tokenizer, const WordTable& table,
+                 const std::vector<std::string>& texts, CorpusFigures* figures = nullptr) {
+    CorpusMaker maker(tokenizer, table.word(0));
+    EXPECT_EQ(maker.refused(), "");
+    for (const std::string& text : texts) {
+        maker.add(text);
+    }
+    Corpus corpus = maker.finish();
+    if (figures != nullptr) {
+        *figures = maker.figures();
+    }
+    return corpus;
+}
+
+TEST(Corpus, PromptsAreExactForEveryTokenizer) {
+    const std::vector<std::string> texts =
+        mixed_texts(prompts_of_each() < 1'000 ? 300 : golden_strings().size());
+    for (const std::string& name : usable_tokenizers()) {
+        SCOPED_TRACE(name);
+        Tokenizer tokenizer = load_tokenizer(name);
+        std::string why;
+        const Result<SelectedWords> words = select_words(tokenizer, why);
+        ASSERT_TRUE(words) << why;
+        CorpusFigures figures;
+        const Corpus corpus = corpus_of(tokenizer, words.value().table, texts, &figures);
+        EXPECT_GT(corpus.tokens(), 6'000u);
+        EXPECT_LT(figures.left_out_bytes, figures.bytes / 2);
+        EXPECT_EQ(figures.sections_left_out, 0u);
+        const Trace trace = random_rows(prompts_of_each(), 6'000);
+        PromptOptions options;
+        options.overhead = {3, 5};
+        options.corpus = &corpus;
+        PromptBuilder builder(trace, words.value().table, options);
+        std::vector<TokenId> ids;
+        std::vector<TokenId> again;
+        for (const TraceRow& row : trace.rows) {
+            const std::string text = unescaped(build(builder, row));
+            ids.clear();
+            tokenizer.encode(text, ids);
+            ASSERT_EQ(ids.size(), builder.words_of(row)) << text;
+            again.clear();
+            tokenizer.encode(tokenizer.decode(ids), again);
+            ASSERT_EQ(again, ids) << text;
+        }
+    }
+}
+
+class CorpusOfOne : public testing::Test {
+  protected:
+    Tokenizer tokenizer_ = load_tokenizer("llama3");
+    std::string why_;
+    SelectedWords words_ = select_words(tokenizer_, why_).value();
+    Corpus corpus_ = corpus_of(tokenizer_, words_.table, mixed_texts(200));
+
+    PromptOptions options(std::uint64_t seed = 0) const {
+        PromptOptions options;
+        options.seed = seed;
+        options.corpus = &corpus_;
+        return options;
+    }
+};
+
+// No slice changes a byte, and most of a long prompt is the dataset's text.
+TEST_F(CorpusOfOne, SlicesChangeNothing) {
+    Trace trace = random_rows(30, 4'000);
+    PromptBuilder builder(trace, words_.table, options());
+    for (const TraceRow& row : trace.rows) {
+        const std::string whole = build(builder, row);
+        for (const std::uint32_t slice : {1u, 7u, 100u, 100'000u}) {
+            EXPECT_EQ(build(builder, row, slice), whole);
+        }
+    }
+    trace.rows[0].input_length = 1000;
+    const std::string text = build(builder, trace.rows[0]);
+    const std::string middle = text.substr(100, 200);
+    EXPECT_NE(std::string(corpus_.bytes()).append(corpus_.bytes()).find(middle), text.npos);
+}
+
+// A slice copies a bounded number of bytes, whatever a token has.
+TEST_F(CorpusOfOne, BoundsASlice) {
+    Trace trace = random_rows(1, 2);
+    trace.rows[0].input_length = 10'000;
+    PromptBuilder builder(trace, words_.table, options());
+    std::string text(builder.room_of(trace.rows[0]), '#');
+    PromptCursor cursor = builder.begin(trace.rows[0]);
+    constexpr std::uint32_t slice = 256;
+    for (bool done = false; !done;) {
+        const std::size_t before = cursor.bytes;
+        done = builder.fill(cursor, text.data(), slice);
+        EXPECT_LE(cursor.bytes - before, slice * 8 + 2 * CorpusMaker::piece_bytes_max);
+    }
+}
+
+// No two rows share their first tokens, and no two seeds or salts a prompt; one seed gives one
+// prompt.
+TEST_F(CorpusOfOne, RowsShareNothing) {
+    Trace trace = random_rows(2'000, 2);
+    PromptBuilder builder(trace, words_.table, options());
+    std::set<std::vector<TokenId>> heads;
+    std::vector<TokenId> ids;
+    for (TraceRow& row : trace.rows) {
+        row.input_length = 40;
+        ids.clear();
+        tokenizer_.encode(unescaped(build(builder, row)), ids);
+        ASSERT_EQ(ids.size(), 40u);
+        ids.resize(16);
+        EXPECT_TRUE(heads.insert(ids).second);
+    }
+    PromptBuilder same(trace, words_.table, options());
+    PromptBuilder other(trace, words_.table, options(1));
+    PromptOptions salted = options();
+    salted.cache_salt = "monday";
+    PromptBuilder third(trace, words_.table, salted);
+    EXPECT_EQ(build(same, trace.rows[7]), build(builder, trace.rows[7]));
+    EXPECT_NE(build(other, trace.rows[7]), build(builder, trace.rows[7]));
+    EXPECT_NE(build(third, trace.rows[7]), build(builder, trace.rows[7]));
+}
+
+// As many tokens as there are, from any piece on: round the end, each piece at most once.
+TEST_F(CorpusOfOne, RunsGoRoundTheEnd) {
+    const std::uint32_t all = corpus_.tokens();
+    EXPECT_EQ(corpus_.piece_at(0), 0u);
+    EXPECT_EQ(corpus_.piece_at(UINT64_MAX), corpus_.pieces() - 1);
+    for (const std::uint32_t first : {0u, 1u, corpus_.pieces() / 2, corpus_.pieces() - 1}) {
+        EXPECT_EQ(corpus_.fit(first, all), all);
+        EXPECT_EQ(corpus_.fit(first, all + 1), all);
+        EXPECT_LT(corpus_.fit(first, all - 1), all);
+        EXPECT_EQ(corpus_.fit(first, 0), 0u);
+        std::string text;
+        for (std::uint32_t done = 0; done < all;) {
+            const Corpus::Run run = corpus_.run(first, done, std::min(all - done, 1'000u), 4'000);
+            text += run.bytes;
+            done += run.tokens;
+        }
+        EXPECT_EQ(text.size(), corpus_.bytes().size());
+        EXPECT_EQ(text.substr(0, 8), corpus_.run(first, 0, 1, 1).bytes.substr(0, 8));
+    }
+}
+
+// What would be read as a command, or as nothing, is left out with its piece and counted.
+TEST_F(CorpusOfOne, LeavesOutWhatIsNotSafe) {
+    CorpusFigures figures;
+    const std::string special = tokenizer_.added().front().text;
+    const std::string plain = "some words that go on for a while and then go on and on again ";
+    const Corpus corpus = corpus_of(tokenizer_, words_.table,
+                                    {plain + special + " " + plain, plain + std::string(1, '\1'),
+                                     plain + std::string(100, '-') + plain, " \n", ""},
+                                    &figures);
+    EXPECT_EQ(corpus.bytes().find(special), std::string_view::npos);
+    EXPECT_EQ(corpus.bytes().find("u0001"), std::string_view::npos);
+    EXPECT_GT(corpus.tokens(), 20u);
+    EXPECT_GT(figures.left_out_bytes, 20u);
+    EXPECT_EQ(figures.texts, 3u);
+    EXPECT_EQ(figures.empty_texts, 2u);
+}
+
+// A short prompt says something of the dataset even where most pieces are too long for it.
+TEST_F(CorpusOfOne, ShortPromptsFindAShortPiece) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 40; ++i) {
+        texts.push_back(i % 2 == 0 ? std::string(1'000, "xqzjk"[i % 5]) + "Q9"
+                                   : "short words of it");
+    }
+    const Corpus corpus = corpus_of(tokenizer_, words_.table, texts);
+    PromptOptions options;
+    options.corpus = &corpus;
+    Trace trace = random_rows(50, 2);
+    PromptBuilder builder(trace, words_.table, options);
+    int with_text = 0;
+    for (TraceRow& row : trace.rows) {
+        row.input_length = 60;
+        const std::string text = build(builder, row);
+        with_text += text.find("short words") != text.npos ? 1 : 0;
+    }
+    EXPECT_GT(with_text, 15);
+}
+
+// Text without blanks is cut all the same, by words that are put in.
+TEST_F(CorpusOfOne, CutsOtherScripts) {
+    std::string text;
+    for (int i = 0; i < 2'000; ++i) {
+        text += i % 7 == 6 ? "。" : "字";
+    }
+    CorpusFigures figures;
+    const Corpus corpus = corpus_of(tokenizer_, words_.table, {text}, &figures);
+    EXPECT_GT(figures.words_put_in, 20u);
+    EXPECT_GT(corpus.bytes().size(), text.size() * 9 / 10);
+}
+
+}  // namespace
+}  // namespace driftless
