@@ -26,7 +26,7 @@ file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*
 add_executable(unit_tests ${unit_sources})
 target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
                            SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
-target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main)
+target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main OpenSSL::SSL)
 gtest_discover_tests(unit_tests DISCOVERY_TIMEOUT 60)
 
 # GoogleTest's header is a third of what a test costs to compile. A compiler cache cannot share what

@@ -66,9 +66,10 @@ Result<Address> address_of(const MockOptions& options) {
 }
 
 /// The line that scripts wait for. Flushed, because they read it through a pipe.
-void print_address(const Address& address) {
+void print_address(const Address& address, bool tls) {
     const std::string text = address.to_text();
-    std::printf("listening on %s%s\n", text.starts_with("unix:") ? "" : "http://", text.c_str());
+    const char* scheme = text.starts_with("unix:") ? "" : tls ? "https://" : "http://";
+    std::printf("listening on %s%s\n", scheme, text.c_str());
     (void)std::fflush(stdout);
 }
 
@@ -109,7 +110,7 @@ int serve(const MockOptions& options, LogWriter* log) {
     if (!listening) {
         return fail(listening.error());
     }
-    print_address(listening.value());
+    print_address(listening.value(), options.server.tls != nullptr);
     server.run(stop_asked);
     print_end(core, server);
     return exit_done;
@@ -132,6 +133,16 @@ int run_mock(int argc, char** argv) {
             return exit_usage;
         }
         options.core.tokenizer = &tokenizer.emplace(std::move(loaded).value());
+    }
+    std::optional<TlsContext> tls;
+    if (!options.tls.cert_file.empty()) {
+        std::string why;
+        Result<TlsContext> made = TlsContext::server(options.tls, why);
+        if (!made) {
+            std::fprintf(stderr, "driftless mock: %s\n", why.c_str());
+            return exit_usage;
+        }
+        options.server.tls = &tls.emplace(std::move(made).value());
     }
     options.core.utc_offset_ns = utc_offset_ns();
     catch_signals();

@@ -49,6 +49,10 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
                 parse_positive_number, server.backlog);
     flags.value("--keep-alive-requests", "N", "answers per connection; 0: without limit", "0",
                 parse_number, options.core.keep_alive_requests);
+    flags.value("--tls-cert", "FILE", "speak https: PEM chain of its certificate", nullptr,
+                parse_name, options.tls.cert_file);
+    flags.value("--tls-key", "FILE", "PEM of its key [in --tls-cert]", nullptr, parse_name,
+                options.tls.key_file);
     flags.value("--cpu", "N", "pin the serving thread to this CPU; not pinned", nullptr,
                 parse_number, options.cpu);
     flags.value("--wait", "HOW", "spin, hybrid or sleep until the next token is due", "hybrid",
@@ -127,6 +131,9 @@ std::string complete(MockOptions& options, const Raw& raw) {
     }
     faults.insert(faults.end(), raw.by_row.begin(), raw.by_row.end());
     options.core.keep_log = !options.log_path.empty();
+    if (!options.tls.key_file.empty() && options.tls.cert_file.empty()) {
+        return "--tls-key goes with --tls-cert: give the certificate, too";
+    }
     return sum > 1 ? "--fault: the probabilities add up to more than 1" : "";
 }
 

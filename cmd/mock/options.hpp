@@ -8,6 +8,7 @@
 
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/server.hpp"
+#include "engine/tls/context.hpp"
 
 namespace driftless::mock {
 
@@ -18,6 +19,7 @@ struct MockOptions {
     CoreOptions core;
     ServerOptions server;
     std::string log_path;   ///< empty: no log
+    TlsServerOptions tls;   ///< `cert_file` empty: plain HTTP
     std::string tokenizer;  ///< file; empty: words are tokens
     std::optional<std::uint32_t> cpu;
 };

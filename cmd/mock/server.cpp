@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cmd/mock/secure_wire.hpp"
+
 namespace driftless::mock {
 
 namespace {
@@ -47,9 +49,10 @@ struct MockServer::Connection {
     Op send;
     Op cancel;
     Timer due;
-    std::string out;       ///< what is being sent; untouched while the kernel has it
-    bool leaving = false;  ///< no more is read or produced
-    bool reset = false;    ///< the end is a reset
+    std::string out;                  ///< what is being sent; untouched while the kernel has it
+    std::unique_ptr<SecureWire> tls;  ///< null: plain
+    bool leaving = false;             ///< no more is read or produced
+    bool reset = false;               ///< the end is a reset
 };
 
 MockServer::MockServer(Driver& driver, MockCore& core, LogWriter* log, const ServerOptions& options)
@@ -112,6 +115,9 @@ void MockServer::open(Socket socket, Instant now) {
     connection.leaving = connection.reset = false;
     connection.core = &core_.open(now);
     connection.core->host = &connection;
+    if (options_.tls != nullptr) {
+        connection.tls = std::make_unique<SecureWire>(*options_.tls);
+    }
     attend(connection);
     if (!connection.leaving) {
         connection.receive.spec = multishot(OpKind::receive, socket);
@@ -123,13 +129,43 @@ void MockServer::on_receive(Op& op, const Completion& completion) {
     Connection& connection = *static_cast<Connection*>(op.owner);
     MockServer& server = *connection.server;
     if (completion.result > 0 && !connection.leaving) {
-        connection.core->receive(completion.bytes, completion.stamp);
+        server.take(connection, completion);
         server.attend(connection);
         server.attend_woken();
     }
     if (!completion.more) {  // the peer has left, or we ended it
         server.leave(connection, connection.reset);
     }
+}
+
+/// Hands what came to the core, as it is or out of its records.
+void MockServer::take(Connection& connection, const Completion& completion) {
+    if (connection.tls == nullptr) {
+        connection.core->receive(completion.bytes, completion.stamp);
+        return;
+    }
+    connection.tls->receive(completion.bytes);
+    for (;;) {  // bounded: each round takes a record out of what was received
+        const std::string_view plain = connection.tls->next_plain();
+        if (plain.empty()) {
+            break;
+        }
+        connection.core->receive(plain, completion.stamp);
+    }
+    (void)send_own(connection);
+    if (connection.tls->over()) {
+        leave(connection, false);
+    }
+}
+
+/// Sends what TLS itself has to say, unless a send is in flight: its completion asks again.
+bool MockServer::send_own(Connection& connection) {
+    if (connection.tls == nullptr || !connection.tls->has_output() || connection.send.in_flight()) {
+        return false;
+    }
+    connection.out = connection.tls->take_output();
+    send(connection, connection.out);
+    return true;
 }
 
 void MockServer::on_sent(Op& op, const Completion& completion) {
@@ -145,7 +181,7 @@ void MockServer::on_sent(Op& op, const Completion& completion) {
         server.send(connection, op.spec.bytes.substr(sent));
     } else if (connection.leaving) {
         server.release_if_done(connection);
-    } else {
+    } else if (!server.send_own(connection)) {
         server.attend(connection);
     }
 }
@@ -171,8 +207,14 @@ void MockServer::send(Connection& connection, std::string_view bytes) {
 }
 
 void MockServer::produce(Connection& connection) {
+    if (connection.send.in_flight()) {
+        return;  // an alert goes first; its completion asks again
+    }
     connection.out.clear();
     connection.core->produce(driver_.now(), connection.out);  // the stamp of these tokens
+    if (!connection.out.empty() && connection.tls != nullptr) {
+        connection.tls->seal(connection.out);
+    }
     if (!connection.out.empty()) {
         send(connection, connection.out);
     }
@@ -217,6 +259,11 @@ void MockServer::leave(Connection& connection, bool reset) {
             connection.cancel.spec = cancel_of(connection.receive);
             driver_.submit(connection.cancel);
         } else if (!reset) {
+            if (connection.tls != nullptr) {
+                connection.tls->say_goodbye();
+                (void)send_own(connection);  // what the socket takes at once
+                driver_.flush();
+            }
             driver_.shutdown(connection.socket);
         }
         attend_woken();
@@ -236,6 +283,7 @@ void MockServer::release_if_done(Connection& connection) {
     }
     driver_.close(connection.socket);
     connection.socket = {};
+    connection.tls.reset();
     free_.push_back(&connection);
 }
 

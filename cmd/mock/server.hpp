@@ -18,6 +18,7 @@
 #include "cmd/mock/log_writer.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/time/timers.hpp"
+#include "engine/tls/context.hpp"
 
 namespace driftless::mock {
 
@@ -35,7 +36,8 @@ enum class WaitMode : std::uint8_t {
 struct ServerOptions {
     WaitMode wait = WaitMode::hybrid;
     int backlog = 4096;
-    std::uint64_t requests_max = 0;  ///< stop after that many completion requests; 0: never
+    std::uint64_t requests_max = 0;   ///< stop after that many completion requests; 0: never
+    const TlsContext* tls = nullptr;  ///< speak TLS; outlives the server
 };
 
 class MockServer {
@@ -68,6 +70,8 @@ class MockServer {
 
     void open(Socket socket, Instant now);
     void send(Connection& connection, std::string_view bytes);
+    void take(Connection& connection, const Completion& completion);
+    bool send_own(Connection& connection);
     void produce(Connection& connection);
     void attend(Connection& connection);
     void attend_woken();

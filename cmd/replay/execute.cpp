@@ -169,7 +169,7 @@ class Execution {
 int Execution::replay() {
     Run run(driver_,
             {workload_.trace, workload_.plan, parts_.armer(), parts_.bodies(), ring_,
-             server_.addresses, stop_requests(), &meter_},
+             server_.endpoints, stop_requests(), &meter_},
             settings_);
     while (!run.warm()) {
         (void)run.turn();
@@ -298,6 +298,7 @@ void Execution::note_end(Run& run) {
     end_.guard_ns = run.guard().ns;
     end_.margin_ns = run.margin().ns;
     end_.stamps = stamp_facts(options_, driver_, run);
+    end_.tls = tls_facts(options_, server_);
     RunMarks& marks = end_.marks;
     marks.lanes_max = lanes.open_max;
     marks.body_region = parts_.bodies().region_bytes();

@@ -29,6 +29,7 @@ Examples:
   driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
   driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
   driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
+  driftless replay trace.jsonl --url https://llm.example.com/v1 --ca our-ca.pem
   driftless replay trace.jsonl --dry-run
   driftless replay --resume runs/20261121T062957Z-trace
   driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
@@ -54,8 +55,8 @@ void add_trace_flags(Flags& flags, ReplayOptions& options) {
 
 void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
     flags.group("Server");
-    flags.values("--url", "URL", "http://HOST:PORT/BASE or unix:PATH; several in turn", parse_url,
-                 server.urls);
+    flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH; several in turn",
+                 parse_url, server.urls);
     flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
                 parse_text, server.endpoint);
     flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",
@@ -67,6 +68,14 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 parse_extra_body, options.extra_body);
     flags.value("--api-key", "KEY", "sent as a bearer token, never printed [env OPENAI_API_KEY]",
                 nullptr, parse_text, options.api_key);
+    flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
+                parse_text, options.tls.ca_file);
+    flags.on_off("--insecure", "https without a look at the server's certificate",
+                 options.tls.verify, false);
+    flags.value("--cert", "FILE", "PEM chain of a client certificate for https [none]", nullptr,
+                parse_text, options.tls.cert_file);
+    flags.value("--key", "FILE", "PEM of its key [in --cert]", nullptr, parse_text,
+                options.tls.key_file);
     flags.value("--wait-ready", "T", "time to wait for the server to be there [0]", nullptr,
                 parse_positive_duration_ns, options.wait_ready_ns);
     flags.on_off("--no-preflight", "send no probes; needs --model", options.preflight, false);

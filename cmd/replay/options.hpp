@@ -16,6 +16,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"
 #include "proto/http/url.hpp"
@@ -69,6 +70,7 @@ struct ReplayOptions {
     const Dialect* dialect = nullptr;   ///< never nullptr after parsing
     std::string model;                  ///< empty: the first of /v1/models
     std::vector<Header> headers;        ///< `--header`, then Authorization where there is a key
+    TlsClientOptions tls;               ///< of https targets
     std::string extra_body;             ///< JSON object text, or empty
     std::string api_key;                ///< to be masked wherever text leaves us; empty: none
     bool preflight = true;

@@ -128,6 +128,12 @@ std::string contradiction(const ReplayOptions& options) {
         options.dialect->names_model) {
         return "--no-preflight needs --model: nobody asks the server for its name";
     }
+    if (!options.tls.key_file.empty() && options.tls.cert_file.empty()) {
+        return "--key goes with --cert: give the client certificate, too";
+    }
+    if (!options.tls.verify && !options.tls.ca_file.empty()) {
+        return "--insecure trusts everybody and --ca names whom to trust: give one";
+    }
     if (options.verify_prompts > 0 && (!options.preflight || options.dry_run)) {
         return std::string("--verify-prompts asks the server and ") +
                (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";

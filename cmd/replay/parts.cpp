@@ -45,6 +45,9 @@ Result<void> ReplayParts::open() {
     arm.run_id = run_id_;
     arm.targets = heads_.size();
     arm.output = options_.output;
+    for (const ReplayTarget& target : options_.targets) {
+        arm.for_tls = arm.for_tls || target.url.tls;
+    }
     const std::size_t rows = workload_.plan.rows.size();
     if (options_.arm_ahead.all) {
         arm.armed_max = static_cast<std::uint32_t>(std::bit_ceil(rows));

@@ -14,6 +14,7 @@
 
 #include "cmd/replay/engine_facts.hpp"
 #include "cmd/replay/options.hpp"
+#include "cmd/replay/tls_facts.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/load.hpp"
@@ -77,6 +78,7 @@ struct RunEnd {
     std::int64_t margin_ns = 0;
     RunMarks marks;
     StampFacts stamps;
+    std::vector<TlsFacts> tls;  ///< one per https target
     std::string verdict;
     std::vector<std::string> verdict_reasons;
     int exit_code = 0;

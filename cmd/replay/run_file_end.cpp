@@ -60,6 +60,7 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("margin_ns").integer(end->margin_ns);
     write_marks(json, end->marks);
     write_stamps(json, end->stamps);
+    write_tls(json, end->tls);
     json.key("verdict").string(end->verdict);
     json.key("verdict_reasons").begin_array();
     for (const std::string& reason : end->verdict_reasons) {

@@ -66,6 +66,22 @@ Address reachable_address(const ReplayOptions& options, const std::vector<Addres
     return candidates.front();
 }
 
+/// The TLS side of one https target; nullptr where a file of --ca, --cert or --key is wrong, which
+/// is printed then.
+TlsPeer* add_peer(const ReplayOptions& options, const std::string& host, Server& server) {
+    if (!server.tls) {
+        std::string why;
+        Result<TlsContext> made = TlsContext::client(options.tls, why);
+        if (!made) {
+            std::fprintf(stderr, "driftless: %s\n", why.c_str());
+            return nullptr;
+        }
+        server.tls.emplace(std::move(made).value());
+    }
+    server.peers.push_back(std::make_unique<TlsPeer>(*server.tls, host));
+    return server.peers.back().get();
+}
+
 /// The first `shown` words, and how many there are beside them.
 std::string list_words(const std::vector<std::string>& words) {
     constexpr std::size_t shown = 8;
@@ -124,6 +140,13 @@ int report_failure(const ReplayOptions& options, const PreflightFailure& failure
 
 int resolve_targets(const ReplayOptions& options, Server& server) {
     for (const ReplayTarget& target : options.targets) {
+        TlsPeer* peer = nullptr;
+        if (target.url.tls) {
+            peer = add_peer(options, target.url.host, server);
+            if (peer == nullptr) {
+                return exit_usage;
+            }
+        }
         if (target.url.unix_socket) {
             const Result<Address> address = unix_address(target.url.host);
             if (!address) {
@@ -131,7 +154,7 @@ int resolve_targets(const ReplayOptions& options, Server& server) {
                              to_text(target.url).c_str());
                 return exit_usage;
             }
-            server.addresses.push_back(address.value());
+            server.endpoints.push_back({address.value()});
             continue;
         }
         const auto found = resolve(target.url.host, target.url.port);
@@ -140,7 +163,7 @@ int resolve_targets(const ReplayOptions& options, Server& server) {
                          to_text(target.url).c_str());
             return exit_preflight;
         }
-        server.addresses.push_back(reachable_address(options, found.value()));
+        server.endpoints.push_back({reachable_address(options, found.value()), peer});
     }
     return exit_done;
 }
@@ -169,7 +192,8 @@ AskedServer asked_server(const ReplayOptions& options, const Server& server,
                          const std::string& run_id) {
     const ReplayTarget& target = options.targets.front();
     AskedServer asked;
-    asked.address = server.addresses.front();
+    asked.address = server.endpoints.front().address;
+    asked.tls = server.endpoints.front().tls;
     asked.host = host_header(target.url);
     asked.root_path = target.root_path;
     asked.headers = options.headers;

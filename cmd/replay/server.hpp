@@ -2,6 +2,7 @@
 /// prompts and bodies.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,16 @@
 #include "engine/prompt/dataset/load_corpus.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "engine/prompt/word_selection.hpp"
+#include "engine/replay/settings.hpp"
+#include "engine/tls/context.hpp"
 
 namespace driftless {
 
 /// Where rows go, and how they speak.
 struct Server {
-    std::vector<Address> addresses;  ///< [targets]
+    std::optional<TlsContext> tls;  ///< where a target is https
+    std::vector<std::unique_ptr<TlsPeer>> peers;
+    std::vector<Endpoint> endpoints;  ///< [targets]
     PreflightFindings findings;
     bool preflight_done = false;
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
@@ -31,7 +36,8 @@ struct Server {
 /// `--dataset` with it. Prints what was chosen, or why none can be; returns an exit code.
 int choose_words(const ReplayOptions& options, Server& server);
 
-/// Resolves the names of all targets. Prints what fails; returns an exit code.
+/// Resolves the names of all targets, and reads the certificates that TLS needs. Prints what fails;
+/// returns an exit code.
 int resolve_targets(const ReplayOptions& options, Server& server);
 
 /// What the flags alone say of the server: `--no-preflight`, or a dry run.

@@ -30,7 +30,8 @@ std::string Asker::request_bytes(const std::string& method, const std::string& p
 Task<bool> Asker::fetch(const std::string& method, const std::string& path,
                         const std::string& body) {
     request_ = request_bytes(method, path, body);
-    Result<Reply> reply = co_await inquiry_.ask(server_.address, request_, server_.timeout);
+    Result<Reply> reply =
+        co_await inquiry_.ask(server_.address, server_.tls, request_, server_.timeout);
     if (!reply) {
         error_ = reply.error();
         reply_ = Reply{};
@@ -62,6 +63,13 @@ Task<std::vector<std::int64_t>> Asker::tokenize(TokenizeForm form, const std::st
         tokens = read_tokens(document_, reply_.body);
     }
     co_return tokens;
+}
+
+std::string Asker::why() const {
+    if (inquiry_.tls_failure() != 0) {
+        return describe(inquiry_.tls_failure());
+    }
+    return std::string(error_.doing) + " failed (" + name_of(error_.code) + ")";
 }
 
 bool Asker::stopped() const {

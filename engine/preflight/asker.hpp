@@ -19,8 +19,9 @@ namespace driftless {
 /// The server that is asked, and in whose name.
 struct AskedServer {
     Address address;
-    std::string host;       ///< value of the Host header
-    std::string root_path;  ///< what stands before "/v1"
+    TlsPeer* tls = nullptr;  ///< null: plain
+    std::string host;        ///< value of the Host header
+    std::string root_path;   ///< what stands before "/v1"
     std::vector<Header> headers;
     std::string run_id;
     Duration timeout = seconds(60);                   ///< of each request
@@ -36,6 +37,8 @@ class Asker {
     Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
     const Reply& reply() const { return reply_; }
     const Error& error() const { return error_; }
+    /// The error as a clause for people: "connect failed (refused)", or in the words of TLS.
+    std::string why() const;
 
     /// The tokens of an escaped text, as `form` has them; empty where the server does not say.
     Task<std::vector<std::int64_t>> tokenize(TokenizeForm form, const std::string& model,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/io/sockets.hpp"
+#include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -43,10 +44,17 @@ void Inquiry::on_timer(Timer& timer, Instant) {
 
 void Inquiry::on_receive(Op& op, const Completion& done) {
     Inquiry& self = *static_cast<Inquiry*>(op.owner);
-    if (done.result > 0) {
+    if (done.result > 0 && self.tls_.state() != TlsStream::State::none) {
+        self.take_records(done.bytes, done.stamp);
+    } else if (done.result > 0) {
         self.take(done.bytes, done.stamp);
-    } else if (!self.complete_) {
-        if (done.result == 0 && self.parser_.finish()) {
+    } else if (!self.complete_ && !self.failed_) {
+        const bool shaking = self.tls_.state() == TlsStream::State::handshake;
+        const bool cut = self.tls_.state() == TlsStream::State::open;  // without a close_notify
+        if (shaking) {
+            self.tls_.fail_closed();
+            self.fail_tls();
+        } else if (done.result == 0 && !cut && self.parser_.finish()) {
             self.complete_ = true;
         } else if (done.result == 0) {
             self.fail(ErrorCode::closed, 0, "read the answer");
@@ -56,6 +64,36 @@ void Inquiry::on_receive(Op& op, const Completion& done) {
         }
     }
     self.progress_.notify();
+}
+
+void Inquiry::fail_tls() {
+    tls_failure_ = tls_.failure();
+    fail(ErrorCode::denied, 0, "speak TLS");
+}
+
+// Before time 0 nothing is in a hurry: arithmetic is done as bytes come.
+void Inquiry::take_records(std::string_view records, Instant stamp) {
+    if (tls_.state() == TlsStream::State::handshake) {
+        tls_.take(records);
+        tls_.step();
+    } else {
+        tls_.feed(records);
+    }
+    for (;;) {  // bounded: each round takes a record out of what was received
+        const std::string_view plain = tls_.read(plain_.data(), plain_.size());
+        if (plain.empty()) {
+            break;
+        }
+        take(plain, stamp);
+    }
+    if (tls_.state() == TlsStream::State::failed && !complete_) {
+        fail_tls();
+    } else if (tls_.state() == TlsStream::State::ended && !complete_) {
+        complete_ = parser_.finish();
+        if (!complete_) {
+            fail(ErrorCode::closed, 0, "read the answer");
+        }
+    }
 }
 
 void Inquiry::take(std::string_view bytes, Instant stamp) {
@@ -116,12 +154,44 @@ Task<void> Inquiry::connect(const Address& address) {
     }
 }
 
-/// Suspends until the kernel has taken the request, or the answer has come early.
-Task<void> Inquiry::send(std::string_view request) {
-    while (!request.empty() && !failed_ && !complete_) {
+/// Suspends until the connection is open, or has failed.
+Task<void> Inquiry::shake_hands(TlsPeer& peer) {
+    tls_.connect(peer);
+    tls_.step();
+    while (!failed_ && (tls_.state() == TlsStream::State::handshake || tls_.has_output())) {
+        if (tls_.has_output()) {
+            sealed_ = tls_.take_output();
+            co_await send(sealed_);
+        } else {
+            co_await progress_.wait();
+        }
+    }
+    if (!failed_ && tls_.state() == TlsStream::State::failed) {
+        fail_tls();
+    }
+}
+
+/// The whole request as records, one behind the other.
+void Inquiry::seal(std::string_view request) {
+    sealed_.resize(request.size() + seal_room(request.size()));
+    std::size_t used = 0;
+    while (!request.empty() && tls_.state() == TlsStream::State::open) {
+        const std::string_view plain = request.substr(0, record_bytes_max);
+        used += tls_.seal(plain, sealed_.data() + used, sealed_.size() - used);
+        request.remove_prefix(plain.size());
+    }
+    sealed_.resize(used);
+    if (tls_.state() == TlsStream::State::failed) {
+        fail_tls();
+    }
+}
+
+/// Suspends until the kernel has taken the bytes, or the answer has come early.
+Task<void> Inquiry::send(std::string_view bytes) {
+    while (!bytes.empty() && !failed_ && !complete_) {
         send_.spec.kind = OpKind::send;
         send_.spec.socket = socket_;
-        send_.spec.bytes = request;
+        send_.spec.bytes = bytes;
         loop_.driver().submit(send_);
         while (send_.in_flight() && !failed_ && !complete_) {
             co_await progress_.wait();
@@ -132,7 +202,7 @@ Task<void> Inquiry::send(std::string_view request) {
         if (result_ <= 0) {
             co_return;  // an early answer may still be read; the receive tells how this ends
         }
-        request.remove_prefix(static_cast<std::size_t>(result_));
+        bytes.remove_prefix(static_cast<std::size_t>(result_));
         reply_.sent = stamp_;
     }
 }
@@ -148,17 +218,27 @@ Task<void> Inquiry::close() {
     if (!socket_.open()) {
         co_return;
     }
+    tls_.say_goodbye();
+    if (tls_.has_output() && !send_.in_flight()) {  // an alert or that, as far as it goes at once
+        sealed_ = tls_.take_output();
+        send_.spec.bytes = sealed_;
+        loop_.driver().submit(send_);
+        loop_.driver().flush();
+    }
     loop_.driver().shutdown(socket_);
     while (receive_.in_flight() || send_.in_flight()) {
         co_await progress_.wait();
     }
     loop_.driver().close(socket_);
     socket_ = Socket{};
+    tls_.close();
 }
 
-Task<Result<Reply>> Inquiry::ask(const Address& address, std::string_view request,
+Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::string_view request,
                                  Duration timeout) {
     failed_ = complete_ = false;
+    tls_failure_ = 0;
+    plain_.resize(tls != nullptr ? record_bytes_max : 0);
     reply_ = Reply{};
     parser_.reset();
     progress_.clear();
@@ -168,6 +248,13 @@ Task<Result<Reply>> Inquiry::ask(const Address& address, std::string_view reques
         receive_.spec.kind = OpKind::receive;
         receive_.spec.socket = socket_;
         loop_.driver().submit(receive_);
+    }
+    if (!failed_ && tls != nullptr) {
+        co_await shake_hands(*tls);
+        seal(failed_ ? std::string_view() : request);
+        request = sealed_;
+    }
+    if (!failed_) {
         co_await send(request);
         co_await read();
     }

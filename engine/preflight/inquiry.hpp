@@ -11,6 +11,7 @@
 
 #include "engine/io/loop.hpp"
 #include "engine/task/task.hpp"
+#include "engine/tls/stream.hpp"
 #include "proto/core/result.hpp"
 #include "proto/http/response.hpp"
 
@@ -36,8 +37,12 @@ class Inquiry {
 
     /// Connects, sends `request` (a whole HTTP/1.1 request), reads the answer to its end, closes.
     /// Errors: refused, unreachable, reset, closed (before the answer was complete), timed_out,
-    /// bad_http, too_large. `request` and `address` outlive the call (Task).
-    Task<Result<Reply>> ask(const Address& address, std::string_view request, Duration timeout);
+    /// denied (TLS failed), bad_http, too_large. `tls`: null for a plain server. What it refers to
+    /// outlives the call (Task).
+    Task<Result<Reply>> ask(const Address& address, TlsPeer* tls, std::string_view request,
+                            Duration timeout);
+    /// Why TLS failed, where it did in the latest call; else 0.
+    TlsFailure tls_failure() const { return tls_failure_; }
 
     /// Gives up what is being asked: it ends soon with `cancelled`.
     void cancel() { fail(ErrorCode::cancelled, 0, "ask the server"); }
@@ -51,10 +56,14 @@ class Inquiry {
 
   private:
     Task<void> connect(const Address& address);
-    Task<void> send(std::string_view request);
+    Task<void> shake_hands(TlsPeer& peer);
+    Task<void> send(std::string_view bytes);
     Task<void> read();
     Task<void> close();
     void fail(ErrorCode code, std::int32_t sys_errno, const char* doing);
+    void seal(std::string_view request);
+    void take_records(std::string_view records, Instant stamp);
+    void fail_tls();
     void take(std::string_view bytes, Instant stamp);
 
     static void on_done(Op& op, const Completion& done);
@@ -69,6 +78,10 @@ class Inquiry {
     Timer timer_;
     Signal progress_;
     Socket socket_;
+    TlsStream tls_;
+    TlsFailure tls_failure_ = 0;
+    std::string sealed_;  ///< the request as records, or bytes of TLS itself
+    std::string plain_;   ///< room for what one record holds
     ResponseParser parser_;
     Reply reply_;
     Error error_;

@@ -94,9 +94,9 @@ Task<bool> Preflight::ask_models() {
     }
     if (!answered) {
         failure_.error = asker_.error();
-        co_return fail("cannot reach " + plan_.server.address.to_text() + ": " +
-                       asker_.error().doing + " failed (" + name_of(asker_.error().code) +
-                       "); is the server up? --wait-ready T waits for it");
+        const bool tls = asker_.error().code == ErrorCode::denied;  // waiting does not mend it
+        co_return fail("cannot reach " + plan_.server.address.to_text() + ": " + asker_.why() +
+                       (tls ? "" : "; is the server up? --wait-ready T waits for it"));
     }
     findings_.server = std::string(header_value(asker_.reply().head, "server"));
     if (asker_.reply().status == 200) {
@@ -214,8 +214,7 @@ Task<Probe> Preflight::probe(const std::string& prompt) {
         parts.before + prompt + parts.between + (parts.has_length ? "1" : "") + parts.after;
     const bool answered = co_await asker_.fetch("POST", plan_.api_path, body);
     if (!answered) {
-        probe.message =
-            std::string(asker_.error().doing) + " failed (" + name_of(asker_.error().code) + ")";
+        probe.message = asker_.why();
         co_return probe;
     }
     co_return read_probe(*plan_.dialect, asker_.reply());

@@ -177,9 +177,7 @@ Task<bool> Verification::check_row(std::uint32_t position, std::string& prompt,
     if (tokens.empty()) {
         const int status = asker_.reply().status;
         co_return fail(name + ": the tokenize endpoint gave no tokens (" +
-                       (status > 0 ? "status " + std::to_string(status)
-                                   : std::string(name_of(asker_.error().code))) +
-                       ")");
+                       (status > 0 ? "status " + std::to_string(status) : asker_.why()) + ")");
     }
     const std::int64_t own = std::int64_t{plan_.own.pre} + plan_.own.post;
     const std::int64_t around = std::int64_t{plan_.overhead.pre} + plan_.overhead.post;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -35,7 +36,7 @@ Armer::Armer(const Trace& trace, const Plan& plan, PromptBuilder& prompts, BodyP
 }
 
 Armer::~Armer() {
-    (void)stop();
+    stop();
 }
 
 std::uint32_t Armer::target_of(std::uint32_t planned) const {
@@ -43,12 +44,22 @@ std::uint32_t Armer::target_of(std::uint32_t planned) const {
 }
 
 std::size_t Armer::room_of(std::uint32_t planned) const {
+    return front_room_of(planned) + body_room_of(planned);
+}
+
+std::size_t Armer::body_room_of(std::uint32_t planned) const {
     const TraceRow& row = trace_.rows[plan_.rows[planned].row];
     if (!trace_.body_of(row).empty()) {
-        return head_room_ + prompts_.room_of(row);
+        return prompts_.room_of(row);
     }
-    return head_room_ + frame_.before.size() + prompts_.room_of(row) + frame_.between.size() +
-           digits_max + frame_.after.size();
+    return frame_.before.size() + prompts_.room_of(row) + frame_.between.size() + digits_max +
+           frame_.after.size();
+}
+
+// The head goes right before the body; records are written from the storage's first byte on.
+std::size_t Armer::front_room_of(std::uint32_t planned) const {
+    const std::size_t bytes = head_room_ + body_room_of(planned);
+    return head_room_ + (options_.for_tls ? seal_room(bytes) : 0);
 }
 
 bool Armer::begin_job() {
@@ -71,10 +82,11 @@ bool Armer::begin_job() {
     job_active_ = true;
     job_planned_ = planned;
     job_storage_ = storage;
+    job_body_ = storage + front_room_of(planned);
     cursor_ = prompts_.begin(trace_.rows[plan_.rows[planned].row]);
     job_is_recorded_ = !cursor_.recorded.empty();
     if (!job_is_recorded_) {
-        std::memcpy(storage + head_room_, frame_.before.data(), frame_.before.size());
+        std::memcpy(job_body_, frame_.before.data(), frame_.before.size());
     }
     return true;
 }
@@ -87,7 +99,7 @@ bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max)
             return false;
         }
     }
-    char* prompt = job_storage_ + head_room_ + (job_is_recorded_ ? 0 : frame_.before.size());
+    char* prompt = job_body_ + (job_is_recorded_ ? 0 : frame_.before.size());
     if (prompts_.fill(cursor_, prompt, tokens_max)) {
         finish_job(now);
     }
@@ -97,7 +109,7 @@ bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max)
 // The prompt is complete: the rest of the body behind it, the head right before the body.
 void Armer::finish_job(Instant now) {
     const TraceRow& row = trace_.rows[plan_.rows[job_planned_].row];
-    char* const body = job_storage_ + head_room_;
+    char* const body = job_body_;
     char* at = body + (job_is_recorded_ ? 0 : frame_.before.size()) + cursor_.bytes;
     const auto append = [&at](std::string_view text) {
         std::memcpy(at, text.data(), text.size());
@@ -141,12 +153,40 @@ void Armer::finish_job(Instant now) {
 }
 
 const ArmedRequest* Armer::front() const {
-    return head_ == tail_ ? nullptr : &queue_[head_ & (options_.armed_max - 1)];
+    if (head_ == tail_) {
+        return nullptr;
+    }
+    const ArmedRequest& oldest = queue_[head_ & (options_.armed_max - 1)];
+    const bool ready = oldest.storage != nullptr || oldest.lane != ArmedRequest::no_lane;
+    return ready ? &oldest : nullptr;
 }
 
 ArmedRequest Armer::take_front() {
     CHECK(head_ != tail_);
     return queue_[head_++ & (options_.armed_max - 1)];
+}
+
+ArmedRequest* Armer::find(std::uint32_t planned) {
+    if (head_ == tail_) {
+        return nullptr;
+    }
+    const std::uint32_t first = queue_[head_ & (options_.armed_max - 1)].planned;
+    if (planned < first || planned - first >= tail_ - head_) {
+        return nullptr;
+    }
+    return &queue_[(head_ + planned - first) & (options_.armed_max - 1)];
+}
+
+void Armer::put_back(const ArmedRequest& request) {
+    ArmedRequest* place = find(request.planned);
+    CHECK(place != nullptr && place->storage == nullptr);
+    *place = request;
+}
+
+void Armer::give_back(const ArmedRequest& request) {
+    if (request.storage != nullptr) {
+        bodies_.give(request.storage);
+    }
 }
 
 void Armer::arm_again(std::uint32_t planned) {
@@ -160,27 +200,20 @@ ArmedRequest Armer::take_retry() {
     return armed;
 }
 
-std::vector<std::uint32_t> Armer::stop() {
-    std::vector<std::uint32_t> abandoned = std::move(retries_wanted_);
+void Armer::stop() {
     retries_wanted_.clear();
     if (job_active_) {
         bodies_.give(job_storage_);
-        if (job_is_retry_) {
-            abandoned.push_back(job_planned_);
-        }
         job_active_ = false;
         job_is_retry_ = false;
     }
     while (retry_ready()) {
-        const ArmedRequest armed = take_retry();
-        bodies_.give(armed.storage);
-        abandoned.push_back(armed.planned);
+        bodies_.give(take_retry().storage);
     }
-    while (front() != nullptr) {
-        bodies_.give(take_front().storage);
+    while (head_ != tail_) {
+        give_back(take_front());
     }
     next_ = static_cast<std::uint32_t>(plan_.rows.size());
-    return abandoned;
 }
 
 }  // namespace driftless

@@ -27,6 +27,11 @@ struct ArmedRequest {
     char* storage = nullptr;
     std::string_view bytes;  ///< head and body
     Instant armed;
+    /// TLS: number of the connection that its bytes are sealed for. That connection has the
+    /// storage then, and no other can take the request.
+    std::uint32_t lane = no_lane;
+
+    static constexpr std::uint32_t no_lane = 0xFFFF'FFFFu;
 };
 
 struct ArmerOptions {
@@ -34,6 +39,7 @@ struct ArmerOptions {
     std::size_t targets = 1;  ///< rows go round robin over them
     OutputRule output = OutputRule::exact;
     std::uint32_t armed_max = 16384;  ///< requests armed and not yet fired, a power of two
+    bool for_tls = false;             ///< leaves room in front, so that records fit in place
 };
 
 class Armer {
@@ -50,22 +56,28 @@ class Armer {
     /// (from time 0). False where there is nothing to do, or no room to do it.
     bool step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max);
 
-    /// The oldest request that is ready and was not taken, in plan order; nullptr for none.
+    /// The oldest request that was not taken, in plan order; nullptr where it is not ready.
     const ArmedRequest* front() const;
     ArmedRequest take_front();
 
-    /// Builds a row once more (a stale retry): it comes out of `take_retry`.
+    /// A row that is armed and was not taken; nullptr where it is not.
+    ArmedRequest* find(std::uint32_t planned);
+    /// The bytes of a row that was not taken, built once more (`take_retry`), in its old place.
+    void put_back(const ArmedRequest& request);
+
+    /// Builds a row once more (a stale retry, or a connection that was lost with its records): it
+    /// comes out of `take_retry`.
     void arm_again(std::uint32_t planned);
     bool retry_ready() const { return !retries_done_.empty(); }
     ArmedRequest take_retry();
     bool retry_pending() const { return !retries_wanted_.empty() || job_is_retry_; }
 
-    /// Frees the bytes of a request that will not be sent.
-    void give_back(const ArmedRequest& request) { bodies_.give(request.storage); }
+    /// Frees the bytes of a request that will not be sent, where it has them.
+    void give_back(const ArmedRequest& request);
 
-    /// Ends arming for good: what is armed and was not taken is given back. Returns the rows whose
-    /// retry had not been taken; they have fired, and whoever stops owes them an end.
-    std::vector<std::uint32_t> stop();
+    /// Ends arming for good: what is armed and was not taken is given back, and nothing that was
+    /// wanted again comes; whoever wanted it owes it an end.
+    void stop();
 
     bool all_armed() const { return next_ >= plan_.rows.size() && !job_active_; }
     std::uint64_t armed_count() const { return tail_ - head_; }
@@ -80,6 +92,8 @@ class Armer {
     bool begin_job();
     void finish_job(Instant now);
     std::uint32_t target_of(std::uint32_t planned) const;
+    std::size_t front_room_of(std::uint32_t planned) const;
+    std::size_t body_room_of(std::uint32_t planned) const;
 
     const Trace& trace_;
     const Plan& plan_;
@@ -97,6 +111,7 @@ class Armer {
     bool job_is_recorded_ = false;  ///< a whole body: no frame around it
     std::uint32_t job_planned_ = 0;
     char* job_storage_ = nullptr;
+    char* job_body_ = nullptr;  ///< where the body begins in it
     PromptCursor cursor_;
 
     std::vector<ArmedRequest> queue_;  ///< ring of armed_max

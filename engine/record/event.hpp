@@ -55,7 +55,8 @@ struct SentInfo {
 struct EndInfo {
     std::uint64_t bytes_sent;
     std::uint64_t bytes_received;
-    std::int32_t sys_errno;         ///< 0 where the kernel had no part in it
+    /// 0 where the kernel had no part in it; of `tls_failed` its TlsFailure, bit for bit.
+    std::int32_t sys_errno;
     std::uint32_t entries_dropped;  ///< chunk entries that found the ring full
     std::uint16_t stale_retries;
     /// What the engine knows. `ok` means: framing is complete; content decides the rest.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/tls/failure.hpp"
+
 namespace driftless {
 
 namespace {
@@ -116,7 +118,7 @@ std::string kernel_message(int sys_errno) {
            (text != nullptr ? text : std::to_string(sys_errno));
 }
 
-/// What the server said, else what the kernel said; empty where nobody said anything.
+/// What the server said, else what TLS or the kernel said; empty where nobody said anything.
 std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& document) {
     std::string text = state.answer.error;
     if (state.body == BodyKind::encoded) {
@@ -130,7 +132,9 @@ std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& 
     if (text.empty() && state.answer.over_limit) {
         text = "an event or the number of chunks is over its limit";
     }
-    if (text.empty() && end.sys_errno != 0) {
+    if (text.empty() && end.outcome == Outcome::tls_failed) {
+        text = describe(static_cast<TlsFailure>(end.sys_errno));
+    } else if (text.empty() && end.sys_errno != 0) {
         text = kernel_message(end.sys_errno);
     }
     return text;

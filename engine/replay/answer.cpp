@@ -5,6 +5,7 @@
 
 #include "engine/host/probes.hpp"
 #include "engine/replay/kernel_stamp.hpp"
+#include "engine/tls/records.hpp"
 
 namespace driftless {
 
@@ -47,6 +48,26 @@ struct Reader {
         const bool stream = lane.parser.status() == status_ok;
         lane.scanner.reset(stream ? exchange.framing : Framing::whole);
         exchange.framing = stream ? exchange.framing : Framing::whole;
+    }
+
+    // Plain bytes as they come out of the records that this receive has completed.
+    void records() {
+        LaneTls& tls = *lane.tls;
+        ExchangeState& exchange = lane.exchange;
+        tls.stream.feed(done.bytes);
+        for (;;) {  // bounded: each round takes a record out of what was received
+            const std::string_view plain = tls.stream.read(tls.plain, record_bytes_max);
+            if (plain.empty()) {
+                break;
+            }
+            lane.broken = lane.broken || exchange.over;
+            exchange.any_byte = true;
+            bytes(plain);
+        }
+        if (tls.stream.state() == TlsStream::State::failed) {
+            lane.broken = true;
+            lane.end(Outcome::tls_failed, static_cast<std::int32_t>(tls.stream.failure()));
+        }
     }
 
     // Cuts body bytes into events. What is left over belongs to an event that goes on.
@@ -128,6 +149,7 @@ std::int64_t believe(const ExchangeState& exchange, const Completion& done, Rece
     return kernel_ns;
 }
 
+// By an end of stream, a close_notify or an error.
 void connection_ended(Lane& lane, const Completion& done) {
     ExchangeState& exchange = lane.exchange;
     // A send that failed took the socket's error with it: the receive then sees a mere end.
@@ -136,7 +158,10 @@ void connection_ended(Lane& lane, const Completion& done) {
     if (exchange.over) {
         return;
     }
-    if (done.result == 0 && exchange.head_done && lane.parser.finish()) {
+    // Without a close_notify somebody on the way may have cut it off (RFC 8446, 6.1).
+    const bool in_order =
+        lane.tls == nullptr || lane.tls->stream.state() == TlsStream::State::ended;
+    if (done.result >= 0 && in_order && exchange.head_done && lane.parser.finish()) {
         exchange.close_delimited = true;
         exchange.last_byte = done.stamp;  // the end of the connection is what completes it
         lane.end(Outcome::ok);
@@ -161,12 +186,20 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
         lane.broken = true;  // the server goes on after the end: nothing more can be trusted
         return;
     }
-    exchange.any_byte = true;
     exchange.last_byte = done.stamp;
     exchange.bytes_received += done.bytes.size();
     probe_receive(exchange.planned, done.bytes.size(), done.stamp.ns);
     Reader reader{lane, ring, counts, done, believe(exchange, done, counts)};
-    reader.bytes(done.bytes);
+    if (lane.tls == nullptr) {
+        exchange.any_byte = true;
+        reader.bytes(done.bytes);
+    } else {
+        reader.records();
+        if (lane.tls->stream.state() == TlsStream::State::ended) {
+            connection_ended(lane, done);
+            return;
+        }
+    }
     if (exchange.bytes_received > exchange.limits.bytes_max) {
         lane.end(Outcome::limit_exceeded);
     }

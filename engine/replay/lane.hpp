@@ -5,17 +5,21 @@
 ///        ^                 |            |              |
 ///        +-----------------+------ closing <-----------+
 ///
+/// (TLS: idle --bind--> bound --fire--> busy.)
+///
 /// Whoever reads bytes (answer.hpp) and whoever watches time only note what happened and wake the
 /// lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/event.hpp"
+#include "engine/replay/lane_tls.hpp"
 #include "engine/task/task.hpp"
 #include "engine/time/timers.hpp"
 #include "proto/http/response.hpp"
@@ -23,7 +27,7 @@
 
 namespace driftless {
 
-enum class LaneState : std::uint8_t { closed, connecting, idle, busy, closing };
+enum class LaneState : std::uint8_t { closed, connecting, idle, bound, busy, closing };
 
 /// Bounds on what one answer may hold, from the row's asked length.
 struct AnswerLimits {
@@ -88,8 +92,9 @@ struct Lane {
     ResponseParser parser;
     EventScanner scanner;
     ExchangeState exchange;
+    std::unique_ptr<LaneTls> tls;  ///< null: plain
 
-    Lane* next = nullptr;  ///< on one list of the pool: idle lanes, or lanes with a rest to send
+    Lane* next = nullptr;  ///< on one list of the pool: idle lanes, those with a rest to send, ...
 
     std::size_t unsent() const { return exchange.request_bytes - exchange.accepted; }
 

@@ -20,7 +20,9 @@ constexpr Duration connect_slow = milliseconds(900);
 Task<void> LanePool::live(Lane& lane) {
     const bool connected = co_await establish(lane);
     if (connected) {
-        now_idle(lane);
+        if (!lane.broken) {
+            now_idle(lane);
+        }
         // A lane that is busy is never left, broken or not: it may have been fired on, and cut,
         // before this woke from the exchange before.
         while (lane.state == LaneState::busy || !lane.broken) {
@@ -35,8 +37,9 @@ Task<void> LanePool::live(Lane& lane) {
     co_await disconnect(lane);
 }
 
-/// Connects and arms the lane's receive. False where that failed: the failure is noted for the row
-/// that waits. Suspends until the connect ends; the timer or `broken` cancels it.
+/// Connects, arms the lane's receive, and shakes hands where it has TLS. False where that failed:
+/// the failure is noted for the row that waits. Suspends until the connect ends; the timer or
+/// `broken` cancels it.
 Task<bool> LanePool::establish(Lane& lane) {
     LaneTarget& target = targets_[lane.target];
     const Result<Socket> socket = loop_.driver().open_socket(target.address);
@@ -51,21 +54,31 @@ Task<bool> LanePool::establish(Lane& lane) {
         co_await lane.progress.wait();
         cancel_connect(lane);
     }
+    bool stands = lane.connect_result >= 0 && !lane.broken;
+    if (stands) {
+        counts_.slow_connects += lane.connected - began > connect_slow ? 1 : 0;
+        arm_stamps(lane);
+        submit_receive(lane);
+    }
+    if (stands && lane.tls != nullptr) {
+        stands = co_await shake_hands(lane);
+    }
     loop_.timers().clear(lane.timer);
-    if (lane.connect_result < 0 || lane.broken) {
+    if (!stands) {
         connect_failed(lane, -lane.connect_result);
         co_return false;
     }
-    counts_.slow_connects += lane.connected - began > connect_slow ? 1 : 0;
     --target.connecting;
     ++target.open;
     counts_.open_max = std::max(counts_.open_max, in_use_);
-    arm_stamps(lane);
+    co_return true;
+}
+
+void LanePool::submit_receive(Lane& lane) {
     lane.receive.spec.kind = OpKind::receive;
     lane.receive.spec.socket = lane.socket;
     lane.receive.spec.kernel_stamps = lane.has_stamps.receive;
     loop_.driver().submit(lane.receive);
-    co_return true;
 }
 
 void LanePool::submit_connect(Lane& lane) {
@@ -86,14 +99,20 @@ void LanePool::cancel_connect(Lane& lane) {
 }
 
 void LanePool::connect_failed(Lane& lane, std::int32_t sys_errno) {
-    LaneTarget& target = targets_[lane.target];
-    --target.connecting;
+    --targets_[lane.target].connecting;
     lane.broken = true;
+    counts_.connect_failures += 1;
+    note_failure(lane, sys_errno);
+}
+
+void LanePool::note_failure(Lane& lane, std::int32_t sys_errno) {
+    LaneTarget& target = targets_[lane.target];
     target.failures += 1;
-    target.failure_errno = sys_errno;
+    const TlsFailure failure = lane.tls != nullptr ? lane.tls->stream.failure() : 0;
+    target.failure_is_tls = failure != 0;
+    target.failure_errno = failure != 0 ? static_cast<std::int32_t>(failure) : sys_errno;
     target.failure_timed_out = lane.timed_out;
     target.quiet_until = loop_.driver().now() + failure_quiet;
-    counts_.connect_failures += 1;
 }
 
 /// One request and its answer. The first bytes are on their way already (the pacer fired them);
@@ -112,6 +131,7 @@ Task<void> LanePool::exchange(Lane& lane) {
 Task<void> LanePool::disconnect(Lane& lane) {
     lane.state = LaneState::closing;
     if (lane.socket.open()) {
+        say_goodbye(lane);
         loop_.driver().shutdown(lane.socket);
     }
     disarm_stamps(lane);
@@ -124,6 +144,7 @@ Task<void> LanePool::disconnect(Lane& lane) {
         loop_.driver().close(lane.socket);
         lane.socket = Socket{};
     }
+    lane.tls.reset();
     lane.state = LaneState::closed;
     closed_.push_front(lane);
     --in_use_;
@@ -146,6 +167,9 @@ void LanePool::on_sent(Op& op, const Completion& done) {
     LanePool& pool = *lane.pool;
     ExchangeState& exchange = lane.exchange;
     if (lane.state != LaneState::busy) {
+        if (lane.tls != nullptr) {
+            pool.own_sent(lane, done.result);
+        }
         lane.progress.notify();
         return;
     }
@@ -161,6 +185,9 @@ void LanePool::on_sent(Op& op, const Completion& done) {
     if (lane.unsent() > 0) {
         lane.progress.notify();
         return;
+    }
+    if (lane.tls != nullptr) {
+        lane.tls->spoiled = false;
     }
     pool.push_sent(lane, done.stamp);
     pool.release_body(lane);
@@ -178,15 +205,33 @@ void LanePool::on_receive(Op& op, const Completion& done) {
         if (first && lane.exchange.any_byte && !lane.exchange.over) {
             pool.watch_exchange(lane, done.stamp);  // the idle limit may end before the timer
         }
-    } else if (lane.state == LaneState::idle) {
-        // The server closed an idle connection, or spoke out of turn: not to be used again.
-        pool.targets_[lane.target].idle.remove(lane);
-        lane.state = LaneState::closing;
-        lane.broken = true;
-        pool.counts_.closed_idle += 1;
+    } else if (lane.state == LaneState::connecting) {
+        lane.broken = lane.broken || lane.tls == nullptr;  // nothing was asked yet
+        if (lane.tls != nullptr) {
+            pool.take_handshake(lane, done);
+        }
+    } else if (lane.state == LaneState::idle || lane.state == LaneState::bound) {
+        if (!pool.only_tls(lane, done)) {
+            pool.retire(lane);
+        }
     }
     if (!done.more || lane.broken) {
         lane.progress.notify();
+    }
+}
+
+// The server closed a connection that carries nothing, or spoke out of turn: not to be used again.
+void LanePool::retire(Lane& lane) {
+    counts_.closed_idle += 1;
+    lane.broken = true;
+    if (lane.state == LaneState::bound) {
+        lose_bound(lane);
+    } else {
+        targets_[lane.target].idle.remove(lane);
+    }
+    lane.state = LaneState::closing;
+    if (lane.tls != nullptr && !lane.used && lane.tls->stream.failure() != 0) {
+        note_failure(lane, 0);  // an alert right behind the handshake: the next one fails, too
     }
 }
 

@@ -59,7 +59,8 @@ void LanePool::take_stamp(Lane& lane, const Completion& done) {
     ExchangeState& exchange = lane.exchange;
     if (lane.state != LaneState::busy ||
         !ends_in_request(done.key, exchange.first_key, exchange.request_bytes)) {
-        counts_.stamps_stray += 1;
+        const bool own = lane.tls != nullptr && done.key < lane.tls->own_bytes;
+        counts_.stamps_stray += own ? 0 : 1;
         return;
     }
     if (exchange.wire_known) {

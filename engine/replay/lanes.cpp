@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -54,12 +55,16 @@ void LaneList::remove(Lane& lane) {
     CHECK(!"the lane is on the list");
 }
 
-LanePool::LanePool(Loop& loop, const std::vector<Address>& targets, const ReplaySettings& settings,
+LanePool::LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
                    BodyPool& bodies, EventRing& ring)
     : loop_(loop), settings_(settings), bodies_(bodies), ring_(ring) {
     targets_.resize(targets.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
-        targets_[i].address = targets[i];
+        targets_[i].address = targets[i].address;
+        targets_[i].tls = targets[i].tls;
+        if (targets[i].tls != nullptr && plain_ == nullptr) {
+            plain_ = std::make_unique<char[]>(record_bytes_max);
+        }
     }
     lanes_.reserve(settings.lanes_max);
     blocks_.reserve(settings.lanes_max / block_lanes + 1);
@@ -114,6 +119,12 @@ bool LanePool::open_one(std::uint32_t target) {
     lane.broken = false;
     lane.timed_out = false;
     lane.progress.clear();
+    if (targets_[target].tls != nullptr) {
+        lane.tls = std::make_unique<LaneTls>();
+        lane.tls->plain = plain_.get();
+    } else {
+        lane.tls.reset();
+    }
     ++in_use_;
     ++targets_[target].connecting;
     counts_.connects += 1;
@@ -153,12 +164,16 @@ Lane* LanePool::take_idle(std::uint32_t target, bool fresh) {
     } else {
         idle.remove(*lane);
     }
-    lane->state = LaneState::busy;
-    lane->exchange = ExchangeState{};
-    lane->exchange.framing = settings_.framing;
-    lane->exchange.first_key = lane->bytes_accepted;
-    lane->parser.reset();
+    begin_exchange(*lane);
     return lane;
+}
+
+void LanePool::begin_exchange(Lane& lane) {
+    lane.state = LaneState::busy;
+    lane.exchange = ExchangeState{};
+    lane.exchange.framing = settings_.framing;
+    lane.exchange.first_key = lane.bytes_accepted;
+    lane.parser.reset();
 }
 
 void LanePool::submit_slice(Lane& lane, std::size_t bytes_max) {
@@ -230,9 +245,11 @@ void LanePool::settle(Lane& lane) {
                        exchange.stale_retries < stale_retries_max;
     if (stale) {
         counts_.stale_retries += 1;
-        retries_.push_back({exchange.planned,
-                            static_cast<std::uint16_t>(exchange.stale_retries + 1),
-                            exchange.fired});
+        DueRow row;
+        row.request.planned = exchange.planned;
+        row.tries = static_cast<std::uint16_t>(exchange.stale_retries + 1);
+        row.fired = exchange.fired;
+        again_.push_back(row);
     } else {
         Event event;
         event.kind = EventKind::end;
@@ -249,8 +266,9 @@ void LanePool::settle(Lane& lane) {
         push_end(event, true);
     }
     lane.used = true;
-    const bool keep =
-        exchange.outcome == Outcome::ok && exchange.reusable && !lane.broken && lane.unsent() == 0;
+    const bool silent = lane.tls == nullptr || !lane.tls->stream.has_output();
+    const bool keep = exchange.outcome == Outcome::ok && exchange.reusable && !lane.broken &&
+                      lane.unsent() == 0 && silent;
     if (keep) {
         now_idle(lane);
     } else {
@@ -267,14 +285,13 @@ void LanePool::push_end(const Event& event, bool in_flight) {
     CHECK(pushed == EventRing::Push::whole);  // the ring keeps a place for every end
 }
 
-void LanePool::end_without_lane(std::uint32_t planned, Outcome outcome, std::int32_t sys_errno,
-                                std::uint16_t stale_retries, bool in_flight) {
+void LanePool::end_without_lane(const DueRow& row, Outcome outcome, std::int32_t sys_errno) {
     Event event;
     event.kind = EventKind::end;
-    event.row = planned;
+    event.row = row.request.planned;
     event.stamp_ns = loop_.driver().now().ns;
-    event.end = EndInfo{0, 0, sys_errno, 0, stale_retries, outcome, false, 0, {}};
-    push_end(event, in_flight);
+    event.end = EndInfo{0, 0, sys_errno, 0, row.tries, outcome, false, 0, {}};
+    push_end(event, row.tries > 0);
 }
 
 void LanePool::push_sent(const Lane& lane, Instant stamp) {
@@ -304,6 +321,7 @@ void LanePool::close_idle(Lane& lane) {
 
 void LanePool::close_all() {
     for (Lane* lane : lanes_) {
+        CHECK(lane->state != LaneState::bound);  // nobody closes under a row that has not ended
         if (lane->state == LaneState::idle) {
             close_idle(*lane);
         } else if (lane->state != LaneState::closed && !lane->broken) {

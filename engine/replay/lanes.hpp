@@ -33,12 +33,15 @@ struct LaneList {
 /// Connections to one URL.
 struct LaneTarget {
     Address address;
+    TlsPeer* tls = nullptr;
     LaneList idle;  ///< youngest first: the least likely to be stale
     std::uint32_t connecting = 0;
-    std::uint32_t open = 0;  ///< idle or busy
+    std::uint32_t bound = 0;
+    std::uint32_t open = 0;  ///< idle, bound or busy
     /// Connects that failed and that no waiting row has answered for yet.
     std::uint32_t failures = 0;
-    std::int32_t failure_errno = 0;
+    std::int32_t failure_errno = 0;  ///< or the TlsFailure, bit for bit
+    bool failure_is_tls = false;
     bool failure_timed_out = false;
     Instant quiet_until;  ///< after a failure no lane is opened ahead of need before this
 };
@@ -64,7 +67,7 @@ struct LaneCounts {
 
 class LanePool {
   public:
-    LanePool(Loop& loop, const std::vector<Address>& targets, const ReplaySettings& settings,
+    LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
              BodyPool& bodies, EventRing& ring);
     ~LanePool();
     LanePool(const LanePool&) = delete;
@@ -103,13 +106,38 @@ class LanePool {
     /// Takes transmit stamps that have come, at most `stamps_max`; false where there are none.
     bool collect_stamps();
 
-    /// Rows whose stale connection asks for another try: planned position and tries so far.
-    struct Retry {
-        std::uint32_t planned;
-        std::uint16_t tries;
-        Instant fired;  ///< of the first try
-    };
-    std::vector<Retry>& retries() { return retries_; }
+    /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
+    /// connection ended while it was bound to them.
+    std::vector<DueRow>& again() { return again_; }
+
+    // TLS (lane_tls.cpp).
+
+    /// Binds an idle lane to a row, whose bytes it takes to make records of them; nullptr where
+    /// there is none. `fresh`: only one that no exchange has used. `late`: the row is due.
+    Lane* bind(std::uint32_t target, const DueRow& row, bool fresh, bool late);
+    /// The lane that is bound to this row and holds all of it as records, now busy with an empty
+    /// exchange, and the row's bytes; nullptr where they are not ready.
+    Lane* take_ready(DueRow& row);
+    /// A bound row is due and not ready: it is fired by `take_late`.
+    void now_late(const DueRow& row);
+    /// The lane of the next late row that is ready, as in `take_ready`.
+    Lane* take_late(DueRow& row);
+    /// The next of them, or nullptr.
+    const DueRow* late_front() const {
+        return late_.first == nullptr ? nullptr : &late_.first->tls->row;
+    }
+    std::uint32_t late_count() const { return late_count_; }
+    /// Ends what is bound: late rows come out of `again`, the others are still their armer's.
+    void unbind_all();
+
+    /// One record of the oldest request that is bound and not ready; false where there is none.
+    bool seal_slice();
+    bool seal_late() const { return sealing_late_.first != nullptr; }
+
+    /// One step of one handshake: up to 1 ms of arithmetic; false where none waits.
+    bool handshake_slice();
+    /// Since when a handshake waits; `never`: none does.
+    Instant handshake_wanted() const;
 
     /// Ends every open exchange with this outcome.
     void end_all(Outcome outcome);
@@ -123,9 +151,8 @@ class LanePool {
     ReceiveCounts& receive_counts() { return receive_counts_; }
 
     /// Pushes the last event of a row that has no lane: one that never left, or whose retry found
-    /// no connection (`in_flight` then).
-    void end_without_lane(std::uint32_t planned, Outcome outcome, std::int32_t sys_errno,
-                          std::uint16_t stale_retries, bool in_flight);
+    /// no connection (it is in flight then).
+    void end_without_lane(const DueRow& row, Outcome outcome, std::int32_t sys_errno = 0);
 
     /// First slice of a request: with the head, so that the first bytes of every due row are out
     /// before the rest of any large body.
@@ -137,6 +164,8 @@ class LanePool {
     /// not used (macro_bench bodies).
     static constexpr std::size_t rest_bytes_max = 64 * 1024;
     static constexpr std::uint16_t stale_retries_max = 3;
+    /// Connections that may end under one row before it is fired.
+    static constexpr std::uint16_t losses_max = 3;
     /// 0.2 us each by io_uring, 0.6 us by the error queues (macro_bench kernel-stamps).
     static constexpr std::uint32_t stamps_max = 16;
 
@@ -149,8 +178,24 @@ class LanePool {
     void settle(Lane& lane);
     void submit_slice(Lane& lane, std::size_t bytes_max);
     void submit_connect(Lane& lane);
+    void submit_receive(Lane& lane);
     void cancel_connect(Lane& lane);
     void connect_failed(Lane& lane, std::int32_t sys_errno);
+    void note_failure(Lane& lane, std::int32_t sys_errno);
+    void begin_exchange(Lane& lane);
+    bool only_tls(Lane& lane, const Completion& done);
+    void retire(Lane& lane);
+    Task<bool> shake_hands(Lane& lane);
+    void queue_step(Lane& lane);
+    void take_handshake(Lane& lane, const Completion& done);
+    void send_own(Lane& lane);
+    void own_sent(Lane& lane, std::int32_t result);
+    static bool reads_nothing(LaneTls& tls);
+    void say_goodbye(Lane& lane);
+    void lose_bound(Lane& lane);
+    DueRow drop_bound(Lane& lane);
+    void unbind(Lane& lane);
+    void now_ready(Lane& lane);
     void now_idle(Lane& lane);
     void close_idle(Lane& lane);
     void release_body(Lane& lane);
@@ -181,7 +226,13 @@ class LanePool {
     std::vector<Lane*> lanes_;
     LaneList closed_;
     LaneList rest_;
-    std::vector<Retry> retries_;
+    LaneList steps_;         ///< handshakes with bytes to go on with
+    LaneList sealing_;       ///< bound, not ready
+    LaneList sealing_late_;  ///< the same, and their row is due
+    LaneList late_;          ///< bound, ready, and their row is due
+    std::uint32_t late_count_ = 0;
+    std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
+    std::vector<DueRow> again_;
     std::uint32_t inflight_ = 0;
     std::uint32_t in_use_ = 0;
     bool making_room_ = false;  ///< a lane is closing for another one

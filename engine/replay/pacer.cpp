@@ -79,6 +79,9 @@ bool Pacer::needs_arm(Instant now) const {
 }
 
 bool Pacer::can_fire_waiting() const {
+    if (can_fire_late()) {
+        return true;
+    }
     for (std::size_t target = 0; target < waiting_.size(); ++target) {
         const LaneTarget& lanes = lanes_.targets()[target];
         if (lanes.idle.first == nullptr) {
@@ -111,13 +114,14 @@ bool Pacer::done() const {
             return false;
         }
     }
-    return next_ >= plan_.rows.size() && retries_.empty() && lanes_.retries().empty();
+    return next_ >= plan_.rows.size() && again_.empty() && lanes_.again().empty() &&
+           lanes_.late_count() == 0;
 }
 
 bool Pacer::step(Instant now) {
-    const bool retried = take_retries();
+    const bool retried = take_retries();  // first: it also takes back what lanes have lost
     const bool failed = answer_failures();
-    if (!stopped_ && fire_waiting()) {
+    if (!stopped_ && (fire_late() || fire_waiting())) {
         return true;
     }
     if (!stopped_ && zero_ != never && next_ < plan_.rows.size() && due_instant(next_) <= now) {
@@ -126,7 +130,7 @@ bool Pacer::step(Instant now) {
     return retried || failed;
 }
 
-LateCause Pacer::cause_of(const Waiting& row, std::int64_t drift_ns, Instant due) const {
+LateCause Pacer::cause_of(const DueRow& row, std::int64_t drift_ns, Instant due) const {
     if (row.cause != LateCause::none) {
         return row.cause;
     }
@@ -149,11 +153,18 @@ bool Pacer::fire_next(Instant now) {
         next_was_held_ = true;
         return false;
     }
-    Waiting row = take_next(now);
+    DueRow row = take_next(now);
     const std::uint32_t target = target_of(row.request.planned);
-    Lane* lane = waiting_[target].empty() ? lanes_.take_idle(target, false) : nullptr;
+    Lane* lane = has_tls(target)            ? lanes_.take_ready(row)
+                 : waiting_[target].empty() ? lanes_.take_idle(target, false)
+                                            : nullptr;
     if (lane != nullptr) {
         fire(*lane, row);
+        return true;
+    }
+    if (row.request.lane != ArmedRequest::no_lane) {  // bound, and still being made into records
+        row.cause = row.cause == LateCause::none ? LateCause::prepare : row.cause;
+        lanes_.now_late(row);
         return true;
     }
     health_.note_missing_lane();
@@ -166,8 +177,8 @@ bool Pacer::fire_next(Instant now) {
 }
 
 // The row under the cursor, with what has kept it so far; the cursor moves on.
-Pacer::Waiting Pacer::take_next(Instant now) {
-    Waiting row;
+DueRow Pacer::take_next(Instant now) {
+    DueRow row;
     row.request = armer_.take_front();
     row.cause = next_was_held_      ? LateCause::inflight
                 : next_was_unarmed_ ? LateCause::prepare
@@ -186,12 +197,17 @@ bool Pacer::fire_on_time() {
         return false;
     }
     const std::uint32_t target = target_of(next_);
-    Lane* lane = waiting_[target].empty() ? lanes_.take_idle(target, false) : nullptr;
+    DueRow bound;
+    bound.request = *armed;
+    Lane* lane = has_tls(target)            ? lanes_.take_ready(bound)
+                 : waiting_[target].empty() ? lanes_.take_idle(target, false)
+                                            : nullptr;
     if (lane == nullptr) {
         return false;
     }
     const Instant due = due_instant(next_);
-    const Waiting row = take_next(due);
+    DueRow row = take_next(due);
+    row.request = bound.request;
     const FiredInfo info = prepare(*lane, row);
     while (loop_.driver().now() < due) {  // bounded by the guard
     }
@@ -202,31 +218,34 @@ bool Pacer::fire_on_time() {
 bool Pacer::fire_waiting() {
     for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
         for (const bool retry : {true, false}) {
-            std::deque<Waiting>& rows = retry ? retrying_[target] : waiting_[target];
+            std::deque<DueRow>& rows = retry ? retrying_[target] : waiting_[target];
             const bool room =
                 retry || (lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row());
             if (rows.empty() || !room) {
                 continue;
             }
-            Lane* lane = lanes_.take_idle(target, retry);
+            Lane* lane = has_tls(target) ? lanes_.bind(target, rows.front(), retry, true)
+                                         : lanes_.take_idle(target, retry);
             if (lane == nullptr) {
                 continue;
             }
-            const Waiting row = rows.front();
+            const DueRow row = rows.front();
             rows.pop_front();
-            fire(*lane, row);
+            if (lane->state == LaneState::busy) {
+                fire(*lane, row);
+            }
             return true;
         }
     }
     return false;
 }
 
-void Pacer::fire(Lane& lane, const Waiting& row) {
+void Pacer::fire(Lane& lane, const DueRow& row) {
     let_go(lane, row, prepare(lane, row));
 }
 
 // Everything that can be done before the instant: the exchange, its bounds, the entry in the queue.
-FiredInfo Pacer::prepare(Lane& lane, const Waiting& row) {
+FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     const std::uint32_t planned = row.request.planned;
     ExchangeState& exchange = lane.exchange;
     exchange.planned = planned;
@@ -244,7 +263,7 @@ FiredInfo Pacer::prepare(Lane& lane, const Waiting& row) {
     return info;
 }
 
-void Pacer::let_go(Lane& lane, const Waiting& row, FiredInfo info) {
+void Pacer::let_go(Lane& lane, const DueRow& row, FiredInfo info) {
     const Instant at = loop_.driver().now();
     loop_.driver().flush();
     const Instant after = loop_.driver().now();
@@ -264,7 +283,7 @@ void Pacer::let_go(Lane& lane, const Waiting& row, FiredInfo info) {
     busy_until_ = after;
 }
 
-void Pacer::push_fired(const Lane& lane, const Waiting& row, const FiredInfo& info, Instant at) {
+void Pacer::push_fired(const Lane& lane, const DueRow& row, const FiredInfo& info, Instant at) {
     Event event;
     event.row = row.request.planned;
     event.lane = lane.number;

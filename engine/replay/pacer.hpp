@@ -35,6 +35,10 @@ class Pacer {
     /// it when it can.
     bool fire_on_time();
 
+    /// TLS: binds the next row that is armed and due before `horizon_ns` (from time 0) to an idle
+    /// lane. False where there is no such row, or no lane.
+    bool bind_ahead(std::int64_t horizon_ns);
+
     /// When the pacer next has something to do: the past where it is late, `never` where only
     /// somebody else (an answer, a connect) can bring it on.
     Instant next_due(Instant now) const;
@@ -62,28 +66,23 @@ class Pacer {
     static constexpr std::int64_t on_time_ns = 5'000;
 
   private:
-    /// A row that was due and found no lane.
-    struct Waiting {
-        ArmedRequest request;
-        std::int64_t held_ns = 0;
-        LateCause cause = LateCause::lane;
-        std::uint16_t tries = 0;  ///< stale retries so far
-        Instant fired;            ///< of the first try
-    };
-
     std::uint32_t target_of(std::uint32_t planned) const;
     Instant due_instant(std::uint32_t planned) const;
     bool fire_waiting();
     bool take_retries();
     bool answer_failures();
     bool fire_next(Instant now);
-    Waiting take_next(Instant now);
-    void fire(Lane& lane, const Waiting& row);
-    FiredInfo prepare(Lane& lane, const Waiting& row);
-    void let_go(Lane& lane, const Waiting& row, FiredInfo info);
-    void push_fired(const Lane& lane, const Waiting& row, const FiredInfo& info, Instant at);
-    LateCause cause_of(const Waiting& row, std::int64_t drift_ns, Instant due) const;
-    void end_waiting(const Waiting& row, Outcome outcome, std::int32_t sys_errno);
+    bool fire_late();
+    bool can_fire_late() const;
+    void take_again(const DueRow& row);
+    DueRow take_next(Instant now);
+    void fire(Lane& lane, const DueRow& row);
+    FiredInfo prepare(Lane& lane, const DueRow& row);
+    void let_go(Lane& lane, const DueRow& row, FiredInfo info);
+    void push_fired(const Lane& lane, const DueRow& row, const FiredInfo& info, Instant at);
+    LateCause cause_of(const DueRow& row, std::int64_t drift_ns, Instant due) const;
+    void end_waiting(const DueRow& row, Outcome outcome, std::int32_t sys_errno = 0);
+    bool has_tls(std::uint32_t target) const { return lanes_.targets()[target].tls != nullptr; }
     bool can_fire_waiting() const;
     bool wants_connection(std::uint32_t target) const;
     void make_room();
@@ -105,9 +104,11 @@ class Pacer {
     bool next_was_held_ = false;     ///< ... and was held back by --max-inflight
     bool stopped_ = false;
     std::uint64_t rows_fired_ = 0;
-    std::vector<std::deque<Waiting>> waiting_;   ///< [targets] first-in first-out
-    std::vector<std::deque<Waiting>> retrying_;  ///< [targets] want an unused connection
-    std::vector<LanePool::Retry> retries_;       ///< being armed again
+    std::uint32_t unbound_ = 0;  ///< TLS: first row that `bind_ahead` has not bound
+    /// Rows that were due and found no lane. [targets] first-in first-out
+    std::vector<std::deque<DueRow>> waiting_;
+    std::vector<std::deque<DueRow>> retrying_;  ///< [targets] want an unused connection
+    std::vector<DueRow> again_;                 ///< being armed again
 };
 
 }  // namespace driftless

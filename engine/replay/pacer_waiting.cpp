@@ -1,5 +1,5 @@
-// Rows that have no connection yet: those that try again, those whose connect failed, and those
-// that nobody will send any more.
+// Rows that cannot leave at their instant, or must leave again: bound to a connection ahead of
+// time, late, lost, refused, and what is left when nothing more is to be sent.
 
 #include <algorithm>
 
@@ -8,36 +8,101 @@
 
 namespace driftless {
 
-// Rows whose stale connection wants another try: their bytes are built again, then they wait for a
-// connection that nobody has used.
+namespace {
+
+Outcome outcome_of_failure(const LaneTarget& target) {
+    return target.failure_timed_out ? Outcome::timeout_connect
+           : target.failure_is_tls  ? Outcome::tls_failed
+                                    : Outcome::connect_failed;
+}
+
+}  // namespace
+
+// A row that was due before it was all records, and is now.
+bool Pacer::fire_late() {
+    DueRow row;
+    Lane* lane = can_fire_late() ? lanes_.take_late(row) : nullptr;
+    if (lane != nullptr) {
+        fire(*lane, row);
+    }
+    return lane != nullptr;
+}
+
+bool Pacer::can_fire_late() const {
+    const DueRow* row = lanes_.late_front();
+    const bool room = lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row();
+    return row != nullptr && (room || row->tries > 0);
+}
+
+bool Pacer::bind_ahead(std::int64_t horizon_ns) {
+    unbound_ = std::max(unbound_, next_);
+    while (!stopped_ && unbound_ < plan_.rows.size() && plan_.rows[unbound_].due_ns <= horizon_ns) {
+        ArmedRequest* armed = armer_.find(unbound_);
+        if (armed == nullptr ||
+            (armed->storage == nullptr && armed->lane == ArmedRequest::no_lane)) {
+            return false;  // not armed yet
+        }
+        if (has_tls(target_of(unbound_)) && armed->lane == ArmedRequest::no_lane) {
+            DueRow row;
+            row.request = *armed;
+            row.cause = LateCause::none;
+            const Lane* lane = lanes_.bind(target_of(unbound_), row, false, false);
+            if (lane == nullptr) {
+                return false;
+            }
+            armed->lane = lane->number;
+            armed->storage = nullptr;
+            ++unbound_;
+            return true;
+        }
+        ++unbound_;
+    }
+    return false;
+}
+
+// Rows whose bytes are gone with their connection are built again: those that have been fired wait
+// for a connection that nobody has used, those that are due for any, the others go back to their
+// place.
 bool Pacer::take_retries() {
-    bool any = false;
-    for (const LanePool::Retry& retry : lanes_.retries()) {
-        any = true;
-        if (stopped_) {
-            lanes_.end_without_lane(retry.planned, Outcome::cancelled, 0, retry.tries, true);
+    const bool any = !lanes_.again().empty() || armer_.retry_ready();
+    for (DueRow& row : lanes_.again()) {
+        take_again(row);
+    }
+    lanes_.again().clear();
+    while (armer_.retry_ready()) {
+        const ArmedRequest request = armer_.take_retry();
+        const auto found = std::find_if(again_.begin(), again_.end(), [&](const DueRow& row) {
+            return row.request.planned == request.planned;
+        });
+        CHECK(found != again_.end());
+        DueRow row = *found;
+        row.request = request;
+        again_.erase(found);
+        if (request.planned >= next_) {
+            armer_.put_back(request);
+            unbound_ = std::min(unbound_, request.planned);
             continue;
         }
-        armer_.arm_again(retry.planned);
-        retries_.push_back(retry);
-    }
-    lanes_.retries().clear();
-    while (armer_.retry_ready()) {
-        Waiting row;
-        row.request = armer_.take_retry();
-        const auto found = std::find_if(
-            retries_.begin(), retries_.end(),
-            [&](const LanePool::Retry& retry) { return retry.planned == row.request.planned; });
-        CHECK(found != retries_.end());
-        row.tries = found->tries;
-        row.fired = found->fired;
-        retries_.erase(found);
-        const std::uint32_t target = target_of(row.request.planned);
-        retrying_[target].push_back(row);
+        const std::uint32_t target = target_of(request.planned);
+        (row.tries > 0 ? retrying_ : waiting_)[target].push_back(row);
         (void)lanes_.open_one(target);
-        any = true;
     }
     return any;
+}
+
+void Pacer::take_again(const DueRow& row) {
+    const std::uint32_t planned = row.request.planned;
+    if (!stopped_) {
+        if (planned >= next_) {
+            armer_.find(planned)->lane = ArmedRequest::no_lane;
+        }
+        armer_.arm_again(planned);
+        again_.push_back(row);
+    } else if (row.tries > 0) {
+        lanes_.end_without_lane(row, Outcome::cancelled);
+    } else if (planned < next_) {
+        waiting_[target_of(planned)].push_back(row);  // `drop_unsent` ends it
+    }
 }
 
 // A connect that failed is the end of the row that has waited longest for it.
@@ -46,7 +111,7 @@ bool Pacer::answer_failures() {
     for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
         LaneTarget& lanes = lanes_.targets()[target];
         for (; lanes.failures > 0; --lanes.failures) {
-            std::deque<Waiting>& rows =
+            std::deque<DueRow>& rows =
                 !retrying_[target].empty() ? retrying_[target] : waiting_[target];
             if (rows.empty()) {
                 lanes.failures = 0;
@@ -55,11 +120,9 @@ bool Pacer::answer_failures() {
             if (rows.front().tries == 0 && !ring_.has_room_for_row()) {
                 break;  // the place of an end belongs to rows that have left
             }
-            const Waiting row = rows.front();
+            const DueRow row = rows.front();
             rows.pop_front();
-            end_waiting(
-                row, lanes.failure_timed_out ? Outcome::timeout_connect : Outcome::connect_failed,
-                lanes.failure_errno);
+            end_waiting(row, outcome_of_failure(lanes), lanes.failure_errno);
             any = true;
         }
         if (wants_connection(target) && !lanes_.open_one(target)) {
@@ -91,24 +154,22 @@ void Pacer::make_room() {
     }
 }
 
-void Pacer::end_waiting(const Waiting& row, Outcome outcome, std::int32_t sys_errno) {
+void Pacer::end_waiting(const DueRow& row, Outcome outcome, std::int32_t sys_errno) {
     armer_.give_back(row.request);
-    lanes_.end_without_lane(row.request.planned, outcome, sys_errno, row.tries, row.tries > 0);
+    lanes_.end_without_lane(row, outcome, sys_errno);
 }
 
 void Pacer::stop() {
     stopped_ = true;
-    for (const std::uint32_t planned : armer_.stop()) {
-        const auto found =
-            std::find_if(retries_.begin(), retries_.end(),
-                         [&](const LanePool::Retry& retry) { return retry.planned == planned; });
-        CHECK(found != retries_.end());
-        lanes_.end_without_lane(planned, Outcome::cancelled, 0, found->tries, true);
+    armer_.stop();  // what it was building again is in `again_`
+    lanes_.unbind_all();
+    for (const DueRow& row : again_) {
+        take_again(row);
     }
-    retries_.clear();
-    for (std::deque<Waiting>& rows : retrying_) {
-        for (const Waiting& row : rows) {
-            end_waiting(row, Outcome::cancelled, 0);
+    again_.clear();
+    for (std::deque<DueRow>& rows : retrying_) {
+        for (const DueRow& row : rows) {
+            end_waiting(row, Outcome::cancelled);
         }
         rows.clear();
     }
@@ -117,14 +178,16 @@ void Pacer::stop() {
 bool Pacer::drop_unsent(std::uint32_t rows_max) {
     CHECK(stopped_);
     std::uint32_t dropped = 0;
-    for (std::deque<Waiting>& rows : waiting_) {
+    for (std::deque<DueRow>& rows : waiting_) {
         for (; dropped < rows_max && !rows.empty() && ring_.has_room_for_row(); ++dropped) {
-            end_waiting(rows.front(), Outcome::not_sent, 0);
+            end_waiting(rows.front(), Outcome::not_sent);
             rows.pop_front();
         }
     }
     for (; dropped < rows_max && next_ < plan_.rows.size() && ring_.has_room_for_row(); ++dropped) {
-        lanes_.end_without_lane(next_, Outcome::not_sent, 0, 0, false);
+        DueRow row;
+        row.request.planned = next_;
+        lanes_.end_without_lane(row, Outcome::not_sent);
         ++next_;
     }
     return dropped > 0;

@@ -21,6 +21,13 @@ constexpr std::uint32_t arm_tokens = 4096;
 constexpr Duration arm_slice_max = microseconds(20);
 // Copying 64 KiB into a socket (macro_bench bodies).
 constexpr Duration rest_slice_max = microseconds(20);
+// TLS: a request becomes records, and has its lane, this long before it is due. The largest take 2
+// ms of arithmetic; an idle connection should not be tied up for longer than this needs.
+constexpr Duration bind_ahead = milliseconds(250);
+// A step of a handshake has taken up to 1.2 ms (timing-and-io.md, D). One that has found no gap of
+// that length for so long goes before what is due.
+constexpr Duration handshake_step_min = milliseconds(1);
+constexpr Duration handshake_patience = milliseconds(50);
 constexpr std::uint32_t receives_in_a_row_max = 4;
 // 16 transmit stamps.
 constexpr Duration stamps_slice_max = microseconds(20);
@@ -83,7 +90,7 @@ bool Run::warm() {
     if (parts_.stop_requests.load(std::memory_order_relaxed) > 0 || now - started_ > warm_max) {
         return true;
     }
-    if (arm_slice(now)) {
+    if (arm_slice(now) || seal_slice(now)) {
         return false;
     }
     for (const LaneTarget& target : lanes_.targets()) {
@@ -161,6 +168,11 @@ bool Run::turn() {
         }
         return true;
     }
+    if (lanes_.seal_late() && due - now > guard_ + arm_slice_max) {  // late, too
+        (void)seal_slice(now);
+        (void)spent(Work::prepare, now);
+        return true;
+    }
     if (receive(now, due)) {
         adapt_guard((spent(Work::receive, now) - now).ns);
         return true;
@@ -169,7 +181,7 @@ bool Run::turn() {
         (void)spent(Work::stamps, now);
         return true;
     }
-    if (watch_stop(now) || (due - now > guard_ + arm_slice_max && prepare(now))) {
+    if (watch_stop(now) || (due - now > guard_ + arm_slice_max && prepare(now, due))) {
         (void)spent(Work::prepare, now);
         return true;
     }
@@ -214,13 +226,34 @@ bool Run::arm_slice(Instant now) {
     return parts_.armer.step(now, arm_horizon_ns(now), arm_tokens);
 }
 
-// At most one slice: a part of a prompt, or one connect.
-bool Run::prepare(Instant now) {
+// One record of a request, or a lane for the next one.
+bool Run::seal_slice(Instant now) {
+    const std::int64_t at = zero_ == never ? 0 : std::max<std::int64_t>((now - zero_).ns, 0);
+    return pacer_.bind_ahead(at + bind_ahead.ns) || lanes_.seal_slice();
+}
+
+bool Run::handshake_slice(Instant now, Instant due) {
+    const Instant wanted = lanes_.handshake_wanted();
+    if (wanted == never) {
+        return false;
+    }
+    const Duration step{std::max(handshake_steps_.value() * 6 / 5, handshake_step_min.ns)};
+    if (due - now <= guard_ + step && now - wanted < handshake_patience) {
+        return false;
+    }
+    (void)lanes_.handshake_slice();
+    handshake_steps_.add((driver_.now() - now).ns);
+    return true;
+}
+
+// At most one slice: a part of a prompt, one record, one connect, or a step of a handshake.
+bool Run::prepare(Instant now, Instant due) {
     if (zero_ != never && health_.second_over(now)) {
         tell_second(now);
         return true;
     }
-    return sample_clock(now) || arm_slice(now) || open_lane(now);
+    return sample_clock(now) || seal_slice(now) || arm_slice(now) || open_lane(now) ||
+           handshake_slice(now, due);
 }
 
 bool Run::open_lane(Instant now) {
@@ -233,7 +266,7 @@ bool Run::open_lane(Instant now) {
         const LaneTarget& target = lanes_.targets()[number];
         const std::uint32_t there = settings_.connections_fixed > 0
                                         ? target.open + target.connecting
-                                        : target.idle.count + target.connecting;
+                                        : target.idle.count + target.bound + target.connecting;
         if (there < wanted && now >= target.quiet_until && lanes_.open_one(number)) {
             return true;
         }

@@ -33,7 +33,7 @@ struct RunParts {
     Armer& armer;
     BodyPool& bodies;
     EventRing& ring;
-    std::vector<Address> targets;
+    std::vector<Endpoint> targets;
     /// How often the user has asked to stop (SIGINT, SIGTERM); written by a signal handler.
     const std::atomic<int>& stop_requests;
     /// Of the engine's thread. Null: what the kernel counts of it is not asked (the simulator).
@@ -77,7 +77,9 @@ class Run {
     bool receive(Instant now, Instant due);
     bool collect_stamps(Instant now, Instant due);
     bool sample_clock(Instant now);
-    bool prepare(Instant now);
+    bool prepare(Instant now, Instant due);
+    bool seal_slice(Instant now);
+    bool handshake_slice(Instant now, Instant due);
     bool arm_slice(Instant now);
     bool open_lane(Instant now);
     void wait(Instant now, Instant due);
@@ -110,6 +112,7 @@ class Run {
     RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now
     /// Ten or more seconds: their p99.9, or one row in a hundred would wake too late.
     RecentMax<1024> wake_errors_;
+    RecentMax<64> handshake_steps_{0};
     DriverCounters told_;     ///< as of the last sample
     LaneCounts stamps_told_;  ///< as of the last sample
     ThreadUse use_told_;      ///< as of the last sample

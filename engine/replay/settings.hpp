@@ -7,9 +7,16 @@
 
 #include "engine/io/address.hpp"
 #include "engine/time/instant.hpp"
+#include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
 
 namespace driftless {
+
+/// Where connections of one URL go to.
+struct Endpoint {
+    Address address;
+    TlsPeer* tls = nullptr;  ///< null: plain; outlives the run
+};
 
 struct Timeouts {
     Duration connect = seconds(5);

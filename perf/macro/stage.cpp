@@ -245,7 +245,7 @@ StageResult play(const std::vector<Line>& lines, const MockProcess& mock, const 
                  armer,
                  parts.bodies,
                  parts.ring,
-                 {mock.address()},
+                 {Endpoint{mock.address()}},
                  never_stopped},
                 settings_of(options, rows));
         turn_run(run, *driver.value(), writer, parts, cores, between, result);

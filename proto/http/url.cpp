@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view http_scheme = "http://";
 constexpr std::string_view https_scheme = "https://";
 constexpr std::string_view unix_scheme = "unix:";
+constexpr std::uint16_t http_port = 80;
+constexpr std::uint16_t https_port = 443;
 
 Error invalid(const char* why) {
     return {ErrorCode::invalid, 0, why};
@@ -97,10 +99,10 @@ Result<Url> parse_url(std::string_view text) {
                             : Result<Url>(url);
     }
     if (take_prefix(text, https_scheme)) {
-        return Error{ErrorCode::unsupported, 0, "https is not supported by this version"};
-    }
-    if (!take_prefix(text, http_scheme) && text.find("://") != text.npos) {
-        return invalid("has an unknown scheme: write http://HOST:PORT or unix:PATH");
+        url.tls = true;
+        url.port = https_port;
+    } else if (!take_prefix(text, http_scheme) && text.find("://") != text.npos) {
+        return invalid("has an unknown scheme: write http:// or https://HOST:PORT, or unix:PATH");
     }
     if (text.find_first_of("?#") != text.npos) {
         return invalid("has a query or fragment: give the base path only");
@@ -130,7 +132,7 @@ std::string host_header(const Url& url) {
     }
     const bool literal = url.host.find(':') != url.host.npos;
     std::string text = literal ? "[" + url.host + "]" : url.host;
-    if (url.port != 80) {
+    if (url.port != (url.tls ? https_port : http_port)) {
         text += ":" + std::to_string(url.port);
     }
     return text;
@@ -140,7 +142,7 @@ std::string to_text(const Url& url) {
     if (url.unix_socket) {
         return "unix:" + url.host;
     }
-    return "http://" + host_header(url) + url.path;
+    return std::string(url.tls ? https_scheme : http_scheme) + host_header(url) + url.path;
 }
 
 std::string join_path(std::string_view base, std::string_view path) {

@@ -12,23 +12,26 @@ namespace driftless {
 
 struct Url {
     bool unix_socket = false;  ///< `unix:PATH`: `host` is the socket's path
+    bool tls = false;          ///< `https://`
     std::string host;          ///< name or literal; IPv6 without its brackets
     std::uint16_t port = 80;
     std::string path;  ///< base path: empty, or begins with '/' and does not end with one
 };
 
-/// Reads `http://host:port/base/path`, the same without scheme, `[::1]:8000`, `unix:PATH`. Queries,
-/// fragments and credentials are refused: nothing is dropped silently. Errors: unsupported (https),
-/// invalid, out_of_range (the port); `doing` says what is wrong and the remedy.
+/// Reads `http://host:port/base/path`, `https://`, the same without scheme, `[::1]:8000`,
+/// `unix:PATH`. Queries, fragments and credentials are refused: nothing is dropped silently.
+/// Errors: invalid, out_of_range (the port); `doing` says what is wrong and the remedy.
 Result<Url> parse_url(std::string_view text);
 
 /// True where the text can only be meant as a URL: it has a scheme (`--endpoint` takes both).
 bool looks_like_url(std::string_view text);
 
-/// `http://host:port/base/path` or `unix:PATH`, without anything that `parse_url` refuses.
+/// `http://host:port/base/path`, `https://` or `unix:PATH`, without anything that `parse_url`
+/// refuses.
 std::string to_text(const Url& url);
 
-/// Value of the Host header: the port only where it is not 80; "localhost" for a Unix socket.
+/// Value of the Host header: the port only where it is not the scheme's (80, 443); "localhost" for
+/// a Unix socket.
 std::string host_header(const Url& url);
 
 /// `base` followed by `path` (which begins with '/'), where what both share is written once:

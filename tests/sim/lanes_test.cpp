@@ -67,7 +67,7 @@ class OneLane : public testing::Test {
     ReplaySettings settings_;
     BodyPool bodies_;
     EventRing ring_{1 << 16, 4};
-    LanePool lanes_{loop_, {Address{}}, settings_, bodies_, ring_};
+    LanePool lanes_{loop_, {Endpoint{}}, settings_, bodies_, ring_};
 };
 
 // A lane is idle again before its coroutine knows it. Where it is fired on at once, and the answer

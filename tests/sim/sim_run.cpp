@@ -103,7 +103,7 @@ class Simulation {
                         {"sim", options_.targets});
             Run replay(driver_,
                        {trace_, plan_, armer, bodies_, ring_,
-                        std::vector<Address>(options_.targets), stop_requests_},
+                        std::vector<Endpoint>(options_.targets), stop_requests_},
                        settings_of(options_));
             play(replay);
             plant_leftovers();

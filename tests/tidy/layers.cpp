@@ -18,7 +18,7 @@ constexpr std::array rooms{
     Room{"engine/prompt", 3},  Room{"engine/record", 3},    Room{"engine/stats", 3},
     Room{"engine/replay", 4},  Room{"engine/preflight", 4}, Room{"engine/calibrate", 4},
     Room{"engine/inspect", 4}, Room{"engine/history", 4},   Room{"engine/crypto", 0},
-    Room{"engine/logs", 4},
+    Room{"engine/logs", 4},    Room{"engine/tls", 0},
 };
 
 int rank_of(const std::string& path) {
@@ -63,7 +63,9 @@ constexpr std::array heavy_headers{
     HeavyHeader{"simdjson", "proto/json/"},
     HeavyHeader{"llhttp", "proto/http/"},
     HeavyHeader{"liburing", "engine/io/"},
-    HeavyHeader{"openssl/", "engine/crypto/"},
+    HeavyHeader{"openssl/ssl", "engine/tls/"},
+    HeavyHeader{"openssl/x509", "engine/tls/"},
+    HeavyHeader{"openssl/evp", "engine/crypto/"},
     HeavyHeader{"archive", "engine/input/"},
     HeavyHeader{"zlib", "engine/input/"},
     HeavyHeader{"fmt/", "cmd/"},

@@ -266,7 +266,9 @@ TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
     EXPECT_TRUE(says(refusal_with({"--header", "Content-Length: 5"}), "ours"));
     EXPECT_TRUE(says(refusal_with({"--seed", "1", "--seed", "2"}), "--seed is given 2 times"));
     EXPECT_TRUE(says(refusal_with({"--output"}), "--output"));
-    EXPECT_TRUE(says(refusal_of({"t", "--url", "https://h"}), "https is not supported"));
+    EXPECT_TRUE(says(refusal_of({"t", "--url", "httpss://h"}), "unknown scheme"));
+    EXPECT_TRUE(says(refusal_with({"--key", "k.pem"}), "--key goes with --cert"));
+    EXPECT_TRUE(says(refusal_with({"--insecure", "--ca", "c.pem"}), "give one"));
     EXPECT_TRUE(says(refusal_of({"--url", "h"}), "no trace"));
     EXPECT_TRUE(says(refusal_of({"t", "--url", "h", "--host", "h"}), "given twice"));
 }

@@ -62,11 +62,17 @@ TEST(Url, RefusesWhatItCannotKeep) {
     }
 }
 
-TEST(Url, NamesHttpsAsWhatItIs) {
-    const Result<Url> url = parse_url("https://host");
-    ASSERT_FALSE(url);
-    EXPECT_EQ(url.error().code, ErrorCode::unsupported);
-    EXPECT_STREQ(url.error().doing, "https is not supported by this version");
+// The scheme decides on TLS and on the port that goes without saying (RFC 9110, 4.2).
+TEST(Url, ReadsHttps) {
+    const Url plain = parse_url("HTTPS://host/v1").value();
+    EXPECT_TRUE(plain.tls);
+    EXPECT_EQ(plain.port, 443);
+    EXPECT_EQ(host_header(plain), "host");
+    EXPECT_EQ(to_text(plain), "https://host/v1");
+    EXPECT_EQ(host_header(parse_url("https://host:80").value()), "host:80");
+    EXPECT_EQ(to_text(parse_url("https://[::1]:8443").value()), "https://[::1]:8443");
+    EXPECT_FALSE(parse_url("http://host:443").value().tls);
+    EXPECT_EQ(host_header(parse_url("http://host:443").value()), "host:443");
 }
 
 // The Host header leaves the default port out (RFC 9110, 7.2) and keeps brackets.

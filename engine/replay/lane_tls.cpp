@@ -1,0 +1,286 @@
+// TLS of lanes: handshakes outside the guard, requests turned into records before they are due, and
+// what becomes of both when a connection ends.
+
+#include <utility>
+
+#include "engine/replay/lanes.hpp"
+#include "engine/tls/records.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+/// The handshake of a lane whose connection stands. False where it failed, or the lane broke.
+/// Suspends between its steps, which `handshake_slice` makes; bounded by `--timeout-connect`.
+Task<bool> LanePool::shake_hands(Lane& lane) {
+    TlsStream& stream = lane.tls->stream;
+    stream.connect(*targets_[lane.target].tls);
+    queue_step(lane);
+    while (!lane.broken && !lane.timed_out && stream.state() == TlsStream::State::handshake) {
+        co_await lane.progress.wait();
+        send_own(lane);
+    }
+    // The last flight may still be in the kernel's hands; the first request goes by the same Op.
+    while (!lane.broken && !lane.timed_out && stream.state() == TlsStream::State::open &&
+           (lane.send.in_flight() || stream.has_output() || !lane.tls->sending.empty())) {
+        co_await lane.progress.wait();
+        send_own(lane);
+    }
+    lane.connected = loop_.driver().now();
+    lane.tls->own_bytes = lane.bytes_accepted;
+    const bool stands = !lane.broken && !lane.timed_out && reads_nothing(*lane.tls);
+    co_return stands;
+}
+
+void LanePool::queue_step(Lane& lane) {
+    if (!lane.tls->in_steps) {
+        lane.tls->in_steps = true;
+        lane.tls->step_wanted = loop_.driver().now();
+        steps_.push_back(lane);
+    }
+}
+
+// Bytes of a handshake are kept; arithmetic has to wait for a quiet moment.
+void LanePool::take_handshake(Lane& lane, const Completion& done) {
+    TlsStream& stream = lane.tls->stream;
+    if (done.result > 0) {
+        stream.take(done.bytes);
+        if (stream.state() != TlsStream::State::open) {
+            queue_step(lane);
+        }
+        return;
+    }
+    lane.connect_result = done.result;
+    lane.broken = true;
+    if (stream.state() != TlsStream::State::failed) {
+        stream.fail_closed();
+    }
+}
+
+bool LanePool::handshake_slice() {
+    Lane* lane = steps_.pop_front();
+    if (lane == nullptr) {
+        return false;
+    }
+    lane->tls->in_steps = false;
+    lane->tls->stream.step();
+    lane->progress.notify();
+    return true;
+}
+
+Instant LanePool::handshake_wanted() const {
+    return steps_.first == nullptr ? never : steps_.first->tls->step_wanted;
+}
+
+// Sends what TLS itself has to say while no request is on the lane.
+void LanePool::send_own(Lane& lane) {
+    LaneTls& tls = *lane.tls;
+    if (lane.send.in_flight()) {
+        return;
+    }
+    if (tls.sending.empty()) {
+        tls.sending = tls.stream.take_output();
+    }
+    if (tls.sending.empty()) {
+        return;
+    }
+    lane.send.spec.kind = OpKind::send;
+    lane.send.spec.socket = lane.socket;
+    lane.send.spec.bytes = tls.sending;
+    lane.send.spec.stamps = nullptr;
+    loop_.driver().submit(lane.send);
+}
+
+// Of a handshake, or of a farewell that nobody waits for.
+void LanePool::own_sent(Lane& lane, std::int32_t result) {
+    if (result <= 0) {
+        lane.connect_result = result;
+        lane.broken = true;
+        return;
+    }
+    lane.bytes_accepted += static_cast<std::uint32_t>(result);
+    lane.tls->sending.erase(0, static_cast<std::size_t>(result));
+}
+
+// Best effort, with what the socket takes at once: an alert, or that we are done. Behind records
+// that were made and never sent, nothing could be read.
+void LanePool::say_goodbye(Lane& lane) {
+    if (lane.tls == nullptr) {
+        return;
+    }
+    LaneTls& tls = *lane.tls;
+    if (tls.in_steps) {
+        steps_.remove(lane);
+        tls.in_steps = false;
+    }
+    if (lane.send.in_flight() || lane.unsent() > 0 || tls.spoiled) {
+        return;
+    }
+    tls.stream.say_goodbye();
+    send_own(lane);
+    loop_.driver().flush();
+}
+
+// What comes while no request is out may be tickets and key updates, and nothing else.
+bool LanePool::only_tls(Lane& lane, const Completion& done) {
+    if (lane.tls == nullptr || done.result <= 0) {
+        return false;
+    }
+    lane.tls->stream.feed(done.bytes);
+    return reads_nothing(*lane.tls);
+}
+
+bool LanePool::reads_nothing(LaneTls& tls) {
+    const bool plain = !tls.stream.read(tls.plain, record_bytes_max).empty();
+    return !plain && tls.stream.state() == TlsStream::State::open && !tls.stream.has_output();
+}
+
+Lane* LanePool::bind(std::uint32_t target, const DueRow& row, bool fresh, bool late) {
+    Lane* lane = take_idle(target, fresh);
+    if (lane == nullptr) {
+        return nullptr;
+    }
+    LaneTls& tls = *lane->tls;
+    lane->state = LaneState::bound;
+    ++targets_[target].bound;
+    tls.row = row;
+    tls.row.request.lane = lane->number;
+    tls.plain_done = tls.sealed = 0;
+    tls.ready = false;
+    tls.late = late;
+    late_count_ += late ? 1 : 0;
+    (late ? sealing_late_ : sealing_).push_back(*lane);
+    return lane;
+}
+
+// A record never reaches plain bytes that are not inside a record yet (records.hpp).
+bool LanePool::seal_slice() {
+    Lane* lane = seal_late() ? sealing_late_.first : sealing_.first;
+    if (lane == nullptr) {
+        return false;
+    }
+    LaneTls& tls = *lane->tls;
+    const ArmedRequest& request = tls.row.request;
+    const std::size_t bytes = tls.plain_done == 0 ? first_record_bytes : record_bytes_max;
+    const std::string_view plain = request.bytes.substr(tls.plain_done, bytes);
+    char* const at = request.storage + tls.sealed;
+    const std::size_t room = static_cast<std::size_t>(plain.data() + plain.size() - at);
+    const std::size_t sealed = tls.stream.seal(plain, at, room);
+    if (sealed == 0) {
+        retire(*lane);
+        lane->progress.notify();
+        return true;
+    }
+    tls.spoiled = true;  // until they are sent
+    tls.sealed += sealed;
+    tls.plain_done += plain.size();
+    if (tls.plain_done == request.bytes.size()) {
+        now_ready(*lane);
+    }
+    return true;
+}
+
+void LanePool::now_ready(Lane& lane) {
+    LaneTls& tls = *lane.tls;
+    ArmedRequest& request = tls.row.request;
+    (void)(tls.late ? sealing_late_ : sealing_).pop_front();
+    tls.ready = true;
+    request.bytes = {request.storage, tls.sealed};
+    request.armed = loop_.driver().now();
+    if (tls.late) {
+        late_.push_back(lane);
+    }
+}
+
+Lane* LanePool::take_ready(DueRow& row) {
+    if (row.request.lane == ArmedRequest::no_lane) {
+        return nullptr;
+    }
+    Lane& lane = *lanes_[row.request.lane];
+    CHECK(lane.state == LaneState::bound && lane.tls->row.request.planned == row.request.planned);
+    if (!lane.tls->ready) {
+        return nullptr;
+    }
+    row.request = lane.tls->row.request;
+    unbind(lane);
+    begin_exchange(lane);
+    return &lane;
+}
+
+void LanePool::now_late(const DueRow& row) {
+    Lane& lane = *lanes_[row.request.lane];
+    LaneTls& tls = *lane.tls;
+    CHECK(lane.state == LaneState::bound && !tls.ready && !tls.late);
+    tls.row.cause = row.cause;
+    tls.row.held_ns = row.held_ns;
+    tls.late = true;
+    ++late_count_;
+    sealing_.remove(lane);
+    sealing_late_.push_back(lane);
+}
+
+Lane* LanePool::take_late(DueRow& row) {
+    Lane* lane = late_.first;
+    if (lane == nullptr) {
+        return nullptr;
+    }
+    row = lane->tls->row;
+    unbind(*lane);
+    begin_exchange(*lane);
+    return lane;
+}
+
+// Takes the lane off the books of what is bound; the row's bytes are the caller's now.
+void LanePool::unbind(Lane& lane) {
+    LaneTls& tls = *lane.tls;
+    if (!tls.ready) {
+        (tls.late ? sealing_late_ : sealing_).remove(lane);
+    } else if (tls.late) {
+        late_.remove(lane);
+    }
+    late_count_ -= tls.late ? 1 : 0;
+    --targets_[lane.target].bound;
+    tls.row.request.storage = nullptr;
+}
+
+// The row of a lane that will not carry it, without its bytes.
+DueRow LanePool::drop_bound(Lane& lane) {
+    DueRow row = lane.tls->row;
+    unbind(lane);
+    bodies_.give(row.request.storage);
+    row.request.storage = nullptr;
+    row.request.bytes = {};
+    row.request.lane = ArmedRequest::no_lane;
+    return row;
+}
+
+void LanePool::lose_bound(Lane& lane) {
+    const bool late = lane.tls->late;
+    const TlsFailure failure = lane.tls->stream.failure();
+    DueRow row = drop_bound(lane);
+    ++row.losses;
+    const bool refused = failure != 0 && !lane.used;
+    if (late && (refused || row.losses > losses_max)) {
+        end_without_lane(row, failure != 0 ? Outcome::tls_failed : Outcome::send_failed,
+                         static_cast<std::int32_t>(failure));
+    } else {
+        again_.push_back(row);
+    }
+}
+
+void LanePool::unbind_all() {
+    for (Lane* lane : lanes_) {
+        if (lane->state != LaneState::bound) {
+            continue;
+        }
+        const bool late = lane->tls->late;
+        const DueRow row = drop_bound(*lane);
+        if (late) {
+            again_.push_back(row);
+        }
+        lane->state = LaneState::closing;
+        lane->broken = true;
+        lane->progress.notify();
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,60 @@
+#include "engine/tls/failure.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+namespace driftless {
+
+namespace {
+
+const char* certificate_remedy(long verdict) {
+    switch (verdict) {
+        case X509_V_ERR_HOSTNAME_MISMATCH:
+        case X509_V_ERR_IP_ADDRESS_MISMATCH:
+            return "; write the name of the certificate in --url, or go on with --insecure";
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            return "; renew it (is this host's clock right?), or go on with --insecure";
+        default:
+            return "; name its authority with --ca FILE, or go on with --insecure";
+    }
+}
+
+const char* reason_remedy(int reason) {
+    switch (reason) {
+        case SSL_R_WRONG_VERSION_NUMBER:
+        case SSL_R_HTTP_REQUEST:
+            return "; does the server speak TLS on this port? Else write http:// in --url";
+        case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+            return "; the server hung up: its log says why";
+        case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+        case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+        case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+            return "; does the server ask for a client certificate? Give --cert and --key";
+        case SSL_R_UNSUPPORTED_PROTOCOL:
+        case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+            return "; TLS 1.2 and 1.3 are spoken here";
+        default:
+            return "";
+    }
+}
+
+}  // namespace
+
+std::string describe(TlsFailure failure) {
+    if (failure == 0) {
+        return "";
+    }
+    if ((failure & certificate_failure) != 0) {
+        const long verdict = static_cast<long>(failure & ~certificate_failure);
+        return std::string("certificate verify failed: ") + X509_verify_cert_error_string(verdict) +
+               certificate_remedy(verdict);
+    }
+    const char* words = ERR_reason_error_string(failure);
+    return (words != nullptr ? words : "TLS failed") +
+           std::string(reason_remedy(ERR_GET_REASON(failure)));
+}
+
+}  // namespace driftless

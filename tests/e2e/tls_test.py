@@ -1,0 +1,289 @@
+"""https: the same run as over http; certificates that are wrong; connections that are cut; servers
+that are not ours (Python's ssl, openssl s_server). Papers are made here, by the openssl command."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import unittest
+
+from harness import Case, SAMPLE, mock
+
+OPENSSL = shutil.which("openssl")
+NO_PREFLIGHT = ("--no-preflight", "--model", "m")
+REMEDY_CA = "; name its authority with --ca FILE, or go on with --insecure"
+
+
+class Papers:
+    """An authority and what it signs, in one folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.ca = self.make("ca", None, "basicConstraints=critical,CA:TRUE")[0]
+
+    def openssl(self, *command):
+        subprocess.run([OPENSSL, *map(str, command)], cwd=self.folder, check=True,
+                       capture_output=True)
+
+    def make(self, name, signer, extension, days=30):
+        """PEM files of a certificate and its key; `signer` None signs itself."""
+        cert, key, request = (self.folder / f"{name}.{kind}" for kind in ("pem", "key", "csr"))
+        (self.folder / f"{name}.ext").write_text(extension + "\n")
+        self.openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key)
+        self.openssl("req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", request)
+        by = ["-CA", f"{signer}.pem", "-CAkey", f"{signer}.key", "-CAcreateserial"]
+        self.openssl("x509", "-req", "-in", request, *(by if signer else ["-signkey", key]),
+                     "-days", days, "-extfile", f"{name}.ext", "-out", cert)
+        return cert, key
+
+    def server(self, name="server", names="DNS:localhost,IP:127.0.0.1", signer="ca", days=30):
+        return self.make(name, signer, f"subjectAltName={names}", days)
+
+
+def event(text):
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": text}}]}).encode() + b"\n\n"
+
+
+LAST = (
+    b'data: {"choices":[{"delta":{},"finish_reason":"stop"}],'
+    b'"usage":{"prompt_tokens":512,"completion_tokens":2}}\n\ndata: [DONE]\n\n'
+)
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+
+
+class Scripted:
+    """A TLS server of Python's: reads one request per connection, answers with given bytes, and
+    ends as it is told: "notify" (close_notify), "cut" (without), "keep" (goes on)."""
+
+    def __init__(self, papers, answer, end, ask=None):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(*papers)
+        if ask:
+            self.context.verify_mode = ssl.CERT_REQUIRED
+            self.context.load_verify_locations(ask)
+        self.answer, self.end = answer, end
+        self.peers = []
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"https://127.0.0.1:{self.listening.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listening.close()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        try:
+            with self.context.wrap_socket(connection, server_side=True) as secure:
+                self.peers.append(secure.getpeercert())
+                while self.read_request(secure):
+                    secure.sendall(self.answer)
+                    if self.end == "notify":
+                        secure.unwrap().close()
+                        return
+                    if self.end == "cut":
+                        secure.shutdown(socket.SHUT_RDWR)  # of the socket: TLS says nothing
+                        return
+        except OSError:
+            return
+
+    @staticmethod
+    def read_request(secure):
+        got = b""
+        while b"\r\n\r\n" not in got:
+            more = secure.recv(65536)
+            if not more:
+                return False
+            got += more
+        head, body = got.split(b"\r\n\r\n", 1)
+        length = int(re.search(rb"content-length: (\d+)", head, re.I).group(1))
+        while len(body) < length:
+            body += secure.recv(65536)
+        return True
+
+
+@unittest.skipUnless(OPENSSL, "the openssl command makes the certificates, and is not here")
+class Tls(Case):
+    def setUp(self):
+        super().setUp()
+        self.papers = Papers(self.scratch)
+
+    def secure_mock(self, papers, *flags):
+        return mock("--tls-cert", papers[0], "--tls-key", papers[1], *flags)
+
+    def one_row(self):
+        return self.write(
+            "row.jsonl",
+            '{"timestamp": 0, "input_length": 512, "output_length": 2, "hash_ids": [1]}\n',
+        )
+
+    def test_rehearsal(self):
+        """Every row is ok and exact, as over http, and later connections take up the session."""
+        with self.secure_mock(self.papers.server(), "--ttft", "2ms", "--itl", "1ms") as server:
+            run = self.replay_well(
+                SAMPLE, "--url", server.url, "--ca", self.papers.ca, "--speed", 10
+            )
+        records = run.records().values()
+        self.assertEqual(len(records), len(self.sample_rows()))
+        for record in records:
+            self.assertEqual(record["outcome"], "ok", record["error"])
+            self.assertEqual(record["prompt_tokens"], record["input_length"])
+            self.assertTrue(record["url"].startswith("https://"))
+            self.assertLessEqual(record["armed_ns"], record["fired_ns"])
+            self.assertGreaterEqual(record["fired_ns"], record["due_ns"])
+        facts = run.json("run.json")["end"]["tls"]
+        self.assertEqual(len(facts), 1)
+        self.assertEqual((facts[0]["version"], facts[0]["trust"]), ("TLSv1.3", "file"))
+        self.assertGreater(facts[0]["handshakes"], 1)
+        self.assertGreaterEqual(facts[0]["resumed"], facts[0]["handshakes"] // 2)
+
+    def test_wrong_certificates(self):
+        """Each is its own outcome, in OpenSSL's words, before and after time 0."""
+        wrong = {
+            "hostname mismatch": self.papers.server("host", names="DNS:other.example"),
+            "certificate has expired": self.papers.server("expired", days=-1),
+            "self-signed certificate": self.papers.server("alone", signer=None),
+            "unable to get local issuer certificate": self.papers.server(
+                "foreign", signer=self.papers.make("others", None,
+                                                   "basicConstraints=critical,CA:TRUE")[0].stem
+            ),
+        }
+        for words, papers in wrong.items():
+            with self.subTest(words), self.secure_mock(papers) as server:
+                url = server.url.replace("127.0.0.1", "localhost")
+                trust = ("--ca", self.papers.ca)
+                met = self.replay(SAMPLE, "--url", url, *trust)
+                self.assertEqual(met.code, 4)
+                self.assertIn("certificate verify failed: " + words, met.complained)
+                run = self.replay(SAMPLE, "--url", url, *trust, *NO_PREFLIGHT, "--limit", 3)
+                self.assertEqual(run.code, 5, run.complained)
+                for record in run.records().values():
+                    self.assertEqual(record["outcome"], "tls_failed")
+                    self.assertTrue(
+                        record["error"].startswith("certificate verify failed: " + words),
+                        record["error"],
+                    )
+                    self.assertIn("--insecure", record["error"])
+                    self.assertIsNone(record["fired_ns"])
+                self.replay_well(SAMPLE, "--url", url, "--insecure", "--limit", 3)
+
+    def test_no_tls_there(self):
+        """A plain server behind https:// says what it is."""
+        with mock() as server:
+            met = self.replay(SAMPLE, "--url", server.url.replace("http://", "https://"))
+        self.assertEqual(met.code, 4)
+        self.assertIn("wrong version number; does the server speak TLS", met.complained)
+
+    def outcome_of(self, answer, end):
+        with Scripted(self.papers.server(), answer, end) as server:
+            run = self.replay(self.one_row(), "--url", server.url, "--ca", self.papers.ca,
+                              *NO_PREFLIGHT)
+        return run.records()[0]
+
+    def test_ends_of_connections(self):
+        """An answer that ends with its connection is whole only behind a close_notify; one that
+        says where it ends is whole either way."""
+        body = event("a") + event("b") + LAST
+        unmarked = HEAD + b"Connection: close\r\n\r\n" + body
+        marked = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        short = HEAD + b"Content-Length: %d\r\n\r\n" % (len(body) + 1) + body
+        self.assertEqual(self.outcome_of(unmarked, "notify")["outcome"], "ok")
+        self.assertEqual(self.outcome_of(unmarked, "cut")["outcome"], "truncated")
+        self.assertEqual(self.outcome_of(marked, "notify")["outcome"], "ok")
+        self.assertEqual(self.outcome_of(marked, "cut")["outcome"], "ok")
+        self.assertEqual(self.outcome_of(short, "notify")["outcome"], "truncated")
+        self.assertEqual(self.outcome_of(short, "cut")["outcome"], "truncated")
+
+    def test_large_requests(self):
+        """A request of many records arrives whole; the next one goes by the same connection."""
+        body = event("a") + event("b") + LAST
+        answer = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        rows = [
+            {"timestamp": at * 200, "input_length": 125_000, "output_length": 2,
+             "hash_ids": list(range(at * 1000, at * 1000 + 245))}
+            for at in range(4)
+        ]
+        trace = self.write("large.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        with Scripted(self.papers.server(), answer, "keep") as server:
+            run = self.replay_well(trace, "--url", server.url, "--ca", self.papers.ca,
+                                   *NO_PREFLIGHT, "--connections", 1)
+        for record in run.records().values():
+            self.assertEqual(record["outcome"], "ok", record["error"])
+            self.assertGreater(record["bytes_sent"], 500_000)
+            self.assertEqual(record["connection"], 0)
+
+    def test_client_certificates(self):
+        """Shown where it is asked for; a server that misses it is quoted."""
+        body = event("a") + event("b") + LAST
+        answer = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        own = self.papers.make("me", "ca", "subjectAltName=DNS:me")
+        asked = ("--ca", self.papers.ca, *NO_PREFLIGHT)
+        with Scripted(self.papers.server(), answer, "keep", ask=self.papers.ca) as server:
+            run = self.replay_well(self.one_row(), "--url", server.url, *asked, "--cert", own[0],
+                                   "--key", own[1])
+            self.assertEqual(run.records()[0]["outcome"], "ok")
+            self.assertIn(("DNS", "me"), server.peers[-1]["subjectAltName"])
+            run = self.replay(self.one_row(), "--url", server.url, *asked)
+        self.assertEqual(run.code, 5)
+        self.assertEqual(run.records()[0]["outcome"], "tls_failed")
+        self.assertIn("certificate required", run.records()[0]["error"])
+        self.assertIn("--cert", run.records()[0]["error"])
+
+    def test_openssl_server(self):
+        """Against openssl s_server, in both versions; in 1.3 it asks for new keys mid-stream."""
+        for version, command in (("-tls1_2", None), ("-tls1_3", b"K\n")):
+            with self.subTest(version):
+                record = self.by_s_server(version, command)
+                self.assertEqual(record["outcome"], "ok", record["error"])
+                self.assertEqual(record["output_tokens"], 2)
+                self.assertEqual(len(record["chunk_ns"]), 2)
+
+    def by_s_server(self, version, command):
+        cert, key = self.papers.server()
+        server = subprocess.Popen(
+            [OPENSSL, "s_server", "-accept", "127.0.0.1:0", "-cert", cert, "-key", key, version,
+             "-naccept", "1"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+        )
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.stdin.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        said = b""
+        while b"\nACCEPT" not in b"\n" + said or not said.endswith(b"\n"):
+            said += os.read(server.stdout.fileno(), 4096)
+        port = int(re.search(rb":(\d+)\s*$", said.split(b"ACCEPT")[-1]).group(1))
+
+        def answer():
+            got = b""
+            while b"max_completion_tokens" not in got:
+                got += os.read(server.stdout.fileno(), 65536)
+            body = event("a") + event("b") + LAST
+            server.stdin.write(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + event("a"))
+            for part in filter(None, (command, event("b") + LAST)):
+                threading.Event().wait(0.3)  # one read of its terminal, one command
+                server.stdin.write(part)
+
+        talking = threading.Thread(target=answer, daemon=True)
+        talking.start()
+        run = self.replay(self.one_row(), "--url", f"https://localhost:{port}", "--ca",
+                          self.papers.ca, *NO_PREFLIGHT, "--connections", 1)
+        talking.join(timeout=10)
+        return run.records()[0]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+// Any bytes in the place of a server's handshake leave a client waiting or failed with words, never
+// open, however they arrive.
+#include <string>
+
+#include "engine/tls/stream.hpp"
+#include "proto/core/check.hpp"
+#include "tests/fuzz/pieces.hpp"
+
+namespace driftless {
+namespace {
+
+TlsPeer& peer() {
+    static std::string why;
+    static const TlsContext context = TlsContext::client({}, why).value();
+    static TlsPeer made(context, "host.example");
+    return made;
+}
+
+TlsStream::State shake_hands(const std::vector<std::vector<char>>& pieces) {
+    TlsStream stream;
+    stream.connect(peer());
+    stream.step();
+    CHECK(stream.has_output());
+    for (const std::vector<char>& piece : pieces) {
+        stream.take({piece.data(), piece.size()});
+        stream.step();
+    }
+    CHECK(stream.state() == TlsStream::State::handshake ||
+          stream.state() == TlsStream::State::failed);
+    CHECK(describe(stream.failure()).empty() == (stream.failure() == 0));
+    return stream.state();
+}
+
+}  // namespace
+}  // namespace driftless
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    const auto ways = ways_to_feed(read_input(data, size));
+    const TlsStream::State whole = shake_hands(ways[0]);
+    CHECK(shake_hands(ways[1]) == whole);
+    CHECK(shake_hands(ways[2]) == whole);
+    return 0;
+}
