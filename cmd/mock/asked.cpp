@@ -220,6 +220,11 @@ std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view fr
         }
         return std::nullopt;
     }
+    if (form == TokenizeForm::tgi) {
+        refusal = read_prompt(body.find("inputs"), "inputs", count);
+        count.finish();
+        return refusal;
+    }
     const bool chat = form == TokenizeForm::vllm && body.find("messages").present();
     refusal = chat ? read_messages(body.find("messages"), count)
                    : read_prompt(body.find("prompt"), "prompt", count);

@@ -56,6 +56,7 @@ enum class TokenizeForm : std::uint8_t {
     vllm,       ///< `messages` or `prompt`
     sglang,     ///< `prompt`, as it stands; at /v1/tokenize, too
     llama_cpp,  ///< `content`, as it stands; /apply-template makes text of `messages`
+    tgi,        ///< `inputs`; the model's limits are at /info
     none,       ///< no such page
 };
 

@@ -97,7 +97,7 @@ void MockConnection::take(std::string_view bytes, Instant now) {
 /// Where a POST goes.
 MockConnection::Route MockConnection::route_of(std::string_view path) {
     const TokenizeForm form = core_.options_.tokenize;
-    voice_ = find_voice(path);
+    voice_ = find_voice(path, form == TokenizeForm::tgi);
     if (voice_ != nullptr) {
         return Route::generate;
     }
@@ -132,9 +132,14 @@ PromptKeys MockConnection::prompt_keys() const {
     if (route_ != Route::tokenize) {
         return {};
     }
-    return core_.options_.tokenize == TokenizeForm::llama_cpp
-               ? PromptKeys{.text = "content"}
-               : PromptKeys{"prompt", "prompt", true};
+    switch (core_.options_.tokenize) {
+        case TokenizeForm::llama_cpp:
+            return {.text = "content"};
+        case TokenizeForm::tgi:
+            return {.text = "inputs"};
+        default:
+            return {"prompt", "prompt", true};
+    }
 }
 
 void MockConnection::take_head(Instant) {
@@ -194,9 +199,9 @@ void MockConnection::answer_page(Instant now) {
         std::string_view path;
         std::string_view method;
     };
-    static constexpr Page pages[] = {{"/v1/models", "GET"}, {"/health", "GET"},
-                                     {"/metrics", "GET"},   {"/version", "GET"},
-                                     {"/props", "GET"},     {"/tokenize", "POST"}};
+    static constexpr Page pages[] = {{"/v1/models", "GET"}, {"/health", "GET"}, {"/metrics", "GET"},
+                                     {"/version", "GET"},   {"/props", "GET"},  {"/info", "GET"},
+                                     {"/tokenize", "POST"}};
     const std::string_view target = parser_.target();
     const std::string_view path = target.substr(0, target.find('?'));
     const ModelLimits& model = core_.options_.model;
@@ -207,7 +212,7 @@ void MockConnection::answer_page(Instant now) {
             return;
         }
     }
-    if (parser_.method() != "POST" && find_voice(path) != nullptr) {
+    if (parser_.method() != "POST" && find_voice(path, false) != nullptr) {
         append_method_not_allowed(ready_, reply(), "POST");
         return;
     }
@@ -219,6 +224,8 @@ void MockConnection::answer_page(Instant now) {
         append_metrics(ready_, reply(), model, core_.metrics());
     } else if (path == "/props") {
         append_props(ready_, reply(), model);
+    } else if (path == "/info") {
+        append_info(ready_, reply(), model);
     } else if (path == "/version") {
         append_page(ready_, reply(), 200, "application/json", R"({"version":"driftless-mock"})");
     } else {
@@ -233,8 +240,7 @@ void MockConnection::answer_tokenize(Instant now) {
     if (refusal) {
         refuse(*refusal, now);
     } else {
-        append_tokenized(ready_, reply(), model, prompt_.recorded(),
-                         form == TokenizeForm::llama_cpp);
+        append_tokenized(ready_, reply(), model, prompt_.recorded(), form);
     }
 }
 

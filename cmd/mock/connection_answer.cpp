@@ -47,6 +47,7 @@ AnswerFacts MockConnection::facts(Instant now) const {
     facts.reasoning_tokens = options.reasoning_tokens;
     facts.include_usage = asked_.include_usage && options.usage;
     facts.continuous_usage = asked_.continuous_usage && options.usage;
+    facts.incremental = options.incremental;
     facts.seed = seed_;
     return facts;
 }
@@ -162,7 +163,11 @@ void MockConnection::produce_whole(Instant now, std::string& out) {
     std::string body;
     text_.append_body(body);
     std::string page;
-    append_page(page, reply(), 200, "application/json", body);
+    std::string count_field(voice_->count_field);
+    if (!count_field.empty()) {
+        count_field += ": " + std::to_string(log_.prompt_tokens) + "\r\n";
+    }
+    append_page(page, reply(), 200, "application/json", body, count_field);
     made_ = asked_.output_tokens;
     if (core_.options_.keep_log) {
         log_.token_ns.push_back(now.ns);

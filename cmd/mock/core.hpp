@@ -56,6 +56,7 @@ struct CoreOptions {
     TokenizeForm tokenize = TokenizeForm::vllm;
     std::optional<TemplateTokens> tokenize_overhead;  ///< what /tokenize counts; else what is true
     std::uint32_t reasoning_tokens = 0;               ///< first tokens of a chat answer
+    bool incremental = false;                         ///< SGLang's --incremental-streaming-output
     bool early_headers = true;              ///< the head leaves before the first token, as vLLM's
     bool usage = true;                      ///< false: include_usage is ignored
     std::uint32_t keep_alive_requests = 0;  ///< answers per connection; 0: without limit

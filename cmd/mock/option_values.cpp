@@ -161,10 +161,13 @@ Result<TokenizeForm> parse_tokenize_form(std::string_view text) {
     if (text == "llama.cpp") {
         return TokenizeForm::llama_cpp;
     }
+    if (text == "tgi") {
+        return TokenizeForm::tgi;
+    }
     if (text == "none") {
         return TokenizeForm::none;
     }
-    return invalid("is not known; it is vllm, sglang, llama.cpp or none");
+    return invalid("is not known; it is vllm, sglang, llama.cpp, tgi or none");
 }
 
 Result<WaitMode> parse_wait(std::string_view text) {

@@ -73,10 +73,12 @@ void add_model_flags(Flags& flags, MockOptions& options) {
                 "0,0", parse_template, core.overhead);
     flags.value("--tokenizer", "FILE", "tokenizer.json that prompts are counted with; words",
                 nullptr, parse_name, options.tokenizer);
-    flags.value("--tokenize", "FORM", "its /tokenize: vllm, sglang, llama.cpp or none", "vllm",
+    flags.value("--tokenize", "FORM", "its /tokenize: vllm, sglang, llama.cpp, tgi or none", "vllm",
                 parse_tokenize_form, core.tokenize);
     flags.value("--reasoning", "TOKENS", "first tokens of a chat answer, sent as reasoning", "0",
                 parse_number, core.reasoning_tokens);
+    flags.on_off("--incremental", "SGLang's events say only what is new, not all so far",
+                 core.incremental);
     flags.value("--headers", "WHEN", "early: the head leaves at once; late: with the first token",
                 "early", parse_headers, core.early_headers);
     flags.value("--seed", "N", "seed of words, jitter and faults", "0", parse_count, core.seed);

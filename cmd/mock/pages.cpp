@@ -132,10 +132,29 @@ void append_models(std::string& out, const Reply& reply, const ModelLimits& mode
     append_page(out, reply, 200, json_type, body);
 }
 
+namespace {
+
+void write_tgi_tokens(JsonWriter& json, std::span<const std::uint32_t> tokens) {
+    json.begin_array();
+    for (const std::uint32_t token : tokens) {
+        json.begin_object().key("id").unsigned_integer(token).key("text").string("");
+        json.key("start").integer(0).key("stop").integer(0).end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace
+
 void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
-                      std::span<const std::uint32_t> tokens, bool bare) {
+                      std::span<const std::uint32_t> tokens, TokenizeForm form) {
     std::string body;
     JsonWriter json(body);
+    if (form == TokenizeForm::tgi) {
+        write_tgi_tokens(json, tokens);
+        append_page(out, reply, 200, json_type, body);
+        return;
+    }
+    const bool bare = form == TokenizeForm::llama_cpp;
     json.begin_object();
     if (!bare) {
         json.key("count").unsigned_integer(tokens.size());
@@ -159,6 +178,15 @@ void append_props(std::string& out, const Reply& reply, const ModelLimits& model
     json.begin_object().key("default_generation_settings").begin_object();
     json.key("n_ctx").unsigned_integer(model.context_tokens).end_object();
     json.key("total_slots").integer(1).key("build_info").string("driftless-mock").end_object();
+    append_page(out, reply, 200, json_type, body);
+}
+
+void append_info(std::string& out, const Reply& reply, const ModelLimits& model) {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object().key("model_id").string(model.name);
+    json.key("max_input_tokens").unsigned_integer(model.context_tokens - 1);
+    json.key("max_total_tokens").unsigned_integer(model.context_tokens).end_object();
     append_page(out, reply, 200, json_type, body);
 }
 

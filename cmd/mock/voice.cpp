@@ -17,8 +17,13 @@ const Voice completions_voice{
     .path = "/v1/completions",
     .asked = {.text = "prompt", .ids = "prompt", .length = "max_tokens", .has_options = true}};
 
-const Voice* find_voice(std::string_view path) {
-    static constexpr std::array voices{&chat_voice, &completions_voice, &llamacpp_voice};
+const Voice* find_voice(std::string_view path, bool is_tgi) {
+    static constexpr std::array voices{&chat_voice,      &completions_voice, &responses_voice,
+                                       &anthropic_voice, &llamacpp_voice,    &tgi_voice,
+                                       &ollama_voice,    &triton_voice,      &triton_whole_voice};
+    if (path == sglang_voice.path) {
+        return is_tgi ? &tgi_whole_voice : &sglang_voice;
+    }
     for (const Voice* voice : voices) {
         if (voice->path == path) {
             return voice;

@@ -25,7 +25,8 @@ struct AnswerFacts {
     std::uint32_t reasoning_tokens = 0;  ///< of these, the first; chat only
     bool include_usage = false;
     bool continuous_usage = false;
-    std::uint64_t seed = 0;  ///< decides the words
+    bool incremental = false;  ///< SGLang: events say only what is new
+    std::uint64_t seed = 0;    ///< decides the words
 };
 
 /// The tokens of one event: [first, first + count) of the answer.
@@ -43,7 +44,8 @@ struct Voice {
     std::string_view path = {};
     AskedShape asked = {};
     std::string_view content_type = "text/event-stream; charset=utf-8";
-    bool keeps_text = false;  ///< events repeat what was said before
+    bool keeps_text = false;            ///< events repeat what was said before
+    std::string_view count_field = {};  ///< of a whole answer's head: tokens of the prompt
 
     // Each appends whole events, line ends included. nullptr: there is no such event, and for
     // `tokens` that AnswerText has them built in.
@@ -61,10 +63,19 @@ struct Voice {
 
 extern const Voice chat_voice;
 extern const Voice completions_voice;
+extern const Voice responses_voice;
+extern const Voice anthropic_voice;
 extern const Voice llamacpp_voice;
+extern const Voice sglang_voice;
+extern const Voice tgi_voice;
+extern const Voice tgi_whole_voice;
+extern const Voice ollama_voice;
+extern const Voice triton_voice;
+extern const Voice triton_whole_voice;
 
-/// Who answers POSTs of this path; nullptr: nobody.
-const Voice* find_voice(std::string_view path);
+/// Who answers POSTs of this path; nullptr: nobody. TGI and SGLang both have a /generate: `is_tgi`
+/// says whose it is.
+const Voice* find_voice(std::string_view path, bool is_tgi);
 
 /// A number, as text.
 void append_number(std::string& out, std::int64_t value);

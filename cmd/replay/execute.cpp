@@ -42,7 +42,8 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
                     : host.wait == WaitRule::sleep ? WaitPolicy::sleep
                                                    : WaitPolicy::hybrid;
     settings.output = options.output;
-    settings.framing = options.dialect->framing;
+    settings.framing = options.stream ? options.dialect->framing : Framing::whole;
+    settings.repeats_text = options.dialect->repeats_text;
     settings.inflight_max = host.inflight_max;
     settings.connections_fixed = options.connections.value_or(0);
     const auto rows = static_cast<std::uint32_t>(
@@ -64,6 +65,7 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
         config.urls.push_back(to_text(target.url) + target.api_path);
     }
     config.output = options.output;
+    config.stream = options.stream;
     config.chunks = options.chunks;
     config.save_responses = options.save_responses;
     config.secrets = secrets_of(options.headers);

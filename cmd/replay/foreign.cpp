@@ -172,7 +172,7 @@ void Foreign::take_dataset(std::string_view value, Spelled& out) {
 
 /// trace-replayer speaks chat only; to others "openai" is the completions API.
 void Foreign::take_api(std::string_view value, Spelled& out) {
-    add(out, "--api", value == "openai" || value == "aibrix" ? "openai-chat" : value);
+    add(out, "--api", value == "openai" ? "openai-chat" : value);
 }
 
 void Foreign::take_start_offset(std::string_view value, Spelled& out) {

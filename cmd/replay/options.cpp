@@ -22,7 +22,15 @@ constexpr const char* footer =
 APIs:
   openai-chat         /v1/chat/completions, as most servers have it
   openai-completions  /v1/completions; takes token ids
+  openai-responses    /v1/responses
+  anthropic           /v1/messages
   llamacpp            llama.cpp's /completion; takes token ids
+  sglang              SGLang's /generate; takes token ids
+  tgi                 /generate_stream of Text Generation Inference
+  ollama              /api/generate, without a template
+  triton              /v2/models/ensemble/generate_stream; counts no tokens
+  aibrix              openai-chat with the headers of AIBrix's gateway
+  dynamo              openai-chat with NVIDIA Dynamo's nvext; takes token ids
 
 Examples:
   driftless replay trace.jsonl --url http://127.0.0.1:8000
@@ -61,6 +69,10 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 parse_text, server.endpoint);
     flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",
                 parse_api, options.dialect);
+    flags.value("--routing-strategy", "NAME", "header of that name; for aibrix [the gateway's]",
+                nullptr, parse_text, options.routing_strategy);
+    flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
+                options.user);
     flags.value("--model", "NAME", "model to ask for [the first of /v1/models]", nullptr,
                 parse_text, options.model);
     flags.values("--header", "K:V", "header of every request", parse_added_header, options.headers);
@@ -115,6 +127,8 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 "exact", parse_output_rule, options.output);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  options.continuous_usage);
+    flags.on_off("--no-stream", "ask for whole answers: no first token, no chunks", options.stream,
+                 false);
     flags.value("--seed", "N", "seed of prompts, --spread and load", "0", parse_count,
                 options.plan.seed);
 }

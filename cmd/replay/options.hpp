@@ -89,6 +89,9 @@ struct ReplayOptions {
     std::string cache_salt;  ///< empty: none; never "random", which becomes a salt of its own
     OutputRule output = OutputRule::exact;
     bool continuous_usage = false;
+    bool stream = true;
+    std::string routing_strategy;  ///< `--api aibrix`
+    std::string user;              ///< `--api aibrix`
 
     // The schedule. `plan.seed` is the seed of everything.
     LoadOptions load;

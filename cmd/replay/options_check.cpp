@@ -1,10 +1,21 @@
 #include "cmd/replay/options_check.hpp"
 
+#include <strings.h>
+
+#include <algorithm>
+
 #include "cmd/secrets.hpp"
 
 namespace driftless {
 
 namespace {
+
+bool has_header(const std::vector<Header>& headers, std::string_view name) {
+    return std::any_of(headers.begin(), headers.end(), [name](const Header& header) {
+        return header.name.size() == name.size() &&
+               strncasecmp(header.name.data(), name.data(), name.size()) == 0;
+    });
+}
 
 std::string add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
     ReplayTarget target;
@@ -21,7 +32,7 @@ std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
     if (!url) {
         return "--endpoint \"" + mask_url(text) + "\" " + url.error().doing;
     }
-    const std::string api_path = options.dialect->default_path;
+    const std::string api_path = path_of(*options.dialect, options.stream);
     const std::string& path = url.value().path;
     const bool is_whole = !path.empty() && root_path(path, api_path) == path;
     return add_target(url.value(), is_whole ? path : api_path, options);
@@ -38,7 +49,7 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
         return add_endpoint_url(server.endpoint, options);
     }
     std::string api_path =
-        server.endpoint.empty() ? options.dialect->default_path : server.endpoint;
+        server.endpoint.empty() ? path_of(*options.dialect, options.stream) : server.endpoint;
     if (api_path.front() != '/') {
         api_path.insert(0, 1, '/');
     }
@@ -78,11 +89,34 @@ std::string complete_key(const std::string& from_environment, ReplayOptions& opt
     if (options.api_key.empty()) {
         return "";
     }
-    Result<Header> header = parse_header("Authorization: Bearer " + options.api_key);
+    const std::string field = options.dialect->key_header;
+    Result<Header> header = parse_header(field.empty() ? "Authorization: Bearer " + options.api_key
+                                                       : field + ": " + options.api_key);
     if (!header) {
         return std::string(typed ? "--api-key" : "OPENAI_API_KEY") + " holds a control byte";
     }
     options.headers.push_back(std::move(header).value());
+    return "";
+}
+
+/// Headers of the API itself; what the user gave under the same name goes before them.
+std::string complete_headers(ReplayOptions& options) {
+    const FixedHeader& fixed = options.dialect->fixed_header;
+    const std::pair<std::string, std::string> wanted[] = {
+        {fixed.name, fixed.value},
+        {"routing-strategy", options.routing_strategy},
+        {"user", options.user},
+    };
+    for (const auto& [name, value] : wanted) {
+        if (name.empty() || value.empty() || has_header(options.headers, name)) {
+            continue;
+        }
+        Result<Header> header = parse_header(name + ": " + value);
+        if (!header) {
+            return "the value of header " + name + " holds a control byte";
+        }
+        options.headers.push_back(std::move(header).value());
+    }
     return "";
 }
 
@@ -141,6 +175,13 @@ std::string contradiction(const ReplayOptions& options) {
     if (options.verify_prompts > 0 && options.prompt == PromptKind::ids) {
         return "--verify-prompts is for words, and --prompt ids sends none: give one";
     }
+    if (options.dialect->api != Api::aibrix &&
+        (!options.routing_strategy.empty() || !options.user.empty())) {
+        return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
+    }
+    if (!options.stream && options.continuous_usage) {
+        return "--continuous-usage counts chunks and --no-stream has none: give one";
+    }
     if (!options.preflight && options.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";
     }
@@ -164,6 +205,9 @@ std::string complete(const ServerFlags& server, const std::string& api_key_from_
     }
     if (why.empty()) {
         why = complete_key(api_key_from_environment, options);
+    }
+    if (why.empty()) {
+        why = complete_headers(options);
     }
     return why;
 }

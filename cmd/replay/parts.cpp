@@ -29,7 +29,7 @@ ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
     }
     if (heads_.empty()) {  // a dry run without a server
         RequestHeadSpec spec;
-        spec.target = options.dialect->default_path;
+        spec.target = path_of(*options.dialect, options.stream);
         spec.host = "localhost";
         heads_.emplace_back(spec);
     }

@@ -166,6 +166,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     write_recorded(json, file);
     write_text(json, options, file.text);
     json.key("output").string(name_of(options.output));
+    json.key("stream").boolean(options.stream);
     json.key("continuous_usage").boolean(options.continuous_usage);
     json.key("overhead_pre").unsigned_integer(file.overhead.pre);
     json.key("overhead_post").unsigned_integer(file.overhead.post);

@@ -28,6 +28,7 @@ BodySpec body_spec(const ReplayOptions& options, PromptKind prompt) {
     spec.output = options.output;
     spec.ignore_eos = options.output == OutputRule::exact && options.dialect->has_ignore_eos;
     spec.continuous_usage = options.continuous_usage;
+    spec.stream = options.stream;
     spec.extra_body = options.extra_body;
     return spec;
 }

@@ -217,7 +217,7 @@ Task<Probe> Preflight::probe(const std::string& prompt) {
         probe.message = asker_.why();
         co_return probe;
     }
-    co_return read_probe(*plan_.dialect, asker_.reply());
+    co_return read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
 }
 
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {

@@ -1,6 +1,7 @@
 #include "engine/preflight/probe.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "proto/sse/events.hpp"
 #include "proto/sse/scanner.hpp"
@@ -12,9 +13,11 @@ namespace {
 constexpr std::size_t message_bytes_max = 256;
 
 /// One event of the stream. The largest numbers are the final ones.
-void take_event(Probe& probe, const Dialect& dialect, JsonDocument& document,
+void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocument& document,
                 std::string_view block, std::string& joined) {
-    const SseEvent event = read_sse_event(block, joined);
+    const SseEvent event = framing == Framing::sse
+                               ? read_sse_event(block, joined)
+                               : SseEvent{.name = {}, .data = block, .has_data = true};
     if (!event.has_data) {
         return;
     }
@@ -28,7 +31,7 @@ void take_event(Probe& probe, const Dialect& dialect, JsonDocument& document,
 
 }  // namespace
 
-Probe read_probe(const Dialect& dialect, const Reply& reply) {
+Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
     Probe probe;
     JsonDocument document;
     probe.status = reply.status;
@@ -36,14 +39,20 @@ Probe read_probe(const Dialect& dialect, const Reply& reply) {
         probe.message = error_message_of(document, reply.body, message_bytes_max);
         return probe;
     }
+    const Framing framing = stream ? dialect.framing : Framing::whole;
     EventScanner scanner;
-    scanner.reset(dialect.framing);
+    scanner.reset(framing);
     std::string joined;
     std::string_view rest = reply.body;
     while (!rest.empty()) {  // ends: every cut takes a byte at least
         const std::size_t cut = scanner.next(rest);
-        take_event(probe, dialect, document, rest.substr(0, cut == 0 ? rest.size() : cut), joined);
+        take_event(probe, dialect, framing, document, rest.substr(0, cut == 0 ? rest.size() : cut),
+                   joined);
         rest.remove_prefix(cut == 0 ? rest.size() : cut);
+    }
+    if (dialect.prompt_tokens_header[0] != '\0' && probe.prompt_tokens < 0) {
+        const std::string_view count = header_value(reply.head, dialect.prompt_tokens_header);
+        (void)std::from_chars(count.data(), count.data() + count.size(), probe.prompt_tokens);
     }
     probe.ok = probe.message.empty();
     return probe;

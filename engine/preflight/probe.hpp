@@ -19,8 +19,8 @@ struct Probe {
     std::int64_t cached_tokens = -1;
 };
 
-/// A stream of events, or one JSON text; or an error.
-Probe read_probe(const Dialect& dialect, const Reply& reply);
+/// A stream of events, or one JSON text (`stream` false, and errors).
+Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply);
 
 /// The context that an info page tells, in tokens: TGI's /info (`max_total_tokens`), llama.cpp's
 /// /props (`default_generation_settings.n_ctx`, that of one slot). -1 where it does not.

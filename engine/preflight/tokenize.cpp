@@ -14,6 +14,8 @@ constexpr TokenizeForm chat_forms[] = {TokenizeForm::messages, TokenizeForm::tem
 constexpr TokenizeForm completion_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
                                              TokenizeForm::content};
 constexpr TokenizeForm llamacpp_forms[] = {TokenizeForm::content};
+constexpr TokenizeForm sglang_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1};
+constexpr TokenizeForm tgi_forms[] = {TokenizeForm::inputs};
 
 void write_escaped(JsonWriter& json, std::string_view escaped) {
     std::string quoted = "\"";
@@ -43,6 +45,8 @@ const char* name_of(TokenizeForm form) {
             return "prompt_v1";
         case TokenizeForm::content:
             return "content";
+        case TokenizeForm::inputs:
+            return "inputs";
     }
     return "unknown";
 }
@@ -51,6 +55,13 @@ std::span<const TokenizeForm> tokenize_forms(Api api) {
     switch (api) {
         case Api::llamacpp:
             return llamacpp_forms;
+        case Api::sglang:
+            return sglang_forms;
+        case Api::tgi:
+            return tgi_forms;
+        case Api::ollama:
+        case Api::triton:
+            return {};
         default:
             return dialect_of(api).templated ? std::span<const TokenizeForm>(chat_forms)
                                              : std::span<const TokenizeForm>(completion_forms);
@@ -80,6 +91,11 @@ std::string tokenize_body(TokenizeForm form, std::string_view model, std::string
         case TokenizeForm::prompt:
         case TokenizeForm::prompt_v1:
             json.key("model").string(model).key("prompt");
+            write_escaped(json, escaped);
+            json.key("add_special_tokens").boolean(true);
+            break;
+        case TokenizeForm::inputs:
+            json.key("inputs");
             write_escaped(json, escaped);
             json.key("add_special_tokens").boolean(true);
             break;
@@ -113,6 +129,12 @@ std::vector<std::int64_t> read_tokens(JsonDocument& document, std::string_view b
     for (JsonValue token = root.value().find("tokens").first(); token.present();
          token = token.next()) {
         tokens.push_back(token.as_i64().value_or(-1));
+    }
+    if (root.value().is(JsonType::array)) {  // TGI's, an object each
+        for (JsonValue token = root.value().first(); token.find("id").present();
+             token = token.next()) {
+            tokens.push_back(token.find("id").as_i64().value_or(-1));
+        }
     }
     return tokens;
 }

@@ -24,6 +24,7 @@ enum class TokenizeForm : std::uint8_t {
     prompt,     ///< vLLM, SGLang: /tokenize {prompt}
     prompt_v1,  ///< SGLang: /v1/tokenize {prompt}
     content,    ///< llama.cpp: /tokenize {content}
+    inputs,     ///< TGI: /tokenize {inputs}
 };
 
 /// "messages", "templated", ...

@@ -138,13 +138,39 @@ void Answer::take(const EventReading& reading, std::string_view data, std::int64
         finish_reason = reading.finish_reason.substr(0, id_bytes_max);
     }
     take_usage(reading);
+    if (reading.repeats_text) {
+        take_tokens(without_repetition(reading), stamp_ns, coalesced);
+    } else {
+        take_tokens(reading, stamp_ns, coalesced);
+    }
+}
+
+/// What is new in an event that repeats the text so far. Without a new token and new text it bears
+/// none.
+EventReading Answer::without_repetition(const EventReading& reading) {
+    EventReading fresh = reading;
+    fresh.content.remove_prefix(std::min(repeated_bytes, fresh.content.size()));
+    const bool counted = reading.completion_tokens >= 0;
+    const bool grew = counted ? reading.completion_tokens > repeated_tokens : false;
+    fresh.token_bearing = reading.token_bearing && (grew || !fresh.content.empty());
+    repeated_bytes = std::max(repeated_bytes, reading.content.size());
+    repeated_tokens = std::max(repeated_tokens, reading.completion_tokens);
+    return fresh;
+}
+
+void Answer::take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced) {
     if (!reading.token_bearing) {
         return;
     }
-    stamp_chunk(stamp_ns, coalesced);
-    count_tokens(reading);
-    if (!reading.content.empty() && first_content_ns == no_stamp) {
-        first_content_ns = stamp_ns;
+    has_tokens = true;
+    if (is_whole) {
+        last_token_ns = stamp_ns;
+    } else {
+        stamp_chunk(stamp_ns, coalesced);
+        count_tokens(reading);
+        if (!reading.content.empty() && first_content_ns == no_stamp) {
+            first_content_ns = stamp_ns;
+        }
     }
     digest.add(reading.content);
     digest.add(reading.reasoning);
@@ -155,6 +181,7 @@ void Answer::take(const EventReading& reading, std::string_view data, std::int64
 }
 
 void Answer::take_unread(std::int64_t stamp_ns, bool coalesced) {
+    has_tokens = true;
     stamp_chunk(stamp_ns, coalesced);
     counting = Counting::none;
     chunk_tokens.clear();

@@ -1,5 +1,5 @@
-/// Answer: what one streamed answer has said so far. Fed with one event at a time; it stamps
-/// nothing itself, owns its texts, and never judges (judge.hpp does, at the end of the row).
+/// Answer: what one answer, streamed or whole, has said so far. Fed with one event at a time; it
+/// stamps nothing itself, owns its texts, and never judges (judge.hpp does, at the end of the row).
 #pragma once
 
 #include <cstddef>
@@ -48,6 +48,8 @@ struct Answer {
     enum class Counting : std::uint8_t { undecided, continuous, ids, none };
     Counting counting = Counting::undecided;
     std::int64_t continuous_last = 0;  ///< running usage at the latest token-bearing chunk
+    std::size_t repeated_bytes = 0;    ///< of text that events repeat
+    std::int64_t repeated_tokens = 0;  ///< what they had counted
     bool ids_on_all = true;
     std::int64_t ids_sum = 0;
 
@@ -57,6 +59,8 @@ struct Answer {
     bool usage_is_final = false;  ///< it stood on an event without choices, or at the finish
 
     std::uint32_t coalesced_chunks = 0;
+    bool is_whole = false;    ///< not streamed: no chunk, no first token, only an end
+    bool has_tokens = false;  ///< of a stream or of a whole answer
     bool done_seen = false;   ///< the dialect's end marker
     bool error_seen = false;  ///< an error object in the stream
     bool bad_seen = false;    ///< an event that is not of this API
@@ -79,6 +83,8 @@ struct Answer {
     std::size_t chunks() const { return chunk_stamps.size(); }
 
   private:
+    void take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced);
+    EventReading without_repetition(const EventReading& reading);
     void stamp_chunk(std::int64_t stamp_ns, bool coalesced);
     void count_tokens(const EventReading& reading);
     void take_usage(const EventReading& reading);

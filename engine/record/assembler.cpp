@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "proto/core/check.hpp"
 #include "proto/http/response.hpp"
@@ -37,6 +38,14 @@ BodyKind body_kind_of(const RowState& state, Framing framing) {
     return BodyKind::stream;
 }
 
+/// A count in a header field; -1 where it is none.
+std::int64_t count_in(std::string_view text) {
+    std::int64_t count = -1;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
+    const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+    return whole && count >= 0 ? count : -1;
+}
+
 void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {
     out.append(bytes.substr(0, bytes_max - std::min(bytes_max, out.size())));
 }
@@ -47,6 +56,7 @@ Assembler::Assembler(AssemblerConfig config)
     : config_(std::move(config)), saves_left_(config_.save_responses) {
     CHECK(config_.trace != nullptr && config_.plan != nullptr && config_.dialect != nullptr);
     CHECK(config_.plan->rows.size() < row_ended);
+    framing_ = config_.stream ? config_.dialect->framing : Framing::whole;
     slot_of_.assign(config_.plan->rows.size(), row_unseen);
     counts_.rows = config_.plan->rows.size();
 }
@@ -64,6 +74,7 @@ RowState& Assembler::open(std::uint32_t position) {
     free_.pop_back();
     slot_of_[position] = slot;
     states_[slot]->reset(position, saves_left_ > 0);
+    states_[slot]->answer.is_whole = framing_ == Framing::whole;
     return *states_[slot];
 }
 
@@ -149,8 +160,11 @@ void Assembler::on_head(RowState& state, const Event& event) {
     state.content_type = value("Content-Type");
     state.content_encoding = value("Content-Encoding");
     state.request_id = value("X-Request-Id");
+    if (config_.dialect->prompt_tokens_header[0] != '\0') {
+        state.answer.prompt_tokens = count_in(value(config_.dialect->prompt_tokens_header));
+    }
     state.head.clear();
-    state.body = body_kind_of(state, config_.dialect->framing);
+    state.body = body_kind_of(state, framing_);
 }
 
 /// Stamps that every received piece moves.
@@ -219,7 +233,7 @@ void Assembler::read_event(RowState& state, std::string_view block, std::int64_t
                            bool coalesced) {
     Answer& answer = state.answer;
     SseEvent event;
-    if (config_.dialect->framing == Framing::sse) {
+    if (framing_ == Framing::sse) {
         event = read_sse_event(block, joined_);
     } else {
         event.data = block;

@@ -71,6 +71,7 @@ class Assembler {
     void count_record(const RowState& state);
 
     AssemblerConfig config_;
+    Framing framing_ = Framing::sse;  ///< of answers that are what was asked for
     std::int64_t time_zero_ns_ = no_stamp;
     std::vector<std::uint32_t> slot_of_;  ///< [plan rows] into `states_`, or below
     std::vector<std::unique_ptr<RowState>>

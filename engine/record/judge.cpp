@@ -83,7 +83,7 @@ Outcome outcome_of_stream(const Record& record, const RowState& state, const End
     if (end.close_delimited && !answer.done_seen && answer.finish_reason.empty() && !lost) {
         return Outcome::truncated;
     }
-    if (answer.chunks() == 0 && !lost) {
+    if (!answer.has_tokens && !lost) {
         return Outcome::no_tokens;
     }
     return is_short(record, config) && !lost ? Outcome::short_output : Outcome::ok;
@@ -187,7 +187,7 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
     } else if (!lost && has_chunks && answer.ids_on_all) {
         record.output_tokens = answer.ids_sum;
         record.tokens_source = TokensSource::ids;
-    } else {
+    } else if (!answer.is_whole) {
         record.output_tokens = static_cast<std::int64_t>(answer.chunks());
         record.tokens_source = TokensSource::chunks;
     }

@@ -32,6 +32,7 @@ struct AssemblerConfig {
     const Dialect* dialect = nullptr;
     std::vector<std::string> urls;  ///< [targets] as they stand in the records
     OutputRule output = OutputRule::exact;
+    bool stream = true;                ///< false under `--no-stream`
     bool chunks = true;                ///< `--chunks full`
     std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
     std::vector<std::string> secrets;  ///< never to stand in a record

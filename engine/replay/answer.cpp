@@ -74,7 +74,9 @@ struct Reader {
     void body(std::string_view bytes) {
         ExchangeState& exchange = lane.exchange;
         if (exchange.framing == Framing::whole) {
-            if (exchange.whole_bytes < whole_body_bytes_max) {
+            const bool asked_for = lane.parser.status() == status_ok;
+            if (exchange.whole_bytes <
+                (asked_for ? whole_answer_bytes_max : whole_body_bytes_max)) {
                 push(EventKind::part, bytes);
             }
             exchange.whole_bytes += bytes.size();

@@ -21,12 +21,19 @@ constexpr std::uint64_t bytes_extra = 16 << 20;
 // What the entry of a fire can hold.
 constexpr std::int64_t submit_ns_max = UINT32_MAX;
 
-AnswerLimits limits_of(const TraceRow& row, OutputRule rule) {
+// Text and ids of one token, where every event repeats them all.
+constexpr std::uint64_t repeated_bytes_per_token = 32;
+
+AnswerLimits limits_of(const TraceRow& row, OutputRule rule, bool repeats_text) {
     AnswerLimits limits;
     limits.events_max = rule == OutputRule::free || row.output_length == 0
                             ? events_free
                             : events_per_token * row.output_length + events_extra;
     limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra;
+    if (repeats_text) {
+        limits.bytes_max +=
+            repeated_bytes_per_token * row.output_length * std::uint64_t{row.output_length};
+    }
     return limits;
 }
 
@@ -252,7 +259,8 @@ FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     exchange.request = row.request;
     exchange.request_bytes = row.request.bytes.size();
     exchange.stale_retries = row.tries;
-    exchange.limits = limits_of(trace_.rows[plan_.rows[planned].row], settings_.output);
+    exchange.limits =
+        limits_of(trace_.rows[plan_.rows[planned].row], settings_.output, settings_.repeats_text);
     FiredInfo info{};
     info.connect_ns = lane.connected.ns;
     info.held_ns = row.held_ns;

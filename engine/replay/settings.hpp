@@ -36,7 +36,8 @@ struct ReplaySettings {
     Timeouts timeouts;
     WaitPolicy wait = WaitPolicy::hybrid;
     OutputRule output = OutputRule::exact;
-    Framing framing = Framing::sse;
+    Framing framing = Framing::sse;       ///< of the answers; whole under `--no-stream`
+    bool repeats_text = false;            ///< events may repeat all that was said before
     std::uint32_t inflight_max = 1024;    ///< open exchanges at most
     std::uint32_t lanes_max = 1024;       ///< connections at most, over all targets
     std::uint32_t connections_fixed = 0;  ///< `--connections N`: exactly so many; 0: as needed

@@ -12,19 +12,27 @@ namespace driftless {
 
 namespace {
 
-struct Name {
+struct Alias {
     std::string_view name;
     const Dialect* dialect;
 };
 
-// Our names first; then what other tools call the same APIs (aiperf; vllm bench).
-constexpr std::array names = {Name{"openai-chat", &openai_chat_dialect},
-                              Name{"openai-completions", &openai_completions_dialect},
-                              Name{"llamacpp", &llamacpp_dialect},
-                              Name{"chat", &openai_chat_dialect},
-                              Name{"completions", &openai_completions_dialect},
-                              Name{"openai", &openai_completions_dialect},
-                              Name{"vllm", &openai_completions_dialect}};
+constexpr std::array dialects = {&openai_chat_dialect,
+                                 &openai_completions_dialect,
+                                 &openai_responses_dialect,
+                                 &anthropic_dialect,
+                                 &llamacpp_dialect,
+                                 &sglang_dialect,
+                                 &tgi_dialect,
+                                 &ollama_dialect,
+                                 &triton_dialect,
+                                 &aibrix_dialect,
+                                 &dynamo_dialect};
+
+// What other tools call the same APIs (aiperf; vllm bench).
+constexpr std::array aliases = {
+    Alias{"chat", &openai_chat_dialect}, Alias{"completions", &openai_completions_dialect},
+    Alias{"openai", &openai_completions_dialect}, Alias{"vllm", &openai_completions_dialect}};
 
 // The message of an error body that is JSON; empty where none of the known places holds one.
 std::string_view find_message(const JsonValue& root) {
@@ -41,26 +49,33 @@ std::string_view find_message(const JsonValue& root) {
 
 }  // namespace
 
+const char* path_of(const Dialect& dialect, bool stream) {
+    return stream || dialect.whole_path[0] == '\0' ? dialect.default_path : dialect.whole_path;
+}
+
 const Dialect* find_dialect(std::string_view name) {
-    const auto found = std::find_if(names.begin(), names.end(),
-                                    [name](const Name& known) { return known.name == name; });
-    return found == names.end() ? nullptr : found->dialect;
+    for (const Dialect* dialect : dialects) {
+        if (dialect->name == name) {
+            return dialect;
+        }
+    }
+    const auto found = std::find_if(aliases.begin(), aliases.end(),
+                                    [name](const Alias& alias) { return alias.name == name; });
+    return found == aliases.end() ? nullptr : found->dialect;
 }
 
 const Dialect& dialect_of(Api api) {
-    switch (api) {
-        case Api::openai_chat:
-            return openai_chat_dialect;
-        case Api::openai_completions:
-            return openai_completions_dialect;
-        case Api::llamacpp:
-            return llamacpp_dialect;
+    for (const Dialect* dialect : dialects) {
+        if (dialect->api == api) {
+            return *dialect;
+        }
     }
     CHECK(false);
 }
 
 const char* dialect_names() {
-    return "openai-chat, openai-completions, llamacpp";
+    return "openai-chat, openai-completions, openai-responses, anthropic, llamacpp, sglang, tgi, "
+           "ollama, triton, aibrix, dynamo";
 }
 
 std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max) {

@@ -13,7 +13,19 @@
 
 namespace driftless {
 
-enum class Api : std::uint8_t { openai_chat, openai_completions, llamacpp };
+enum class Api : std::uint8_t {
+    openai_chat,
+    openai_completions,
+    openai_responses,
+    anthropic,
+    llamacpp,
+    sglang,
+    tgi,
+    ollama,
+    triton,
+    aibrix,
+    dynamo,
+};
 
 enum class PromptKind : std::uint8_t { text, ids };
 
@@ -44,8 +56,8 @@ struct BodyFrame {
     bool has_length = true;
 };
 
-/// What one event of a stream said. Unknown numbers are -1; views live until the document's next
-/// parse.
+/// What one event of a stream said, or an answer that is not streamed. Unknown numbers are -1;
+/// views live until the document's next parse.
 struct EventReading {
     enum class Kind : std::uint8_t {
         delta,    ///< anything that is neither of the others: role, tokens, usage, finish, progress
@@ -60,6 +72,7 @@ struct EventReading {
     std::string_view reasoning;   ///< `reasoning` or `reasoning_content`, never both
     std::string_view tool_text;   ///< function names and arguments of tool call deltas, as written
     std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them
+    bool repeats_text = false;    ///< `content` begins with all that was said before
     bool token_bearing = false;   ///< content, reasoning or tool text, or a token without text
 
     std::int64_t prompt_tokens = -1;
@@ -75,11 +88,18 @@ struct EventReading {
     std::string_view error_message;
 };
 
+/// A header field that an API asks for, whatever is sent.
+struct FixedHeader {
+    const char* name = "";
+    const char* value = "";
+};
+
 /// A dialect as a table.
 struct Dialect {
     Api api = Api::openai_chat;
     const char* name = "";          ///< as `--api` spells it
     const char* default_path = "";  ///< "/v1/chat/completions"
+    const char* whole_path = "";    ///< of answers that are not streamed; empty: the same
     Framing framing = Framing::sse;
     bool takes_ids = false;  ///< `--prompt ids` makes sense
     bool has_ignore_eos = true;
@@ -91,12 +111,21 @@ struct Dialect {
     std::string_view prompt_member = {};
     std::string_view length_member = {};
 
+    const char* prompt_tokens_header = "";  ///< field of a head that counts the prompt
+    bool repeats_text = false;              ///< events may repeat all that was said before
+    const char* key_header = "";            ///< field of `--api-key`; empty: Authorization
+    FixedHeader fixed_header = {};          ///< goes with every request
+
     /// Builds the frame. Errors: bad_json or invalid, when `extra_body` is no JSON object.
     Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;
-    /// Reads one event's payload (SSE data, or a line). `event_name` is the SSE name or empty.
+    /// Reads one event's payload (SSE data, a line, or a whole answer that is not streamed).
+    /// `event_name` is the SSE name or empty.
     EventReading (*read_event)(JsonDocument& document, std::string_view event_name,
                                std::string_view data) = nullptr;
 };
+
+/// The path of a dialect's requests, unless the user gives another.
+const char* path_of(const Dialect& dialect, bool stream);
 
 /// The table of a dialect, by value of `--api` or by enum. nullptr for a name we do not speak.
 const Dialect* find_dialect(std::string_view name);

@@ -8,6 +8,14 @@ namespace driftless {
 
 extern const Dialect openai_chat_dialect;
 extern const Dialect openai_completions_dialect;
+extern const Dialect openai_responses_dialect;
+extern const Dialect anthropic_dialect;
 extern const Dialect llamacpp_dialect;
+extern const Dialect sglang_dialect;
+extern const Dialect tgi_dialect;
+extern const Dialect ollama_dialect;
+extern const Dialect triton_dialect;
+extern const Dialect aibrix_dialect;
+extern const Dialect dynamo_dialect;
 
 }  // namespace driftless

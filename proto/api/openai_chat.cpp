@@ -8,16 +8,6 @@ namespace driftless {
 
 namespace {
 
-constexpr BodyShape shape{"messages", R"([{"role":"user","content":")", R"("}])",
-                          "max_completion_tokens", ""};
-
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids) {
-        return Error{ErrorCode::invalid, 0, "put token ids into chat messages"};
-    }
-    return make_frame(spec, shape, openai_members(spec));
-}
-
 // The text of tool calls as written: the `function` object, or the whole array where one delta
 // holds several calls. Empty where neither name nor arguments came.
 std::string_view read_tool_calls(const JsonValue& calls) {
@@ -39,7 +29,8 @@ void take_text(std::string_view& into, std::string_view text) {
 }
 
 void read_choice(const JsonValue& choice, EventReading& reading) {
-    const JsonValue delta = choice.find("delta");
+    const JsonValue streamed = choice.find("delta");
+    const JsonValue delta = streamed.present() ? streamed : choice.find("message");
     take_text(reading.content, text_of(delta.find("content")));
     take_text(reading.reasoning, text_of(delta.find("reasoning_content")));
     take_text(reading.reasoning, text_of(delta.find("reasoning")));  // the newer name wins
@@ -47,12 +38,19 @@ void read_choice(const JsonValue& choice, EventReading& reading) {
     read_choice_frame(choice, reading);
 }
 
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    return read_openai_event(document, event_name, data, read_choice);
+}  // namespace
+
+Result<BodyFrame> make_chat_frame(const BodySpec& spec) {
+    if (spec.prompt == PromptKind::ids) {
+        return Error{ErrorCode::invalid, 0, "put token ids into chat messages"};
+    }
+    return make_frame(spec, chat_shape, openai_members(spec));
 }
 
-}  // namespace
+EventReading read_chat_event(JsonDocument& document, std::string_view event_name,
+                             std::string_view data) {
+    return read_openai_event(document, event_name, data, read_choice);
+}
 
 const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .name = "openai-chat",
@@ -63,7 +61,7 @@ const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .templated = true,
                                   .prompt_member = "messages",
                                   .length_member = "max_completion_tokens",
-                                  .make_body_frame = make_body_frame,
-                                  .read_event = read_event};
+                                  .make_body_frame = make_chat_frame,
+                                  .read_event = read_chat_event};
 
 }  // namespace driftless

@@ -16,6 +16,13 @@ BodyMembers openai_members(const BodySpec& spec);
 /// The value of `stream_options`: usage at the end, or with every event.
 std::string openai_stream_options(bool continuous_usage);
 
+/// The chat dialect itself, for those that speak it with something on top.
+inline constexpr BodyShape chat_shape{"messages", R"([{"role":"user","content":")", R"("}])",
+                                      "max_completion_tokens", ""};
+Result<BodyFrame> make_chat_frame(const BodySpec& spec);
+EventReading read_chat_event(JsonDocument& document, std::string_view event_name,
+                             std::string_view data);
+
 /// Reads one event; `read_choice` reads what a dialect says inside one element of `choices`.
 EventReading read_openai_event(JsonDocument& document, std::string_view event_name,
                                std::string_view data,

@@ -31,20 +31,78 @@ class Dialects(Case):
             hits += record["cached_tokens"]
         self.assertGreater(hits, 0)
 
+    def check_api(self, api, *flags, served=(), cached=True, counted=True, name=None):
+        """One run against a mock with that tokeniser, and the mock's own word on each row."""
+        log = self.scratch / f"truth{self.runs}.jsonl"
+        with mock(*FAST, "--overhead", "1,0", *served, "--log", log) as server:
+            run = self.run_exact(server, api, *flags, counted=counted)
+        self.assertEqual({entry["api"] for entry in read_jsonl(log)}, {name or api})
+        if cached:
+            self.check_cache(run, log)
+        return run
+
     def test_llamacpp(self):
         for flags in ((), ("--prompt", "ids")):
-            log = self.scratch / f"truth{len(flags)}.jsonl"
-            with mock(*FAST, "--overhead", "1,0", "--tokenize", "llama.cpp", "--log",
-                      log) as server:
-                run = self.run_exact(server, "llamacpp", *flags)
-            self.check_cache(run, log)
-            facts = run.json("run.json")
-            self.assertEqual(facts["preflight"]["max_model_len"], 1 << 20)
-            self.assertEqual({entry["api"] for entry in read_jsonl(log)}, {"llamacpp"})
+            run = self.check_api("llamacpp", *flags, served=("--tokenize", "llama.cpp"))
+            self.assertEqual(run.json("run.json")["preflight"]["max_model_len"], 1 << 20)
             for record in run.records().values():
                 self.assertEqual(record["tokens_source"], "usage")
                 self.assertEqual(record["finish_reason"], "limit")
                 self.assertEqual(sum(record["chunk_tokens"]), record["output_length"])
+
+    def test_sglang(self):
+        """Events that repeat the text, and events that go on, say the same."""
+        digests = []
+        common = ("--tokenize", "sglang", "--tokens-per-chunk", "3")
+        for served in (common, (*common, "--incremental")):
+            for flags in ((), ("--prompt", "ids")):
+                run = self.check_api("sglang", *flags, served=served)
+                for record in run.records().values():
+                    self.assertEqual(sum(record["chunk_tokens"]), record["output_length"])
+            request = run.json("run.json")["request"]
+            self.assertEqual(request["prompt"], "ids")
+            digests.append(sorted(len(r["chunk_ns"]) for r in run.records().values()))
+        self.assertEqual(digests[0], digests[1])
+
+    def test_tgi(self):
+        run = self.check_api("tgi", served=("--tokenize", "tgi"), cached=False)
+        self.assertEqual(run.json("run.json")["preflight"]["max_model_len"], 1 << 20)
+        for record in run.records().values():
+            self.assertIsNone(record["cached_tokens"])
+            self.assertEqual(set(record["chunk_tokens"]), {1})
+
+    def test_apis_with_messages(self):
+        for api in ("anthropic", "openai-responses"):
+            self.check_api(api, "--api-key", "sk-12345678")
+
+    def test_ollama(self):
+        self.check_api("ollama", cached=False)
+
+    def test_triton(self):
+        """It counts nothing: neither prompts nor tokens are known, and the records say so."""
+        run = self.check_api("triton", cached=False, counted=False)
+        for record in run.records().values():
+            self.assertIsNone(record["prompt_tokens"])
+            self.assertEqual(record["tokens_source"], "chunks")
+            self.assertEqual(record["output_tokens"], record["output_length"])
+
+    def test_chats_with_extensions(self):
+        self.check_api("aibrix", "--routing-strategy", "prefix-cache", name="openai-chat")
+        self.check_api("dynamo", name="openai-chat")
+
+    def test_whole_answers(self):
+        """--no-stream: the counts are the same, the first token is unknown, the end is known."""
+        served = {"tgi": ("--tokenize", "tgi")}
+        for api in ("openai-chat", "openai-completions", "openai-responses", "anthropic",
+                    "llamacpp", "sglang", "tgi", "ollama"):
+            run = self.check_api(api, "--no-stream", served=served.get(api, ()), cached=False)
+            self.assertFalse(run.json("run.json")["request"]["stream"])
+            for record in run.records().values():
+                self.assertIsNone(record["ttft_ns"])
+                self.assertEqual(record["chunk_ns"], [])
+                self.assertGreater(record["e2e_ns"], 0)
+        run = self.check_api("triton", "--no-stream", cached=False, counted=False)
+        self.assertIsNone(run.records()[0]["output_tokens"])
 
     def test_errors_are_the_servers(self):
         """An error inside a 200, broken JSON and a refusal, told apart and quoted."""
@@ -52,8 +110,10 @@ class Dialects(Case):
                   "--fault-row", "500:6", "--fault-row", "truncate:7")
         outcomes = {3: "stream_error", 4: "bad_event", 5: "http_429", 6: "http_5xx",
                     7: "truncated"}
-        for api in ("llamacpp",):
-            with mock(*FAST, *faults) as server:
+        for api in ("llamacpp", "sglang", "tgi", "ollama", "anthropic", "openai-responses",
+                    "triton"):
+            tokenize = ("--tokenize", "tgi" if api == "tgi" else "none")
+            with mock(*FAST, *faults, *tokenize) as server:
                 run = self.replay_well(SAMPLE, "--url", server.url, *SOME, "--api", api)
             records = run.records()
             for row, outcome in outcomes.items():

@@ -19,11 +19,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string escaped = read_templated(document, reply.body);
     const std::string body = tokenize_body(TokenizeForm::templated, "m", escaped);
     CHECK(document.parse(body));
-    for (const Api api : {Api::openai_chat, Api::openai_completions}) {
-        const Probe probe = read_probe(dialect_of(api), reply);
+    (void)read_context(reply.body);
+    for (const Api api : {Api::openai_chat, Api::tgi, Api::ollama}) {
+        const bool stream = size % 2 == 0;
+        const Probe probe = read_probe(dialect_of(api), stream, reply);
         CHECK(probe.status == 200 && probe.prompt_tokens >= -1);
     }
     reply.status = 503;
-    CHECK(!read_probe(dialect_of(Api::openai_chat), reply).ok);
+    CHECK(!read_probe(dialect_of(Api::openai_chat), true, reply).ok);
     return 0;
 }

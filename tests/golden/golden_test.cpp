@@ -49,6 +49,7 @@ std::string describe(const EventReading& reading) {
     };
     add("id=", reading.response_id);
     add("content=", reading.content);
+    out += reading.repeats_text ? " repeats" : "";
     add("reasoning=", reading.reasoning);
     add("tool=", reading.tool_text);
     out += reading.token_ids < 0 ? "" : " ids=" + std::to_string(reading.token_ids);
@@ -110,7 +111,9 @@ class Client {
             block_ += bytes.substr(0, cut == 0 ? bytes.size() : cut);
             bytes.remove_prefix(cut == 0 ? bytes.size() : cut);
             if (cut != 0) {
-                const SseEvent event = read_sse_event(block_, joined_);
+                const SseEvent event = dialect_.framing == Framing::sse
+                                           ? read_sse_event(block_, joined_)
+                                           : SseEvent{{}, block_, true};
                 seen_ += event.has_data
                              ? describe(dialect_.read_event(document_, event.name, event.data))
                              : "ping";

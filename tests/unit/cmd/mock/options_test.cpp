@@ -91,7 +91,7 @@ TEST(MockOptions, RefusesNonsense) {
                                                {"--split-words", "a,,b"},
                                                {"--join-words", "the"},
                                                {"--join-words", "the+"},
-                                               {"--tokenize", "tgi"},
+                                               {"--tokenize", "grpc"},
                                                {"--fault", "burn:0.1"},
                                                {"--fault", "reset"},
                                                {"--fault", "reset:0.6", "--fault", "stall:0.6"},

@@ -243,6 +243,27 @@ TEST(ReplayOptions, SendTheKeyAsABearerToken) {
                      "exclude each other"));
 }
 
+// What an API wants in its head goes there, unless the user says otherwise; whole answers have
+// paths.
+TEST(ReplayOptions, AddWhatTheApiAsksFor) {
+    const auto headers = [](const Words& flags) {
+        std::string text;
+        for (const Header& header : options_of(flags, "sk-env").headers) {
+            text += header.name + "=" + header.value + " ";
+        }
+        return text;
+    };
+    EXPECT_EQ(headers({"--api", "anthropic"}), "x-api-key=sk-env anthropic-version=2023-06-01 ");
+    EXPECT_EQ(headers({"--api", "anthropic", "--header", "Anthropic-Version: 1"}),
+              "Anthropic-Version=1 x-api-key=sk-env ");
+    EXPECT_EQ(headers({"--api", "aibrix", "--routing-strategy", "random", "--user", "u"}),
+              "Authorization=Bearer sk-env routing-strategy=random user=u ");
+    EXPECT_TRUE(says(refusal_with({"--user", "u"}), "--api aibrix"));
+    EXPECT_TRUE(says(refusal_with({"--no-stream", "--continuous-usage"}), "give one"));
+    EXPECT_EQ(options_of({"--api", "tgi"}, "").targets[0].api_path, "/generate_stream");
+    EXPECT_EQ(options_of({"--api", "tgi", "--no-stream"}, "").targets[0].api_path, "/generate");
+}
+
 TEST(ReplayOptions, NeedNoServerForADryRun) {
     EXPECT_EQ(parse({"t", "--dry-run"}).kind, Kind::run);
     EXPECT_TRUE(says(refusal_of({"t"}), "--url is missing"));

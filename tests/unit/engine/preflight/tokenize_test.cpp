@@ -21,6 +21,8 @@ TEST(Tokenize, WritesTheBodiesOfEachServer) {
               tokenize_body(TokenizeForm::prompt, "M", "Hi"));
     EXPECT_EQ(tokenize_body(TokenizeForm::content, "M", "Hi"),
               R"({"content":"Hi","add_special":true,"parse_special":true})");
+    EXPECT_EQ(tokenize_body(TokenizeForm::inputs, "M", "Hi"),
+              R"({"inputs":"Hi","add_special_tokens":true})");
     EXPECT_EQ(template_body("M", "Hi"),
               R"({"model":"M","messages":[{"role":"user","content":"Hi"}]})");
     EXPECT_STREQ(tokenize_path(TokenizeForm::messages), "/tokenize");
@@ -34,6 +36,8 @@ TEST(Tokenize, ReadsTheAnswersOfEachServer) {
                                     R"("token_strs":null})"),
               (Ids{1, 2}));
     EXPECT_EQ(read_tokens(document, R"({"tokens":[1,259]})"), (Ids{1, 259}));
+    EXPECT_EQ(read_tokens(document, R"([{"id":1,"text":"<s>","start":0,"stop":0},{"id":9}])"),
+              (Ids{1, 9}));
     for (const char* nothing : {R"({"tokens":[]})", R"({"tokens":3})", R"({"count":3})", "[1,2]",
                                 "", "{", R"({"error":{"message":"no"}})"}) {
         EXPECT_EQ(read_tokens(document, nothing), Ids{}) << nothing;

@@ -85,6 +85,118 @@ TEST(Dialect, WritesLlamaCppBodies) {
               R"({"prompt":[1,2],"temperature":0,"cache_prompt":false})");
 }
 
+// The exact-length bodies that the other servers' documentation asks for.
+TEST(Dialect, WritesTheBodiesOfEachServer) {
+    const auto text = [](Api api) { return body_of(api, {.model = "m"}, "hi"); };
+    const auto ids = [](Api api) {
+        return body_of(api, {.model = "m", .prompt = PromptKind::ids}, "1,2");
+    };
+    const std::string chat =
+        R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":4,)"
+        R"("stream":true,"stream_options":{"include_usage":true},"temperature":0,)"
+        R"("ignore_eos":true)";
+    EXPECT_EQ(text(Api::aibrix), chat + "}");
+    EXPECT_EQ(text(Api::dynamo), chat + R"(,"nvext":{"extra_fields":["worker_id","timing"],)"
+                                        R"("ignore_eos":true}})");
+    EXPECT_EQ(ids(Api::dynamo),
+              R"({"model":"m","messages":[{"role":"user","content":"-"}],)"
+              R"("nvext":{"extra_fields":["worker_id","timing"],"ignore_eos":true,)"
+              R"("token_data":[1,2]},"max_completion_tokens":4,"stream":true,)"
+              R"("stream_options":{"include_usage":true},"temperature":0,"ignore_eos":true})");
+    EXPECT_EQ(text(Api::openai_responses),
+              R"({"model":"m","input":"hi","max_output_tokens":4,"stream":true,)"
+              R"("temperature":0,"ignore_eos":true})");
+    EXPECT_EQ(text(Api::anthropic),
+              R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":4,)"
+              R"("stream":true,"temperature":0,"ignore_eos":true})");
+    EXPECT_EQ(text(Api::sglang),
+              R"({"text":"hi","sampling_params":{"max_new_tokens":4,"temperature":0,)"
+              R"("ignore_eos":true},"stream":true})");
+    EXPECT_EQ(ids(Api::sglang),
+              R"({"input_ids":[1,2],"sampling_params":{"max_new_tokens":4,"temperature":0,)"
+              R"("ignore_eos":true},"stream":true})");
+    EXPECT_EQ(text(Api::tgi), R"({"inputs":"hi","parameters":{"max_new_tokens":4,"details":true,)"
+                              R"("do_sample":false}})");
+    EXPECT_EQ(text(Api::ollama),
+              R"({"model":"m","prompt":"hi","options":{"num_predict":4,"temperature":0},)"
+              R"("raw":true,"stream":true})");
+    EXPECT_EQ(text(Api::triton), R"({"text_input":"hi","max_tokens":4,"stream":true})");
+    for (const Api api :
+         {Api::openai_responses, Api::anthropic, Api::tgi, Api::ollama, Api::triton, Api::aibrix}) {
+        EXPECT_EQ(ids(api), "invalid") << dialect_of(api).name;
+    }
+}
+
+// Where the length stands in an object, extra members go into it one by one, and it is never `{,`.
+TEST(Dialect, AppliesTheExtraBodyInsideTheNest) {
+    const auto with = [](OutputRule output, std::string extra) {
+        return body_of(Api::tgi, {.output = output, .extra_body = std::move(extra)}, "p");
+    };
+    const std::string begin = R"({"inputs":"p","parameters":{)";
+    EXPECT_EQ(with(OutputRule::exact, R"({"parameters":{"details":null,"seed":3},"x":1})"),
+              begin + R"("max_new_tokens":4,"do_sample":false,"seed":3},"x":1})");
+    EXPECT_EQ(with(OutputRule::exact, R"({"parameters":{"max_new_tokens":9}})"),
+              begin + R"("details":true,"do_sample":false,"max_new_tokens":9}})");
+    EXPECT_EQ(with(OutputRule::free, "{}"), begin + R"("details":true,"do_sample":false}})");
+    EXPECT_EQ(with(OutputRule::free, R"({"parameters":{"details":null,"do_sample":null}})"),
+              begin + "}}");
+    EXPECT_EQ(
+        with(OutputRule::exact, R"({"max_new_tokens":9})"),
+        begin + R"("max_new_tokens":4,"details":true,"do_sample":false},"max_new_tokens":9})");
+    EXPECT_EQ(with(OutputRule::exact, R"({"parameters":1})"), "invalid");
+}
+
+// Whole answers come from a path of their own where a server has one.
+TEST(Dialect, KnowsThePathOfWholeAnswers) {
+    EXPECT_EQ(path_of(dialect_of(Api::tgi), true), std::string("/generate_stream"));
+    EXPECT_EQ(path_of(dialect_of(Api::tgi), false), std::string("/generate"));
+    EXPECT_EQ(path_of(dialect_of(Api::ollama), false), std::string("/api/generate"));
+}
+
+// Whole answers, as each server gives them: text, counts and a reason in one event.
+TEST(Dialect, ReadsWholeAnswers) {
+    JsonDocument document;
+    const auto read = [&document](Api api, std::string_view body) {
+        const EventReading reading = dialect_of(api).read_event(document, "", body);
+        EXPECT_EQ(reading.kind, EventReading::Kind::delta);
+        EXPECT_TRUE(reading.token_bearing);
+        return std::string(reading.content) + "|" + std::to_string(reading.prompt_tokens) + "/" +
+               std::to_string(reading.completion_tokens) + "/" +
+               std::to_string(reading.cached_tokens) + "|" + std::string(reading.finish_reason);
+    };
+    EXPECT_EQ(read(Api::openai_chat,
+                   R"({"choices":[{"message":{"role":"assistant","content":"hi"},)"
+                   R"("finish_reason":"length"}],"usage":{"prompt_tokens":3,)"
+                   R"("completion_tokens":2,"prompt_tokens_details":{"cached_tokens":1}}})"),
+              "hi|3/2/1|length");
+    EXPECT_EQ(read(Api::tgi, R"({"generated_text":"hi","details":{"finish_reason":"length",)"
+                             R"("generated_tokens":2,"seed":null,"prefill":[],"tokens":[]}})"),
+              "hi|-1/2/-1|length");
+    EXPECT_EQ(read(Api::sglang, R"({"text":"hi","output_ids":[1,2],"meta_info":{"finish_reason":)"
+                                R"({"type":"stop"},"prompt_tokens":3,"completion_tokens":2,)"
+                                R"("cached_tokens":0}})"),
+              "hi|3/2/0|stop");
+    EXPECT_EQ(read(Api::llamacpp, R"({"content":"hi","tokens":[],"stop":true,"stop_type":"limit",)"
+                                  R"("tokens_predicted":2,"tokens_evaluated":3})"),
+              "hi|3/2/-1|limit");
+    EXPECT_EQ(read(Api::ollama, R"({"response":"hi","done":true,"done_reason":"length",)"
+                                R"("prompt_eval_count":3,"eval_count":2})"),
+              "hi|3/2/-1|length");
+    EXPECT_EQ(read(Api::anthropic,
+                   R"({"id":"x","type":"message","content":[{"type":"text","text":"hi"}],)"
+                   R"("stop_reason":"max_tokens","usage":{"input_tokens":2,)"
+                   R"("cache_read_input_tokens":1,"output_tokens":2}})"),
+              "hi|3/2/1|max_tokens");
+    EXPECT_EQ(
+        read(Api::openai_responses,
+             R"({"id":"r","object":"response","error":null,"status":"incomplete",)"
+             R"("incomplete_details":{"reason":"max_output_tokens"},)"
+             R"("output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}],)"
+             R"("usage":{"input_tokens":3,"output_tokens":2}})"),
+        "hi|3/2/-1|max_output_tokens");
+    EXPECT_EQ(read(Api::triton, R"({"text_output":"hi"})"), "hi|-1/-1/-1|");
+}
+
 // What cannot be said is refused: no JSON, no object, the prompt itself, ids in a chat.
 TEST(Dialect, RefusesImpossibleBodies) {
     const auto with = [](Api api, std::string extra) {

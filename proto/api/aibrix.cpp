@@ -1,0 +1,20 @@
+// AIBrix's gateway: OpenAI's chat, with headers that say how to route (`--routing-strategy`,
+// `--user`).
+#include "proto/api/dialects.hpp"
+#include "proto/api/openai_common.hpp"
+
+namespace driftless {
+
+const Dialect aibrix_dialect{.api = Api::aibrix,
+                             .name = "aibrix",
+                             .default_path = "/v1/chat/completions",
+                             .framing = Framing::sse,
+                             .takes_ids = false,
+                             .has_ignore_eos = true,
+                             .templated = true,
+                             .prompt_member = "messages",
+                             .length_member = "max_completion_tokens",
+                             .make_body_frame = make_chat_frame,
+                             .read_event = read_chat_event};
+
+}  // namespace driftless

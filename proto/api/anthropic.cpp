@@ -1,0 +1,122 @@
+// Anthropic's Messages, as vLLM and llama.cpp serve them, too. What an event is stands in its
+// `type`; its input tokens leave out those that the cache held.
+#include <algorithm>
+
+#include "proto/api/body.hpp"
+#include "proto/api/dialects.hpp"
+#include "proto/api/event.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr BodyShape shape{"messages", R"([{"role":"user","content":")", R"("}])", "max_tokens", ""};
+
+Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+    if (spec.prompt == PromptKind::ids) {
+        return Error{ErrorCode::invalid, 0, "put token ids into messages"};
+    }
+    BodyMembers members;
+    members.first = model_member(spec);
+    if (spec.stream) {
+        members.last.push_back({"stream", "true"});
+    }
+    members.last.push_back({"temperature", "0"});
+    if (spec.output == OutputRule::exact && spec.ignore_eos) {
+        members.last.push_back({"ignore_eos", "true"});
+    }
+    return make_frame(spec, shape, std::move(members));
+}
+
+constexpr std::int64_t part_max = std::int64_t{1} << 40;  // sums of three stay far from overflow
+
+/// The prompt's tokens: those computed, read from the cache, and written to it.
+void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
+    const std::int64_t computed = count_of(usage.find("input_tokens"));
+    if (computed < 0) {
+        return;
+    }
+    reading.has_usage = true;
+    reading.cached_tokens = count_of(usage.find("cache_read_input_tokens"));
+    const std::int64_t written = count_of(usage.find("cache_creation_input_tokens"));
+    reading.prompt_tokens = 0;
+    for (const std::int64_t part : {computed, reading.cached_tokens, written}) {
+        reading.prompt_tokens += std::clamp(part, std::int64_t{0}, part_max);
+    }
+}
+
+void read_delta(const JsonValue& delta, EventReading& reading) {
+    const std::string_view type = text_of(delta.find("type"));
+    if (type == "text_delta") {
+        reading.content = text_of(delta.find("text"));
+    } else if (type == "thinking_delta") {
+        reading.reasoning = text_of(delta.find("thinking"));
+    } else if (type == "input_json_delta") {
+        reading.tool_text = text_of(delta.find("partial_json"));
+    }
+    reading.token_bearing =
+        !reading.content.empty() || !reading.reasoning.empty() || !reading.tool_text.empty();
+}
+
+void read_last_usage(const JsonValue& usage, EventReading& reading) {
+    read_prompt_usage(usage, reading);
+    reading.completion_tokens = count_of(usage.find("output_tokens"));
+    reading.has_usage = reading.has_usage || reading.completion_tokens >= 0;
+}
+
+/// An answer that was not streamed: the text of its first block of each kind.
+void read_message(const JsonValue& message, EventReading& reading) {
+    reading.response_id = text_of(message.find("id"));
+    const JsonValue content = message.find("content");
+    for (JsonValue block = content.first(); block.present(); block = block.next()) {
+        const std::string_view text = text_of(block.find("text"));
+        const std::string_view thinking = text_of(block.find("thinking"));
+        reading.content = reading.content.empty() ? text : reading.content;
+        reading.reasoning = reading.reasoning.empty() ? thinking : reading.reasoning;
+    }
+    reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty();
+    reading.finish_reason = text_of(message.find("stop_reason"));
+    read_last_usage(message.find("usage"), reading);
+}
+
+EventReading read_event(JsonDocument& document, std::string_view event_name,
+                        std::string_view data) {
+    EventReading reading;
+    const JsonValue root = open_event(document, event_name, data, reading);
+    if (!root.present()) {
+        return reading;
+    }
+    const std::string_view type = text_of(root.find("type"));
+    if (type == "message_start") {
+        reading.response_id = text_of(root.find("message").find("id"));
+        read_prompt_usage(root.find("message").find("usage"), reading);
+    } else if (type == "content_block_delta") {
+        read_delta(root.find("delta"), reading);
+    } else if (type == "message_delta") {
+        reading.finish_reason = text_of(root.find("delta").find("stop_reason"));
+        read_last_usage(root.find("usage"), reading);
+    } else if (type == "message_stop") {
+        reading.kind = EventReading::Kind::done;
+    } else if (type == "message") {
+        read_message(root, reading);
+    } else {
+        reading.kind = EventReading::Kind::ignored;  // pings, and the borders of blocks
+    }
+    return reading;
+}
+
+}  // namespace
+
+const Dialect anthropic_dialect{.api = Api::anthropic,
+                                .name = "anthropic",
+                                .default_path = "/v1/messages",
+                                .framing = Framing::sse,
+                                .takes_ids = false,
+                                .has_ignore_eos = true,
+                                .templated = true,
+                                .key_header = "x-api-key",
+                                .fixed_header = {"anthropic-version", "2023-06-01"},
+                                .make_body_frame = make_body_frame,
+                                .read_event = read_event};
+
+}  // namespace driftless

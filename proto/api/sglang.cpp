@@ -1,0 +1,83 @@
+// SGLang's own /generate. Its events repeat the whole text so far, unless the server was started
+// with
+// --incremental-streaming-output; both are told apart by their ids, event by event.
+#include <utility>
+
+#include "proto/api/body.hpp"
+#include "proto/api/dialects.hpp"
+#include "proto/api/event.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr BodyShape text_shape{"text", "\"", "\"", "max_new_tokens", "sampling_params"};
+constexpr BodyShape ids_shape{"input_ids", "[", "]", "max_new_tokens", "sampling_params"};
+
+Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+    BodyMembers members;
+    members.nested.push_back({"temperature", "0"});
+    if (spec.output == OutputRule::exact && spec.ignore_eos) {
+        members.nested.push_back({"ignore_eos", "true"});
+    }
+    if (spec.stream) {
+        members.last.push_back({"stream", "true"});
+    }
+    return make_frame(spec, spec.prompt == PromptKind::ids ? ids_shape : text_shape,
+                      std::move(members));
+}
+
+/// An aborted request is a failure, though it comes as a finish.
+void read_finish(const JsonValue& finish, EventReading& reading) {
+    reading.finish_reason = text_of(finish.find("type"));
+    if (reading.finish_reason == "abort") {
+        const std::string_view message = text_of(finish.find("message"));
+        EventReading aborted;
+        aborted.kind = EventReading::Kind::error;
+        aborted.error_message = message.empty() ? "abort" : message;
+        reading = aborted;
+    }
+}
+
+// As many ids as tokens so far: the event repeats everything. Fewer: it says what is new.
+EventReading read_event(JsonDocument& document, std::string_view event_name,
+                        std::string_view data) {
+    EventReading reading;
+    const JsonValue root = open_event(document, event_name, data, reading);
+    if (!root.present()) {
+        return reading;
+    }
+    const JsonValue meta = root.find("meta_info");
+    if (!meta.is(JsonType::object)) {
+        reading.kind = EventReading::Kind::ignored;
+        return reading;
+    }
+    const JsonValue ids = root.find("output_ids");
+    reading.content = text_of(root.find("text"));
+    reading.response_id = text_of(meta.find("id"));
+    reading.prompt_tokens = count_of(meta.find("prompt_tokens"));
+    reading.completion_tokens = count_of(meta.find("completion_tokens"));
+    reading.cached_tokens = count_of(meta.find("cached_tokens"));
+    reading.has_usage = true;
+    reading.usage_is_running = true;
+    reading.repeats_text =
+        !ids.is(JsonType::array) || std::cmp_equal(ids.size(), reading.completion_tokens);
+    reading.token_bearing = !reading.content.empty() || ids.size() > 0;
+    read_finish(meta.find("finish_reason"), reading);
+    return reading;
+}
+
+}  // namespace
+
+const Dialect sglang_dialect{.api = Api::sglang,
+                             .name = "sglang",
+                             .default_path = "/generate",
+                             .framing = Framing::sse,
+                             .takes_ids = true,
+                             .has_ignore_eos = true,
+                             .names_model = false,
+                             .repeats_text = true,
+                             .make_body_frame = make_body_frame,
+                             .read_event = read_event};
+
+}  // namespace driftless

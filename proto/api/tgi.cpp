@@ -1,0 +1,73 @@
+// Text Generation Inference: /generate_stream, an event for each token, and /generate, one JSON
+// text. It takes neither token ids nor ignore_eos, and does not say what it had cached.
+#include "proto/api/body.hpp"
+#include "proto/api/dialects.hpp"
+#include "proto/api/event.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr BodyShape shape{"inputs", "\"", "\"", "max_new_tokens", "parameters"};
+
+Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+    if (spec.prompt == PromptKind::ids) {
+        return Error{ErrorCode::invalid, 0, "put token ids into a TGI request"};
+    }
+    BodyMembers members;
+    members.nested = {{"details", "true"}, {"do_sample", "false"}};
+    return make_frame(spec, shape, std::move(members));
+}
+
+void read_details(const JsonValue& details, EventReading& reading) {
+    if (!details.is(JsonType::object)) {
+        return;
+    }
+    reading.has_usage = true;
+    reading.finish_reason = text_of(details.find("finish_reason"));
+    reading.completion_tokens = count_of(details.find("generated_tokens"));
+    reading.prompt_tokens = count_of(details.find("input_length"));
+}
+
+// A special token (the end of a sequence) is a token without text. `generated_text` repeats a
+// stream's tokens in its last event, and is the answer where there is no token.
+EventReading read_event(JsonDocument& document, std::string_view event_name,
+                        std::string_view data) {
+    EventReading reading;
+    const JsonValue root = open_event(document, event_name, data, reading);
+    if (!root.present()) {
+        return reading;
+    }
+    const JsonValue token = root.find("token");
+    const JsonValue whole = root.find("generated_text");
+    if (token.is(JsonType::object)) {
+        const bool special = token.find("special").as_bool().value_or(false);
+        reading.token_ids = 1;
+        reading.content = special ? std::string_view() : text_of(token.find("text"));
+    } else if (whole.is(JsonType::string)) {
+        reading.content = text_of(whole);
+    } else {
+        reading.kind = EventReading::Kind::ignored;
+        return reading;
+    }
+    read_details(root.find("details"), reading);
+    reading.token_bearing = reading.token_ids > 0 || !reading.content.empty();
+    return reading;
+}
+
+}  // namespace
+
+const Dialect tgi_dialect{.api = Api::tgi,
+                          .name = "tgi",
+                          .default_path = "/generate_stream",
+                          .whole_path = "/generate",
+                          .framing = Framing::sse,
+                          .takes_ids = false,
+                          .has_ignore_eos = false,
+                          .names_model = false,
+                          .info_path = "/info",
+                          .prompt_tokens_header = "x-prompt-tokens",
+                          .make_body_frame = make_body_frame,
+                          .read_event = read_event};
+
+}  // namespace driftless

@@ -1,0 +1,96 @@
+// What the dialects do to a record beyond their own files: text that repeats itself, answers that
+// are not streamed, counts that stand in the head.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/record/assembler.hpp"
+#include "tests/unit/engine/record/script.hpp"
+
+namespace driftless {
+namespace {
+
+std::string sglang(const std::string& text, const std::string& ids, int completion,
+                   const std::string& finish = "null") {
+    return R"({"text":")" + text + R"(","output_ids":[)" + ids +
+           R"(],"meta_info":{"id":"r","finish_reason":)" + finish +
+           R"(,"prompt_tokens":100,"completion_tokens":)" + std::to_string(completion) +
+           R"(,"cached_tokens":7}})";
+}
+
+constexpr const char* by_length = R"({"type":"length","length":4})";
+
+// SGLang's text repeats itself or goes on; records cannot tell, and an event that brings neither
+// text nor a token is no chunk.
+TEST(Dialects, RepeatedTextIsReadOnce) {
+    std::optional<std::uint64_t> digests[2];
+    for (const bool repeats : {true, false}) {
+        const ScriptTrace input(1);
+        Assembler assembler(input.config("sglang"));
+        assembler.begin({script_zero_ns});
+        Script row(assembler);
+        row.fire(100).head(1'000).data(2'000, sglang(" a", "1", 1));
+        row.data(3'000, repeats ? sglang(" a bc", "1,2,3", 3) : sglang(" bc", "2,3", 3));
+        row.data(4'000, repeats ? sglang(" a bc d", "1,2,3,4", 4) : sglang(" d", "4", 4));
+        row.data(5'000, repeats ? sglang(" a bc d", "1,2,3,4", 4, by_length)
+                                : sglang("", "", 4, by_length));
+        const Record& record = row.done(5'000).end(6'000);
+        EXPECT_EQ(record.outcome, Outcome::ok);
+        EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{1'900, 2'900, 3'900}));
+        EXPECT_EQ(record.chunk_tokens, (std::vector<std::int32_t>{1, 2, 1}));
+        EXPECT_EQ(record.tokens_source, TokensSource::usage);
+        EXPECT_EQ(record.output_tokens, 4);
+        EXPECT_EQ(record.cached_tokens, 7);
+        EXPECT_EQ(record.finish_reason, "length");
+        digests[repeats ? 1 : 0] = record.output_digest;
+    }
+    EXPECT_EQ(digests[0], digests[1]);
+}
+
+// `--no-stream`: no first token and no chunk; the end, the counts and the text are there.
+TEST(Dialects, WholeAnswersHaveNoFirstToken) {
+    const ScriptTrace input(2);
+    AssemblerConfig config = input.config("tgi");
+    config.stream = false;
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(100).head(1'000, 200, "Content-Type: application/json\r\nx-prompt-tokens: 100\r\n");
+    row.part(2'000, R"({"generated_text":"a b c d","details":{"finish_reason":)");
+    row.part(3'000, R"("length","generated_tokens":4}})");
+    const Record& record = row.end(3'500);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.prompt_tokens, 100);
+    EXPECT_EQ(record.output_tokens, 4);
+    EXPECT_EQ(record.tokens_source, TokensSource::usage);
+    EXPECT_EQ(record.first_token_ns, std::nullopt);
+    EXPECT_EQ(record.ttft_ns, std::nullopt);
+    EXPECT_EQ(record.tpot_ns, std::nullopt);
+    EXPECT_EQ(record.e2e_ns, 2'900);
+    EXPECT_TRUE(record.chunk_ns.empty());
+
+    Script empty(assembler, 1);
+    empty.fire(100).head(1'000, 200, "Content-Type: application/json\r\n");
+    empty.part(2'000, R"({"generated_text":""})");
+    EXPECT_EQ(empty.end(3'000).outcome, Outcome::no_tokens);
+}
+
+// Ollama's lines: one event each; nothing is asked of the content type.
+TEST(Dialects, LinesAreEvents) {
+    const ScriptTrace input(1);
+    Assembler assembler(input.config("ollama"));
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(0).head(10, 200, "Content-Type: application/x-ndjson\r\n");
+    row.chunk(20, "{\"response\":\"a\",\"done\":false}\n");
+    row.chunk(30,
+              "{\"response\":\"\",\"done\":true,\"done_reason\":\"length\","
+              "\"prompt_eval_count\":100,\"eval_count\":4}\n");
+    const Record& record = row.end(40);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.prompt_tokens_off, 0);
+    EXPECT_EQ(record.output_tokens, 4);
+}
+
+}  // namespace
+}  // namespace driftless
