@@ -1,5 +1,6 @@
 #include "cmd/secrets.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -22,7 +23,8 @@ std::string lower(std::string_view text) {
 /// "Name: value" or "Name=value" with its value masked where the name calls for it.
 std::string mask_header(std::string_view text) {
     const std::size_t cut = text.find_first_of(":=");
-    if (cut == text.npos || !is_secret_header(text.substr(0, cut))) {
+    if (cut == text.npos || !is_secret_header(trim_blanks(text.substr(0, cut))) ||
+        !environment_name(trim_blanks(text.substr(cut + 1))).empty()) {
         return std::string(text);
     }
     return std::string(text.substr(0, cut + 1)) + std::string(mask_text);
@@ -30,9 +32,19 @@ std::string mask_header(std::string_view text) {
 
 }  // namespace
 
+std::string_view environment_name(std::string_view value) {
+    constexpr std::string_view prefix = "env:";
+    const std::string_view name = value.starts_with(prefix) ? value.substr(prefix.size()) : "";
+    const bool legal = std::all_of(name.begin(), name.end(), [](char c) {
+        return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+               (c >= 'a' && c <= 'z');
+    });
+    return legal ? name : "";
+}
+
 std::string mask_value(std::string_view flag, std::string_view value) {
     if (flag == "--api-key") {
-        return std::string(mask_text);
+        return std::string(environment_name(value).empty() ? mask_text : value);
     }
     if (flag == "--header") {
         return mask_header(value);

@@ -17,6 +17,10 @@ inline constexpr std::string_view mask_text = "***";
 
 bool is_authorization(std::string_view header_name);
 
+/// NAME where a value is `env:NAME`, a reference to a variable of the environment and no secret
+/// itself; else empty.
+std::string_view environment_name(std::string_view value);
+
 /// Header names whose values are credentials: Authorization, Cookie, and all that speak of keys,
 /// tokens or secrets. Ignores case.
 bool is_secret_header(std::string_view header_name);

@@ -21,9 +21,17 @@ void catch_stop_signals() {
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, nullptr);
     (void)sigaction(SIGTERM, &action, nullptr);
+    // A terminal that closes; under nohup it is ignored already, and stays so.
+    struct sigaction hangup{};
+    (void)sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) {
+        (void)sigaction(SIGHUP, &action, nullptr);
+    }
+    // A reader of our output that went away, and a file at its limit: both are errors of the write.
     struct sigaction ignore{};
     ignore.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &ignore, nullptr);
+    (void)sigaction(SIGXFSZ, &ignore, nullptr);
 }
 
 const std::atomic<int>& stop_requests() {

@@ -26,14 +26,6 @@ std::uint32_t first_number(const std::string& path) {
     return number;
 }
 
-std::uint32_t ephemeral_ports() {
-    std::ifstream file("/proc/sys/net/ipv4/ip_local_port_range");
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    (void)(file >> first >> last);
-    return last >= first && last > 0 ? last - first + 1 : 0;
-}
-
 constexpr std::size_t cpus_enough = 3;
 constexpr std::uint64_t files_enough = 4096;
 constexpr std::uint32_t backlog_enough = 1024;

@@ -29,9 +29,63 @@ UringOptions ring_options(const HostChoice& host, const Workload& workload,
     return options;
 }
 
+/// Ports for outgoing connections: each address and port of a server has all of them. Unix sockets
+/// need none, and then nothing is said.
+std::uint64_t ports_for(const ReplayOptions& options) {
+    std::vector<std::string> servers;
+    for (const ReplayTarget& target : options.targets) {
+        if (target.url.unix_socket) {
+            return 0;
+        }
+        servers.push_back(host_header(target.url));
+    }
+    std::sort(servers.begin(), servers.end());
+    const auto distinct = std::unique(servers.begin(), servers.end()) - servers.begin();
+    return std::uint64_t{ephemeral_ports()} * static_cast<std::uint64_t>(distinct);
+}
+
+/// What must be open at once is known for the rows of one instant, and where a flag says it.
+std::string why_not_enough(const ReplayOptions& options, const Workload& workload,
+                           const ConnectionRoom& room) {
+    if (options.connections) {
+        return why_too_many(*options.connections,
+                            "--connections " + std::to_string(*options.connections) + " are asked",
+                            room);
+    }
+    const std::uint32_t burst = workload.plan.burst_rows_max;
+    const std::uint32_t needed = std::min(burst, options.inflight_max.value_or(burst));
+    return why_too_many(needed, std::to_string(burst) + " rows are due", room);
+}
+
 }  // namespace
 
-int choose_host(const ReplayOptions& options, HostChoice& host) {
+std::uint32_t connections_most(const ConnectionRoom& room) {
+    const std::uint64_t files =
+        room.file_limit > files_reserved ? room.file_limit - files_reserved : 1;
+    const std::uint64_t ports = room.ports == 0 ? inflight_most : room.ports;
+    return static_cast<std::uint32_t>(std::min({files, ports, inflight_most}));
+}
+
+std::string why_too_many(std::uint64_t needed, const std::string& what,
+                         const ConnectionRoom& room) {
+    const std::uint32_t most = connections_most(room);
+    if (needed <= most) {
+        return "";
+    }
+    const std::string held = ", or hold rows back with --max-inflight " + std::to_string(most);
+    const std::string text = what + " at once, each on a connection of its own";
+    if (room.ports > 0 && needed > room.ports) {
+        return text + "; the kernel has " + std::to_string(room.ports) +
+               " ports for them: widen net.ipv4.ip_local_port_range, give further --url" + held;
+    }
+    if (needed > inflight_most) {
+        return text + "; more than " + std::to_string(inflight_most) + " are not supported" + held;
+    }
+    return text + "; the limit of " + std::to_string(room.file_limit) +
+           " open files is too low: ulimit -n " + std::to_string(needed + files_reserved) + held;
+}
+
+int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host) {
     const std::vector<std::uint32_t> allowed = allowed_cpus();
     host.engine_cpu = choose_engine_cpu(allowed);
     if (options.cpu) {
@@ -53,17 +107,13 @@ int choose_host(const ReplayOptions& options, HostChoice& host) {
                 : allowed.size() >= spin_cpus_min   ? WaitRule::spin
                                                     : WaitRule::hybrid;
     host.file_limit = raise_file_limit();
-    const std::uint64_t most = std::min(
-        host.file_limit > files_reserved ? host.file_limit - files_reserved : 1, inflight_most);
-    if (options.connections && *options.connections > most) {
-        std::fprintf(stderr,
-                     "driftless: --connections %u: the limit of open files allows %llu; raise it "
-                     "(ulimit -n)\n",
-                     *options.connections, static_cast<unsigned long long>(most));
+    const ConnectionRoom room{host.file_limit, ports_for(options)};
+    if (const std::string why = why_not_enough(options, workload, room); !why.empty()) {
+        std::fprintf(stderr, "driftless: %s\n", why.c_str());
         return exit_host;
     }
-    host.inflight_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        options.inflight_max.value_or(static_cast<std::uint32_t>(most)), most));
+    const std::uint32_t most = connections_most(room);
+    host.inflight_max = std::min(options.inflight_max.value_or(most), most);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
     if (!pinned) {
         std::fprintf(stderr, "driftless: --cpu %u: the thread cannot be pinned there (%s)\n",

@@ -24,7 +24,18 @@ struct HostChoice {
 
 /// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing
 /// and how much of it; returns an exit code.
-int choose_host(const ReplayOptions& options, HostChoice& host);
+int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host);
+
+/// How many connections can be open, and what bounds them.
+struct ConnectionRoom {
+    std::uint64_t file_limit = 0;  ///< open files of this process
+    std::uint64_t ports = 0;       ///< over all targets; 0: nothing bounds them
+};
+/// At least one.
+std::uint32_t connections_most(const ConnectionRoom& room);
+/// Why `needed` connections at once cannot be, with the numbers and the remedies; or empty. `what`
+/// says what needs them.
+std::string why_too_many(std::uint64_t needed, const std::string& what, const ConnectionRoom& room);
 
 /// The rings of the run; null where the kernel refuses, which is printed with the remedy.
 std::unique_ptr<UringDriver> make_driver(const ReplayOptions& options, const HostChoice& host,

@@ -226,6 +226,10 @@ Result<std::string> parse_text(std::string_view text) {
 
 Result<Header> parse_added_header(std::string_view text) {
     Result<Header> header = parse_header(text);
+    if (!header && text.find_first_of("\r\n") != text.npos) {
+        return Error{ErrorCode::invalid, 0,
+                     "has a line end in it, which would begin another header: leave it out"};
+    }
     if (!header) {
         return Error{ErrorCode::invalid, 0,
                      "is no header to add: write 'Name: value'; what frames a request is ours"};

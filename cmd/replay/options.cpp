@@ -75,10 +75,11 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 options.user);
     flags.value("--model", "NAME", "model to ask for [the first of /v1/models]", nullptr,
                 parse_text, options.model);
-    flags.values("--header", "K:V", "header of every request", parse_added_header, options.headers);
+    flags.values("--header", "K:V", "header of every request, or K:env:NAME", parse_added_header,
+                 options.headers);
     flags.value("--extra-body", "JSON", "object whose members go into every body [none]", nullptr,
                 parse_extra_body, options.extra_body);
-    flags.value("--api-key", "KEY", "sent as a bearer token, never printed [env OPENAI_API_KEY]",
+    flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
                 nullptr, parse_text, options.api_key);
     flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
                 parse_text, options.tls.ca_file);

@@ -53,6 +53,9 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
     if (api_path.front() != '/') {
         api_path.insert(0, 1, '/');
     }
+    if (!is_request_target(api_path)) {  // a blank or a line end would begin another field
+        return "--endpoint has a blank or a control byte: percent-encode it";
+    }
     for (const Url& url : server.urls) {
         add_target(url, api_path, options);
     }

@@ -13,6 +13,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/again.hpp"
+#include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
 #include "cmd/replay/dry_run.hpp"
 #include "cmd/replay/execute.hpp"
@@ -184,7 +185,7 @@ int Preparation::dry_run() {
 int Preparation::meet() {
     int code = resolve_targets(options_, server_);
     if (code == exit_done) {
-        code = choose_host(options_, host_);
+        code = choose_host(options_, workload_, host_);
     }
     if (code != exit_done) {
         return code;
@@ -279,6 +280,11 @@ int run_replay(int argc, char** argv) {
             earlier->resumption.emplace();
         }
     }
+    if (const std::string why = take_from_environment(line.options); !why.empty()) {
+        std::fprintf(stderr, "driftless: %s\n", why.c_str());
+        return exit_usage;
+    }
+    hide_secrets(line.options, argc, argv);
     std::string& out = line.options.out;
     while (out.size() > 1 && out.back() == '/') {
         out.pop_back();

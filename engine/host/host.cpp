@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -131,6 +132,14 @@ std::uint64_t raise_file_limit() {
     (void)::setrlimit(RLIMIT_NOFILE, &limit);
     (void)::getrlimit(RLIMIT_NOFILE, &limit);
     return limit.rlim_cur;
+}
+
+std::uint32_t ephemeral_ports() {
+    unsigned first = 0;
+    unsigned last = 0;
+    const std::string range = read_proc("/proc/sys/net/ipv4/ip_local_port_range");
+    const bool known = std::sscanf(range.c_str(), "%u %u", &first, &last) == 2 && last >= first;
+    return known ? last - first + 1 : 0;
 }
 
 HostFacts read_host_facts() {

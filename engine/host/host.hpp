@@ -30,6 +30,10 @@ void sharpen_timers();
 /// Raises the soft limit of open files to the hard one; returns the limit in force.
 std::uint64_t raise_file_limit();
 
+/// Ports that the kernel gives to outgoing connections: so many can be open to one address and
+/// port. 0 where it does not say.
+std::uint32_t ephemeral_ports();
+
 /// Facts for `run.json`.
 struct HostFacts {
     std::string kernel;   ///< "Linux 6.1.0-18-amd64"

@@ -122,6 +122,10 @@ Result<Url> parse_url(std::string_view text) {
     return url;
 }
 
+bool is_request_target(std::string_view text) {
+    return !has_illegal_byte(text);
+}
+
 bool looks_like_url(std::string_view text) {
     return text.find("://") != text.npos || take_prefix(text, unix_scheme);
 }

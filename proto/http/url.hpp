@@ -23,6 +23,9 @@ struct Url {
 /// Errors: invalid, out_of_range (the port); `doing` says what is wrong and the remedy.
 Result<Url> parse_url(std::string_view text);
 
+/// True where the text can stand in a request line: neither blank nor control byte.
+bool is_request_target(std::string_view text);
+
 /// True where the text can only be meant as a URL: it has a scheme (`--endpoint` takes both).
 bool looks_like_url(std::string_view text);
 

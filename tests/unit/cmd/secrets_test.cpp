@@ -48,6 +48,18 @@ TEST(Secrets, MaskCommandLines) {
     EXPECT_EQ(mask_command(typed), masked);
 }
 
+// A reference to the environment is no secret: it is what run.json keeps of one.
+TEST(Secrets, LeaveReferences) {
+    EXPECT_EQ(environment_name("env:MY_KEY2"), "MY_KEY2");
+    for (const char* other : {"", "env:", "env:a-b", "env:a b", "Env:A", "xenv:A", "sk-env:A"}) {
+        EXPECT_EQ(environment_name(other), "") << other;
+    }
+    EXPECT_EQ(mask_value("--api-key", "env:MY_KEY"), "env:MY_KEY");
+    EXPECT_EQ(mask_value("--api-key", "env:my key"), "***");
+    EXPECT_EQ(mask_value("--header", "X-Api-Key: env:MY_KEY"), "X-Api-Key: env:MY_KEY");
+    EXPECT_EQ(mask_value("--header", "X-Api-Key : s3cret"), "X-Api-Key :***");
+}
+
 TEST(Secrets, KnowHeadersThatCarryThem) {
     for (const char* name : {"Authorization", "authorization", "Proxy-Authorization", "Cookie",
                              "X-API-Key", "api-key", "X-Auth-Token", "Client-Secret"}) {

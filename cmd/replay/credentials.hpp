@@ -1,0 +1,23 @@
+/// Credentials: how keys come to a replay, and how they are kept from those who look at it.
+///
+/// A key is in the memory of this process and on its way to the server, and nowhere else: not in
+/// files, not on the screen, and once it runs not in the process list and in no core dump.
+#pragma once
+
+#include <string>
+
+#include "cmd/replay/options.hpp"
+
+namespace driftless {
+
+/// Puts the variables of the environment in the place of `env:NAME`, in the key and in headers.
+/// Returns why that cannot be, or the empty text.
+std::string take_from_environment(ReplayOptions& options);
+
+/// Where the run has a secret: overwrites it in `argv`, which is what the process list shows, and
+/// forbids dumps of this process (PR_SET_DUMPABLE). That holds for core files, for cores piped to a
+/// handler, which RLIMIT_CORE does not bind, and for debuggers of the same user; MADV_DONTDUMP
+/// would have to follow every copy into every buffer. Without a secret all stays as it was.
+void hide_secrets(const ReplayOptions& options, int argc, char** argv);
+
+}  // namespace driftless

@@ -1,0 +1,162 @@
+"""Keys stay between us and the server; nothing that a user types can begin another header."""
+
+import http.server
+import os
+import resource
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock
+
+USAGE, PREFLIGHT = 2, 4
+KEY = "sk-0123456789abcdef"
+
+
+class Asked(http.server.BaseHTTPRequestHandler):
+    """Refuses everything, and remembers with which headers it was asked."""
+
+    heard = []
+
+    def do_GET(self):  # noqa: N802: the name that http.server calls
+        self.heard.append(dict(self.headers))
+        self.send_error(404)
+
+    do_POST = do_GET  # noqa: N815
+
+    def log_message(self, *_):
+        pass
+
+
+class Keys(Case):
+    def start(self, server, *flags, **how):
+        """A replay that has written its run.json."""
+        command, folder = self.command(SAMPLE, "--url", server.url, *flags)
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + SECONDS_MAX
+        while not (folder / "run.json").exists():
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)  # polls a file that another process writes
+        return process, folder
+
+    def test_process_list_shows_no_key(self):
+        for flags in (
+            ("--api-key", KEY),
+            ("--api-key=" + KEY,),
+            ("--header", "X-Api-Key: " + KEY),
+            ("--header=Authorization: Bearer " + KEY,),
+        ):
+            with mock("--ttft", "1ms", "--itl", "1ms") as server:
+                process, _ = self.start(server, *flags)
+                shown = open(f"/proc/{process.pid}/cmdline", encoding="utf-8").read()
+                process.kill()
+                process.wait()
+            self.assertNotIn(KEY, shown)
+            self.assertIn("*" * len(KEY), shown)
+
+    def dies_with_core(self, server, *flags):
+        process, _ = self.start(
+            server, *flags, cwd=self.scratch,
+            preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            ),
+        )  # fmt: skip
+        process.send_signal(signal.SIGSEGV)
+        _, status = os.waitpid(process.pid, 0)
+        process.returncode = -signal.SIGSEGV
+        self.assertEqual(os.WTERMSIG(status), signal.SIGSEGV)
+        return os.WCOREDUMP(status)
+
+    def test_no_core_holds_a_key(self):
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            try:
+                plain = self.dies_with_core(server)
+            except (ValueError, subprocess.SubprocessError):
+                self.skipTest("core dumps cannot be allowed here")
+            if not plain:
+                self.skipTest("this host dumps no core at all")
+            self.assertFalse(self.dies_with_core(server, "--api-key", KEY))
+
+    def test_keys_by_name(self):
+        """`env:NAME` sends the variable, and the name alone is recorded."""
+        asked = http.server.HTTPServer(("127.0.0.1", 0), Asked)
+        threading.Thread(target=asked.serve_forever, daemon=True).start()
+        self.addCleanup(asked.server_close)
+        self.addCleanup(asked.shutdown)
+        url = f"http://127.0.0.1:{asked.server_port}"
+        names = {"MY_KEY": KEY, "OTHER": "other-" + KEY}
+        flags = ("--api-key", "env:MY_KEY", "--header", "X-Token: env:OTHER")
+
+        def replay(url, environment, *more):
+            command, folder = self.command(SAMPLE, "--url", url, *flags, *more)
+            return subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+                env={**os.environ, **environment},
+            ), folder  # fmt: skip
+
+        done, _ = replay(url, names)
+        self.assertEqual(done.returncode, PREFLIGHT, done.stderr)
+        self.assertEqual(Asked.heard[0]["Authorization"], "Bearer " + KEY)
+        self.assertEqual(Asked.heard[0]["X-Token"], "other-" + KEY)
+        self.assertNotIn(KEY, done.stdout + done.stderr)
+        done, _ = replay(url, {"MY_KEY": KEY})
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("env:OTHER", done.stderr)
+        done, _ = replay(url, {**names, "OTHER": "a\r\nX-Evil: b"})
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("control byte", done.stderr)
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            done, folder = replay(server.url, names, "--speed", "50")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            again = subprocess.run(
+                [DRIFTLESS, "replay", "--from", str(folder), "--out", str(self.scratch / "again")],
+                capture_output=True, text=True, check=False, env={**os.environ, **names},
+            )  # fmt: skip
+            self.assertEqual(again.returncode, 0, again.stderr)
+        for path in folder.iterdir():
+            self.assertNotIn(KEY, path.read_text(), path)
+        self.assertIn("env:MY_KEY", (folder / "run.json").read_text())
+
+    def test_a_key_that_was_typed_must_be_given_again(self):
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            first = self.replay_well(
+                SAMPLE, "--url", server.url, "--speed", 50, "--api-key", KEY, "--header",
+                "X-Api-Key: " + KEY,
+            )  # fmt: skip
+            for given, words in (
+                ((), "--api-key, which is never recorded"),
+                (("--api-key", KEY), "--header X-Api-Key, whose value is never recorded"),
+            ):
+                run = self.replay("--from", first.folder, *given)
+                self.assertEqual(run.code, USAGE)
+                self.assertIn(words, run.complained)
+            self.replay_well(
+                "--from", first.folder, "--api-key", KEY, "--header", "x-api-key: " + KEY
+            )
+
+    def test_nothing_begins_another_header(self):
+        for flags, words in (
+            (("--header", "X-A: b\r\nX-Evil: c"), "--header"),
+            (("--header", "X-A: b\nX-Evil: c"), "line end"),
+            (("--header", "X-A\r\nX-Evil: c"), "line end"),
+            (("--api-key", "k\r\nX-Evil: c"), "--api-key"),
+            (("--endpoint", "/v1/x HTTP/1.1\r\nX-Evil: c"), "--endpoint"),
+            (("--url", "http://127.0.0.1:1/a\r\nX-Evil: c"), "--url"),
+            (("--url", "http://127.0.0.1\r\nX-Evil: c"), "--url"),
+        ):
+            url = () if flags[0] == "--url" else ("--url", "http://127.0.0.1:1")
+            run = self.replay(SAMPLE, *url, *flags)
+            self.assertEqual(run.code, USAGE, flags)
+            self.assertIn(words, run.complained)
+            self.assertFalse(run.folder.exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
