@@ -63,8 +63,8 @@ void add_trace_flags(Flags& flags, ReplayOptions& options) {
 
 void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
     flags.group("Server");
-    flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH; several in turn",
-                 parse_url, server.urls);
+    flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH; in turn", parse_url,
+                 server.urls);
     flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
                 parse_text, server.endpoint);
     flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",

@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import pathlib
 import resource
 import signal
 import subprocess
@@ -55,7 +56,7 @@ class Keys(Case):
         ):
             with mock("--ttft", "1ms", "--itl", "1ms") as server:
                 process, _ = self.start(server, *flags)
-                shown = open(f"/proc/{process.pid}/cmdline", encoding="utf-8").read()
+                shown = pathlib.Path(f"/proc/{process.pid}/cmdline").read_text()
                 process.kill()
                 process.wait()
             self.assertNotIn(KEY, shown)
@@ -131,8 +132,8 @@ class Keys(Case):
                 "X-Api-Key: " + KEY,
             )  # fmt: skip
             for given, words in (
-                ((), "--api-key, which is never recorded"),
-                (("--api-key", KEY), "--header X-Api-Key, whose value is never recorded"),
+                ((), "--header X-Api-Key, whose value is never recorded"),
+                (("--header", "x-api-key: " + KEY), "--api-key, which is never recorded"),
             ):
                 run = self.replay("--from", first.folder, *given)
                 self.assertEqual(run.code, USAGE)
