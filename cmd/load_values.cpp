@@ -25,8 +25,33 @@ Result<std::uint32_t> parse_copies(std::string_view text) {
     return static_cast<std::uint32_t>(count.value());
 }
 
+Result<Sharing> parse_sharing(std::string_view text) {
+    if (text == "session" || text == "all") {
+        return text == "all" ? Sharing::all : Sharing::session;
+    }
+    return Error{ErrorCode::invalid, 0, "is not known; it is session or all"};
+}
+
+const char* load_refusal(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::exists:
+            return "--share: the trace has block ids, which say what its rows share; leave the "
+                   "flag out";
+        case ErrorCode::missing:
+            return "--share session: the trace has no sessions; --share all is for rows without";
+        default:
+            return "--replicate: the rows of all copies are more than 4,294,967,294; ask for fewer "
+                   "copies";
+    }
+}
+
 std::vector<std::string> load_notes(const LoadFigures& figures) {
     std::vector<std::string> notes;
+    if (figures.share != Sharing::none) {
+        notes.push_back(std::to_string(figures.rows_sharing) + " of " +
+                        std::to_string(figures.rows_read) + " rows are heads of one prompt" +
+                        (figures.share == Sharing::session ? " a session" : ""));
+    }
     if (figures.families > 0) {
         notes.push_back("sample of " + std::to_string(figures.families_sampled) + " of " +
                         std::to_string(figures.families) + " sessions, " +

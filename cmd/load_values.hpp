@@ -13,6 +13,8 @@
 
 namespace driftless {
 
+/// "session" or "all".
+Result<Sharing> parse_sharing(std::string_view text);
 /// "0.1" or "10%"; a share of 1 is no sample at all.
 Result<std::optional<Share>> parse_sample(std::string_view text);
 /// 1 ... 1,000,000.
@@ -20,8 +22,7 @@ Result<std::uint32_t> parse_copies(std::string_view text);
 
 /// A line for each thing that was done to the trace; none where it is as it was read.
 std::vector<std::string> load_notes(const LoadFigures& figures);
-/// Why `apply_load` refused.
-inline constexpr const char* load_refusal =
-    "--replicate: the rows of all copies are more than 4,294,967,294; ask for fewer copies";
+/// Why `apply_load` refused, and the remedy.
+const char* load_refusal(const Error& error);
 
 }  // namespace driftless

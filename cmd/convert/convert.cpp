@@ -80,7 +80,7 @@ int Conversion::read() {
 int Conversion::select() {
     const Result<LoadFigures> load = apply_load(options_.load, trace_);
     if (!load) {
-        std::fprintf(stderr, "driftless: %s\n", load_refusal);
+        std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
         return exit_input;
     }
     say("load", load_notes(load.value()));

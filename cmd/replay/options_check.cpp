@@ -147,6 +147,11 @@ std::string dataset_contradiction(const ReplayOptions& options) {
     if (options.prompt == PromptKind::ids) {
         return "--dataset is text and --prompt ids sends none: give one";
     }
+    if (options.load.share != Sharing::none) {
+        return "--share gives rows blocks of words and --dataset gives each a text of its own: "
+               "give "
+               "one";
+    }
     return "";
 }
 

@@ -86,6 +86,10 @@ void write_load(JsonWriter& json, const LoadFigures& load) {
     json.key("sessions").unsigned_integer(load.families);
     json.key("sessions_sampled").unsigned_integer(load.families_sampled);
     json.key("rows_sampled").unsigned_integer(load.rows_sampled);
+    json.key("share").string(load.share == Sharing::none      ? "none"
+                             : load.share == Sharing::session ? "session"
+                                                              : "all");
+    json.key("rows_sharing").unsigned_integer(load.rows_sharing);
     json.key("copies").unsigned_integer(load.copies);
     json.key("copies_within_ns").integer(load.within_ns);
     json.end_object();

@@ -21,7 +21,7 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
     }
     const Result<LoadFigures> load = apply_load(options.load, workload.trace);
     if (!load) {
-        std::fprintf(stderr, "driftless: %s\n", load_refusal);
+        std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
         return exit_input;
     }
     workload.load = load.value();

@@ -116,6 +116,37 @@ void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
     });
 }
 
+/// Rows without ids get some: block k of a row is block k of what it shares, so that the ids of all
+/// rows are one list from 0 on.
+Result<void> share(Sharing sharing, Trace& trace, LoadFigures& figures) {
+    if (!trace.ids.empty()) {
+        return Error{ErrorCode::exists, 0, "share where block ids say what is shared"};
+    }
+    if (sharing == Sharing::session && trace.sessions.empty()) {
+        return Error{ErrorCode::missing, 0, "share inside sessions"};
+    }
+    trace.block_size = trace.block_size == 0 ? shared_block_size : trace.block_size;
+    std::uint32_t blocks_max = 0;
+    for (TraceRow& row : trace.rows) {
+        const bool alone = sharing == Sharing::session && row.session == no_session;
+        if (alone || !trace.body_of(row).empty()) {
+            continue;
+        }
+        row.ids_begin = 0;
+        row.ids_count = (row.input_length - 1) / trace.block_size + 1;
+        row.name_space = trace.name_spaces + (sharing == Sharing::session ? row.session : 0);
+        blocks_max = std::max(blocks_max, row.ids_count);
+        ++figures.rows_sharing;
+    }
+    trace.name_spaces +=
+        sharing == Sharing::session ? static_cast<std::uint32_t>(trace.sessions.size()) : 1;
+    trace.tail_rule = TailRule::ceil;
+    trace.ids.resize(blocks_max);
+    std::iota(trace.ids.begin(), trace.ids.end(), std::uint64_t{0});
+    figures.share = sharing;
+    return {};
+}
+
 std::int64_t default_within(const Trace& trace) {
     const std::int64_t span_ns =
         trace.rows.empty() ? 0 : trace.rows.back().at_ns - trace.rows.front().at_ns;
@@ -143,6 +174,12 @@ Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace) {
     LoadFigures figures;
     figures.rows_read = static_cast<std::uint32_t>(trace.rows.size());
     figures.copies = options.copies;
+    if (options.share != Sharing::none) {
+        const Result<void> shared = share(options.share, trace, figures);
+        if (!shared) {
+            return shared.error();
+        }
+    }
     if (!fits(options, trace, figures.rows_read)) {
         return Error{ErrorCode::out_of_range, 0, "number the rows of all copies within 32 bits"};
     }

@@ -3,7 +3,8 @@
 /// A higher speed shortens the time between the uses of a prefix, and with it changes what a cache
 /// can hold; dropping rows at random cuts conversations. Copies and samples change how much comes
 /// and leave each conversation as it was. They are made of a trace as it was read, before anything
-/// is selected from it: first the sample, then the copies.
+/// is selected from it: first what rows share that say nothing of it, then the sample, then the
+/// copies.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,15 @@ struct Share {
 /// Reads "0.25" or "25%"; at most nine decimals. Errors: invalid; out_of_range (0, or above 1).
 Result<Share> parse_share(std::string_view text);
 
+/// `--share`: what rows without block ids have in common. Those that share are heads of one
+/// sequence, each as long as it is, as turns are of a conversation that grows.
+enum class Sharing : std::uint8_t { none, session, all };
+
+/// Block size of traces that have none, where rows share: the usual page of servers.
+inline constexpr std::uint32_t shared_block_size = 16;
+
 struct LoadOptions {
+    Sharing share = Sharing::none;
     /// `--sample-sessions`: the share of families (families.hpp) that is kept, rounded, at least
     /// one. Whole families are kept or left out; a smaller share keeps a part of what a larger one
     /// keeps under the same seed.
@@ -46,12 +55,15 @@ struct LoadFigures {
     std::uint32_t families_sampled = 0;
     std::uint32_t copies = 1;
     std::int64_t within_ns = 0;
+    Sharing share = Sharing::none;
+    std::uint32_t rows_sharing = 0;
 };
 
 /// Reshapes a trace as it was read. Rows of the sample keep their indices and their times; copy k
 /// of the row with index i has the index i + k * rows_read, so that indices stay unique and say
-/// where a row comes from. Ids are not copied: copies differ in their namespace. Error:
-/// out_of_range, where rows, namespaces or sessions would not fit 32 bits.
+/// where a row comes from. Ids are not copied: copies differ in their namespace. Errors:
+/// out_of_range, where rows, namespaces or sessions would not fit 32 bits; exists, where rows that
+/// are to share have block ids; missing, where sessions are to share and there are none.
 Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace);
 
 }  // namespace driftless

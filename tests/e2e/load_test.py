@@ -50,6 +50,31 @@ class Load(Case):
             self.assertEqual(record["input_length"], first["input_length"])
             self.assertEqual(record["prompt_tokens"], record["input_length"])
 
+    def test_rows_without_blocks_share_when_told(self):
+        """As heads of one prompt, by the forecast and by the mock's cache; else nothing."""
+        lengths = [40, 100, 90, 16, 333]
+        trace = self.write(
+            "azure.csv",
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n" + "".join(
+                f"2023-11-16 18:15:4{i}.0,{length},2\n" for i, length in enumerate(lengths)
+            ),
+        )
+        flags = ("--speed", 20, "--max-inflight", 1)
+        with mock("--ttft", "0", "--itl", "0", "--cache-block", 16) as server:
+            apart = self.replay_well(trace, "--url", server.url, *flags)
+            run = self.replay_well(
+                trace, "--url", server.url, *flags, "--share", "all", "--cache-salt", "b"
+            )
+        self.assertEqual({r["cached_tokens"] for r in apart.records().values()}, {0})
+        hits = [run.records()[row]["cached_tokens"] for row in range(5)]
+        self.assertEqual(hits, [0, 32, 80, 0, 96])  # whole blocks before the last token
+        for record in run.records().values():
+            self.assertEqual(record["cached_tokens"], record["expected_cached_tokens"])
+            self.assertEqual(record["prompt_tokens_off"], 0)
+        refused = self.replay(SAMPLE, "--dry-run", "--share", "all")
+        self.assertEqual(refused.code, 3)
+        self.assertIn("--share: the trace has block ids", refused.complained)
+
     def test_copies_are_moved_as_a_whole(self):
         run = self.replay_well(SAMPLE, "--dry-run", "--replicate", 4, "--replicate-within", "2s")
         plan = run.json("run.json")["plan"]

@@ -309,5 +309,49 @@ TEST(Sample, KeepsTheHitRateOfTheConversationTrace) {
     EXPECT_LT(rate, 0.44);
 }
 
+// Rows that say nothing of what they share: heads of one sequence a session, or of one for all.
+TEST(Share, MakesRowsHeadsOfOnePrompt) {
+    for (const Sharing sharing : {Sharing::session, Sharing::all}) {
+        Trace trace;
+        for (const std::uint32_t session : {0U, 1U, 0U, no_session}) {
+            add_row(trace, {}, session);
+            trace.rows.back().input_length = 33 + 100 * trace.rows.back().index;
+        }
+        trace.block_size = 0;
+        trace.name_spaces = 0;
+        trace.sessions = {"a", "b"};
+        LoadOptions options;
+        options.share = sharing;
+        const Result<LoadFigures> figures = apply_load(options, trace);
+        ASSERT_TRUE(figures);
+        EXPECT_EQ(figures.value().rows_sharing, sharing == Sharing::all ? 4U : 3U);
+        EXPECT_EQ(trace.block_size, 16U);
+        EXPECT_EQ(trace.rows[0].ids_count, 3U) << "the last one partial";
+        EXPECT_EQ(trace.rows[2].ids_count, 15U);
+        EXPECT_EQ(trace.ids_of(trace.rows[2])[14], 14U);
+        EXPECT_EQ(trace.rows[0].name_space, trace.rows[2].name_space);
+        EXPECT_EQ(trace.rows[0].name_space == trace.rows[1].name_space, sharing == Sharing::all);
+        EXPECT_EQ(trace.rows[3].ids_count, sharing == Sharing::all ? 21U : 0U);
+        Result<Plan> plan = make_plan(trace, {});
+        ASSERT_TRUE(plan);
+        expect_cached(trace, 0, plan.value());
+        EXPECT_EQ(plan.value().rows[0].expected_cached_tokens, 0U);
+        EXPECT_EQ(plan.value().rows[2].expected_cached_tokens,
+                  sharing == Sharing::all ? 128U : 32U);
+    }
+}
+
+// What the trace says itself is not said otherwise, and sessions are shared where there are some.
+TEST(Share, RefusesWhatContradictsTheTrace) {
+    Trace ids = sessions_trace(2, 2);
+    LoadOptions options;
+    options.share = Sharing::all;
+    EXPECT_EQ(apply_load(options, ids).error().code, ErrorCode::exists);
+    Trace alone;
+    add_row(alone, {});
+    options.share = Sharing::session;
+    EXPECT_EQ(apply_load(options, alone).error().code, ErrorCode::missing);
+}
+
 }  // namespace
 }  // namespace driftless
