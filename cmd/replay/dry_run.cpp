@@ -1,5 +1,6 @@
 #include "cmd/replay/dry_run.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -34,7 +35,7 @@ int execute_dry_run(const ReplayOptions& options, const Workload& workload, cons
     std::printf("dry run: an infinite prefix cache would hold %llu prompt tokens (%.2f %%)\n",
                 static_cast<unsigned long long>(plan.expected_cached_tokens),
                 100.0 * static_cast<double>(plan.expected_cached_tokens) /
-                    static_cast<double>(plan.input_tokens));
+                    static_cast<double>(std::max<std::uint64_t>(plan.input_tokens, 1)));
     std::printf("dry run: overhead %u+%u (%s); %llu rows shorter than that\n",
                 server.findings.overhead.pre, server.findings.overhead.post,
                 server.findings.overhead_source.c_str(),

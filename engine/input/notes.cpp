@@ -48,7 +48,8 @@ std::string sanity_line(const Trace& trace) {
 /// ", blocks of 512 tokens, partial blocks have ids"
 std::string blocks_of(const Trace& trace) {
     if (trace.block_size == 0) {
-        return ", no block ids: prompts share nothing";
+        return trace.recorded ? ", no block ids: prompts share what they say"
+                              : ", no block ids: prompts share nothing";
     }
     return ", blocks of " + std::to_string(trace.block_size) + " tokens, partial blocks have " +
            (trace.tail_rule == TailRule::ceil ? "ids" : "none");
