@@ -104,5 +104,5 @@ foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
   add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
   set_tests_properties(e2e.${name} PROPERTIES LABELS e2e RUN_SERIAL TRUE TIMEOUT 300 ENVIRONMENT
-    "DRIFTLESS=$<TARGET_FILE:driftless>;RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data")
+    "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data")
 endforeach()

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import unittest
 
-from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
+from harness import Case, DRIFTLESS, SAMPLE, SANITIZED, SECONDS_MAX, mock, read_jsonl
 
 PROFILE = pathlib.Path(__file__).resolve().parents[2] / "cmd" / "containers" / "seccomp.json"
 IO_URING = {425, 426, 427}  # the same numbers on every architecture
@@ -103,6 +103,7 @@ class Containers(Case):
             capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
         )
 
+    @unittest.skipIf(SANITIZED, "sanitizers make calls of their own")
     def test_the_profile_suffices(self):
         if RUNC is None:
             self.skipTest("no runc here")

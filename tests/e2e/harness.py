@@ -1,6 +1,6 @@
 """What the end-to-end tests share: starting servers, running replays, reading what they wrote.
 
-Paths come from the environment (set by tests/tests.cmake): DRIFTLESS, RECEIVER, DATA.
+Paths come from the environment (set by tests/tests.cmake): DRIFTLESS, RECEIVER, DATA; MODE, too.
 Python's standard library only.
 """
 
@@ -17,6 +17,8 @@ DRIFTLESS = os.environ["DRIFTLESS"]
 RECEIVER = os.environ["RECEIVER"]
 SAMPLE = pathlib.Path(os.environ["DATA"]) / "sample.jsonl"
 TOKENIZERS = SAMPLE.parent / "tokenizers"
+# Sanitizers take memory and signals into their own hands, and call what a filter may forbid.
+SANITIZED = os.environ.get("MODE") == "asan"
 SECONDS_MAX = 120  # for one command; a test that needs it is broken
 
 
