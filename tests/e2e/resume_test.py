@@ -54,14 +54,17 @@ class Resume(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
-    def check_prefix(self, folder):
-        """Every complete line is JSON, no row has two records; returns the rows with a record."""
+    def check_prefix(self, folder, live=False):
+        """Every complete line is JSON, no row has two records; returns the rows with a record.
+        A live run may write further ones before the report looks."""
         rows = [record["row"] for record in read_jsonl(folder / "requests.jsonl", whole=False)]
         self.assertEqual(len(rows), len(set(rows)), "a row has two records")
         for name in ("fired.jsonl", "client.jsonl"):
             read_jsonl(folder / name, whole=False)
         report = json.loads(self.report(folder, "--json").stdout)
-        self.assertEqual(report["num_prompts"], len(rows))
+        self.assertGreaterEqual(report["num_prompts"], len(rows))
+        if not live:
+            self.assertEqual(report["num_prompts"], len(rows))
         return set(rows)
 
     def check_whole(self, folder, rows):
@@ -141,7 +144,7 @@ class Resume(Case):
                 torn.write_text(torn.read_text() + '{"row":2')
                 command = [DRIFTLESS, "replay", "--resume", str(folder)]
                 process = self.started(command, folder)
-                self.assertLessEqual(before, self.check_prefix(folder), "a record is gone")
+                self.assertLessEqual(before, self.check_prefix(folder, live=True), "a record is gone")
         self.assertGreater(kills, 3)
         records = self.check_whole(folder, 240)
         plan = self.read_plan(folder)
