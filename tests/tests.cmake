@@ -99,10 +99,17 @@ target_compile_options(receiver PRIVATE ${warnings})
 target_include_directories(receiver PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(receiver PRIVATE Threads::Threads)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+# What is measured in seconds or waits for many says little under sanitizers, and costs the most there.
+set(timed_e2e client_test dataset_test durable_test exact_test formats_test network_test resume_test
+    truth_test verdict_test wire_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
+  set(labels e2e)
+  if(name IN_LIST timed_e2e)
+    list(APPEND labels timed)
+  endif()
   add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
-  set_tests_properties(e2e.${name} PROPERTIES LABELS e2e RUN_SERIAL TRUE TIMEOUT 300 ENVIRONMENT
+  set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL TRUE TIMEOUT 300 ENVIRONMENT
     "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data")
 endforeach()
