@@ -54,6 +54,9 @@ class Pacer {
     /// No row is fired from here on. Rows that wait get their end; those under the cursor get it by
     /// `drop_unsent`, in portions that the event ring has room for.
     void stop();
+    /// After `stop`, where a run is taken down without records: rows that wait are not ended, only
+    /// their bytes are given back.
+    void forget_waiting();
     bool drop_unsent(std::uint32_t rows_max);
 
     std::uint64_t rows_fired() const { return rows_fired_; }

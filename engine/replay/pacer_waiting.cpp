@@ -125,7 +125,7 @@ bool Pacer::answer_failures() {
             end_waiting(row, outcome_of_failure(lanes), lanes.failure_errno);
             any = true;
         }
-        if (wants_connection(target) && !lanes_.open_one(target)) {
+        if (!stopped_ && wants_connection(target) && !lanes_.open_one(target)) {
             make_room();
         }
     }
@@ -170,6 +170,16 @@ void Pacer::stop() {
     for (std::deque<DueRow>& rows : retrying_) {
         for (const DueRow& row : rows) {
             end_waiting(row, Outcome::cancelled);
+        }
+        rows.clear();
+    }
+}
+
+void Pacer::forget_waiting() {
+    CHECK(stopped_);
+    for (std::deque<DueRow>& rows : waiting_) {
+        for (const DueRow& row : rows) {
+            armer_.give_back(row.request);
         }
         rows.clear();
     }

@@ -112,6 +112,7 @@ void Run::begin(Instant zero) {
 
 void Run::abandon() {
     pacer_.stop();
+    pacer_.forget_waiting();
     closing_ = true;
     lanes_.close_all();
     while (turn()) {  // bounded: every operation of a closing lane ends

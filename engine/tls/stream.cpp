@@ -194,6 +194,9 @@ void TlsStream::step() {
         finish_handshake();
     } else {
         note_result(result);
+        if (state_ == State::ended) {  // close_notify before anything was agreed on
+            fail_closed();
+        }
     }
     taken_.erase(0, taken_at_);
     taken_at_ = 0;

@@ -236,5 +236,17 @@ TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
     EXPECT_GT(tainted, 0u);
 }
 
+// A run that cannot end, because nobody empties its ring, is taken down all the same, with the rows
+// that wait for a connection: it opens none for them any more.
+TEST(Simulation, ARunThatIsAbandonedEnds) {
+    SimOptions options;
+    options.seed = 8;
+    options.connections_fixed = 2;
+    options.ring_bytes = 1;
+    options.drain_share = 0;
+    const SimResult result = run(make_trace(8, rows), options);
+    EXPECT_FALSE(result.ended);
+}
+
 }  // namespace
 }  // namespace driftless::sim

@@ -85,7 +85,8 @@ void draw_client(Dice& dice, SimOptions& options) {
     options.drain_share = 0.02 + dice.random.uniform() * 0.5;
     if (dice.one_in(8)) {  // a writer that comes too seldom
         options.ring_bytes = 1;
-        options.drain_share = dice.random.uniform() * 0.001;
+        // Never so seldom that the bound on turns comes before the end.
+        options.drain_share = 0.0001 + dice.random.uniform() * 0.001;
     }
     if (dice.one_in(8)) {
         options.stop_at_ns = dice.number(0, 400'000'000);

@@ -352,6 +352,14 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
               "unexpected eof while reading; the server hung up: its log says why");
     stream.close();
     stream.connect(peer);
+    stream.step();
+    stream.take(std::string_view("\x15\x03\x03\x00\x02\x01\x00", 7));  // close_notify, too early
+    stream.step();
+    EXPECT_EQ(stream.state(), State::failed);
+    EXPECT_EQ(describe(stream.failure()),
+              "unexpected eof while reading; the server hung up: its log says why");
+    stream.close();
+    stream.connect(peer);
     stream.take(std::string(TlsStream::handshake_bytes_max, '\x16'));
     EXPECT_EQ(stream.state(), State::handshake);
     stream.take("x");
