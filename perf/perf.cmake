@@ -1,7 +1,7 @@
 # Micro benchmarks: every .cpp in perf/micro goes into one program. They run at toy size among the
 # tests, so that they never rot; figures belong into perf/baselines with their host.
 find_package(benchmark QUIET)
-if(benchmark_FOUND AND NOT MODE STREQUAL "fuzz")
+if(benchmark_FOUND)
   file(GLOB micro_sources CONFIGURE_DEPENDS perf/micro/*.cpp)
   add_executable(micro_bench ${micro_sources})
   target_compile_options(micro_bench PRIVATE ${warnings})
@@ -21,8 +21,6 @@ if(benchmark_FOUND AND NOT MODE STREQUAL "fuzz")
 endif()
 
 # What perf/macro/tokenizers runs beside the reference implementation of tokenizers.
-if(NOT MODE STREQUAL "fuzz")
-  add_executable(encode perf/macro/encode.cpp)
-  target_compile_options(encode PRIVATE ${warnings})
-  target_link_libraries(encode PRIVATE driftless_engine)
-endif()
+add_executable(encode perf/macro/encode.cpp)
+target_compile_options(encode PRIVATE ${warnings})
+target_link_libraries(encode PRIVATE driftless_engine)

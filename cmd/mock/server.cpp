@@ -66,7 +66,7 @@ MockServer::MockServer(Driver& driver, MockCore& core, LogWriter* log, const Ser
 MockServer::~MockServer() = default;
 
 Result<Address> MockServer::listen(const Address& address) {
-    const Result<Socket> socket = driver_.listen(address, options_.backlog);
+    const Result<Socket> socket = driver_.listen(address, static_cast<int>(options_.backlog));
     if (!socket) {
         return socket.error();
     }

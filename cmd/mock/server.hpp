@@ -35,7 +35,7 @@ enum class WaitMode : std::uint8_t {
 
 struct ServerOptions {
     WaitMode wait = WaitMode::hybrid;
-    int backlog = 4096;
+    std::uint32_t backlog = 4096;
     std::uint64_t requests_max = 0;   ///< stop after that many completion requests; 0: never
     const TlsContext* tls = nullptr;  ///< speak TLS; outlives the server
 };

@@ -8,8 +8,8 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/parts.hpp"
 #include "engine/input/sink.hpp"
-#include "proto/json/write.hpp"
-#include "proto/trace/canonical.hpp"
+#include "proto/core/check.hpp"
+#include "proto/trace/write.hpp"
 
 namespace driftless {
 
@@ -25,55 +25,14 @@ int fail(const ReplayOptions& options, const Error& error) {
     return error.code == ErrorCode::exists ? exit_usage : exit_host;
 }
 
-void append_header(std::string& out, const Trace& trace, const ReplayOptions& options) {
-    JsonWriter json(out);
-    json.begin_object();
-    json.key("schema").string(canonical_schema);
-    json.key("version").unsigned_integer(canonical_version);
-    json.key("block_size").unsigned_integer(trace.block_size);
-    json.key("tail_rule").string(trace.tail_rule == TailRule::ceil ? "ceil" : "floor");
-    json.key("source").begin_object();
-    json.key("name").string(trace.name);
-    json.key("format").string(trace.format);
-    json.end_object();
-    if (trace.rows_uncovered > 0) {
-        json.key("uncovered").boolean(true);
+/// The plan's rows in the order in which they are due, which is that of the armer.
+std::vector<WrittenRow> planned_rows(const Plan& plan) {
+    std::vector<WrittenRow> rows;
+    rows.reserve(plan.rows.size());
+    for (const Planned& planned : plan.rows) {
+        rows.push_back({planned.row, planned.due_ns});
     }
-    json.key("body_api").string(options.dialect->name);
-    json.end_object();
-    out += '\n';
-}
-
-void append_row(std::string& out, const Trace& trace, const Planned& planned,
-                std::string_view body) {
-    const TraceRow& row = trace.rows[planned.row];
-    JsonWriter json(out);
-    json.begin_object();
-    json.key("at_ns").integer(planned.due_ns);
-    if (row.input_length > 0) {
-        json.key("input_length").unsigned_integer(row.input_length);
-    }
-    if (row.output_length > 0) {
-        json.key("output_length").unsigned_integer(row.output_length);
-    }
-    if (row.ids_count > 0) {
-        json.key("hash_ids").begin_array();
-        for (const std::uint64_t id : trace.ids_of(row)) {
-            json.unsigned_integer(id);
-        }
-        json.end_array();
-        json.key("name_space").unsigned_integer(row.name_space);
-    }
-    if (row.session != no_session) {
-        json.key("session").string(trace.sessions[row.session]);
-        json.key("session_number").unsigned_integer(row.session);
-    }
-    if (row.turn != 0) {
-        json.key("turn").unsigned_integer(row.turn);
-    }
-    json.key("body").raw(body);
-    json.end_object();
-    out += '\n';
+    return rows;
 }
 
 std::string_view body_of(const ArmedRequest& request) {
@@ -95,14 +54,18 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
     if (!sink) {
         return fail(options, sink.error());
     }
+    TraceTarget target = canonical_target;
+    target.by_time = true;
+    TraceWriter writer(workload.trace, target, planned_rows(workload.plan));
+    writer.replace_bodies(options.dialect->name);
     std::string text;
-    append_header(text, workload.trace, options);
+    writer.begin(text);
     Armer& armer = parts.armer();
     Result<void> written;
     while (written && armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
         while (written && armer.front() != nullptr) {
             const ArmedRequest request = armer.take_front();
-            append_row(text, workload.trace, workload.plan.rows[request.planned], body_of(request));
+            CHECK(writer.next(text, body_of(request)));
             armer.give_back(request);
             if (text.size() >= write_bytes) {
                 written = sink.value().write(text);
@@ -118,6 +81,9 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
     }
     if (!written) {
         return fail(options, written.error());
+    }
+    for (const std::string& loss : writer.losses()) {
+        std::printf("loss: %s\n", loss.c_str());
     }
     std::printf("prompts: %zu bodies saved in %s\n", workload.plan.rows.size(),
                 options.save_prompts.c_str());

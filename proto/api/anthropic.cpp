@@ -13,19 +13,7 @@ namespace {
 constexpr BodyShape shape{"messages", R"([{"role":"user","content":")", R"("}])", "max_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids) {
-        return Error{ErrorCode::invalid, 0, "put token ids into messages"};
-    }
-    BodyMembers members;
-    members.first = model_member(spec);
-    if (spec.stream) {
-        members.last.push_back({"stream", "true"});
-    }
-    members.last.push_back({"temperature", "0"});
-    if (spec.output == OutputRule::exact && spec.ignore_eos) {
-        members.last.push_back({"ignore_eos", "true"});
-    }
-    return make_frame(spec, shape, std::move(members));
+    return make_frame(spec, shape, flat_members(spec));
 }
 
 constexpr std::int64_t part_max = std::int64_t{1} << 40;  // sums of three stay far from overflow

@@ -96,6 +96,19 @@ std::vector<BodyMember> model_member(const BodySpec& spec) {
                               : std::vector<BodyMember>{{"model", in_json_quotes(spec.model)}};
 }
 
+BodyMembers flat_members(const BodySpec& spec) {
+    BodyMembers members;
+    members.first = model_member(spec);
+    if (spec.stream) {
+        members.last.push_back({"stream", "true"});
+    }
+    members.last.push_back({"temperature", "0"});
+    if (spec.output == OutputRule::exact && spec.ignore_eos) {
+        members.last.push_back({"ignore_eos", "true"});
+    }
+    return members;
+}
+
 Result<BodyFrame> make_frame(const BodySpec& spec, const BodyShape& shape, BodyMembers members) {
     BodyFrame frame;
     frame.has_length = spec.output != OutputRule::free;

@@ -46,6 +46,9 @@ void append_member(std::string& out, std::string_view name, std::string_view val
 /// {"model", ...} where the spec names one, else nothing.
 std::vector<BodyMember> model_member(const BodySpec& spec);
 
+/// Model, stream, temperature 0 and ignore_eos, each at the top and only where the spec wants it.
+BodyMembers flat_members(const BodySpec& spec);
+
 /// Puts the parts together and applies `--extra-body`: its members replace those of the same name,
 /// those of an object named like the nest one by one inside it; a null removes.
 /// Errors: bad_json where the extra body is no JSON, invalid where it is no object, replaces the

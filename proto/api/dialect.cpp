@@ -49,6 +49,13 @@ std::string_view find_message(const JsonValue& root) {
 
 }  // namespace
 
+Result<BodyFrame> make_body_frame(const Dialect& dialect, const BodySpec& spec) {
+    if (spec.prompt == PromptKind::ids && !dialect.takes_ids) {
+        return Error{ErrorCode::invalid, 0, "put token ids into a request of this API"};
+    }
+    return dialect.make_body_frame(spec);
+}
+
 const char* path_of(const Dialect& dialect, bool stream) {
     return stream || dialect.whole_path[0] == '\0' ? dialect.default_path : dialect.whole_path;
 }

@@ -116,13 +116,18 @@ struct Dialect {
     const char* key_header = "";            ///< field of `--api-key`; empty: Authorization
     FixedHeader fixed_header = {};          ///< goes with every request
 
-    /// Builds the frame. Errors: bad_json or invalid, when `extra_body` is no JSON object.
+    /// What the function of this name below calls: the spec asks for ids only where they are taken.
     Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;
     /// Reads one event's payload (SSE data, a line, or a whole answer that is not streamed).
     /// `event_name` is the SSE name or empty.
     EventReading (*read_event)(JsonDocument& document, std::string_view event_name,
                                std::string_view data) = nullptr;
 };
+
+/// Builds the frame of a dialect's bodies. Errors: bad_json or invalid, when `extra_body` is no
+/// JSON object or replaces what it must not; invalid, when the API takes no token ids and they are
+/// asked.
+Result<BodyFrame> make_body_frame(const Dialect& dialect, const BodySpec& spec);
 
 /// The path of a dialect's requests, unless the user gives another.
 const char* path_of(const Dialect& dialect, bool stream);

@@ -12,9 +12,6 @@ constexpr BodyShape shape{"prompt", "\"", "\"", "num_predict", "options"};
 
 // `stream` is true where it is absent.
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids) {
-        return Error{ErrorCode::invalid, 0, "put token ids into an Ollama request"};
-    }
     BodyMembers members;
     members.first = model_member(spec);
     members.nested = {{"temperature", "0"}};

@@ -41,9 +41,6 @@ void read_choice(const JsonValue& choice, EventReading& reading) {
 }  // namespace
 
 Result<BodyFrame> make_chat_frame(const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids) {
-        return Error{ErrorCode::invalid, 0, "put token ids into chat messages"};
-    }
     return make_frame(spec, chat_shape, openai_members(spec));
 }
 

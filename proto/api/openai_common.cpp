@@ -20,15 +20,11 @@ std::string openai_stream_options(bool continuous_usage) {
 }
 
 BodyMembers openai_members(const BodySpec& spec) {
-    BodyMembers members;
-    members.first = model_member(spec);
-    if (spec.stream) {
-        members.last.push_back({"stream", "true"});
-        members.last.push_back({"stream_options", openai_stream_options(spec.continuous_usage)});
-    }
-    members.last.push_back({"temperature", "0"});
-    if (spec.output == OutputRule::exact && spec.ignore_eos) {
-        members.last.push_back({"ignore_eos", "true"});
+    BodyMembers members = flat_members(spec);
+    if (spec.stream) {  // behind `stream`, the first of the last
+        members.last.insert(
+            members.last.begin() + 1,
+            BodyMember{"stream_options", openai_stream_options(spec.continuous_usage)});
     }
     return members;
 }

@@ -11,19 +11,7 @@ namespace {
 constexpr BodyShape shape{"input", "\"", "\"", "max_output_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids) {
-        return Error{ErrorCode::invalid, 0, "put token ids into a Responses request"};
-    }
-    BodyMembers members;
-    members.first = model_member(spec);
-    if (spec.stream) {
-        members.last.push_back({"stream", "true"});
-    }
-    members.last.push_back({"temperature", "0"});
-    if (spec.output == OutputRule::exact && spec.ignore_eos) {
-        members.last.push_back({"ignore_eos", "true"});
-    }
-    return make_frame(spec, shape, std::move(members));
+    return make_frame(spec, shape, flat_members(spec));
 }
 
 /// The first text of each kind in the output of a whole response.

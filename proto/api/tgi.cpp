@@ -11,9 +11,6 @@ namespace {
 constexpr BodyShape shape{"inputs", "\"", "\"", "max_new_tokens", "parameters"};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids) {
-        return Error{ErrorCode::invalid, 0, "put token ids into a TGI request"};
-    }
     BodyMembers members;
     members.nested = {{"details", "true"}, {"do_sample", "false"}};
     return make_frame(spec, shape, std::move(members));

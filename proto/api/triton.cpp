@@ -12,9 +12,6 @@ constexpr BodyShape shape{"text_input", "\"", "\"", "max_tokens", ""};
 
 // Every member is an input of the model, and one that it does not have is an error.
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids) {
-        return Error{ErrorCode::invalid, 0, "put token ids into a Triton request"};
-    }
     BodyMembers members;
     if (spec.stream) {
         members.last.push_back({"stream", "true"});

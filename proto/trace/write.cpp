@@ -61,16 +61,24 @@ TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
     last_rows_.assign(trace.sessions.size(), no_row);
 }
 
-bool TraceWriter::next(std::string& out) {
+void TraceWriter::begin(std::string& out) {
     if (!begun_ && target_.begin != nullptr) {
-        begun_ = true;
         target_.begin(*this, out);
         out += '\n';
+    }
+    begun_ = true;
+}
+
+bool TraceWriter::next(std::string& out, std::string_view body) {
+    const std::size_t before = out.size();
+    begin(out);
+    if (out.size() > before) {
         return true;
     }
     if (next_ == rows_.size()) {
         return false;
     }
+    new_body_ = body;
     target_.write(*this, rows_[next_++], out);
     out += '\n';
     return true;

@@ -37,8 +37,16 @@ class TraceWriter {
     /// `rows` by time; those of one instant in file order.
     TraceWriter(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows);
 
-    /// Appends the next line with its end. False after the last.
-    bool next(std::string& out);
+    /// From here on rows go out with bodies for `api` that `next` is given, not with the trace's
+    /// own.
+    void replace_bodies(std::string_view api) { new_api_ = api; }
+
+    /// Appends what stands before the rows, with its end; nothing where there is no such line, or
+    /// where it was written.
+    void begin(std::string& out);
+    /// Appends the next line with its end, that of `begin` first. False after the last. `body`:
+    /// where bodies are replaced, and after `begin`, the one of the row that is next.
+    bool next(std::string& out, std::string_view body = {});
 
     /// After the last line: what the target could not hold, and what a person should know, a line
     /// each.
@@ -48,6 +56,14 @@ class TraceWriter {
 
     const Trace& trace() const { return trace_; }
     std::span<const WrittenRow> rows() const { return rows_; }
+    /// The API that bodies are for; empty where there are none, or where they are recorded.
+    std::string_view body_api() const { return new_api_.empty() ? trace_.body_api : new_api_; }
+    /// The body of the row that is written now; empty for none.
+    std::string_view body_of(const TraceRow& row) const {
+        return new_api_.empty() ? trace_.body_of(row) : new_body_;
+    }
+    /// Bodies are as a client sent them, not as a dialect makes them.
+    bool recorded() const { return new_api_.empty() && trace_.recorded; }
     /// The number of a row in what is written, by its index; `no_row` where it was left out.
     std::uint32_t number_of(std::uint32_t index) const { return numbers_[index]; }
     /// One number for each block of each namespace, from 0 by first use.
@@ -82,6 +98,8 @@ class TraceWriter {
     std::vector<std::uint32_t> numbers_;  ///< [index]
     std::size_t next_ = 0;
     bool begun_ = false;
+    std::string_view new_api_;
+    std::string_view new_body_;
     std::unordered_map<BlockName, std::uint64_t, BlockHash> ids_;
     std::uint64_t next_id_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> namesakes_;

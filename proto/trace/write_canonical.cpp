@@ -17,8 +17,8 @@ void begin(TraceWriter& writer, std::string& out) {
     json.key("name").string(trace.name);
     json.key("format").string(trace.format);
     json.end_object();
-    if (!trace.body_api.empty()) {
-        json.key("body_api").string(trace.body_api);
+    if (!writer.body_api().empty()) {
+        json.key("body_api").string(writer.body_api());
     }
     if (trace.rows_uncovered > 0) {
         json.key("uncovered").boolean(true);
@@ -82,8 +82,8 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
         json.key("turn").unsigned_integer(row.turn);
     }
     write_dependencies(writer, row, json);
-    if (const std::string_view body = trace.body_of(row); !body.empty()) {
-        json.key(trace.recorded ? "recorded" : "body").raw(body);
+    if (const std::string_view body = writer.body_of(row); !body.empty()) {
+        json.key(writer.recorded() ? "recorded" : "body").raw(body);
     }
     writer.write_kept(json, row, canonical_columns());
     json.end_object();

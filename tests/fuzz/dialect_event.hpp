@@ -41,7 +41,7 @@ inline int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::s
     BodySpec spec;
     spec.extra_body = std::string(payload);
     spec.output = data[0] % 2 == 0 ? OutputRule::exact : OutputRule::free;
-    if (const Result<BodyFrame> frame = dialect.make_body_frame(spec)) {
+    if (const Result<BodyFrame> frame = make_body_frame(dialect, spec)) {
         const BodyFrame& parts = frame.value();
         const std::string length = parts.has_length ? "1" : "";
         CHECK(

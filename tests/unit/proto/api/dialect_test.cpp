@@ -8,7 +8,7 @@ namespace {
 
 // The body of a row with prompt bytes `prompt` and 4 asked tokens; checked to be JSON.
 std::string body_of(Api api, const BodySpec& spec, std::string_view prompt) {
-    const Result<BodyFrame> frame = dialect_of(api).make_body_frame(spec);
+    const Result<BodyFrame> frame = make_body_frame(dialect_of(api), spec);
     if (!frame) {
         return name_of(frame.error().code);
     }

@@ -135,6 +135,32 @@ TEST(Write, NumbersAPartAnew) {
     EXPECT_EQ(writer.losses(), Lines{"2 dependencies on rows that are not written"});
 }
 
+// Bodies that stand in for the trace's own: everything else of a row stays.
+TEST(Write, TakesOtherBodies) {
+    const Reading got = read({
+        R"({"schema":"driftless.trace","version":1,"block_size":0,"body_api":"tgi"})",
+        R"({"at_ns":0,"input_length":2,"output_length":1,"session":"s","body":{"inputs":"a"}})",
+        R"({"at_ns":7,"input_length":3,"output_length":1,"after":[{"row":0}],"body":{"x":1}})",
+    });
+    ASSERT_TRUE(got.usable) << got.first_error();
+    TraceWriter writer(got.trace, canonical_target, all_rows(got.trace));
+    writer.replace_bodies("ollama");
+    std::string head;
+    writer.begin(head);
+    EXPECT_NE(head.find(R"("body_api":"ollama")"), std::string::npos) << head;
+    std::string rows;
+    EXPECT_TRUE(writer.next(rows, R"({"prompt":"b"})"));
+    EXPECT_TRUE(writer.next(rows, R"({"prompt":"c"})"));
+    EXPECT_FALSE(writer.next(rows));
+    EXPECT_EQ(rows, R"({"at_ns":0,"input_length":2,"output_length":1,"session":"s",)"
+                    R"("body":{"prompt":"b"}})"
+                    "\n"
+                    R"({"at_ns":7,"input_length":3,"output_length":1,)"
+                    R"("after":[{"row":0,"trigger":"completion","delay_ns":0}],)"
+                    R"("body":{"prompt":"c"}})"
+                    "\n");
+}
+
 // The canonical format keeps the order of the file, Mooncake goes by time.
 TEST(Write, OrdersAsTheTargetWants) {
     const Reading got = read({row("9", 1, 1, "0"), row("3", 2, 1, "1")});
