@@ -27,6 +27,10 @@ gtest_discover_tests(unit_tests DISCOVERY_TIMEOUT 60)
 # was built with a precompiled header, so it goes without.
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   target_precompile_headers(unit_tests PRIVATE <gtest/gtest.h> <filesystem> <string> <vector>)
+  # What g++ 12 wrongly says of std::string is hidden as a system header's, but not behind these.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(unit_tests PRIVATE -Wno-stringop-overflow)
+  endif()
 endif()
 
 # sim: the product's replay in virtual time, a seed per run.
@@ -94,7 +98,7 @@ if(CLANG_FORMAT)
   set_tests_properties(tidy.format PROPERTIES LABELS tidy)
 endif()
 
-# e2e: real processes on real sockets, one at a time. The receiver shares no code with the product.
+# e2e: real processes on real sockets; what is timed runs alone. The receiver shares no code with the product.
 file(GLOB receiver_sources CONFIGURE_DEPENDS tests/e2e/receiver/*.cpp)
 add_executable(receiver ${receiver_sources})
 target_compile_options(receiver PRIVATE ${warnings})
@@ -108,10 +112,12 @@ file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
   set(labels e2e)
+  set(alone FALSE)
   if(name IN_LIST timed_e2e)
     list(APPEND labels timed)
+    set(alone TRUE)
   endif()
   add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
-  set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL TRUE TIMEOUT 300 ENVIRONMENT
+  set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone} TIMEOUT 300 ENVIRONMENT
     "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data")
 endforeach()
