@@ -104,9 +104,12 @@ add_executable(receiver ${receiver_sources})
 target_compile_options(receiver PRIVATE ${warnings})
 target_include_directories(receiver PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(receiver PRIVATE Threads::Threads)
+add_library(hung_disk MODULE tests/e2e/hung_disk/hung_disk.cpp)
+target_compile_options(hung_disk PRIVATE ${warnings})
+target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in seconds or waits for many says little under sanitizers, and costs the most there.
-set(timed_e2e client_test dataset_test durable_test exact_test formats_test network_test resume_test
+set(timed_e2e backpressure_test client_test dataset_test durable_test exact_test formats_test network_test resume_test
     truth_test verdict_test wire_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
@@ -119,5 +122,5 @@ foreach(test ${e2e_tests})
   endif()
   add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
   set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone} TIMEOUT 300 ENVIRONMENT
-    "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data")
+    "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data;HUNG_DISK_LIBRARY=$<TARGET_FILE:hung_disk>")
 endforeach()

@@ -156,8 +156,12 @@ bool Pacer::fire_next(Instant now) {
         return false;
     }
     CHECK(armed->planned == next_);
-    if (lanes_.inflight() >= settings_.inflight_max || !ring_.has_room_for_row()) {
-        next_was_held_ = true;
+    if (!ring_.has_room_for_row()) {
+        next_held_by_ = LateCause::writer;  // our own fault, whatever else holds it back
+        return false;
+    }
+    if (lanes_.inflight() >= settings_.inflight_max) {
+        next_held_by_ = std::max(next_held_by_, LateCause::inflight);
         return false;
     }
     DueRow row = take_next(now);
@@ -187,12 +191,11 @@ bool Pacer::fire_next(Instant now) {
 DueRow Pacer::take_next(Instant now) {
     DueRow row;
     row.request = armer_.take_front();
-    row.cause = next_was_held_      ? LateCause::inflight
-                : next_was_unarmed_ ? LateCause::prepare
-                                    : LateCause::none;
-    row.held_ns = next_was_held_ ? (now - due_instant(next_)).ns : 0;
+    const bool held = next_held_by_ != LateCause::none;
+    row.cause = next_was_unarmed_ && !held ? LateCause::prepare : next_held_by_;
+    row.held_ns = held ? (now - due_instant(next_)).ns : 0;
     next_was_unarmed_ = false;
-    next_was_held_ = false;
+    next_held_by_ = LateCause::none;
     ++next_;
     return row;
 }

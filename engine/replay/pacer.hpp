@@ -104,7 +104,7 @@ class Pacer {
     std::uint32_t ahead_ = 0;  ///< first row that is not due within a second
     Instant busy_until_;
     bool next_was_unarmed_ = false;  ///< the row under the cursor was due before it was ready
-    bool next_was_held_ = false;     ///< ... and was held back by --max-inflight
+    LateCause next_held_by_ = LateCause::none;  ///< ... and was held back
     bool stopped_ = false;
     std::uint64_t rows_fired_ = 0;
     std::uint32_t unbound_ = 0;  ///< TLS: first row that `bind_ahead` has not bound

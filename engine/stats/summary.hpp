@@ -28,7 +28,8 @@ namespace driftless {
 /// 3: kernel stamps, drift by cause and by rank.
 /// 4: the client's own figures.
 /// 5: `unfinished`.
-inline constexpr int summary_schema = 5;
+/// 6: the late cause `writer`.
+inline constexpr int summary_schema = 6;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;

@@ -42,7 +42,7 @@ Blame blame_of(const SummaryFigures& figures, const ClientTotals& client) {
     (host_took ? blame.host : blame.client) += late(figures, LateCause::guard) +
                                                late(figures, LateCause::none) +
                                                figures.tainted_read_late;
-    blame.client += late(figures, LateCause::prepare);
+    blame.client += late(figures, LateCause::prepare) + late(figures, LateCause::writer);
     (client.slow_connects > 0 ? blame.network : blame.client) += late(figures, LateCause::lane);
     (host_took ? blame.host : blame.network) += figures.tainted_wire_late;
     return blame;

@@ -35,7 +35,7 @@ constexpr std::array<const char*, outcome_count> outcome_names = {
     "not_sent",
 };
 constexpr std::array<const char*, late_cause_count> late_cause_names = {
-    "none", "wake", "guard", "prepare", "lane", "inflight",
+    "none", "wake", "guard", "prepare", "lane", "inflight", "writer",
 };
 constexpr std::array<const char*, tokens_source_count> tokens_source_names = {
     "usage",
@@ -44,7 +44,7 @@ constexpr std::array<const char*, tokens_source_count> tokens_source_names = {
     "chunks",
 };
 static_assert(static_cast<unsigned>(Outcome::not_sent) + 1 == outcome_count);
-static_assert(static_cast<unsigned>(LateCause::inflight) + 1 == late_cause_count);
+static_assert(static_cast<unsigned>(LateCause::writer) + 1 == late_cause_count);
 static_assert(static_cast<unsigned>(TokensSource::chunks) + 1 == tokens_source_count);
 
 template <typename Enum, std::size_t count>

@@ -47,8 +47,9 @@ enum class LateCause : std::uint8_t {
     prepare,   ///< its bytes were not ready
     lane,      ///< no connection was ready
     inflight,  ///< held back by `--max-inflight`
+    writer,    ///< held back by our own writer: no room to account for one more row
 };
-inline constexpr unsigned late_cause_count = 6;
+inline constexpr unsigned late_cause_count = 7;
 
 const char* name_of(LateCause cause);
 std::optional<LateCause> late_cause_from_name(std::string_view name);

@@ -39,6 +39,7 @@ class Peer:
     def __init__(self, connection):
         self.connection = connection
         self.stored = b""
+        self.head = ""
         self.sent = 0
 
     def read_head(self):
@@ -49,10 +50,12 @@ class Peer:
                 return ""
             self.stored += received
         head, self.stored = self.stored.split(b"\r\n\r\n", 1)
-        return head.decode()
+        self.head = head.decode()
+        return self.head
 
-    def read_body(self, head):
-        left = int(field(head, "content-length")) - len(self.stored)
+    def read_body(self):
+        """That of the head that was read last."""
+        left = int(field(self.head, "content-length")) - len(self.stored)
         self.stored = b""
         while left > 0:
             left -= len(self.connection.recv(min(left, 1 << 20))) or left
@@ -130,7 +133,7 @@ class RawServer:
             row = row_of(field(head, "x-request-id"))
             self.asked.append(row)
             if row not in self.unread:
-                peer.read_body(head)
+                peer.read_body()
             answer = self.answers[row]
             try:
                 answer(peer) if callable(answer) else peer.say(answer)
