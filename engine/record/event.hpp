@@ -38,7 +38,7 @@ inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk e
 
 struct FiredInfo {
     std::int64_t connect_ns;  ///< when the lane was connected
-    std::int64_t held_ns;     ///< held back by --max-inflight
+    std::int64_t held_ns;     ///< held back by --max-inflight or by a full ring
     std::uint32_t inflight;   ///< exchanges open, this one not counted
     std::uint32_t target;     ///< index of the URL
     LateCause late_cause;

@@ -149,19 +149,14 @@ LateCause Pacer::cause_of(const DueRow& row, std::int64_t drift_ns, Instant due)
 
 // The row under the cursor is due. False where it must wait for bytes or for its place in flight.
 bool Pacer::fire_next(Instant now) {
-    const ArmedRequest* armed = armer_.front();
-    if (armed == nullptr) {
-        health_.note_late_arm();
-        next_was_unarmed_ = true;
-        return false;
+    if (blocked_by_ != LateCause::none) {
+        blocked_until_[static_cast<std::size_t>(blocked_by_)] = now;
     }
-    CHECK(armed->planned == next_);
-    if (!ring_.has_room_for_row()) {
-        next_held_by_ = LateCause::writer;  // our own fault, whatever else holds it back
-        return false;
-    }
-    if (lanes_.inflight() >= settings_.inflight_max) {
-        next_held_by_ = std::max(next_held_by_, LateCause::inflight);
+    blocked_by_ = what_blocks_next();
+    if (blocked_by_ != LateCause::none) {
+        if (blocked_by_ == LateCause::prepare) {
+            health_.note_late_arm();
+        }
         return false;
     }
     DueRow row = take_next(now);
@@ -187,15 +182,36 @@ bool Pacer::fire_next(Instant now) {
     return true;
 }
 
+LateCause Pacer::what_blocks_next() const {
+    const ArmedRequest* armed = armer_.front();
+    if (armed == nullptr) {
+        return LateCause::prepare;
+    }
+    CHECK(armed->planned == next_);
+    return !ring_.has_room_for_row()                     ? LateCause::writer
+           : lanes_.inflight() >= settings_.inflight_max ? LateCause::inflight
+                                                         : LateCause::none;
+}
+
+// What held back the row under the cursor, or one before it when this one was due already. Our own
+// fault is named first, and what the user asked for before what would have delayed it anyway.
+LateCause Pacer::what_held_next() const {
+    const Instant due = due_instant(next_);
+    for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::prepare}) {
+        if (due < blocked_until_[static_cast<std::size_t>(cause)]) {
+            return cause;
+        }
+    }
+    return LateCause::none;
+}
+
 // The row under the cursor, with what has kept it so far; the cursor moves on.
 DueRow Pacer::take_next(Instant now) {
     DueRow row;
     row.request = armer_.take_front();
-    const bool held = next_held_by_ != LateCause::none;
-    row.cause = next_was_unarmed_ && !held ? LateCause::prepare : next_held_by_;
+    row.cause = what_held_next();
+    const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight;
     row.held_ns = held ? (now - due_instant(next_)).ns : 0;
-    next_was_unarmed_ = false;
-    next_held_by_ = LateCause::none;
     ++next_;
     return row;
 }

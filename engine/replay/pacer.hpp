@@ -5,6 +5,7 @@
 /// nothing and receives nothing. Owned by the run.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -78,6 +79,8 @@ class Pacer {
     bool fire_late();
     bool can_fire_late() const;
     void take_again(const DueRow& row);
+    LateCause what_blocks_next() const;
+    LateCause what_held_next() const;
     DueRow take_next(Instant now);
     void fire(Lane& lane, const DueRow& row);
     FiredInfo prepare(Lane& lane, const DueRow& row);
@@ -103,8 +106,8 @@ class Pacer {
     std::uint32_t next_ = 0;   ///< cursor into the plan
     std::uint32_t ahead_ = 0;  ///< first row that is not due within a second
     Instant busy_until_;
-    bool next_was_unarmed_ = false;  ///< the row under the cursor was due before it was ready
-    LateCause next_held_by_ = LateCause::none;  ///< ... and was held back
+    LateCause blocked_by_ = LateCause::none;  ///< what kept the row under the cursor, last asked
+    std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that
     bool stopped_ = false;
     std::uint64_t rows_fired_ = 0;
     std::uint32_t unbound_ = 0;  ///< TLS: first row that `bind_ahead` has not bound

@@ -21,7 +21,8 @@ class JsonDocument;
 
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
 /// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
-inline constexpr int record_schema = 4;
+/// 5: the late cause `writer`.
+inline constexpr int record_schema = 5;
 
 using OptionalNs = std::optional<std::int64_t>;
 

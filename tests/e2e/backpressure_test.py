@@ -133,6 +133,9 @@ class Backpressure(Case):
             self.assertGreater(records[row]["held_ns"], 0)
             self.assertLessEqual(records[row]["held_ns"], records[row]["drift_ns"])
         self.assertGreaterEqual(max(records[row]["held_ns"] for row in held), 1_000_000_000)
+        for row, record in records.items():  # those behind it in the queue waited for the same
+            if record["drift_ns"] >= 1_000_000_000:
+                self.assertEqual(record["late_cause"], "writer", row)
 
     def test_a_server_that_reads_nothing(self):
         """Large bodies that nobody takes fill their region and no more; later rows are late and

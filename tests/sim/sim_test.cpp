@@ -58,6 +58,26 @@ TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
     EXPECT_GT(held, 0u);
 }
 
+// Where the writer comes so seldom that the ring is full, rows wait for it and name it, those that
+// stand behind the first one too: that lateness is ours, and not one of `--max-inflight`.
+TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
+    SimOptions options;
+    options.seed = 8;
+    options.ring_bytes = 1;
+    options.drain_share = 0.00005;
+    const SimResult result = run(make_trace(8, 20 * rows), options);
+    EXPECT_EQ(broken_laws(result), "");
+    std::uint32_t held = 0;
+    for (const Record& record : result.records) {
+        EXPECT_EQ(record.outcome, Outcome::ok);
+        EXPECT_NE(record.late_cause, LateCause::inflight);
+        EXPECT_EQ(record.late_cause == LateCause::writer, record.held_ns > 0);
+        EXPECT_LE(record.held_ns, record.drift_ns);
+        held += record.held_ns > 0 ? 1 : 0;
+    }
+    EXPECT_GT(held, 1u);
+}
+
 // With too few connections rows wait for one, leave late, and name the lane as the cause.
 TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
     SimOptions options;
@@ -244,7 +264,7 @@ TEST(Simulation, ARunThatIsAbandonedEnds) {
     options.connections_fixed = 2;
     options.ring_bytes = 1;
     options.drain_share = 0;
-    const SimResult result = run(make_trace(8, rows), options);
+    const SimResult result = run(make_trace(8, 20 * rows), options);
     EXPECT_FALSE(result.ended);
 }
 
