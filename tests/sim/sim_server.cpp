@@ -98,7 +98,8 @@ void SimDriver::scripted_turn(int number) {
     const std::optional<Duration> pause = server.goes_on_after();
     deliver_to_client(number, *bytes, server.closes() ? End::close : End::none);
     if (connection.scripted != nullptr && pause) {
-        at(now_ + *pause,
+        // As with a full window: what has not arrived yet is not talked over.
+        at(std::max(now_ + *pause, connection.to_client),
            {Happening::Kind::deadline, number, 0, 0, ++connection.deadline_version, {}});
     }
 }
