@@ -16,7 +16,7 @@ std::uint64_t seed_of(std::uint64_t seed, std::string_view request_id) {
 
 }  // namespace
 
-void MockConnection::open(std::uint64_t number) {
+void MockConnection::open(std::uint64_t number, Instant now) {
     number_ = number;
     phase_ = Phase::reading;
     action_ = Action::keep;
@@ -29,6 +29,7 @@ void MockConnection::open(std::uint64_t number) {
     slow_left_ = 0;
     answered_ = 0;
     fault_ = Fault::none;
+    now_idle(now);
     host = nullptr;
     if (refuses_connection(core_.options_.faults, mix64(core_.options_.seed ^ number))) {
         phase_ = Phase::over;
@@ -64,6 +65,7 @@ void MockConnection::receive(std::string_view bytes, Instant now) {
 
 void MockConnection::take(std::string_view bytes, Instant now) {
     if (parser_.idle()) {
+        idle_ends_ = never;
         log_ = RequestLog();
         log_.start_ns = now.ns;
     }
@@ -289,8 +291,24 @@ bool MockConnection::last_on_connection() const {
     return !parser_.keep_alive() || (limit != 0 && answered_ + 1 >= limit);
 }
 
+/// From here on the peer may let the connection stand for as long as the limit says.
+void MockConnection::now_idle(Instant now) {
+    const Duration limit = core_.options_.keep_alive_timeout;
+    idle_ends_ = limit.ns == 0 ? never : now + limit;
+}
+
+bool MockConnection::idle_for_too_long(Instant now) const {
+    return phase_ == Phase::reading && parser_.idle() && now >= idle_ends_;
+}
+
 Reply MockConnection::reply() const {
-    return {log_.request_id, last_on_connection()};
+    Reply reply{log_.request_id, last_on_connection()};
+    const CoreOptions& options = core_.options_;
+    if (options.announce_keep_alive) {
+        reply.timeout_s = static_cast<std::uint32_t>(options.keep_alive_timeout.ns / seconds(1).ns);
+        reply.answers_max = options.keep_alive_requests;
+    }
+    return reply;
 }
 
 }  // namespace driftless::mock

@@ -69,6 +69,9 @@ Instant MockConnection::next_deadline() const {
     if (!ready_.empty() || !slow_.empty()) {
         return at_once;
     }
+    if (phase_ == Phase::reading) {
+        return idle_ends_;
+    }
     return phase_ == Phase::stream || phase_ == Phase::whole ? schedule_.next() : never;
 }
 
@@ -77,7 +80,10 @@ void MockConnection::produce(Instant now, std::string& out) {
     std::string& into = slow ? slow_ : out;
     into += ready_;
     ready_.clear();
-    if (phase_ == Phase::page) {
+    if (idle_for_too_long(now)) {
+        phase_ = Phase::over;
+        action_ = Action::close;
+    } else if (phase_ == Phase::page) {
         end_exchange(now);
     } else if (phase_ == Phase::stream) {
         produce_stream(now, into);
@@ -244,6 +250,7 @@ void MockConnection::end_exchange(Instant now) {
     }
     phase_ = Phase::reading;
     parser_.reset();
+    now_idle(now);
     if (!pipelined_.empty()) {
         const std::string bytes = std::exchange(pipelined_, {});
         take(bytes, now);

@@ -13,14 +13,14 @@ MockCore::MockCore(const CoreOptions& options)
     }
 }
 
-MockConnection& MockCore::open(Instant) {
+MockConnection& MockCore::open(Instant now) {
     if (free_.empty()) {
         connections_.push_back(std::make_unique<MockConnection>(*this));
         free_.push_back(connections_.back().get());
     }
     MockConnection& connection = *free_.back();
     free_.pop_back();
-    connection.open(opened_++);
+    connection.open(opened_++, now);
     return connection;
 }
 

@@ -60,6 +60,8 @@ struct CoreOptions {
     bool early_headers = true;              ///< the head leaves before the first token, as vLLM's
     bool usage = true;                      ///< false: include_usage is ignored
     std::uint32_t keep_alive_requests = 0;  ///< answers per connection; 0: without limit
+    Duration keep_alive_timeout{0};         ///< a connection idle for so long is closed; 0: never
+    bool announce_keep_alive = true;        ///< both limits are told in `Keep-Alive`
     std::vector<FaultRule> faults;
     std::uint64_t seed = 0;
     std::int64_t utc_offset_ns = 0;  ///< Unix time minus the host's clock
@@ -116,7 +118,7 @@ class MockConnection {
     };
     enum class Route : std::uint8_t { generate, tokenize, apply_template, other };
 
-    void open(std::uint64_t number);
+    void open(std::uint64_t number, Instant now);
     void abandon(Instant now);
     void take(std::string_view bytes, Instant now);
     void take_head(Instant now);
@@ -142,6 +144,8 @@ class MockConnection {
     void end_exchange(Instant now);
     std::uint32_t chunk_tokens() const;
     bool last_on_connection() const;
+    void now_idle(Instant now);
+    bool idle_for_too_long(Instant now) const;
     Reply reply() const;
 
     MockCore& core_;
@@ -174,6 +178,7 @@ class MockConnection {
     std::string slow_;   ///< Fault::slow: generated, leaving byte by byte
     std::uint32_t slow_left_ = 0;
     std::uint32_t answered_ = 0;  ///< on this connection
+    Instant idle_ends_ = never;   ///< it is closed then, unless it has been asked something
 };
 
 class MockCore {

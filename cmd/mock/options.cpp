@@ -49,6 +49,10 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
                 parse_positive_number, server.backlog);
     flags.value("--keep-alive-requests", "N", "answers per connection; 0: without limit", "0",
                 parse_number, options.core.keep_alive_requests);
+    flags.value("--keep-alive-timeout", "T", "idle connections are closed after T; 0: never", "0",
+                parse_delay, options.core.keep_alive_timeout);
+    flags.on_off("--keep-alive-silent", "announce neither of these limits in the answers",
+                 options.core.announce_keep_alive, false);
     flags.value("--tls-cert", "FILE", "speak https: PEM chain of its certificate", nullptr,
                 parse_name, options.tls.cert_file);
     flags.value("--tls-key", "FILE", "PEM of its key [in --tls-cert]", nullptr, parse_name,

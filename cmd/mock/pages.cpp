@@ -29,6 +29,21 @@ const char* status_line(int status) {
     }
 }
 
+void append_keep_alive(std::string& out, const Reply& reply) {
+    if (reply.timeout_s == 0 && reply.answers_max == 0) {
+        return;
+    }
+    out += "keep-alive: ";
+    if (reply.timeout_s != 0) {
+        out += "timeout=" + std::to_string(reply.timeout_s);
+        out += reply.answers_max != 0 ? ", " : "";
+    }
+    if (reply.answers_max != 0) {
+        out += "max=" + std::to_string(reply.answers_max);
+    }
+    out += "\r\n";
+}
+
 void append_common_fields(std::string& out, const Reply& reply) {
     out += "server: driftless-mock\r\n";
     if (!reply.request_id.empty()) {
@@ -38,7 +53,9 @@ void append_common_fields(std::string& out, const Reply& reply) {
     }
     if (reply.close) {
         out += "connection: close\r\n";
+        return;
     }
+    append_keep_alive(out, reply);
 }
 
 /// One counter or gauge in the text format of Prometheus.

@@ -28,6 +28,9 @@ struct Metrics {
 struct Reply {
     std::string_view request_id;  ///< echoed as X-Request-Id; empty: none was sent
     bool close = false;           ///< `Connection: close`
+    /// Told in `Keep-Alive` where it is not 0, and `close` is not set.
+    std::uint32_t timeout_s = 0;
+    std::uint32_t answers_max = 0;
 };
 
 /// The head of a streamed answer: events in HTTP chunks.

@@ -293,6 +293,10 @@ void Execution::note_end(Run& run) {
     end_.connect_failures = lanes.connect_failures;
     end_.stale_retries = lanes.stale_retries;
     end_.closed_idle = lanes.closed_idle;
+    end_.retired_idle = lanes.retired_idle;
+    if (const IdleLimit limit = run.idle_limit(); limit.known()) {
+        end_.idle_limit_ns = limit.limit.ns;
+    }
     end_.system_calls = driver_.counters().enters;
     end_.operations = driver_.counters().submits;
     end_.no_buffers = driver_.counters().no_buffers;

@@ -69,7 +69,10 @@ struct RunEnd {
     std::uint64_t connects = 0;
     std::uint64_t connect_failures = 0;
     std::uint64_t stale_retries = 0;
-    std::uint64_t closed_idle = 0;
+    std::uint64_t closed_idle = 0;   ///< idle connections that a server closed
+    std::uint64_t retired_idle = 0;  ///< ... that we closed before it would
+    /// How long servers let a connection stand idle, as they said or as was seen: the shortest.
+    std::optional<std::int64_t> idle_limit_ns;
     std::uint64_t system_calls = 0;
     std::uint64_t operations = 0;
     std::uint64_t no_buffers = 0;

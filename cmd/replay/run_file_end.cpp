@@ -52,6 +52,8 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("connect_failures").unsigned_integer(end->connect_failures);
     json.key("stale_retries").unsigned_integer(end->stale_retries);
     json.key("closed_idle").unsigned_integer(end->closed_idle);
+    json.key("retired_idle").unsigned_integer(end->retired_idle);
+    json.key("idle_limit_ns").optional_integer(end->idle_limit_ns);
     json.key("system_calls").unsigned_integer(end->system_calls);
     json.key("operations").unsigned_integer(end->operations);
     json.key("no_buffers").unsigned_integer(end->no_buffers);

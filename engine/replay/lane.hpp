@@ -65,6 +65,7 @@ struct ExchangeState {
 };
 
 class LanePool;
+struct LaneList;
 
 struct Lane {
     LanePool* pool = nullptr;
@@ -78,6 +79,10 @@ struct Lane {
     std::int32_t connect_result = 0;
     Socket socket;
     Instant connected;
+    Instant idle_since;  ///< it stood, or its last answer was complete
+    /// Until the server has named a number.
+    static constexpr std::uint32_t answers_unknown = UINT32_MAX;
+    std::uint32_t answers_left = answers_unknown;
     StampSupport has_stamps;
     std::uint32_t bytes_accepted = 0;  ///< on this connection, modulo 2^32
 
@@ -95,6 +100,8 @@ struct Lane {
     std::unique_ptr<LaneTls> tls;  ///< null: plain
 
     Lane* next = nullptr;  ///< on one list of the pool: idle lanes, those with a rest to send, ...
+    Lane* before = nullptr;
+    LaneList* shelf = nullptr;  ///< the list of idle lanes that it is on
 
     std::size_t unsent() const { return exchange.request_bytes - exchange.accepted; }
 

@@ -220,21 +220,6 @@ void LanePool::on_receive(Op& op, const Completion& done) {
     }
 }
 
-// The server closed a connection that carries nothing, or spoke out of turn: not to be used again.
-void LanePool::retire(Lane& lane) {
-    counts_.closed_idle += 1;
-    lane.broken = true;
-    if (lane.state == LaneState::bound) {
-        lose_bound(lane);
-    } else {
-        targets_[lane.target].idle.remove(lane);
-    }
-    lane.state = LaneState::closing;
-    if (lane.tls != nullptr && !lane.used && lane.tls->stream.failure() != 0) {
-        note_failure(lane, 0);  // an alert right behind the handshake: the next one fails, too
-    }
-}
-
 void LanePool::on_timer(Timer& timer, Instant now) {
     Lane& lane = *static_cast<Lane*>(timer.owner);
     if (lane.state == LaneState::connecting) {

@@ -18,13 +18,15 @@ std::uint16_t status_of(const Lane& lane) {
 
 void LaneList::push_front(Lane& lane) {
     lane.next = first;
+    lane.before = nullptr;
+    (first != nullptr ? first->before : last) = &lane;
     first = &lane;
-    last = last == nullptr ? &lane : last;
     ++count;
 }
 
 void LaneList::push_back(Lane& lane) {
     lane.next = nullptr;
+    lane.before = last;
     (last != nullptr ? last->next : first) = &lane;
     last = &lane;
     ++count;
@@ -33,26 +35,17 @@ void LaneList::push_back(Lane& lane) {
 Lane* LaneList::pop_front() {
     Lane* lane = first;
     if (lane != nullptr) {
-        first = lane->next;
-        last = first == nullptr ? nullptr : last;
-        lane->next = nullptr;
-        --count;
+        remove(*lane);
     }
     return lane;
 }
 
 void LaneList::remove(Lane& lane) {
-    Lane* before = nullptr;
-    for (Lane* at = first; at != nullptr; before = at, at = at->next) {
-        if (at == &lane) {
-            (before != nullptr ? before->next : first) = lane.next;
-            last = last == &lane ? before : last;
-            lane.next = nullptr;
-            --count;
-            return;
-        }
-    }
-    CHECK(!"the lane is on the list");
+    CHECK(count > 0 && (lane.before != nullptr || first == &lane));
+    (lane.before != nullptr ? lane.before->next : first) = lane.next;
+    (lane.next != nullptr ? lane.next->before : last) = lane.before;
+    lane.next = lane.before = nullptr;
+    --count;
 }
 
 LanePool::LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
@@ -99,14 +92,6 @@ Lane& LanePool::make_lane() {
     return lane;
 }
 
-std::uint32_t LanePool::idle_count() const {
-    std::uint32_t idle = 0;
-    for (const LaneTarget& target : targets_) {
-        idle += target.idle.count;
-    }
-    return idle;
-}
-
 bool LanePool::open_one(std::uint32_t target) {
     if (in_use_ >= settings_.lanes_max) {
         return false;
@@ -118,6 +103,7 @@ bool LanePool::open_one(std::uint32_t target) {
     lane.used = false;
     lane.broken = false;
     lane.timed_out = false;
+    lane.answers_left = Lane::answers_unknown;
     lane.progress.clear();
     if (targets_[target].tls != nullptr) {
         lane.tls = std::make_unique<LaneTls>();
@@ -130,42 +116,6 @@ bool LanePool::open_one(std::uint32_t target) {
     counts_.connects += 1;
     loop_.jobs().spawn(live(lane));
     return true;
-}
-
-bool LanePool::make_room(std::uint32_t target) {
-    Lane* oldest = targets_[target].idle.last;
-    if (making_room_ || oldest == nullptr) {
-        return making_room_;
-    }
-    making_room_ = true;
-    close_idle(*oldest);
-    return true;
-}
-
-bool LanePool::has_unused(std::uint32_t target) const {
-    const Lane* lane = targets_[target].idle.first;
-    while (lane != nullptr && lane->used) {
-        lane = lane->next;
-    }
-    return lane != nullptr;
-}
-
-Lane* LanePool::take_idle(std::uint32_t target, bool fresh) {
-    LaneList& idle = targets_[target].idle;
-    Lane* lane = idle.first;
-    while (fresh && lane != nullptr && lane->used) {
-        lane = lane->next;
-    }
-    if (lane == nullptr) {
-        return nullptr;
-    }
-    if (lane == idle.first) {
-        (void)idle.pop_front();
-    } else {
-        idle.remove(*lane);
-    }
-    begin_exchange(*lane);
-    return lane;
 }
 
 void LanePool::begin_exchange(Lane& lane) {
@@ -226,11 +176,6 @@ void LanePool::release_body(Lane& lane) {
     }
 }
 
-void LanePool::now_idle(Lane& lane) {
-    lane.state = LaneState::idle;
-    targets_[lane.target].idle.push_front(lane);
-}
-
 // A row is over, or asks for another connection. The lane goes back to the idle ones, or is broken.
 void LanePool::settle(Lane& lane) {
     ExchangeState& exchange = lane.exchange;
@@ -241,10 +186,14 @@ void LanePool::settle(Lane& lane) {
     take_own_stamp(lane);
     const bool broke_early =
         exchange.outcome == Outcome::truncated || exchange.outcome == Outcome::send_failed;
-    const bool stale = lane.used && lane.broken && !exchange.any_byte && broke_early &&
+    // One that was opened ahead of need may have stood for too long, too.
+    const Duration idle = exchange.fired - lane.idle_since;
+    const bool stood = lane.used || idle >= IdleLimit::seen_min;
+    const bool stale = stood && lane.broken && !exchange.any_byte && broke_early &&
                        exchange.stale_retries < stale_retries_max;
     if (stale) {
         counts_.stale_retries += 1;
+        targets_[lane.target].limit.see_close(idle);
         DueRow row;
         row.request.planned = exchange.planned;
         row.tries = static_cast<std::uint16_t>(exchange.stale_retries + 1);
@@ -268,7 +217,7 @@ void LanePool::settle(Lane& lane) {
     lane.used = true;
     const bool silent = lane.tls == nullptr || !lane.tls->stream.has_output();
     const bool keep = exchange.outcome == Outcome::ok && exchange.reusable && !lane.broken &&
-                      lane.unsent() == 0 && silent;
+                      lane.unsent() == 0 && silent && may_go_on(lane);
     if (keep) {
         now_idle(lane);
     } else {
@@ -310,13 +259,6 @@ void LanePool::end_all(Outcome outcome) {
             lane->end(outcome);
         }
     }
-}
-
-void LanePool::close_idle(Lane& lane) {
-    targets_[lane.target].idle.remove(lane);
-    lane.state = LaneState::closing;
-    lane.broken = true;
-    lane.progress.notify();
 }
 
 void LanePool::close_all() {

@@ -13,12 +13,14 @@
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/answer.hpp"
+#include "engine/replay/idle_limit.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {
 
-/// First-in first-out list of lanes through `Lane::next`, or last-in first-out by `push_front`.
+/// List of lanes through `Lane::next` and `before`: first-in first-out, or last-in first-out by
+/// `push_front`.
 struct LaneList {
     Lane* first = nullptr;
     Lane* last = nullptr;
@@ -34,7 +36,10 @@ struct LaneList {
 struct LaneTarget {
     Address address;
     TlsPeer* tls = nullptr;
-    LaneList idle;  ///< youngest first: the least likely to be stale
+    LaneList idle;    ///< youngest first: the least likely to be stale
+    LaneList ageing;  ///< idle for so long that they are being replaced; youngest first
+    IdleLimit limit;
+    std::uint32_t wanted = 0;  ///< idle lanes that the schedule needs soon
     std::uint32_t connecting = 0;
     std::uint32_t bound = 0;
     std::uint32_t open = 0;  ///< idle, bound or busy
@@ -44,13 +49,16 @@ struct LaneTarget {
     bool failure_is_tls = false;
     bool failure_timed_out = false;
     Instant quiet_until;  ///< after a failure no lane is opened ahead of need before this
+
+    std::uint32_t idle_count() const { return idle.count + ageing.count; }
 };
 
 struct LaneCounts {
     std::uint64_t connects = 0;
     std::uint64_t connect_failures = 0;
     std::uint64_t stale_retries = 0;
-    std::uint64_t closed_idle = 0;  ///< idle connections that the server closed
+    std::uint64_t closed_idle = 0;   ///< idle connections that the server closed
+    std::uint64_t retired_idle = 0;  ///< idle connections that we closed before it would
     std::uint32_t open_max = 0;
     std::uint64_t bytes_stray = 0;   ///< received when no exchange was open: they belong to no row
     std::int64_t bytes_sent = 0;     ///< since the last sample
@@ -85,12 +93,22 @@ class LanePool {
     /// or for a row that wants an unused lane, can succeed soon. One at a time; false where none
     /// is.
     bool make_room(std::uint32_t target);
-    /// An idle lane to the target that no exchange has used.
-    bool has_unused(std::uint32_t target) const;
+    /// An idle lane to the target. `fresh`: one that no exchange has used.
+    bool has_idle(std::uint32_t target, bool fresh) const;
 
     /// An idle lane, now busy with an empty exchange, or nullptr. `fresh`: only one that no
-    /// exchange has used. Whoever takes it fills in the exchange and fires.
+    /// exchange has used. None that its server may be closing right now. Whoever takes it fills in
+    /// the exchange and fires.
     Lane* take_idle(std::uint32_t target, bool fresh);
+
+    /// Ends at most one idle lane before its server does, once it has a successor; nothing is due
+    /// for `gap`. False where there is nothing to do.
+    bool age_slice(Instant now, Duration gap);
+    /// How long the servers let a connection stand idle: the shortest that is known.
+    IdleLimit idle_limit() const;
+    /// Lanes to the target that rows to come can count on, those connecting not included; under
+    /// `--connections` busy ones, too.
+    std::uint32_t in_stock(std::uint32_t target) const;
 
     /// Prepares the first bytes of a request on a lane that was just taken and set up. The caller
     /// reads the clock and then lets the driver flush: that is the fire.
@@ -163,7 +181,7 @@ class LanePool {
     /// TCP_NOTSENT_LOWAT the longest step is 55 us and the whole takes far longer, so that it is
     /// not used (macro_bench bodies).
     static constexpr std::size_t rest_bytes_max = 64 * 1024;
-    static constexpr std::uint16_t stale_retries_max = 3;
+    static constexpr std::uint16_t stale_retries_max = 1;
     /// Connections that may end under one row before it is fired.
     static constexpr std::uint16_t losses_max = 3;
     /// 0.2 us each by io_uring, 0.6 us by the error queues (macro_bench kernel-stamps).
@@ -197,6 +215,10 @@ class LanePool {
     void unbind(Lane& lane);
     void now_ready(Lane& lane);
     void now_idle(Lane& lane);
+    Lane* find_idle(std::uint32_t target, bool fresh) const;
+    Duration idle_for(const Lane& lane) const;
+    void leave_shelf(Lane& lane);
+    bool may_go_on(Lane& lane);
     void close_idle(Lane& lane);
     void release_body(Lane& lane);
     void queue_rest(Lane& lane);

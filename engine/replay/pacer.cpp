@@ -90,13 +90,13 @@ bool Pacer::can_fire_waiting() const {
         return true;
     }
     for (std::size_t target = 0; target < waiting_.size(); ++target) {
-        const LaneTarget& lanes = lanes_.targets()[target];
-        if (lanes.idle.first == nullptr) {
+        const std::uint32_t number = static_cast<std::uint32_t>(target);
+        if (lanes_.targets()[target].idle_count() == 0) {
             continue;
         }
         const bool room = lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row();
         if ((room && !waiting_[target].empty()) ||
-            (!retrying_[target].empty() && !lanes.idle.first->used)) {
+            (!retrying_[target].empty() && lanes_.has_idle(number, true))) {
             return true;
         }
     }

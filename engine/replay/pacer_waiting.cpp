@@ -138,16 +138,16 @@ bool Pacer::wants_connection(std::uint32_t target) const {
     if (lanes.connecting > 0 || lanes.failures > 0) {
         return false;
     }
-    return retrying_[target].empty() ? !waiting_[target].empty() && lanes.idle.count == 0
-                                     : !lanes_.has_unused(target);
+    return retrying_[target].empty() ? !waiting_[target].empty() && lanes.idle_count() == 0
+                                     : !lanes_.has_idle(target, true);
 }
 
 // All connections that are allowed are in use: one that stands idle, and that no row waits for,
 // gives way. Where there is none, a busy one will come free.
 void Pacer::make_room() {
     for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
-        const bool wanted =
-            !waiting_[target].empty() || (!retrying_[target].empty() && lanes_.has_unused(target));
+        const bool wanted = !waiting_[target].empty() ||
+                            (!retrying_[target].empty() && lanes_.has_idle(target, true));
         if (!wanted && lanes_.make_room(target)) {
             return;
         }

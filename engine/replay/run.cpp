@@ -254,7 +254,7 @@ bool Run::prepare(Instant now, Instant due) {
         return true;
     }
     return sample_clock(now) || seal_slice(now) || arm_slice(now) || open_lane(now) ||
-           handshake_slice(now, due);
+           lanes_.age_slice(now, due - now) || handshake_slice(now, due);
 }
 
 bool Run::open_lane(Instant now) {
@@ -264,10 +264,9 @@ bool Run::open_lane(Instant now) {
     const std::uint32_t targets = static_cast<std::uint32_t>(lanes_.targets().size());
     const std::uint32_t wanted = (lanes_wanted(now) + targets - 1) / targets;
     for (std::uint32_t number = 0; number < targets; ++number) {
-        const LaneTarget& target = lanes_.targets()[number];
-        const std::uint32_t there = settings_.connections_fixed > 0
-                                        ? target.open + target.connecting
-                                        : target.idle.count + target.bound + target.connecting;
+        LaneTarget& target = lanes_.targets()[number];
+        target.wanted = wanted;
+        const std::uint32_t there = lanes_.in_stock(number) + target.connecting;
         if (there < wanted && now >= target.quiet_until && lanes_.open_one(number)) {
             return true;
         }

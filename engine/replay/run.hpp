@@ -64,6 +64,7 @@ class Run {
     /// The user stopped it before its end.
     bool interrupted() const { return interrupted_; }
     const LaneCounts& lane_counts() { return lanes_.counts(); }
+    IdleLimit idle_limit() const { return lanes_.idle_limit(); }
     const Health& health() const { return health_; }
     const ClockSample& clock() const { return clock_; }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }

@@ -16,6 +16,7 @@ struct ResponseParser::State {
     enum class Head : std::uint8_t { undecided, interim, final };
 
     MessageFraming framing{HTTP_RESPONSE, {response_head_bytes_max, response_headers_max}};
+    KeepAliveScanner limits;
     Head head = Head::undecided;
     std::size_t begin_bytes = 0;
     char begin[verdict_bytes];  ///< what an undecided head begins with, when it came in pieces
@@ -60,6 +61,7 @@ ResponseParser& ResponseParser::operator=(ResponseParser&&) noexcept = default;
 
 void ResponseParser::reset() {
     state_->framing.reset();
+    state_->limits.reset();
     state_->head = State::Head::undecided;
     state_->begin_bytes = 0;
 }
@@ -78,6 +80,7 @@ ResponseParser::Step ResponseParser::feed(std::string_view bytes) {
                 return {ResponsePiece::need_more, consumed, {}};
             case MessageFraming::Piece::head_bytes:
                 if (const auto span = state.reportable(step.span); !span.empty()) {
+                    state.limits.feed(span);
                     return {ResponsePiece::head_bytes, consumed, span};
                 }
                 continue;
@@ -114,6 +117,10 @@ bool ResponseParser::close_delimited() const {
 
 bool ResponseParser::keep_alive() const {
     return state_->framing.keep_alive();
+}
+
+const KeepAliveLimits& ResponseParser::keep_alive_limits() const {
+    return state_->limits.limits();
 }
 
 bool ResponseParser::head_too_large() const {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "proto/http/fields.hpp"
+#include "proto/http/keep_alive.hpp"
 
 namespace driftless {
 
@@ -52,9 +53,11 @@ class ResponseParser {
     /// The peer closed its side. True where that completes the message (close-delimited body).
     bool finish();
 
-    int status() const;              ///< valid from head_done
-    bool close_delimited() const;    ///< the body ends with the connection; valid from head_done
-    bool keep_alive() const;         ///< the connection may carry another message; valid at done
+    int status() const;            ///< valid from head_done
+    bool close_delimited() const;  ///< the body ends with the connection; valid from head_done
+    bool keep_alive() const;       ///< the connection may carry another message; valid at done
+    /// What the final head says of the connection's limits; valid from head_done.
+    const KeepAliveLimits& keep_alive_limits() const;
     bool head_too_large() const;     ///< the error was a limit, not bad syntax
     const char* error_text() const;  ///< static string
 

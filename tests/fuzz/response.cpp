@@ -8,6 +8,11 @@
 namespace driftless {
 namespace {
 
+std::string told(const KeepAliveLimits& limits) {
+    return std::to_string(limits.timeout_s.value_or(0)) + (limits.timeout_s ? "t" : "-") +
+           std::to_string(limits.max.value_or(0)) + (limits.max ? "m" : "-");
+}
+
 std::string read(const std::vector<std::vector<char>>& pieces) {
     ResponseParser parser;
     std::string head;
@@ -29,7 +34,8 @@ std::string read(const std::vector<std::vector<char>>& pieces) {
             } else if (step.piece == ResponsePiece::head_done) {
                 CHECK(parser.status() >= 200);
                 seen += "\n" + std::to_string(parser.status()) + (parser.keep_alive() ? "k" : "c") +
-                        (parser.close_delimited() ? "e" : "f") + "\n";
+                        (parser.close_delimited() ? "e" : "f") + "\n" +
+                        told(parser.keep_alive_limits());
             } else if (step.piece == ResponsePiece::body) {
                 CHECK(!step.span.empty());
                 seen += step.span;

@@ -220,6 +220,13 @@ std::string sent_bytes_were_taken(const SimResult& result) {
     return only(in_records <= result.bytes_accepted, of(in_records, result.bytes_accepted));
 }
 
+// What a server has said of its connections is kept to, however long the process stood still: a
+// request that leaves later than that may cross the close.
+std::string limits_kept(const SimResult& result) {
+    return only(result.overdue_sends == 0, std::to_string(result.overdue_sends) +
+                                               " requests on connections idle for too long");
+}
+
 std::string bodies_returned(const SimResult& result) {
     return only(result.body_bytes_held == 0, std::to_string(result.body_bytes_held) + " bytes");
 }
@@ -260,6 +267,7 @@ constexpr Law all_laws[] = {
     {"ok is exact", ok_is_exact},
     {"received bytes are accounted for", received_bytes_accounted_for},
     {"sent bytes were taken", sent_bytes_were_taken},
+    {"limits of connections are kept", limits_kept},
     {"bodies are returned", bodies_returned},
     {"frames are returned", frames_returned},
     {"no operation in flight", operations_ended},

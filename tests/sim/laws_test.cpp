@@ -15,12 +15,21 @@ namespace {
 
 constexpr std::uint32_t rows = 40;
 
+// Rows in two halves, far enough apart for an idle connection to grow old.
+Trace trace_with_a_gap(std::uint32_t seconds_apart) {
+    Trace trace = make_trace(3, rows);
+    for (std::uint32_t i = rows / 2; i < rows; ++i) {
+        trace.rows[i].at_ns += std::int64_t{seconds_apart} * 1'000'000'000;
+    }
+    return trace;
+}
+
 SimResult run_with(Bug bug) {
     SimOptions options;
     options.seed = 3;
     options.server.overhead = {5, 3};
     options.bug = bug;
-    return run(make_trace(3, rows), options);
+    return run(trace_with_a_gap(bug == Bug::unsaid_limit ? 2 : 0), options);
 }
 
 bool names(const std::string& broken, const std::string& law) {
@@ -56,6 +65,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::leaked_body, "bodies are returned"},
     {Bug::forgotten_event, "every event is read"},
     {Bug::unread_event, "every event is read"},
+    {Bug::unsaid_limit, "limits of connections are kept"},
     {Bug::early_look, "no operation in flight"},
     {Bug::early_look, "sockets are closed"},
     {Bug::early_look, "frames are returned"},

@@ -180,6 +180,9 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
     std::copy(visible.bytes.begin(), visible.bytes.end(), own.get());
     done.bytes = {own.get(), visible.bytes.size()};
+    if (!done.bytes.empty()) {
+        connection_of(op.spec.socket.number).heard = stamp_;
+    }
     if (!done.more) {
         ops_.erase(found);
         set_slot(op, no_slot);

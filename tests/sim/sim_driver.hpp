@@ -27,6 +27,8 @@ namespace driftless::sim {
 struct DriverBugs {
     bool early_stamps = false;  ///< completions are stamped 10 ms before they are seen
     bool lost_byte = false;     ///< one byte of one receive never reaches its handler
+    bool unsaid_limit = false;  ///< servers are held to have said `unsaid`, which they do not
+    static constexpr Duration unsaid = seconds(1);
 };
 
 class SimDriver final : public Driver {
@@ -55,6 +57,8 @@ class SimDriver final : public Driver {
     std::uint64_t bytes_delivered() const { return bytes_delivered_; }  ///< to receives, in all
     std::uint64_t bytes_accepted() const { return bytes_accepted_; }    ///< of sends, in all
     std::size_t sockets_open() const { return sockets_open_; }
+    /// Sends on connections that had been idle for longer than their server had said.
+    std::uint64_t overdue_sends() const { return overdue_sends_; }
     mock::MockCore& core() { return core_; }
     /// Rows that a ScriptedServer has answered.
     const std::vector<std::uint32_t>& scripted_rows() const { return scripted_rows_; }
@@ -85,6 +89,8 @@ class SimDriver final : public Driver {
         std::optional<Cut> cut;
         std::uint64_t deadline_version = 0;
         std::uint64_t idle_version = 0;
+        Duration limit{0};      ///< its server says how long it may be idle; 0: it does not
+        Instant heard = never;  ///< the client has read this late, and sent nothing since
         bool stamped = false;
         std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
 
@@ -166,6 +172,8 @@ class SimDriver final : public Driver {
     std::size_t next_cut(std::size_t bytes);
     void wake_servers();
     void drop_server(Connection& connection);
+    Duration said_limit() const;
+    void watch_limit(Connection& connection);
 
     // sim_stamps.cpp
     void stamp_sent(Connection& connection, const Op& op, std::size_t size);
@@ -196,6 +204,7 @@ class SimDriver final : public Driver {
     std::uint64_t bytes_delivered_ = 0;
     std::uint64_t bytes_accepted_ = 0;
     std::size_t sockets_open_ = 0;
+    std::uint64_t overdue_sends_ = 0;
     std::vector<std::uint32_t> scripted_rows_;
 };
 

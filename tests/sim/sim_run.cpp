@@ -93,7 +93,8 @@ class Simulation {
           writer_(assembler_of(trace, plan_, dialect_, options.targets), Summary(), sinks()),
           driver_(options.bug == Bug::other_dice ? ~options.seed : options.seed, options.weather,
                   server_of(options), options.script,
-                  {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte}) {
+                  {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
+                   options.bug == Bug::unsaid_limit}) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes)));
     }
 
@@ -189,7 +190,11 @@ class Simulation {
         result_.disk_failed = writer_.failed();
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
+        result_.overdue_sends = driver_.overdue_sends();
         result_.scripted_rows = driver_.scripted_rows();
+        result_.stale_retries = replay.lane_counts().stale_retries;
+        result_.closed_idle = replay.lane_counts().closed_idle;
+        result_.retired_idle = replay.lane_counts().retired_idle;
         result_.bytes_stray = replay.lane_counts().bytes_stray;
         result_.ops_in_flight = driver_.in_flight();
         result_.sockets_open = driver_.sockets_open();

@@ -29,6 +29,7 @@ enum class Bug : std::uint8_t {
     leaked_body,      ///< somebody takes memory of the bodies' pool and keeps it
     forgotten_event,  ///< an event behind the end of its row
     unread_event,     ///< the last event stays in the ring
+    unsaid_limit,     ///< servers are held to have announced a limit that they keep to themselves
     early_look,       ///< the run is held to be over a turn before it is
     endless,          ///< the run is given too few turns
 };
@@ -66,13 +67,17 @@ struct SimResult {
     // What the driver and the servers saw.
     std::uint64_t bytes_delivered = 0;
     std::uint64_t bytes_accepted = 0;
+    std::uint64_t overdue_sends = 0;  ///< on connections idle beyond what their server had said
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
     std::vector<std::uint32_t> scripted_rows;
 
     // What is left over.
     std::uint64_t rows = 0;
-    std::uint64_t bytes_stray = 0;  ///< received, and of no exchange
+    std::uint64_t stale_retries = 0;
+    std::uint64_t closed_idle = 0;   ///< idle connections that their server closed
+    std::uint64_t retired_idle = 0;  ///< ... that were closed before
+    std::uint64_t bytes_stray = 0;   ///< received, and of no exchange
     std::size_t sockets_open = 0;
     std::uint32_t ops_in_flight = 0;
     std::uint64_t frames_live = 0;

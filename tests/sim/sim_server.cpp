@@ -26,8 +26,25 @@ void SimDriver::open_server(int number) {
         scripted_turn(number);
     } else {
         connection.server = &core_.open(now_);
+        connection.limit = said_limit();
         server_turn(number);
     }
+}
+
+/// In whole seconds, as it is told.
+Duration SimDriver::said_limit() const {
+    const mock::CoreOptions& server = core_.options();
+    const std::int64_t said_s =
+        server.announce_keep_alive ? server.keep_alive_timeout.ns / seconds(1).ns : 0;
+    return bugs_.unsaid_limit ? DriverBugs::unsaid : seconds(said_s);
+}
+
+/// The client sends: has it waited for longer than it may?
+void SimDriver::watch_limit(Connection& connection) {
+    const bool overdue = connection.limit.ns > 0 && connection.heard != never &&
+                         now_ - connection.heard > connection.limit;
+    overdue_sends_ += overdue ? 1 : 0;
+    connection.heard = never;
 }
 
 void SimDriver::drop_server(Connection& connection) {

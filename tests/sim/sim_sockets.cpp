@@ -86,6 +86,7 @@ void SimDriver::start_send(Op& op, std::uint32_t number) {
     const int socket = op.spec.socket.number;
     Connection& connection = connection_of(socket);
     CHECK(connection.connected && connection.blocked == 0 && !op.spec.bytes.empty());
+    watch_limit(connection);
     if (connection.shut) {
         at(now_ + latency(), {Happening::Kind::sent, socket, number, -EPIPE, 0, {}});
     } else if (chance(weather_.block_send)) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t options_stream = 0x5EED;
 constexpr std::uint64_t bodies_stream = 0xB0D1E5;
+constexpr std::uint64_t gaps_stream = 0x6A9;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -56,6 +57,10 @@ void draw_host(Dice& dice, Weather& weather) {
 void draw_server(Dice& dice, SimOptions& options) {
     mock::CoreOptions& server = options.server;
     server.keep_alive_requests = dice.one_in(2) ? 3 : 0;
+    if (dice.one_in(4)) {  // long beside the runs; some pauses and stalls are longer
+        server.keep_alive_timeout = seconds(dice.number(1, 2));
+        server.announce_keep_alive = !dice.one_in(3);
+    }
     server.overhead.pre = dice.number(0, 6);
     server.overhead.post = dice.number(0, 4);
     server.slots = dice.one_in(2) ? 8 : 0;
@@ -106,6 +111,17 @@ std::string recorded_body(const TraceRow& row, std::uint32_t words, Random& rand
     }
     body += R"("}],"max_completion_tokens":)" + std::to_string(row.output_length);
     return body + R"(,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true})";
+}
+
+/// Quiet stretches, in which connections grow too old.
+void add_gaps(Trace& trace, std::uint64_t seed) {
+    Random random(mix64(seed ^ gaps_stream));
+    std::int64_t later_ns = 0;
+    for (TraceRow& row : trace.rows) {
+        later_ns +=
+            random.below(50) == 0 ? static_cast<std::int64_t>(random.below(3'000'000'000)) : 0;
+        row.at_ns += later_ns;
+    }
 }
 
 }  // namespace
@@ -169,6 +185,9 @@ SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
     if (seed % 4 == 0) {
         const mock::TemplateTokens& overhead = options.server.overhead;
         record_bodies(trace, seed, 0.3, overhead.pre + overhead.post);
+    }
+    if (options.server.keep_alive_timeout.ns > 0) {
+        add_gaps(trace, seed);
     }
     return run(trace, options);
 }

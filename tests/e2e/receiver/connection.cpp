@@ -2,10 +2,12 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,7 @@ struct Request {
     std::string target;
     std::string id;
     std::string body;
+    unsigned connection = 0;  ///< in the order in which they were accepted
     std::int64_t first_byte_ns = 0;
     std::int64_t last_byte_ns = 0;
     bool from_kernel = true;  ///< both stamps are the kernel's
@@ -154,7 +157,8 @@ std::uint64_t hash_of(std::string_view bytes) {
 std::string log_line(const Request& request, const Asked& asked, std::int64_t prompt_tokens,
                      const std::vector<std::int64_t>& sent) {
     std::string line = R"({"request_id":")" + request.id + R"(","target":")" + request.target +
-                       R"(","first_byte_ns":)" + std::to_string(request.first_byte_ns) +
+                       R"(","connection":)" + std::to_string(request.connection) +
+                       R"(,"first_byte_ns":)" + std::to_string(request.first_byte_ns) +
                        R"(,"last_byte_ns":)" + std::to_string(request.last_byte_ns) +
                        R"(,"from_kernel":)" + (request.from_kernel ? "true" : "false") +
                        R"(,"is_ids":)" + (asked.is_ids ? "true" : "false") +
@@ -210,13 +214,18 @@ void Log::write(const std::string& line) {
 }
 
 void serve(int socket, const Behaviour& behaviour, Log& log) {
+    static std::atomic<unsigned> accepted{0};
+    const unsigned number = accepted++;
     const int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     std::vector<char> room(1 << 20);  // taken before the first request, not while one arrives
     bool open = true;
     while (open) {  // until the peer closes
         Request request;
-        open = read_request(socket, room, request) && answer(socket, behaviour, request, log);
+        request.connection = number;
+        pollfd asked{socket, POLLIN, 0};
+        open = poll(&asked, 1, behaviour.idle_ms) == 1 && read_request(socket, room, request) &&
+               answer(socket, behaviour, request, log);
     }
     close(socket);
 }

@@ -14,7 +14,8 @@ struct Behaviour {
     std::int64_t between_ns = 5'000'000;  ///< between tokens
     std::int64_t overhead = 0;            ///< tokens added to the words of a text prompt
     int status = 200;                     ///< another one: every request is answered with it
-    bool probes_only = false;             ///< rows get `status`, probes are answered
+    int idle_ms = -1;          ///< a connection that asks nothing for so long is closed; -1: never
+    bool probes_only = false;  ///< rows get `status`, probes are answered
 };
 
 /// The log: one line of JSON per request, written when its answer is over.

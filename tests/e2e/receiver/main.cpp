@@ -3,6 +3,7 @@
 // schedule, and writes what it saw: the truth that the end-to-end tests hold records against.
 //
 //   receiver --log FILE [--first-ms A] [--between-ms B] [--overhead N] [--status S] [--rows-only]
+//            [--idle-ms N]
 //   receiver --floor N     one-way times of a 300-byte send on loopback, kernel receive stamp minus
 //                          the clock before send(): what any client pays on this host, now
 
@@ -116,6 +117,8 @@ Options parse(int argc, char** argv) {
             options.behaviour.overhead = std::atoll(value);
         } else if (name == "--status") {
             options.behaviour.status = std::atoi(value);
+        } else if (name == "--idle-ms") {
+            options.behaviour.idle_ms = std::atoi(value);
         } else if (name == "--floor") {
             options.floor_rounds = std::atoi(value);
         } else {

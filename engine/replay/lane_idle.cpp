@@ -1,0 +1,166 @@
+// Lanes that stand idle: which one a row takes, and how they end before their server ends them.
+
+#include <algorithm>
+
+#include "engine/replay/lanes.hpp"
+
+namespace driftless {
+
+namespace {
+
+// At the limit on connections one has to close before its successor can open. That takes a gap
+// between two rows: a round trip and the arithmetic of a handshake.
+constexpr Duration replacement_gap = milliseconds(50);
+
+bool suits(const Lane& lane, bool fresh) {
+    return !fresh || !lane.used;
+}
+
+Lane* first_of(const LaneList& list, bool fresh) {
+    Lane* lane = list.first;
+    while (lane != nullptr && !suits(*lane, fresh)) {
+        lane = lane->next;
+    }
+    return lane;
+}
+
+}  // namespace
+
+std::uint32_t LanePool::idle_count() const {
+    std::uint32_t idle = 0;
+    for (const LaneTarget& target : targets_) {
+        idle += target.idle_count();
+    }
+    return idle;
+}
+
+// Young ones first: they are the least likely to be stale.
+Lane* LanePool::find_idle(std::uint32_t target, bool fresh) const {
+    Lane* young = first_of(targets_[target].idle, fresh);
+    return young != nullptr ? young : first_of(targets_[target].ageing, fresh);
+}
+
+Lane* LanePool::take_idle(std::uint32_t target, bool fresh) {
+    Lane* lane = find_idle(target, fresh);
+    // All behind it are older.
+    if (lane == nullptr || idle_for(*lane) >= targets_[target].limit.closed_after()) {
+        return nullptr;
+    }
+    leave_shelf(*lane);
+    begin_exchange(*lane);
+    return lane;
+}
+
+bool LanePool::has_idle(std::uint32_t target, bool fresh) const {
+    return find_idle(target, fresh) != nullptr;
+}
+
+Duration LanePool::idle_for(const Lane& lane) const {
+    return loop_.driver().now() - lane.idle_since;
+}
+
+void LanePool::now_idle(Lane& lane) {
+    lane.state = LaneState::idle;
+    lane.idle_since = lane.used ? lane.exchange.last_byte : lane.connected;
+    lane.shelf = &targets_[lane.target].idle;
+    lane.shelf->push_front(lane);
+}
+
+void LanePool::leave_shelf(Lane& lane) {
+    lane.shelf->remove(lane);
+    lane.shelf = nullptr;
+}
+
+void LanePool::close_idle(Lane& lane) {
+    leave_shelf(lane);
+    lane.state = LaneState::closing;
+    lane.broken = true;
+    lane.progress.notify();
+}
+
+bool LanePool::make_room(std::uint32_t target) {
+    const LaneTarget& at = targets_[target];
+    Lane* oldest = at.ageing.last != nullptr ? at.ageing.last : at.idle.last;
+    if (making_room_ || oldest == nullptr) {
+        return making_room_;
+    }
+    making_room_ = true;
+    close_idle(*oldest);
+    return true;
+}
+
+// The server closed a connection that carries nothing, or spoke out of turn: not to be used again.
+void LanePool::retire(Lane& lane) {
+    counts_.closed_idle += 1;
+    lane.broken = true;
+    if (lane.state == LaneState::bound) {
+        lose_bound(lane);
+    } else {
+        leave_shelf(lane);
+    }
+    targets_[lane.target].limit.see_close(idle_for(lane));
+    lane.state = LaneState::closing;
+    if (lane.tls != nullptr && !lane.used && lane.tls->stream.failure() != 0) {
+        note_failure(lane, 0);  // an alert right behind the handshake: the next one fails, too
+    }
+}
+
+IdleLimit LanePool::idle_limit() const {
+    IdleLimit least;
+    for (const LaneTarget& target : targets_) {
+        least.limit = std::min(least.limit, target.limit.limit);
+    }
+    return least;
+}
+
+std::uint32_t LanePool::in_stock(std::uint32_t target) const {
+    const LaneTarget& at = targets_[target];
+    return settings_.connections_fixed > 0 ? at.open - at.ageing.count : at.idle.count + at.bound;
+}
+
+// The successors of ageing lanes come first; then these go, at the latest when they may not be used
+// any more.
+bool LanePool::age_slice(Instant now, Duration gap) {
+    for (std::uint32_t number = 0; number < targets_.size(); ++number) {
+        LaneTarget& target = targets_[number];
+        Lane* oldest = target.idle.last;
+        if (oldest != nullptr && now - oldest->idle_since >= target.limit.replaced_after()) {
+            leave_shelf(*oldest);
+            oldest->shelf = &target.ageing;
+            target.ageing.push_front(*oldest);
+            return true;
+        }
+        oldest = target.ageing.last;
+        if (oldest == nullptr) {
+            continue;
+        }
+        const bool replaced = in_stock(number) >= target.wanted;
+        const bool in_the_way =
+            in_use_ >= settings_.lanes_max && target.connecting == 0 && gap >= replacement_gap;
+        const bool over = now - oldest->idle_since >= target.limit.closed_after();
+        if (replaced || in_the_way || over) {
+            counts_.retired_idle += 1;
+            close_idle(*oldest);
+            return true;
+        }
+    }
+    return false;
+}
+
+// What this answer says of the connection that it came on; false: it was the last one there.
+bool LanePool::may_go_on(Lane& lane) {
+    const KeepAliveLimits& said = lane.parser.keep_alive_limits();
+    targets_[lane.target].limit.hear(said);
+    if (lane.answers_left != Lane::answers_unknown) {
+        --lane.answers_left;
+    }
+    if (said.max) {
+        // All in all, or still to come: one less than the first says holds either way.
+        const std::uint32_t first = *said.max == 0 ? 0 : *said.max - 1;
+        const bool known = lane.answers_left != Lane::answers_unknown;
+        lane.answers_left = known ? std::min(lane.answers_left, *said.max) : first;
+    }
+    return lane.answers_left > 0 && said.timeout_s != 0u;
+}
+
+}  // namespace driftless

@@ -1,0 +1,97 @@
+#include "proto/http/keep_alive.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "proto/http/fields.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::string_view field_begin = "keep-alive:";
+
+char lower(char byte) {
+    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
+}
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
+        text = text.substr(1, text.size() - 2);
+    }
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || end != text.data() + text.size() || error == std::errc::invalid_argument) {
+        return std::nullopt;
+    }
+    return error == std::errc::result_out_of_range ? UINT32_MAX : number;
+}
+
+void lower_to(std::optional<std::uint32_t>& limit, std::optional<std::uint32_t> said) {
+    if (said) {
+        limit = std::min(limit.value_or(UINT32_MAX), *said);
+    }
+}
+
+}  // namespace
+
+KeepAliveLimits read_keep_alive(std::string_view value) {
+    KeepAliveLimits limits;
+    while (!value.empty()) {
+        const std::string_view part = value.substr(0, value.find_first_of(",;"));
+        value.remove_prefix(std::min(part.size() + 1, value.size()));
+        const std::size_t equals = part.find('=');
+        if (equals == std::string_view::npos) {
+            continue;
+        }
+        const std::string_view name = trim_blanks(part.substr(0, equals));
+        const auto number = number_of(trim_blanks(part.substr(equals + 1)));
+        if (equal_ignoring_case(name, "timeout")) {
+            lower_to(limits.timeout_s, number);
+        } else if (equal_ignoring_case(name, "max")) {
+            lower_to(limits.max, number);
+        }
+    }
+    return limits;
+}
+
+void KeepAliveScanner::feed(std::string_view head) {
+    while (!head.empty()) {
+        if (place_ == Place::elsewhere) {
+            const std::size_t end = head.find('\n');
+            if (end == std::string_view::npos) {
+                return;
+            }
+            head.remove_prefix(end);
+        }
+        take(head.front());
+        head.remove_prefix(1);
+    }
+}
+
+void KeepAliveScanner::take(char byte) {
+    if (byte == '\n') {
+        end_line();
+    } else if (place_ == Place::name) {
+        place_ = lower(byte) == field_begin[matched_] ? Place::name : Place::elsewhere;
+        if (++matched_ == field_begin.size() && place_ == Place::name) {
+            place_ = Place::value;
+        }
+    } else if (place_ == Place::value && value_bytes_ < value_bytes_max) {
+        value_[value_bytes_++] = byte;
+    }
+}
+
+void KeepAliveScanner::end_line() {
+    if (place_ == Place::value) {
+        std::string_view value(value_, value_bytes_);
+        value.remove_suffix(value.ends_with('\r') ? 1 : 0);
+        const KeepAliveLimits said = read_keep_alive(value);
+        lower_to(limits_.timeout_s, said.timeout_s);
+        lower_to(limits_.max, said.max);
+    }
+    place_ = Place::name;
+    matched_ = value_bytes_ = 0;
+}
+
+}  // namespace driftless

@@ -1,0 +1,100 @@
+// What servers say of their connections' limits is read from any head, however it is cut.
+#include "proto/http/keep_alive.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "proto/http/response.hpp"
+
+namespace driftless {
+namespace {
+
+struct Case {
+    std::string fields;
+    KeepAliveLimits limits;
+};
+
+// As servers send them (node, llama-server's cpp-httplib, Apache), and as nobody should.
+const std::vector<Case> cases = {
+    {"Keep-Alive: timeout=5\r\n", {5, {}}},
+    {"Connection: keep-alive\r\nKeep-Alive: timeout=5, max=100\r\n", {5, 100}},
+    {"keep-alive:max=7,timeout=65\n", {65, 7}},
+    {"KEEP-ALIVE: \t TimeOut = 15 ; MAX=\"3\" \r\n", {15, 3}},
+    {"Keep-Alive: timeout=0\r\n", {0, {}}},
+    {"Keep-Alive: timeout=4294967295\r\n", {4294967295u, {}}},
+    {"Keep-Alive: timeout=4294967296\r\n", {4294967295u, {}}},
+    {"Keep-Alive: timeout=9\r\nX: y\r\nKeep-Alive: timeout=6, max=2\r\n", {6, 2}},
+    {"Keep-Alive: timeout=\r\n", {}},
+    {"Keep-Alive: timeout=-1, max=1x, =3, ,\r\n", {}},
+    {"Keep-Alive: 5\r\n", {}},
+    {"Keep-Alive:\r\n", {}},
+    {"X-Keep-Alive: timeout=5\r\n", {}},
+    {"Keep-Alive-X: timeout=5\r\n", {}},
+    {"Keep-Alive : timeout=5\r\n", {}},
+    {"Server: Keep-Alive: timeout=5\r\n", {}},
+    {"Connection: keep-alive\r\n", {}},
+};
+
+std::string head_of(const Case& wanted) {
+    return "HTTP/1.1 200 OK\r\n" + wanted.fields + "Content-Length: 0\r\n\r\n";
+}
+
+KeepAliveLimits scan(const std::vector<std::string_view>& pieces) {
+    KeepAliveScanner scanner;
+    for (const std::string_view piece : pieces) {
+        scanner.feed(piece);
+    }
+    return scanner.limits();
+}
+
+TEST(KeepAlive, IsReadWholeByteByByteAndAtEverySplit) {
+    for (const Case& wanted : cases) {
+        const std::string head = head_of(wanted);
+        const std::string_view all = head;
+        std::vector<std::string_view> bytes;
+        for (std::size_t at = 0; at <= all.size(); ++at) {
+            EXPECT_EQ(scan({all.substr(0, at), all.substr(at)}), wanted.limits) << head << at;
+            bytes.push_back(all.substr(at, 1));
+        }
+        EXPECT_EQ(scan(bytes), wanted.limits) << head;
+    }
+}
+
+// A value is kept up to a limit: limit - 1, limit, limit + 1.
+TEST(KeepAlive, BoundsItsValue) {
+    for (const int more : {-1, 0, 1}) {
+        const std::string tail = "timeout=5";
+        const std::size_t bytes =
+            KeepAliveScanner::value_bytes_max + static_cast<std::size_t>(more);
+        const std::string value = std::string(bytes - tail.size(), ' ') + tail;
+        const std::string head = "HTTP/1.1 200 OK\nKeep-Alive:" + value + "\n";
+        const KeepAliveLimits limits = scan({head});
+        EXPECT_EQ(limits.timeout_s.has_value(), more <= 0) << more;
+    }
+}
+
+// Through the parser: those of the final head alone, and of this message alone.
+TEST(KeepAlive, BelongsToOneFinalHead) {
+    const std::string interim = "HTTP/1.1 103 Early Hints\r\nKeep-Alive: timeout=1\r\n\r\n";
+    const std::string head = interim + head_of({"Keep-Alive: timeout=5, max=9\r\n", {}});
+    for (std::size_t at = 0; at <= head.size(); ++at) {
+        ResponseParser parser;
+        for (std::string_view piece :
+             {std::string_view(head).substr(0, at), std::string_view(head).substr(at)}) {
+            for (ResponsePiece got = ResponsePiece::head_bytes;
+                 got != ResponsePiece::need_more && got != ResponsePiece::done;) {
+                const ResponseParser::Step step = parser.feed(piece);
+                piece.remove_prefix(step.consumed);
+                got = step.piece;
+            }
+        }
+        EXPECT_EQ(parser.keep_alive_limits(), (KeepAliveLimits{5, 9})) << at;
+        parser.reset();
+        EXPECT_EQ(parser.keep_alive_limits(), KeepAliveLimits{});
+    }
+}
+
+}  // namespace
+}  // namespace driftless
