@@ -100,6 +100,14 @@ Result<StampRule> parse_stamp_rule(std::string_view text) {
     return choose(text, choices, "is not one of full, wire, none");
 }
 
+Result<ConnectionRule> parse_connection_rule(std::string_view text) {
+    constexpr std::array choices{
+        Choice<ConnectionRule>{name_of(ConnectionRule::reuse), ConnectionRule::reuse},
+        Choice<ConnectionRule>{name_of(ConnectionRule::fresh), ConnectionRule::fresh},
+        Choice<ConnectionRule>{name_of(ConnectionRule::sticky), ConnectionRule::sticky}};
+    return choose(text, choices, "is not one of reuse, fresh, sticky");
+}
+
 Result<bool> parse_chunks(std::string_view text) {
     constexpr std::array choices{Choice<bool>{"full", true}, Choice<bool>{"none", false}};
     return choose(text, choices, "is not one of full, none");

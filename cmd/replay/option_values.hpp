@@ -16,6 +16,7 @@ Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
 Result<WaitRule> parse_wait_rule(std::string_view text);
 Result<StampRule> parse_stamp_rule(std::string_view text);
+Result<ConnectionRule> parse_connection_rule(std::string_view text);
 /// "full" or "none".
 Result<bool> parse_chunks(std::string_view text);
 /// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").

@@ -145,6 +145,8 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                 parse_positive_u32, options.inflight_max);
     flags.value("--connections", "N", "connections kept open [as the schedule needs]", nullptr,
                 parse_positive_u32, options.connections);
+    flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",
+                "reuse", parse_connection_rule, options.connection);
     flags.value("--timeout-connect", "T", "until a connection stands", "5s",
                 parse_positive_duration_ns, options.timeouts.connect_ns);
     flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",

@@ -16,6 +16,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/replay/settings.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"
@@ -100,6 +101,7 @@ struct ReplayOptions {
     ArmAhead arm_ahead;
     std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
     std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
+    ConnectionRule connection = ConnectionRule::reuse;
     ReplayTimeouts timeouts;
     std::int64_t grace_ns = 0;
 

@@ -43,7 +43,8 @@ struct FiredInfo {
     std::uint32_t target;     ///< index of the URL
     LateCause late_cause;
     bool reused;
-    std::uint8_t reserved[2];
+    ConnectionState connection;
+    std::uint8_t reserved[1];
     std::uint32_t submit_ns;  ///< length of the call that carried it; at most 4 s
 };
 

@@ -162,6 +162,8 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     record.late_cause = state.fired.late_cause;
     record.connection = state.lane;
     record.reused = state.fired.reused;
+    record.connection_state = state.fired.connection;
+    record.connection_age_ns = *record.fired_ns - *record.connect_ns;
     if (state.fired.target < config.urls.size()) {
         record.url = config.urls[state.fired.target];
     }

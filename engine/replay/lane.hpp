@@ -24,6 +24,7 @@
 #include "engine/time/timers.hpp"
 #include "proto/http/response.hpp"
 #include "proto/sse/scanner.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
 
@@ -78,6 +79,8 @@ struct Lane {
     bool timed_out = false;    ///< `--timeout-connect` passed
     std::int32_t connect_result = 0;
     Socket socket;
+    std::uint32_t session = no_session;  ///< `--connection sticky`: whose connection it is
+    ConnectionState taken_as = ConnectionState::fresh;
     Instant connected;
     Instant idle_since;  ///< it stood, or its last answer was complete
     /// Until the server has named a number.

@@ -40,15 +40,73 @@ Lane* LanePool::find_idle(std::uint32_t target, bool fresh) const {
     return young != nullptr ? young : first_of(targets_[target].ageing, fresh);
 }
 
-Lane* LanePool::take_idle(std::uint32_t target, bool fresh) {
-    Lane* lane = find_idle(target, fresh);
-    // All behind it are older.
-    if (lane == nullptr || idle_for(*lane) >= targets_[target].limit.closed_after()) {
+Lane* LanePool::take_idle(std::uint32_t target, const LaneWish& wish) {
+    const auto may_serve = [&](const Lane* lane) {
+        return lane != nullptr && idle_for(*lane) < targets_[target].limit.closed_after();
+    };
+    Lane* lane = wish.fresh ? nullptr : find_owned(target, wish.session);
+    if (!may_serve(lane)) {
+        lane = find_idle(target, wish.fresh);  // all behind it are older
+    }
+    for (Lane* other : {targets_[target].owned.last, targets_[target].owned.first}) {
+        lane = !may_serve(lane) && !wish.fresh ? other : lane;
+    }
+    if (!may_serve(lane)) {
         return nullptr;
     }
     leave_shelf(*lane);
+    lane->taken_as = claim(*lane, wish);
     begin_exchange(*lane);
     return lane;
+}
+
+// The connection of the session, where it stands and is idle.
+Lane* LanePool::find_owned(std::uint32_t target, std::uint32_t session) const {
+    Lane* lane = lane_of(session);
+    return lane != nullptr && lane->state == LaneState::idle && lane->target == target ? lane
+                                                                                       : nullptr;
+}
+
+Lane* LanePool::lane_of(std::uint32_t session) const {
+    const bool has = session < homes_.size() && homes_[session] < lanes_.size();
+    Lane* lane = has ? lanes_[homes_[session]] : nullptr;
+    return lane != nullptr && !lane->broken ? lane : nullptr;
+}
+
+// The lane goes to a row. A session keeps its first connection for as long as that stands, busy or
+// not, and gives it up with its last row.
+ConnectionState LanePool::claim(Lane& lane, const LaneWish& wish) {
+    const ConnectionState by_use = lane.used ? ConnectionState::reused : ConnectionState::fresh;
+    const bool sticks = wish.session < homes_.size();
+    ConnectionState state = by_use;
+    if (sticks && lane.session == wish.session) {
+        state = ConnectionState::sticky;
+    } else {
+        disown(lane);
+        if (sticks && homes_[wish.session] != no_home) {
+            state = ConnectionState::moved;
+        }
+        if (sticks && lane_of(wish.session) == nullptr) {
+            homes_[wish.session] = lane.number;
+            lane.session = wish.session;
+        }
+    }
+    Lane* home = wish.last ? lane_of(wish.session) : nullptr;
+    if (home != nullptr) {
+        disown(*home);
+    }
+    if (home != nullptr && home->shelf != nullptr) {
+        close_idle(*home);  // it stands idle while the last row goes elsewhere: it waits for nobody
+    }
+    return state;
+}
+
+// From here on it is anybody's.
+void LanePool::disown(Lane& lane) {
+    if (lane.session != no_session && homes_[lane.session] == lane.number) {
+        homes_[lane.session] = lost_home;
+    }
+    lane.session = no_session;
 }
 
 bool LanePool::has_idle(std::uint32_t target, bool fresh) const {
@@ -62,7 +120,8 @@ Duration LanePool::idle_for(const Lane& lane) const {
 void LanePool::now_idle(Lane& lane) {
     lane.state = LaneState::idle;
     lane.idle_since = lane.used ? lane.exchange.last_byte : lane.connected;
-    lane.shelf = &targets_[lane.target].idle;
+    LaneTarget& target = targets_[lane.target];
+    lane.shelf = lane.session == no_session ? &target.idle : &target.owned;
     lane.shelf->push_front(lane);
 }
 
@@ -80,7 +139,9 @@ void LanePool::close_idle(Lane& lane) {
 
 bool LanePool::make_room(std::uint32_t target) {
     const LaneTarget& at = targets_[target];
-    Lane* oldest = at.ageing.last != nullptr ? at.ageing.last : at.idle.last;
+    Lane* oldest = at.ageing.last != nullptr ? at.ageing.last
+                   : at.idle.last != nullptr ? at.idle.last
+                                             : at.owned.last;
     if (making_room_ || oldest == nullptr) {
         return making_room_;
     }
@@ -128,6 +189,12 @@ bool LanePool::age_slice(Instant now, Duration gap) {
             leave_shelf(*oldest);
             oldest->shelf = &target.ageing;
             target.ageing.push_front(*oldest);
+            return true;
+        }
+        oldest = target.owned.last;  // nobody's successor would be its session's
+        if (oldest != nullptr && now - oldest->idle_since >= target.limit.closed_after()) {
+            counts_.retired_idle += 1;
+            close_idle(*oldest);
             return true;
         }
         oldest = target.ageing.last;

@@ -145,6 +145,7 @@ Task<void> LanePool::disconnect(Lane& lane) {
         lane.socket = Socket{};
     }
     lane.tls.reset();
+    disown(lane);
     lane.state = LaneState::closed;
     closed_.push_front(lane);
     --in_use_;

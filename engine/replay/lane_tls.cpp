@@ -134,8 +134,8 @@ bool LanePool::reads_nothing(LaneTls& tls) {
     return !plain && tls.stream.state() == TlsStream::State::open && !tls.stream.has_output();
 }
 
-Lane* LanePool::bind(std::uint32_t target, const DueRow& row, bool fresh, bool late) {
-    Lane* lane = take_idle(target, fresh);
+Lane* LanePool::bind(std::uint32_t target, const DueRow& row, const LaneWish& wish, bool late) {
+    Lane* lane = take_idle(target, wish);
     if (lane == nullptr) {
         return nullptr;
     }

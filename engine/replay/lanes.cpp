@@ -49,8 +49,8 @@ void LaneList::remove(Lane& lane) {
 }
 
 LanePool::LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
-                   BodyPool& bodies, EventRing& ring)
-    : loop_(loop), settings_(settings), bodies_(bodies), ring_(ring) {
+                   BodyPool& bodies, EventRing& ring, std::size_t sessions)
+    : loop_(loop), settings_(settings), bodies_(bodies), ring_(ring), homes_(sessions, no_home) {
     targets_.resize(targets.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
         targets_[i].address = targets[i].address;
@@ -217,7 +217,8 @@ void LanePool::settle(Lane& lane) {
     lane.used = true;
     const bool silent = lane.tls == nullptr || !lane.tls->stream.has_output();
     const bool keep = exchange.outcome == Outcome::ok && exchange.reusable && !lane.broken &&
-                      lane.unsent() == 0 && silent && may_go_on(lane);
+                      lane.unsent() == 0 && silent && may_go_on(lane) &&
+                      settings_.connection != ConnectionRule::fresh;
     if (keep) {
         now_idle(lane);
     } else {

@@ -32,12 +32,20 @@ struct LaneList {
     void remove(Lane& lane);
 };
 
+/// What a row asks of its lane.
+struct LaneWish {
+    bool fresh = false;                  ///< no exchange has used it
+    std::uint32_t session = no_session;  ///< that of this session, where it is idle
+    bool last = false;                   ///< no row of the session comes after this one
+};
+
 /// Connections to one URL.
 struct LaneTarget {
     Address address;
     TlsPeer* tls = nullptr;
     LaneList idle;    ///< youngest first: the least likely to be stale
     LaneList ageing;  ///< idle for so long that they are being replaced; youngest first
+    LaneList owned;   ///< idle, and of a session that goes on; youngest first
     IdleLimit limit;
     std::uint32_t wanted = 0;  ///< idle lanes that the schedule needs soon
     std::uint32_t connecting = 0;
@@ -50,7 +58,7 @@ struct LaneTarget {
     bool failure_timed_out = false;
     Instant quiet_until;  ///< after a failure no lane is opened ahead of need before this
 
-    std::uint32_t idle_count() const { return idle.count + ageing.count; }
+    std::uint32_t idle_count() const { return idle.count + ageing.count + owned.count; }
 };
 
 struct LaneCounts {
@@ -75,8 +83,9 @@ struct LaneCounts {
 
 class LanePool {
   public:
+    /// `sessions`: how many can come up in wishes.
     LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
-             BodyPool& bodies, EventRing& ring);
+             BodyPool& bodies, EventRing& ring, std::size_t sessions = 0);
     ~LanePool();
     LanePool(const LanePool&) = delete;
     LanePool& operator=(const LanePool&) = delete;
@@ -96,10 +105,10 @@ class LanePool {
     /// An idle lane to the target. `fresh`: one that no exchange has used.
     bool has_idle(std::uint32_t target, bool fresh) const;
 
-    /// An idle lane, now busy with an empty exchange, or nullptr. `fresh`: only one that no
-    /// exchange has used. None that its server may be closing right now. Whoever takes it fills in
-    /// the exchange and fires.
-    Lane* take_idle(std::uint32_t target, bool fresh);
+    /// An idle lane, now busy with an empty exchange, or nullptr. None that its server may be
+    /// closing right now; that of another session only where there is no other. Whoever takes it
+    /// fills in the exchange and fires.
+    Lane* take_idle(std::uint32_t target, const LaneWish& wish);
 
     /// Ends at most one idle lane before its server does, once it has a successor; nothing is due
     /// for `gap`. False where there is nothing to do.
@@ -131,8 +140,8 @@ class LanePool {
     // TLS (lane_tls.cpp).
 
     /// Binds an idle lane to a row, whose bytes it takes to make records of them; nullptr where
-    /// there is none. `fresh`: only one that no exchange has used. `late`: the row is due.
-    Lane* bind(std::uint32_t target, const DueRow& row, bool fresh, bool late);
+    /// there is none. `late`: the row is due.
+    Lane* bind(std::uint32_t target, const DueRow& row, const LaneWish& wish, bool late);
     /// The lane that is bound to this row and holds all of it as records, now busy with an empty
     /// exchange, and the row's bytes; nullptr where they are not ready.
     Lane* take_ready(DueRow& row);
@@ -216,6 +225,10 @@ class LanePool {
     void now_ready(Lane& lane);
     void now_idle(Lane& lane);
     Lane* find_idle(std::uint32_t target, bool fresh) const;
+    Lane* find_owned(std::uint32_t target, std::uint32_t session) const;
+    Lane* lane_of(std::uint32_t session) const;
+    ConnectionState claim(Lane& lane, const LaneWish& wish);
+    void disown(Lane& lane);
     Duration idle_for(const Lane& lane) const;
     void leave_shelf(Lane& lane);
     bool may_go_on(Lane& lane);
@@ -243,6 +256,8 @@ class LanePool {
     EventRing& ring_;
     std::vector<LaneTarget> targets_;
 
+    static constexpr std::uint32_t no_home = UINT32_MAX;        ///< none yet
+    static constexpr std::uint32_t lost_home = UINT32_MAX - 1;  ///< its connection has ended
     static constexpr std::uint32_t block_lanes = 64;
     std::vector<std::unique_ptr<Lane[]>> blocks_;
     std::vector<Lane*> lanes_;
@@ -253,7 +268,8 @@ class LanePool {
     LaneList sealing_late_;  ///< the same, and their row is due
     LaneList late_;          ///< bound, ready, and their row is due
     std::uint32_t late_count_ = 0;
-    std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
+    std::unique_ptr<char[]> plain_;     ///< one record's plain bytes; null: no target has TLS
+    std::vector<std::uint32_t> homes_;  ///< [sessions] their lane, once they have one
     std::vector<DueRow> again_;
     std::uint32_t inflight_ = 0;
     std::uint32_t in_use_ = 0;

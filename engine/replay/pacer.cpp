@@ -50,7 +50,28 @@ Pacer::Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, Lan
       health_(health),
       settings_(settings),
       waiting_(lanes.targets().size()),
-      retrying_(lanes.targets().size()) {}
+      retrying_(lanes.targets().size()) {
+    if (settings.connection == ConnectionRule::sticky) {
+        last_of_session_.assign(trace.sessions.size(), 0);
+        for (std::uint32_t planned = 0; planned < plan.rows.size(); ++planned) {
+            const std::uint32_t session = trace.rows[plan.rows[planned].row].session;
+            if (session != no_session) {
+                last_of_session_[session] = planned;
+            }
+        }
+    }
+}
+
+LaneWish Pacer::wish_of(std::uint32_t planned, bool fresh) const {
+    LaneWish wish;
+    wish.fresh = fresh;
+    const std::uint32_t session = trace_.rows[plan_.rows[planned].row].session;
+    if (session < last_of_session_.size()) {
+        wish.session = session;
+        wish.last = last_of_session_[session] == planned;
+    }
+    return wish;
+}
 
 void Pacer::begin(Instant zero) {
     zero_ = zero;
@@ -161,9 +182,7 @@ bool Pacer::fire_next(Instant now) {
     }
     DueRow row = take_next(now);
     const std::uint32_t target = target_of(row.request.planned);
-    Lane* lane = has_tls(target)            ? lanes_.take_ready(row)
-                 : waiting_[target].empty() ? lanes_.take_idle(target, false)
-                                            : nullptr;
+    Lane* lane = take_lane(target, row);
     if (lane != nullptr) {
         fire(*lane, row);
         return true;
@@ -205,6 +224,15 @@ LateCause Pacer::what_held_next() const {
     return LateCause::none;
 }
 
+// For the row under the cursor; nullptr where none is ready.
+Lane* Pacer::take_lane(std::uint32_t target, DueRow& row) {
+    if (has_tls(target)) {
+        return lanes_.take_ready(row);
+    }
+    const LaneWish wish = wish_of(row.request.planned, false);
+    return waiting_[target].empty() ? lanes_.take_idle(target, wish) : nullptr;
+}
+
 // The row under the cursor, with what has kept it so far; the cursor moves on.
 DueRow Pacer::take_next(Instant now) {
     DueRow row;
@@ -225,9 +253,7 @@ bool Pacer::fire_on_time() {
     const std::uint32_t target = target_of(next_);
     DueRow bound;
     bound.request = *armed;
-    Lane* lane = has_tls(target)            ? lanes_.take_ready(bound)
-                 : waiting_[target].empty() ? lanes_.take_idle(target, false)
-                                            : nullptr;
+    Lane* lane = take_lane(target, bound);
     if (lane == nullptr) {
         return false;
     }
@@ -250,8 +276,9 @@ bool Pacer::fire_waiting() {
             if (rows.empty() || !room) {
                 continue;
             }
-            Lane* lane = has_tls(target) ? lanes_.bind(target, rows.front(), retry, true)
-                                         : lanes_.take_idle(target, retry);
+            const LaneWish wish = wish_of(rows.front().request.planned, retry);
+            Lane* lane = has_tls(target) ? lanes_.bind(target, rows.front(), wish, true)
+                                         : lanes_.take_idle(target, wish);
             if (lane == nullptr) {
                 continue;
             }
@@ -286,6 +313,7 @@ FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     info.inflight = lanes_.inflight();
     info.target = lane.target;
     info.reused = lane.used;
+    info.connection = lane.taken_as;
     lanes_.prepare_fire(lane);
     return info;
 }

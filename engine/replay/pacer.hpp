@@ -72,6 +72,8 @@ class Pacer {
   private:
     std::uint32_t target_of(std::uint32_t planned) const;
     Instant due_instant(std::uint32_t planned) const;
+    LaneWish wish_of(std::uint32_t planned, bool fresh) const;
+    Lane* take_lane(std::uint32_t target, DueRow& row);
     bool fire_waiting();
     bool take_retries();
     bool answer_failures();
@@ -111,6 +113,8 @@ class Pacer {
     bool stopped_ = false;
     std::uint64_t rows_fired_ = 0;
     std::uint32_t unbound_ = 0;  ///< TLS: first row that `bind_ahead` has not bound
+    /// [sessions] the last row of each; empty but for `--connection sticky`.
+    std::vector<std::uint32_t> last_of_session_;
     /// Rows that were due and found no lane. [targets] first-in first-out
     std::vector<std::deque<DueRow>> waiting_;
     std::vector<std::deque<DueRow>> retrying_;  ///< [targets] want an unused connection

@@ -46,7 +46,8 @@ bool Pacer::bind_ahead(std::int64_t horizon_ns) {
             DueRow row;
             row.request = *armed;
             row.cause = LateCause::none;
-            const Lane* lane = lanes_.bind(target_of(unbound_), row, false, false);
+            const Lane* lane =
+                lanes_.bind(target_of(unbound_), row, wish_of(unbound_, false), false);
             if (lane == nullptr) {
                 return false;
             }

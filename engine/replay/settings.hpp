@@ -32,14 +32,28 @@ enum class WaitPolicy : std::uint8_t {
     sleep,   ///< sleeps until the instant
 };
 
+/// `--connection`: which connection a row goes on.
+enum class ConnectionRule : std::uint8_t {
+    reuse,   ///< any that is idle
+    fresh,   ///< one of its own
+    sticky,  ///< that of its session, where it is idle
+};
+
+constexpr const char* name_of(ConnectionRule rule) {
+    return rule == ConnectionRule::reuse   ? "reuse"
+           : rule == ConnectionRule::fresh ? "fresh"
+                                           : "sticky";
+}
+
 struct ReplaySettings {
     Timeouts timeouts;
     WaitPolicy wait = WaitPolicy::hybrid;
     OutputRule output = OutputRule::exact;
-    Framing framing = Framing::sse;       ///< of the answers; whole under `--no-stream`
-    bool repeats_text = false;            ///< events may repeat all that was said before
-    std::uint32_t inflight_max = 1024;    ///< open exchanges at most
-    std::uint32_t lanes_max = 1024;       ///< connections at most, over all targets
+    Framing framing = Framing::sse;     ///< of the answers; whole under `--no-stream`
+    bool repeats_text = false;          ///< events may repeat all that was said before
+    std::uint32_t inflight_max = 1024;  ///< open exchanges at most
+    std::uint32_t lanes_max = 1024;     ///< connections at most, over all targets
+    ConnectionRule connection = ConnectionRule::reuse;
     std::uint32_t connections_fixed = 0;  ///< `--connections N`: exactly so many; 0: as needed
     Duration arm_ahead = seconds(2);
     bool arm_all = false;  ///< everything before time 0

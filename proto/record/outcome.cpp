@@ -43,9 +43,16 @@ constexpr std::array<const char*, tokens_source_count> tokens_source_names = {
     "ids",
     "chunks",
 };
+constexpr std::array<const char*, connection_state_count> connection_state_names = {
+    "fresh",
+    "reused",
+    "sticky",
+    "moved",
+};
 static_assert(static_cast<unsigned>(Outcome::not_sent) + 1 == outcome_count);
 static_assert(static_cast<unsigned>(LateCause::writer) + 1 == late_cause_count);
 static_assert(static_cast<unsigned>(TokensSource::chunks) + 1 == tokens_source_count);
+static_assert(static_cast<unsigned>(ConnectionState::moved) + 1 == connection_state_count);
 
 template <typename Enum, std::size_t count>
 const char* name_in(const std::array<const char*, count>& names, Enum value) {
@@ -72,6 +79,9 @@ const char* name_of(Outcome outcome) {
 const char* name_of(LateCause cause) {
     return name_in(late_cause_names, cause);
 }
+const char* name_of(ConnectionState state) {
+    return name_in(connection_state_names, state);
+}
 const char* name_of(TokensSource source) {
     return name_in(tokens_source_names, source);
 }
@@ -81,6 +91,9 @@ std::optional<Outcome> outcome_from_name(std::string_view name) {
 }
 std::optional<LateCause> late_cause_from_name(std::string_view name) {
     return find_in<LateCause>(late_cause_names, name);
+}
+std::optional<ConnectionState> connection_state_from_name(std::string_view name) {
+    return find_in<ConnectionState>(connection_state_names, name);
 }
 std::optional<TokensSource> tokens_source_from_name(std::string_view name) {
     return find_in<TokensSource>(tokens_source_names, name);

@@ -54,6 +54,18 @@ inline constexpr unsigned late_cause_count = 7;
 const char* name_of(LateCause cause);
 std::optional<LateCause> late_cause_from_name(std::string_view name);
 
+/// What the connection of a row was to it when it left.
+enum class ConnectionState : std::uint8_t {
+    fresh,   ///< no row had used it
+    reused,  ///< others had
+    sticky,  ///< `--connection sticky`: that of its session
+    moved,   ///< `--connection sticky`: another one, for that of its session was busy, or gone
+};
+inline constexpr unsigned connection_state_count = 4;
+
+const char* name_of(ConnectionState state);
+std::optional<ConnectionState> connection_state_from_name(std::string_view name);
+
 /// Where `output_tokens` comes from, best first.
 enum class TokensSource : std::uint8_t {
     usage,       ///< the server's final usage

@@ -42,7 +42,9 @@ class Fields {
             take(key, value, out.emplace());
         }
     }
-    /// A key that came with a later schema than 1: null where a line does not have it.
+    /// A key that came with a later schema than 1: not present where a line does not have it.
+    JsonValue get_later(const char* key) const { return root_.find(key); }
+    /// The same for a time: null where a line does not have it.
     void read_later(const char* key, std::optional<std::int64_t>& out) {
         const JsonValue value = root_.find(key);
         if (value.present() && !value.is(JsonType::null)) {
@@ -130,6 +132,18 @@ void read_name(Fields& fields, const char* key, std::optional<Enum> (*from)(std:
     }
 }
 
+void read_connection_state(Fields& fields, Record& record) {
+    const JsonValue value = fields.get_later("connection_state");
+    if (!value.present() || value.is(JsonType::null)) {
+        return;
+    }
+    const std::optional<std::string_view> name = value.as_string();
+    record.connection_state = name ? connection_state_from_name(*name) : std::nullopt;
+    if (!record.connection_state) {
+        fields.fail(ErrorCode::out_of_range, "connection_state");
+    }
+}
+
 void read_digest(Fields& fields, Record& record) {
     std::optional<std::string> text;
     fields.read("output_digest", text);
@@ -162,6 +176,8 @@ void read_origin(Fields& fields, Record& record) {
     fields.read("api", record.api);
     fields.read("connection", record.connection);
     fields.read("reused", record.reused);
+    read_connection_state(fields, record);
+    fields.read_later("connection_age_ns", record.connection_age_ns);
     fields.read("stale_retries", record.stale_retries);
 }
 

@@ -21,7 +21,7 @@ class JsonDocument;
 
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
 /// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
-/// 5: the late cause `writer`.
+/// 5: the late cause `writer`, `connection_state`, `connection_age_ns`.
 inline constexpr int record_schema = 5;
 
 using OptionalNs = std::optional<std::int64_t>;
@@ -45,6 +45,8 @@ struct Record {
     std::string api;
     std::optional<std::uint32_t> connection;  ///< lane number; null when nothing left
     bool reused = false;                      ///< an earlier exchange had used the connection
+    std::optional<ConnectionState> connection_state;  ///< null when nothing left
+    OptionalNs connection_age_ns;                     ///< fired_ns - connect_ns
     std::uint32_t stale_retries = 0;
 
     std::int64_t due_ns = 0;

@@ -31,6 +31,9 @@ void write(JsonWriter& json, const std::string& value) {
 void write(JsonWriter& json, TokensSource value) {
     json.string(name_of(value));
 }
+void write(JsonWriter& json, ConnectionState value) {
+    json.string(name_of(value));
+}
 
 template <typename T>
 void write_field(JsonWriter& json, std::string_view key, const T& value) {
@@ -84,6 +87,8 @@ void write_origin(JsonWriter& json, const Record& record) {
     write_field(json, "api", record.api);
     write_field(json, "connection", record.connection);
     json.key("reused").boolean(record.reused);
+    write_field(json, "connection_state", record.connection_state);
+    write_field(json, "connection_age_ns", record.connection_age_ns);
     write_field(json, "stale_retries", record.stale_retries);
 }
 

@@ -4,7 +4,7 @@ import collections
 import json
 import unittest
 
-from harness import Case, mock, receiver
+from harness import Case, mock, read_jsonl, receiver, row_of
 
 
 class Connections(Case):
@@ -42,6 +42,45 @@ class Connections(Case):
         self.assertAlmostEqual(end["idle_limit_ns"] / 1e9, 1, delta=0.2)
         self.assertGreater(end["closed_idle"], 0)
         self.assertGreaterEqual(end["retired_idle"], 8)
+
+    def sessions(self, count, turns, apart_ms):
+        """A trace of conversations whose turns come one after the other."""
+        lines = [
+            json.dumps({"timestamp": (turn * count + session) * apart_ms, "input_length": 40,
+                        "output_length": 2, "hash_ids": [turn * count + session],
+                        "session_id": f"s{session}"})
+            for turn in range(turns) for session in range(count)
+        ]
+        return self.write("sessions.jsonl", "\n".join(lines) + "\n")
+
+    def connections_seen(self, trace, *flags):
+        """Of each row: its record, and the connection that the server saw it on."""
+        log = self.scratch / "receiver.jsonl"
+        with receiver("--log", log, "--first-ms", 2, "--between-ms", 1) as server:
+            run = self.replay_rows(server, trace, *flags)
+        seen = {row_of(line["request_id"]): line["connection"] for line in read_jsonl(log)}
+        return [(record, seen[row]) for row, record in sorted(run.records().items())]
+
+    def test_fresh_gives_each_row_a_connection_of_its_own(self):
+        rows = self.connections_seen(self.bursts(6, 5, 30), "--connection", "fresh")
+        self.assertEqual(len({seen for _, seen in rows}), len(rows))
+        for record, _ in rows:
+            self.assertEqual(record["connection_state"], "fresh")
+            self.assertFalse(record["reused"])
+            self.assertNotEqual(record["late_cause"], "lane")
+            age_ns = record["fired_ns"] - record["connect_ns"]
+            self.assertEqual(record["connection_age_ns"], age_ns)
+            self.assertGreater(age_ns, 0)
+
+    def test_sticky_keeps_a_session_on_its_connection(self):
+        rows = self.connections_seen(self.sessions(4, 5, 40), "--connection", "sticky")
+        of_session = collections.defaultdict(set)
+        for record, seen in rows:
+            of_session[record["session"]].add(seen)
+        self.assertEqual({len(seen) for seen in of_session.values()}, {1})
+        self.assertEqual(len(set.union(*of_session.values())), 4)
+        states = collections.Counter(record["connection_state"] for record, _ in rows)
+        self.assertEqual(states["sticky"], 16)
 
     def test_no_limit_is_made_up(self):
         with mock("--itl", "1ms") as server:

@@ -38,7 +38,7 @@ class OneLane : public testing::Test {
 
     /// Fires as the pacer does.
     Lane& fire(std::uint32_t row, std::string_view request) {
-        Lane& lane = *lanes_.take_idle(0, false);
+        Lane& lane = *lanes_.take_idle(0, {});
         ExchangeState& exchange = lane.exchange;
         char* const storage = bodies_.take(request.size());
         std::memcpy(storage, request.data(), request.size());

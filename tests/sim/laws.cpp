@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -227,6 +228,39 @@ std::string limits_kept(const SimResult& result) {
                                                " requests on connections idle for too long");
 }
 
+// `--connection` is kept to, and each record says what its connection was: never used under fresh,
+// its session's where it says sticky. (A row that was tried again leaves no trace of where.)
+std::string connections_as_asked(const SimResult& result) {
+    Breaches breaches;
+    std::vector<const Record*> fired;
+    for (const Record& record : result.records) {
+        if (record.fired_ns) {
+            fired.push_back(&record);
+        }
+    }
+    std::sort(fired.begin(), fired.end(),
+              [](const Record* a, const Record* b) { return a->fired_ns < b->fired_ns; });
+    std::map<std::pair<std::uint32_t, std::int64_t>, const Record*> latest;
+    for (const Record* record : fired) {
+        const ConnectionState state = record->connection_state.value();
+        const bool sticks = state == ConnectionState::sticky || state == ConnectionState::moved;
+        const auto [before, first] = latest.emplace(
+            std::pair(record->connection.value(), record->connect_ns.value()), record);
+        breaches.unless(first || record->reused, *record, "follows another row and says it is new");
+        breaches.unless(!record->reused || result.connection != ConnectionRule::fresh, *record,
+                        "has no connection of its own");
+        breaches.unless(!sticks || (result.connection == ConnectionRule::sticky && record->session),
+                        *record, "speaks of a session's connection");
+        breaches.unless(sticks || record->reused == (state == ConnectionState::reused), *record,
+                        "has a connection that is reused or not");
+        breaches.unless(
+            state != ConnectionState::sticky || first || before->second->session == record->session,
+            *record, "is on another session's connection");
+        before->second = record;
+    }
+    return breaches.text();
+}
+
 std::string bodies_returned(const SimResult& result) {
     return only(result.body_bytes_held == 0, std::to_string(result.body_bytes_held) + " bytes");
 }
@@ -268,6 +302,7 @@ constexpr Law all_laws[] = {
     {"received bytes are accounted for", received_bytes_accounted_for},
     {"sent bytes were taken", sent_bytes_were_taken},
     {"limits of connections are kept", limits_kept},
+    {"connections are as asked", connections_as_asked},
     {"bodies are returned", bodies_returned},
     {"frames are returned", frames_returned},
     {"no operation in flight", operations_ended},

@@ -106,6 +106,10 @@ const OutputBug output_bugs[] = {
     {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
     {"received bytes are accounted for",
      [](SimResult& result) { ++ok_record(result).bytes_received; }},
+    {"connections are as asked",
+     [](SimResult& result) { ok_record(result).connection_state = ConnectionState::sticky; }},
+    {"connections are as asked",
+     [](SimResult& result) { result.connection = ConnectionRule::fresh; }},
     {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
 };
 

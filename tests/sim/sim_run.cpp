@@ -25,6 +25,7 @@ ReplaySettings settings_of(const SimOptions& options) {
     settings.lanes_max =
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;
+    settings.connection = options.connection;
     settings.timeouts = options.timeouts;
     settings.grace = milliseconds(50);
     return settings;
@@ -184,6 +185,7 @@ class Simulation {
     }
 
     void count_what_is_left(Run& replay) {
+        result_.connection = options_.connection;
         result_.rows = plan_.rows.size();
         result_.counts = writer_.counts();
         result_.outcomes = writer_.summary().figures().outcomes;

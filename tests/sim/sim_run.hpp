@@ -43,6 +43,7 @@ struct SimOptions {
     std::uint32_t targets = 1;  ///< URLs, all of them served by the same kind of server
     std::uint32_t inflight_max = 64;
     std::uint32_t connections_fixed = 0;
+    ConnectionRule connection = ConnectionRule::reuse;
     std::size_t body_bytes = 4 << 20;
     std::size_t ring_bytes = 1 << 20;
     double drain_share = 0.2;         ///< of the turns, after which the event ring is drained
@@ -73,6 +74,7 @@ struct SimResult {
     std::vector<std::uint32_t> scripted_rows;
 
     // What is left over.
+    ConnectionRule connection = ConnectionRule::reuse;
     std::uint64_t rows = 0;
     std::uint64_t stale_retries = 0;
     std::uint64_t closed_idle = 0;   ///< idle connections that their server closed

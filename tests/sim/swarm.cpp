@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t options_stream = 0x5EED;
 constexpr std::uint64_t bodies_stream = 0xB0D1E5;
 constexpr std::uint64_t gaps_stream = 0x6A9;
+constexpr std::uint64_t sessions_stream = 0x5E55;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -86,6 +87,9 @@ void draw_client(Dice& dice, SimOptions& options) {
     options.targets = dice.one_in(4) ? dice.number(2, 2) : 1;
     options.inflight_max = dice.number(4, 96);
     options.connections_fixed = dice.one_in(4) ? dice.number(1, 8) : 0;
+    options.connection = dice.one_in(2)   ? ConnectionRule::reuse
+                         : dice.one_in(2) ? ConnectionRule::fresh
+                                          : ConnectionRule::sticky;
     options.body_bytes = dice.one_in(4) ? 512 << 10 : 4 << 20;
     options.drain_share = 0.02 + dice.random.uniform() * 0.5;
     if (dice.one_in(8)) {  // a writer that comes too seldom
@@ -111,6 +115,19 @@ std::string recorded_body(const TraceRow& row, std::uint32_t words, Random& rand
     }
     body += R"("}],"max_completion_tokens":)" + std::to_string(row.output_length);
     return body + R"(,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true})";
+}
+
+/// Conversations of all lengths, and rows that belong to none.
+void add_sessions(Trace& trace, std::uint64_t seed) {
+    Random random(mix64(seed ^ sessions_stream));
+    const std::uint64_t sessions = 1 + random.below(trace.rows.size());
+    for (std::uint64_t i = 0; i < sessions; ++i) {
+        trace.sessions.push_back(std::to_string(i));
+    }
+    for (TraceRow& row : trace.rows) {
+        row.session =
+            random.below(4) == 0 ? no_session : static_cast<std::uint32_t>(random.below(sessions));
+    }
 }
 
 /// Quiet stretches, in which connections grow too old.
@@ -186,6 +203,7 @@ SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
         const mock::TemplateTokens& overhead = options.server.overhead;
         record_bodies(trace, seed, 0.3, overhead.pre + overhead.post);
     }
+    add_sessions(trace, seed);
     if (options.server.keep_alive_timeout.ns > 0) {
         add_gaps(trace, seed);
     }

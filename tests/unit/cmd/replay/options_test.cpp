@@ -301,6 +301,13 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
     EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).plan.end_ns, 2'000'000'001);
 }
 
+TEST(ReplayOptions, SayHowConnectionsAreUsed) {
+    EXPECT_EQ(options_of({}).connection, ConnectionRule::reuse);
+    EXPECT_EQ(options_of({"--connection", "fresh"}).connection, ConnectionRule::fresh);
+    EXPECT_EQ(options_of({"--connection", "sticky"}).connection, ConnectionRule::sticky);
+    EXPECT_TRUE(says(refusal_with({"--connection", "5"}), "not one of reuse, fresh, sticky"));
+}
+
 TEST(ReplayOptions, NameTheFlagThatWasMeant) {
     EXPECT_TRUE(says(refusal_with({"--sped", "2"}), "unknown flag --sped; did you mean --speed?"));
     EXPECT_TRUE(says(refusal_with({"--quantum", "x"}), "unknown flag --quantum"));

@@ -23,6 +23,8 @@ Record full_record() {
     record.api = "openai-completions";
     record.connection = 5;
     record.reused = true;
+    record.connection_state = ConnectionState::moved;
+    record.connection_age_ns = 1'100'000'750;
     record.stale_retries = 1;
     record.due_ns = 1'000'000'000;
     record.armed_ns = -200'000'000;
@@ -83,7 +85,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         line_of(full_record()),
         R"({"row":17,"session":"chat \"7\"","turn":3,"kept":{"type":"text","n":1.50},)"
         R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","connection":5,)"
-        R"("reused":true,"stale_retries":1,"due_ns":1000000000,"armed_ns":-200000000,)"
+        R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"armed_ns":-200000000,)"
         R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
         R"("submit_ns":6500,"wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
@@ -115,6 +117,8 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "kept",
                             "url",
                             "connection",
+                            "connection_state",
+                            "connection_age_ns",
                             "armed_ns",
                             "fired_ns",
                             "drift_ns",
@@ -198,6 +202,8 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     EXPECT_EQ(error_with("\"reused\":true", "\"reused\":1").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("\"kept\":{", "\"kept\":1,\"x\":{").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("stream_error", "strange").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"moved\"", "\"gone\"").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"moved\"", "1").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"continuous\"", "7").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("00abcdef01234567", "xyz").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("[2999250,", "[\"a\",").code, ErrorCode::bad_json);
@@ -218,7 +224,8 @@ TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
 TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     std::string line = line_of(full_record());
     for (const std::string_view later :
-         {R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
+         {R"("connection_state":"moved",)", R"("connection_age_ns":1100000750,)",
+          R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
           R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)"}) {
         const std::size_t at = line.find(later);
         ASSERT_NE(at, std::string::npos) << later;
@@ -230,6 +237,8 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     EXPECT_EQ(back.value().done_ns, full_record().done_ns);
     EXPECT_EQ(back.value().segment, 0u);
     EXPECT_FALSE(back.value().submit_ns.has_value());
+    EXPECT_FALSE(back.value().connection_state.has_value());
+    EXPECT_FALSE(back.value().connection_age_ns.has_value());
     EXPECT_FALSE(back.value().ended_ns.has_value());
     EXPECT_FALSE(back.value().prompt_tokens_off.has_value());
 }
