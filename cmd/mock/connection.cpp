@@ -302,8 +302,8 @@ bool MockConnection::idle_for_too_long(Instant now) const {
 }
 
 Reply MockConnection::reply() const {
-    Reply reply{log_.request_id, last_on_connection()};
     const CoreOptions& options = core_.options_;
+    Reply reply{.request_id = log_.request_id, .close = last_on_connection(), .pod = options.pod};
     if (options.announce_keep_alive) {
         reply.timeout_s = static_cast<std::uint32_t>(options.keep_alive_timeout.ns / seconds(1).ns);
         reply.answers_max = options.keep_alive_requests;

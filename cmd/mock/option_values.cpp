@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cmd/values.hpp"
+#include "proto/http/fields.hpp"
 
 namespace driftless::mock {
 
@@ -195,6 +196,13 @@ Result<std::string> parse_name(std::string_view text) {
         return invalid("is empty");
     }
     return std::string(text);
+}
+
+Result<std::string> parse_header_text(std::string_view text) {
+    if (!is_header_value(text)) {
+        return invalid("has a control byte");
+    }
+    return parse_name(text);
 }
 
 Result<std::uint16_t> parse_port(std::string_view text) {

@@ -47,6 +47,8 @@ Result<WaitMode> parse_wait(std::string_view text);
 /// "early" (true) or "late".
 Result<bool> parse_headers(std::string_view text);
 Result<std::string> parse_name(std::string_view text);
+/// Text that can be the value of a header field.
+Result<std::string> parse_header_text(std::string_view text);
 Result<std::uint16_t> parse_port(std::string_view text);
 Result<std::uint32_t> parse_number(std::string_view text);
 Result<std::uint32_t> parse_positive_number(std::string_view text);

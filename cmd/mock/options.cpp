@@ -83,6 +83,8 @@ void add_model_flags(Flags& flags, MockOptions& options) {
                 parse_number, core.reasoning_tokens);
     flags.on_off("--incremental", "SGLang's events say only what is new, not all so far",
                  core.incremental);
+    flags.value("--pod", "NAME", "name in the target-pod header of its answers; none", nullptr,
+                parse_header_text, core.pod);
     flags.value("--headers", "WHEN", "early: the head leaves at once; late: with the first token",
                 "early", parse_headers, core.early_headers);
     flags.value("--seed", "N", "seed of words, jitter and faults", "0", parse_count, core.seed);

@@ -51,6 +51,11 @@ void append_common_fields(std::string& out, const Reply& reply) {
         out += reply.request_id;
         out += "\r\n";
     }
+    if (!reply.pod.empty()) {
+        out += "target-pod: ";
+        out += reply.pod;
+        out += "\r\n";
+    }
     if (reply.close) {
         out += "connection: close\r\n";
         return;
@@ -131,7 +136,7 @@ void append_method_not_allowed(std::string& out, const Reply& reply, std::string
 }
 
 void append_bad_http(std::string& out, bool head_too_large) {
-    append_page(out, Reply{{}, true}, head_too_large ? 431 : 400, "text/plain; charset=utf-8",
+    append_page(out, Reply{{}, true, {}}, head_too_large ? 431 : 400, "text/plain; charset=utf-8",
                 "Invalid HTTP request received.");
 }
 

@@ -28,6 +28,7 @@ struct Metrics {
 struct Reply {
     std::string_view request_id;  ///< echoed as X-Request-Id; empty: none was sent
     bool close = false;           ///< `Connection: close`
+    std::string_view pod;         ///< said as target-pod, as AIBrix's gateway does; empty: not
     /// Told in `Keep-Alive` where it is not 0, and `close` is not set.
     std::uint32_t timeout_s = 0;
     std::uint32_t answers_max = 0;

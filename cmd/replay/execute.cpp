@@ -70,6 +70,7 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     config.chunks = options.chunks;
     config.save_responses = options.save_responses;
     config.secrets = secrets_of(options.headers);
+    config.record_headers = options.record_headers;
     config.limits = limits;
     return config;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cmd/values.hpp"
+#include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -243,6 +244,13 @@ Result<Header> parse_added_header(std::string_view text) {
                      "is no header to add: write 'Name: value'; what frames a request is ours"};
     }
     return header;
+}
+
+Result<std::string> parse_header_name(std::string_view text) {
+    if (!is_header_name(text)) {
+        return Error{ErrorCode::invalid, 0, "is no name of a header: write it alone, as in X-Pod"};
+    }
+    return std::string(text);
 }
 
 }  // namespace driftless

@@ -45,5 +45,7 @@ Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
 Result<std::string> parse_text(std::string_view text);
 /// A header field; those that frame a request are refused.
 Result<Header> parse_added_header(std::string_view text);
+/// The name of a header field, alone.
+Result<std::string> parse_header_name(std::string_view text);
 
 }  // namespace driftless

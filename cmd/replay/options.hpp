@@ -59,6 +59,9 @@ struct ArmAhead {
     std::int64_t window_ns = 0;
 };
 
+/// `--record-header` may be given so many times: each costs a look through every answer's head.
+inline constexpr std::size_t record_headers_max = 8;
+
 /// `--save-responses all`.
 inline constexpr std::uint64_t save_all_responses = std::numeric_limits<std::uint64_t>::max();
 
@@ -71,9 +74,10 @@ struct ReplayOptions {
     const Dialect* dialect = nullptr;   ///< never nullptr after parsing
     std::string model;                  ///< empty: the first of /v1/models
     std::vector<Header> headers;        ///< `--header`, then Authorization where there is a key
-    TlsClientOptions tls;               ///< of https targets
-    std::string extra_body;             ///< JSON object text, or empty
-    std::string api_key;                ///< to be masked wherever text leaves us; empty: none
+    std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
+    TlsClientOptions tls;                     ///< of https targets
+    std::string extra_body;                   ///< JSON object text, or empty
+    std::string api_key;                      ///< to be masked wherever text leaves us; empty: none
     bool preflight = true;
     std::optional<std::int64_t> wait_ready_ns;
     std::optional<Overhead> overhead;  ///< empty: what preflight finds, or none

@@ -1,10 +1,9 @@
 #include "cmd/replay/options_check.hpp"
 
-#include <strings.h>
-
 #include <algorithm>
 
 #include "cmd/secrets.hpp"
+#include "proto/http/fields.hpp"
 
 namespace driftless {
 
@@ -12,8 +11,7 @@ namespace {
 
 bool has_header(const std::vector<Header>& headers, std::string_view name) {
     return std::any_of(headers.begin(), headers.end(), [name](const Header& header) {
-        return header.name.size() == name.size() &&
-               strncasecmp(header.name.data(), name.data(), name.size()) == 0;
+        return equal_ignoring_case(header.name, name);
     });
 }
 
@@ -123,6 +121,30 @@ std::string complete_headers(ReplayOptions& options) {
     return "";
 }
 
+/// Each name once, in whatever case; those of the dialect behind the user's.
+std::string complete_record_headers(ReplayOptions& options) {
+    std::vector<std::string>& names = options.record_headers;
+    const auto is_named = [&names](std::size_t count, std::string_view name) {
+        return std::any_of(
+            names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count),
+            [name](const std::string& other) { return equal_ignoring_case(other, name); });
+    };
+    if (names.size() > record_headers_max) {
+        return "--record-header is given " + std::to_string(names.size()) + " times: 8 at most";
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (is_named(i, names[i])) {
+            return "--record-header " + names[i] + " is given twice: leave one out";
+        }
+    }
+    for (const char* name : options.dialect->recorded_headers) {
+        if (name[0] != '\0' && !is_named(names.size(), name)) {
+            names.emplace_back(name);
+        }
+    }
+    return "";
+}
+
 std::string complete_speed(ReplayOptions& options) {
     const Result<Speed> speed = parse_speed(options.speed_text);
     if (!speed) {
@@ -216,6 +238,9 @@ std::string complete(const ServerFlags& server, const std::string& api_key_from_
     }
     if (why.empty()) {
         why = complete_headers(options);
+    }
+    if (why.empty()) {
+        why = complete_record_headers(options);
     }
     return why;
 }

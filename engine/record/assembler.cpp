@@ -160,6 +160,14 @@ void Assembler::on_head(RowState& state, const Event& event) {
     state.content_type = value("Content-Type");
     state.content_encoding = value("Content-Encoding");
     state.request_id = value("X-Request-Id");
+    for (const std::string& name : config_.record_headers) {
+        RecordedHeader& header = state.headers.emplace_back();
+        header.name = name;
+        if (const std::string_view field = header_value(state.head, name);
+            field.data() != nullptr) {
+            header.value = masked(field, config_.secrets, recorded_header_bytes_max);
+        }
+    }
     if (config_.dialect->prompt_tokens_header[0] != '\0') {
         state.answer.prompt_tokens = count_in(value(config_.dialect->prompt_tokens_header));
     }

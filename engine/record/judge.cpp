@@ -248,6 +248,9 @@ void fill_texts(Record& record, const RowState& state, const EndInfo& end,
     if (!id.empty()) {
         record.response_id = masked(id, config.secrets, id_bytes_max);
     }
+    if (!state.headers.empty()) {
+        record.headers = state.headers;
+    }
     if (!answer.finish_reason.empty()) {
         record.finish_reason = masked(answer.finish_reason, config.secrets, id_bytes_max);
     }
@@ -310,6 +313,9 @@ void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& 
     }
     if (config.urls.size() == 1) {
         record.url = config.urls[0];
+    }
+    for (const std::string& name : config.record_headers) {
+        record.headers.push_back({name, {}});
     }
 }
 

@@ -24,6 +24,8 @@ namespace driftless {
 
 /// Bytes of a server's message in a record.
 inline constexpr std::size_t error_bytes_max = 256;
+/// Bytes of a header's value in a record: names of pods and workers are far shorter.
+inline constexpr std::size_t recorded_header_bytes_max = 256;
 
 /// What the records of a run are made from. Pointers outlive the assembler.
 struct AssemblerConfig {
@@ -32,12 +34,13 @@ struct AssemblerConfig {
     const Dialect* dialect = nullptr;
     std::vector<std::string> urls;  ///< [targets] as they stand in the records
     OutputRule output = OutputRule::exact;
-    bool stream = true;                ///< false under `--no-stream`
-    bool chunks = true;                ///< `--chunks full`
-    std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
-    std::vector<std::string> secrets;  ///< never to stand in a record
-    TaintLimits limits;                ///< what calibration allows; none without one
-    std::uint32_t segment = 0;         ///< of a run that was killed and goes on
+    bool stream = true;                       ///< false under `--no-stream`
+    bool chunks = true;                       ///< `--chunks full`
+    std::uint64_t save_responses = 0;         ///< `--save-responses`: answers, UINT64_MAX for all
+    std::vector<std::string> secrets;         ///< never to stand in a record
+    std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
+    TaintLimits limits;                       ///< what calibration allows; none without one
+    std::uint32_t segment = 0;                ///< of a run that was killed and goes on
 };
 
 /// Replaces every occurrence of a secret by "***" and cuts at a code point to `bytes_max`.

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/record/answer.hpp"
 #include "engine/record/event.hpp"
+#include "proto/record/record.hpp"
 
 namespace driftless {
 
@@ -39,9 +41,10 @@ struct RowState {
 
     int status = 0;  ///< 0: no head
     BodyKind body = BodyKind::unknown;
-    std::string content_type;      ///< for the message of a foreign answer
-    std::string content_encoding;  ///< for the message of an encoded one
-    std::string request_id;        ///< the answer's X-Request-Id
+    std::string content_type;             ///< for the message of a foreign answer
+    std::string content_encoding;         ///< for the message of an encoded one
+    std::string request_id;               ///< the answer's X-Request-Id
+    std::vector<RecordedHeader> headers;  ///< `--record-header`; empty before the head
 
     std::string head;                    ///< head bytes until `head`
     std::string pending;                 ///< bytes of an event that goes on, or of a message

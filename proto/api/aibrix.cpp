@@ -1,5 +1,5 @@
 // AIBrix's gateway: OpenAI's chat, with headers that say how to route (`--routing-strategy`,
-// `--user`).
+// `--user`), and answers that say which pod gave them.
 #include "proto/api/dialects.hpp"
 #include "proto/api/openai_common.hpp"
 
@@ -14,6 +14,7 @@ const Dialect aibrix_dialect{.api = Api::aibrix,
                              .templated = true,
                              .prompt_member = "messages",
                              .length_member = "max_completion_tokens",
+                             .recorded_headers = {"target-pod", "target-pod-ip", "request-id"},
                              .make_body_frame = make_chat_frame,
                              .read_event = read_chat_event};
 

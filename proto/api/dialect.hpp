@@ -2,6 +2,7 @@
 /// plain functions: body out, event in. No dialect knows of sockets, clocks or files.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -115,6 +116,8 @@ struct Dialect {
     bool repeats_text = false;              ///< events may repeat all that was said before
     const char* key_header = "";            ///< field of `--api-key`; empty: Authorization
     FixedHeader fixed_header = {};          ///< goes with every request
+    /// Fields of its answers that stand in every record, as if `--record-header` named them.
+    std::array<const char*, 3> recorded_headers = {"", "", ""};
 
     /// What the function of this name below calls: the spec asks for ids only where they are taken.
     Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;

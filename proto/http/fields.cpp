@@ -8,7 +8,26 @@ namespace {
 char lower(char byte) {
     return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
 }
+
+bool is_token_char(char c) {
+    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           others.find(c) != std::string_view::npos;
+}
+
+bool is_value_char(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
+}
 }  // namespace
+
+bool is_header_name(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
+}
+
+bool is_header_value(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), is_value_char);
+}
 
 std::string_view trim_blanks(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));

@@ -13,6 +13,11 @@ std::string_view header_value(std::string_view head, std::string_view name);
 /// Without the blanks and tabs around it.
 std::string_view trim_blanks(std::string_view text);
 
+/// True for what may name a field (RFC 9110, 5.6.2: a token) and for what may be its value (5.5,
+/// without the blanks around it: no control byte but the tab; bytes above ASCII pass).
+bool is_header_name(std::string_view text);
+bool is_header_value(std::string_view text);
+
 /// ASCII only, as header names compare.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 

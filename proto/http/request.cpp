@@ -22,17 +22,6 @@ constexpr std::size_t length_digits_max = 20;  // of a 64-bit number
 constexpr std::array<std::string_view, 5> reserved_names = {length_name, "Transfer-Encoding",
                                                             "Accept-Encoding", "Expect", "TE"};
 
-bool is_token_char(char c) {  // RFC 9110, 5.6.2
-    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           others.find(c) != std::string_view::npos;
-}
-
-bool is_value_char(char c) {  // RFC 9110, 5.5; bytes above ASCII pass
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
-}
-
 bool has_field(const std::vector<Header>& headers, std::string_view name) {
     return std::any_of(headers.begin(), headers.end(), [name](const Header& header) {
         return equal_ignoring_case(header.name, name);
@@ -58,8 +47,7 @@ Result<Header> parse_header(std::string_view text) {
     }
     const std::string_view name = trim_blanks(text.substr(0, cut));
     const std::string_view value = trim_blanks(text.substr(cut + 1));
-    const bool legal = !name.empty() && std::all_of(name.begin(), name.end(), is_token_char) &&
-                       std::all_of(value.begin(), value.end(), is_value_char);
+    const bool legal = is_header_name(name) && is_header_value(value);
     const bool reserved =
         std::any_of(reserved_names.begin(), reserved_names.end(),
                     [name](std::string_view other) { return equal_ignoring_case(name, other); });

@@ -28,6 +28,8 @@ class Fields {
         return value;
     }
 
+    JsonValue find(const char* key) const { return root_.find(key); }
+
     template <typename T>
     void read(const char* key, T& out) {
         const JsonValue value = get(key);
@@ -159,6 +161,22 @@ void read_digest(Fields& fields, Record& record) {
     record.output_digest = digest;
 }
 
+/// They came with schema 5: none where a line does not have them.
+void read_headers(Fields& fields, JsonValue headers, Record& record) {
+    if (headers.present() && !headers.is(JsonType::object)) {
+        fields.fail(ErrorCode::bad_json, "headers");
+        return;
+    }
+    for (JsonValue field = headers.first(); field.present(); field = field.next()) {
+        RecordedHeader& header = record.headers.emplace_back();
+        header.name = field.key();
+        header.value = field.as_string();
+        if (!header.value && !field.is(JsonType::null)) {
+            fields.fail(ErrorCode::bad_json, "headers");
+        }
+    }
+}
+
 void read_origin(Fields& fields, Record& record) {
     fields.read("row", record.row);
     fields.read("session", record.session);
@@ -228,6 +246,7 @@ void read_end(Fields& fields, Record& record) {
     fields.read("error", record.error);
     fields.read("finish_reason", record.finish_reason);
     fields.read("response_id", record.response_id);
+    read_headers(fields, fields.find("headers"), record);
     fields.read("inflight", record.inflight);
     read_digest(fields, record);
     fields.read("bytes_sent", record.bytes_sent);

@@ -21,7 +21,7 @@ class JsonDocument;
 
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
 /// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
-/// 5: the late cause `writer`, `connection_state`, `connection_age_ns`.
+/// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `headers`.
 inline constexpr int record_schema = 5;
 
 using OptionalNs = std::optional<std::int64_t>;
@@ -33,6 +33,12 @@ inline constexpr std::string_view taint_late = "late";  ///< sent later than the
 inline constexpr std::string_view taint_read_late = "read_late";  ///< its tokens were read late
 /// The network's queue held it back behind the call that fired it.
 inline constexpr std::string_view taint_wire_late = "wire_late";
+
+/// A field of the answer's head that the user wants to see.
+struct RecordedHeader {
+    std::string name;                  ///< as the user spells it
+    std::optional<std::string> value;  ///< at most 256 bytes, keys masked; null: the head has none
+};
 
 struct Record {
     std::uint32_t row = 0;  ///< index in file order
@@ -94,6 +100,7 @@ struct Record {
     std::optional<std::string> error;  ///< at most 256 bytes, keys masked
     std::optional<std::string> finish_reason;
     std::optional<std::string> response_id;
+    std::vector<RecordedHeader> headers;  ///< `--record-header`, in its order
 
     std::optional<std::uint32_t> inflight;  ///< exchanges open at the fire, this one not counted
     std::optional<std::uint64_t> output_digest;  ///< written as 16 hex digits

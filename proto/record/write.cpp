@@ -76,6 +76,14 @@ void write_digest(JsonWriter& json, std::string_view key, std::optional<std::uin
     json.string({text, digest_digits});
 }
 
+void write_headers(JsonWriter& json, const std::vector<RecordedHeader>& headers) {
+    json.key("headers").begin_object();
+    for (const RecordedHeader& header : headers) {
+        write_field(json, header.name, header.value);
+    }
+    json.end_object();
+}
+
 void write_origin(JsonWriter& json, const Record& record) {
     write_field(json, "row", record.row);
     write_field(json, "session", record.session);
@@ -137,6 +145,7 @@ void write_end(JsonWriter& json, const Record& record) {
     write_field(json, "error", record.error);
     write_field(json, "finish_reason", record.finish_reason);
     write_field(json, "response_id", record.response_id);
+    write_headers(json, record.headers);
     write_field(json, "inflight", record.inflight);
     write_digest(json, "output_digest", record.output_digest);
     write_field(json, "bytes_sent", record.bytes_sent);

@@ -127,6 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     config.urls = {"http://a/", "http://b/"};
     config.save_responses = size % 3;
     config.secrets = {"secret"};
+    config.record_headers = {"X-Request-Id", "content-type"};
     Assembler assembler(config);
     assembler.begin({zero_ns});
     // Its histograms are large: one input in sixteen feeds a summary.

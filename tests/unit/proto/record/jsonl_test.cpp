@@ -64,6 +64,7 @@ Record full_record() {
     record.error = "line\nbreak \xF0\x9F\x98\x80";
     record.finish_reason = "length";
     record.response_id = "cmpl-1";
+    record.headers = {{"X-Pod", "a\"b"}, {"x-none", std::nullopt}};
     record.inflight = 9;
     record.output_digest = 0x00ABCDEF01234567ull;
     record.bytes_sent = 18'446'744'073'709'551'615ull;
@@ -98,7 +99,8 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
         R"("error":"line\nbreak )"
         "\xF0\x9F\x98\x80"
-        R"(","finish_reason":"length","response_id":"cmpl-1","inflight":9,)"
+        R"(","finish_reason":"length","response_id":"cmpl-1",)"
+        R"("headers":{"X-Pod":"a\"b","x-none":null},"inflight":9,)"
         R"("output_digest":"00abcdef01234567","bytes_sent":18446744073709551615,)"
         R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000})"
         "\n");
@@ -155,6 +157,7 @@ TEST(RecordJsonl, UnknownIsNull) {
         EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
     }
     EXPECT_EQ(root.find("outcome").as_string(), "not_sent");
+    EXPECT_EQ(root.find("headers").raw(), "{}");
 }
 
 // Written, read, written: the same bytes. For the full record, the empty one, each closed list, and
@@ -174,6 +177,7 @@ TEST(RecordJsonl, RoundTripIsExact) {
     records.push_back(full_record());
     records.back().session = "";
     records.back().error = std::string("\0\x1F", 2);
+    records.back().headers = {{"X", std::string("\0\r\n\t\"\\\x7F \xC3\xA4", 10)}, {"Y", ""}};
     JsonDocument document;
     for (const Record& record : records) {
         const std::string line = line_of(record);
@@ -201,6 +205,8 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     EXPECT_EQ(error_with("\"row\":17", "\"row\":4294967296").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"reused\":true", "\"reused\":1").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("\"kept\":{", "\"kept\":1,\"x\":{").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("\"x-none\":null", "\"x-none\":1").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("\"headers\":{", "\"headers\":[],\"x\":{").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("stream_error", "strange").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"moved\"", "\"gone\"").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"moved\"", "1").code, ErrorCode::out_of_range);
@@ -226,7 +232,8 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     for (const std::string_view later :
          {R"("connection_state":"moved",)", R"("connection_age_ns":1100000750,)",
           R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
-          R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)"}) {
+          R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
+          R"("headers":{"X-Pod":"a\"b","x-none":null},)"}) {
         const std::size_t at = line.find(later);
         ASSERT_NE(at, std::string::npos) << later;
         line.erase(at, later.size());
@@ -236,6 +243,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     ASSERT_TRUE(back) << back.error().doing;
     EXPECT_EQ(back.value().done_ns, full_record().done_ns);
     EXPECT_EQ(back.value().segment, 0u);
+    EXPECT_TRUE(back.value().headers.empty());
     EXPECT_FALSE(back.value().submit_ns.has_value());
     EXPECT_FALSE(back.value().connection_state.has_value());
     EXPECT_FALSE(back.value().connection_age_ns.has_value());

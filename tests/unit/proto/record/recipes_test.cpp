@@ -75,6 +75,7 @@ struct RunFolder {
         }
         record.outcome = Outcome::ok;
         record.status = 200;
+        record.headers = {{"target-pod", row == 3 ? "b" : "a"}};
         record.ttft_ns = 10'000'000 + row * 1'000'000;
         record.tpot_ns = 1e6 + 0.5;
         record.e2e_ns = *record.ttft_ns + 4'000'000;
@@ -140,7 +141,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 8u);
+    ASSERT_EQ(blocks.size(), 9u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -150,7 +151,10 @@ TEST(RecordPage, JqRecipesRun) {
               "{\"row\":4,\"drift_ns\":104,\"late_cause\":\"none\"}\n{");
     EXPECT_EQ(run_in(folder, blocks[5]).output, "[5]\n");
     EXPECT_EQ(run_in(folder, blocks[6]).output, "      1 0\thttp_5xx\n      4 0\tok\n");
-    EXPECT_EQ(run_in(folder, blocks[7]).output,
+    EXPECT_EQ(
+        run_in(folder, blocks[7]).output,
+        "{\"pod\":\"a\",\"rows\":3,\"ttft_ms\":11}\n{\"pod\":\"b\",\"rows\":1,\"ttft_ms\":13}\n");
+    EXPECT_EQ(run_in(folder, blocks[8]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 

@@ -1,0 +1,65 @@
+// Flags about heads: which fields of an answer stand in the records.
+#include <gtest/gtest.h>
+
+#include "cmd/replay/options.hpp"
+
+namespace driftless {
+namespace {
+
+using Words = std::vector<std::string>;
+
+ReplayCommandLine parse(Words words) {
+    words.insert(words.begin(), {"trace.jsonl", "--url", "http://h:8000"});
+    return parse_replay_options(words, "");
+}
+
+Words recorded(const Words& words) {
+    const ReplayCommandLine line = parse(words);
+    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
+    return line.options.record_headers;
+}
+
+std::string refusal(const Words& words) {
+    const ReplayCommandLine line = parse(words);
+    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::refused) << testing::PrintToString(words);
+    return line.text;
+}
+
+bool says(const std::string& text, const std::string& part) {
+    return text.find(part) != text.npos;
+}
+
+Words times(std::size_t count) {
+    Words words;
+    for (std::size_t i = 0; i < count; ++i) {
+        words.insert(words.end(), {"--record-header", "X-" + std::to_string(i)});
+    }
+    return words;
+}
+
+TEST(HeaderOptions, NameWhatIsRecorded) {
+    EXPECT_EQ(recorded({}), Words{});
+    EXPECT_EQ(recorded({"--record-header", "X-Pod", "--record-header=x-worker"}),
+              (Words{"X-Pod", "x-worker"}));
+    EXPECT_EQ(recorded(times(7)).size(), 7U);
+    EXPECT_EQ(recorded(times(8)).size(), 8U);
+    EXPECT_TRUE(says(refusal(times(9)), "--record-header is given 9 times: 8 at most"));
+    EXPECT_TRUE(says(refusal({"--record-header", "X-Pod", "--record-header", "x-pod"}),
+                     "--record-header x-pod is given twice"));
+    for (const char* wrong : {"", "X Pod", "X-Pod: a", "X\r\nY", "X-\xC3\xA4"}) {
+        EXPECT_TRUE(says(refusal({"--record-header", wrong}), "is no name of a header")) << wrong;
+    }
+}
+
+// AIBrix says which pod answered: no flag is needed for that, and none is in its way.
+TEST(HeaderOptions, NameWhatTheGatewaySays) {
+    EXPECT_EQ(recorded({"--api", "aibrix"}), (Words{"target-pod", "target-pod-ip", "request-id"}));
+    EXPECT_EQ(recorded({"--api", "aibrix", "--record-header", "Target-Pod"}),
+              (Words{"Target-Pod", "target-pod-ip", "request-id"}));
+    Words words = times(8);
+    words.insert(words.end(), {"--api", "aibrix"});
+    EXPECT_EQ(recorded(words).size(), 11U);
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,107 @@
+// Fields of an answer's head in its record (`--record-header`): whatever they hold, and whatever
+// happens to the answer, the record has every name that was asked for.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/record/assembler.hpp"
+#include "tests/unit/engine/record/script.hpp"
+
+namespace driftless {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// What a record of row 0 says of an answer with these fields.
+std::vector<RecordedHeader> recorded(const Names& names, std::string_view fields,
+                                     const Names& secrets = {}) {
+    ScriptTrace input(1);
+    AssemblerConfig config = input.config();
+    config.record_headers = names;
+    config.secrets = secrets;
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    return row.fire(0).head(1, 429, fields).end(2).headers;
+}
+
+std::optional<std::string> one(std::string_view fields, const Names& secrets = {}) {
+    const std::vector<RecordedHeader> headers = recorded({"Target-Pod"}, fields, secrets);
+    EXPECT_EQ(headers.size(), 1u);
+    EXPECT_EQ(headers.at(0).name, "Target-Pod");
+    return headers.at(0).value;
+}
+
+// Names match in any case and are spelled as the user did; of several fields the first holds; one
+// that is not there is null, an empty one is not.
+TEST(RecordedHeaders, AreFoundByName) {
+    EXPECT_EQ(one("target-pod: llama-7\r\n"), "llama-7");
+    EXPECT_EQ(one("A: b\r\nTARGET-POD:\t llama-7 \r\ntarget-pod: other\r\n"), "llama-7");
+    EXPECT_EQ(one("target-pod:\r\n"), "");
+    EXPECT_EQ(one("target-pod-ip: 10.0.0.1\r\n"), std::nullopt);
+    EXPECT_TRUE(recorded({}, "target-pod: llama-7\r\n").empty());
+    const std::vector<RecordedHeader> two = recorded({"b", "a"}, "A: 1\r\nB: 2\r\n");
+    ASSERT_EQ(two.size(), 2u);
+    EXPECT_EQ(two[0].name + *two[0].value + two[1].name + *two[1].value, "b2a1");
+}
+
+// 255, 256 and 257 bytes; a code point is not cut in two.
+TEST(RecordedHeaders, AreCutAtTheirLimit) {
+    for (const std::size_t bytes : {recorded_header_bytes_max - 1, recorded_header_bytes_max,
+                                    recorded_header_bytes_max + 1}) {
+        const std::string value(bytes, 'x');
+        EXPECT_EQ(one("target-pod: " + value + "\r\n"), value.substr(0, recorded_header_bytes_max));
+    }
+    const std::string almost(recorded_header_bytes_max - 1, 'x');
+    EXPECT_EQ(one("target-pod: " + almost + "\xC3\xA4\r\n"), almost);
+}
+
+// A key that comes back is masked, before the value is cut.
+TEST(RecordedHeaders, HoldNoKeys) {
+    const std::string key(100, 'k');
+    EXPECT_EQ(one("target-pod: pod " + key + "!\r\n", {key}), "pod ***!");
+    const std::string far(recorded_header_bytes_max - 50, 'x');
+    EXPECT_EQ(one("target-pod: " + far + key + "\r\n", {key}), far + "***");
+}
+
+// A row that never had a head names what is unknown all the same; so does one that lost it.
+TEST(RecordedHeaders, AreNullWithoutAHead) {
+    ScriptTrace input(3);
+    AssemblerConfig config = input.config();
+    config.record_headers = {"a", "b"};
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script(assembler, 0).fire(0).head(1, 200, "a: 1\r\n").end(2);
+    const auto check = [](const Record& record) {
+        ASSERT_EQ(record.headers.size(), 2u);
+        EXPECT_EQ(record.headers[0].name, "a");
+        EXPECT_FALSE(record.headers[0].value || record.headers[1].value);
+    };
+    check(Script(assembler, 1).fire(0).part(1, "HTTP/1.1 200 OK\r\na: 1\r\n").end(2));
+    check(*assembler.next_unended());
+}
+
+// Bytes that are no UTF-8, quotes and control bytes leave as JSON that can be read.
+TEST(RecordedHeaders, AreJsonWhateverTheyHold) {
+    ScriptTrace input(1);
+    AssemblerConfig config = input.config();
+    config.record_headers = {"Target-Pod"};
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    std::string fields = "target-pod: ";
+    for (int byte = 1; byte < 256; ++byte) {
+        fields += byte == '\r' || byte == '\n' ? 'x' : static_cast<char>(byte);
+    }
+    std::string line;
+    append_jsonl(line, row.fire(0).head(1, 200, fields + "\r\n").end(2));
+    JsonDocument document;
+    ASSERT_TRUE(document.parse(line));
+    const Result<Record> back = read_record(document, line);
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(back.value().headers.at(0).value->starts_with("\x01\x02\x03"));
+}
+
+}  // namespace
+}  // namespace driftless
