@@ -165,6 +165,7 @@ void MockConnection::take_head(Instant) {
         }
         seed_ = seed_of(options.seed, log_.request_id);
         log_.row = row_of_request_id(log_.request_id);
+        log_.traceparent = parser_.header("traceparent");
         log_.connection = number_;
         log_.api = dialect_of(voice_->api).name;
         log_.tokens_per_chunk = options.pace.tokens_per_chunk;

@@ -32,6 +32,8 @@ void append_log_line(std::string& out, const RequestLog& entry) {
     json.begin_object().key("request_id").string(entry.request_id);
     json.key("row");
     entry.row ? json.unsigned_integer(*entry.row) : json.null();
+    json.key("traceparent");
+    entry.traceparent.empty() ? json.null() : json.string(entry.traceparent);
     json.key("api").string(entry.api);
     json.key("stream").boolean(entry.stream).key("connection").unsigned_integer(entry.connection);
     json.key("status").integer(entry.status).key("ending").string(name_of(entry.ending));

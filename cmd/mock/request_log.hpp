@@ -22,6 +22,7 @@ enum class Ending : std::uint8_t {
 struct RequestLog {
     std::string request_id;
     std::optional<std::uint64_t> row;
+    std::string traceparent;       ///< as it came; empty: none
     std::uint64_t connection = 0;  ///< count of accepts, from 0
     const char* api = "";          ///< the dialect that was spoken
     bool stream = true;

@@ -57,7 +57,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
 }
 
 AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
-                                 const TaintLimits& limits) {
+                                 const TaintLimits& limits, const std::string& run_id) {
     AssemblerConfig config;
     config.trace = &workload.trace;
     config.plan = &workload.plan;
@@ -71,6 +71,7 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     config.save_responses = options.save_responses;
     config.secrets = secrets_of(options.headers);
     config.record_headers = options.record_headers;
+    config.trace_run_id = options.traceparent ? run_id : "";
     config.limits = limits;
     return config;
 }
@@ -240,7 +241,8 @@ int Execution::open_files() {
         }
         lock_ = std::move(lock).value();
     }
-    AssemblerConfig config = assembler_config(options_, workload_, file_.calibration.limits);
+    AssemblerConfig config =
+        assembler_config(options_, workload_, file_.calibration.limits, file_.run_id);
     const bool saves = options_.save_responses > 0;
     if (resumption_ == nullptr) {
         Result<RecordSinks> sinks = create_sinks(folder_, options_.records_path, saves);

@@ -77,6 +77,9 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 parse_text, options.model);
     flags.values("--header", "K:V", "header of every request, or K:env:NAME", parse_added_header,
                  options.headers);
+    flags.on_off("--traceparent",
+                 "name each row's trace to the server; sampled, which costs it work",
+                 options.traceparent);
     flags.values("--record-header", "NAME", "field of the answer's head in every record, 256 bytes",
                  parse_header_name, options.record_headers);
     flags.value("--extra-body", "JSON", "object whose members go into every body [none]", nullptr,

@@ -74,6 +74,7 @@ struct ReplayOptions {
     const Dialect* dialect = nullptr;   ///< never nullptr after parsing
     std::string model;                  ///< empty: the first of /v1/models
     std::vector<Header> headers;        ///< `--header`, then Authorization where there is a key
+    bool traceparent = false;           ///< each request names its trace
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     TlsClientOptions tls;                     ///< of https targets
     std::string extra_body;                   ///< JSON object text, or empty

@@ -209,6 +209,9 @@ std::string contradiction(const ReplayOptions& options) {
         (!options.routing_strategy.empty() || !options.user.empty())) {
         return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
     }
+    if (options.traceparent && has_header(options.headers, "traceparent")) {
+        return "--traceparent and --header traceparent exclude each other: give one";
+    }
     if (!options.stream && options.continuous_usage) {
         return "--continuous-usage counts chunks and --no-stream has none: give one";
     }

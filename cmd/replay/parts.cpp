@@ -45,6 +45,7 @@ Result<void> ReplayParts::open() {
     arm.run_id = run_id_;
     arm.targets = heads_.size();
     arm.output = options_.output;
+    arm.traceparent = options_.traceparent;
     for (const ReplayTarget& target : options_.targets) {
         arm.for_tls = arm.for_tls || target.url.tls;
     }

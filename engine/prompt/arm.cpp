@@ -6,6 +6,7 @@
 
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
+#include "proto/http/trace_context.hpp"
 
 namespace driftless {
 
@@ -26,8 +27,11 @@ Armer::Armer(const Trace& trace, const Plan& plan, PromptBuilder& prompts, BodyP
       options_(options) {
     CHECK(heads.size() == options.targets && options.targets > 0);
     CHECK((options.armed_max & (options.armed_max - 1)) == 0);
+    const std::size_t fields_max = options.traceparent ? traceparent_bytes : 0;
+    fields_scratch_.reserve(fields_max);
     for (const RequestHead& head : heads) {
-        head_room_ = std::max(head_room_, head.bytes_max(options.run_id.size() + 1 + digits_max));
+        const std::size_t id_max = options.run_id.size() + 1 + digits_max;
+        head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
     }
     head_scratch_.resize(head_room_);
     queue_.resize(options.armed_max);
@@ -106,6 +110,26 @@ bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max)
     return true;
 }
 
+// Into the scratch; returns its size.
+std::size_t Armer::write_head(const TraceRow& row, std::size_t body_bytes) {
+    char id[128];
+    const std::size_t prefix = std::min(options_.run_id.size(), sizeof(id) - 1 - digits_max);
+    std::memcpy(id, options_.run_id.data(), prefix);
+    id[prefix] = '-';
+    const char* id_end = std::to_chars(id + prefix + 1, id + sizeof(id), row.index).ptr;
+    const std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
+    fields_scratch_.clear();
+    if (options_.traceparent) {
+        fields_scratch_.resize(traceparent_bytes);
+        (void)write_traceparent(fields_scratch_.data(),
+                                trace_context_of(options_.run_id, row.index));
+    }
+    const std::size_t bytes = heads_[target_of(job_planned_)].write(
+        head_scratch_.data(), request_id, body_bytes, fields_scratch_);
+    CHECK(bytes <= head_room_);
+    return bytes;
+}
+
 // The prompt is complete: the rest of the body behind it, the head right before the body.
 void Armer::finish_job(Instant now) {
     const TraceRow& row = trace_.rows[plan_.rows[job_planned_].row];
@@ -122,16 +146,7 @@ void Armer::finish_job(Instant now) {
         }
         append(frame_.after);
     }
-
-    char id[128];
-    const std::size_t prefix = std::min(options_.run_id.size(), sizeof(id) - 1 - digits_max);
-    std::memcpy(id, options_.run_id.data(), prefix);
-    id[prefix] = '-';
-    const char* id_end = std::to_chars(id + prefix + 1, id + sizeof(id), row.index).ptr;
-    const std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
-    const std::size_t head_bytes = heads_[target_of(job_planned_)].write(
-        head_scratch_.data(), request_id, static_cast<std::uint64_t>(at - body));
-    CHECK(head_bytes <= head_room_);
+    const std::size_t head_bytes = write_head(row, static_cast<std::size_t>(at - body));
     char* const begin = body - head_bytes;
     std::memcpy(begin, head_scratch_.data(), head_bytes);
 

@@ -40,6 +40,7 @@ struct ArmerOptions {
     OutputRule output = OutputRule::exact;
     std::uint32_t armed_max = 16384;  ///< requests armed and not yet fired, a power of two
     bool for_tls = false;             ///< leaves room in front, so that records fit in place
+    bool traceparent = false;         ///< names each row's trace (trace_context.hpp)
 };
 
 class Armer {
@@ -91,6 +92,7 @@ class Armer {
   private:
     bool begin_job();
     void finish_job(Instant now);
+    std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
     std::uint32_t target_of(std::uint32_t planned) const;
     std::size_t front_room_of(std::uint32_t planned) const;
     std::size_t body_room_of(std::uint32_t planned) const;
@@ -104,6 +106,7 @@ class Armer {
     ArmerOptions options_;
     std::size_t head_room_ = 0;
     std::string head_scratch_;
+    std::string fields_scratch_;  ///< head fields of one row
 
     std::uint32_t next_ = 0;  ///< next planned row to arm
     bool job_active_ = false;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/tls/failure.hpp"
+#include "proto/http/trace_context.hpp"
 
 namespace driftless {
 
@@ -164,6 +165,9 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     record.reused = state.fired.reused;
     record.connection_state = state.fired.connection;
     record.connection_age_ns = *record.fired_ns - *record.connect_ns;
+    if (!config.trace_run_id.empty()) {
+        record.trace_id = trace_id_text(trace_context_of(config.trace_run_id, record.row));
+    }
     if (state.fired.target < config.urls.size()) {
         record.url = config.urls[state.fired.target];
     }

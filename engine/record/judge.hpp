@@ -34,10 +34,11 @@ struct AssemblerConfig {
     const Dialect* dialect = nullptr;
     std::vector<std::string> urls;  ///< [targets] as they stand in the records
     OutputRule output = OutputRule::exact;
-    bool stream = true;                       ///< false under `--no-stream`
-    bool chunks = true;                       ///< `--chunks full`
-    std::uint64_t save_responses = 0;         ///< `--save-responses`: answers, UINT64_MAX for all
-    std::vector<std::string> secrets;         ///< never to stand in a record
+    bool stream = true;                ///< false under `--no-stream`
+    bool chunks = true;                ///< `--chunks full`
+    std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
+    std::vector<std::string> secrets;  ///< never to stand in a record
+    std::string trace_run_id;  ///< what traces are named after; empty: requests had no traceparent
     std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
     TaintLimits limits;                       ///< what calibration allows; none without one
     std::uint32_t segment = 0;                ///< of a run that was killed and goes on

@@ -73,15 +73,16 @@ RequestHead::RequestHead(const RequestHeadSpec& spec)
     }
 }
 
-std::size_t RequestHead::bytes_max(std::size_t id_bytes_max) const {
+std::size_t RequestHead::bytes_max(std::size_t id_bytes_max, std::size_t fields_bytes_max) const {
     const std::size_t separators = 2 * std::string_view(": \r\n").size() + line_end.size();
     return fixed_.size() + id_name.size() + id_bytes_max + length_name.size() + length_digits_max +
-           separators;
+           separators + fields_bytes_max;
 }
 
-std::size_t RequestHead::write(char* out, std::string_view request_id,
-                               std::uint64_t body_bytes) const {
+std::size_t RequestHead::write(char* out, std::string_view request_id, std::uint64_t body_bytes,
+                               std::string_view fields) const {
     char* end = copy(out, fixed_);
+    end = copy(end, fields);
     if (!request_id.empty() && !has_own_id_) {
         end = copy(end, id_name);
         end = copy(end, ": ");

@@ -31,18 +31,20 @@ struct RequestHeadSpec {
 };
 
 /// The parts of a head that do not change from request to request, made once; per request only the
-/// id and the length are filled in. `write` allocates nothing.
+/// id, the length and its own fields are filled in. `write` allocates nothing.
 class RequestHead {
   public:
     explicit RequestHead(const RequestHeadSpec& spec);
 
-    /// Upper bound of the bytes that `write` needs for ids of at most `id_bytes_max` bytes.
-    std::size_t bytes_max(std::size_t id_bytes_max) const;
+    /// Upper bound of the bytes that `write` needs for ids and further fields of at most so many.
+    std::size_t bytes_max(std::size_t id_bytes_max, std::size_t fields_bytes_max = 0) const;
 
     /// Writes the whole head, blank line included, to `out` (room for `bytes_max`); returns its
     /// size. POST, PUT and PATCH have Content-Length and Content-Type: application/json, others
-    /// neither; X-Request-Id goes with all whose `request_id` is not empty.
-    std::size_t write(char* out, std::string_view request_id, std::uint64_t body_bytes) const;
+    /// neither; X-Request-Id goes with all whose `request_id` is not empty. `fields` are whole
+    /// lines of this request alone, line ends included, already held to be legal.
+    std::size_t write(char* out, std::string_view request_id, std::uint64_t body_bytes,
+                      std::string_view fields = {}) const;
 
   private:
     std::string fixed_;

@@ -46,8 +46,9 @@ class Fields {
     }
     /// A key that came with a later schema than 1: not present where a line does not have it.
     JsonValue get_later(const char* key) const { return root_.find(key); }
-    /// The same for a time: null where a line does not have it.
-    void read_later(const char* key, std::optional<std::int64_t>& out) {
+    /// The same for what may be null: null where a line does not have it.
+    template <typename T>
+    void read_later(const char* key, std::optional<T>& out) {
         const JsonValue value = root_.find(key);
         if (value.present() && !value.is(JsonType::null)) {
             take(key, value, out.emplace());
@@ -246,6 +247,7 @@ void read_end(Fields& fields, Record& record) {
     fields.read("error", record.error);
     fields.read("finish_reason", record.finish_reason);
     fields.read("response_id", record.response_id);
+    fields.read_later("trace_id", record.trace_id);
     read_headers(fields, fields.find("headers"), record);
     fields.read("inflight", record.inflight);
     read_digest(fields, record);

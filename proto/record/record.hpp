@@ -21,7 +21,7 @@ class JsonDocument;
 
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
 /// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
-/// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `headers`.
+/// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `trace_id`, `headers`.
 inline constexpr int record_schema = 5;
 
 using OptionalNs = std::optional<std::int64_t>;
@@ -100,6 +100,7 @@ struct Record {
     std::optional<std::string> error;  ///< at most 256 bytes, keys masked
     std::optional<std::string> finish_reason;
     std::optional<std::string> response_id;
+    std::optional<std::string> trace_id;  ///< `--traceparent`; 32 hex digits
     std::vector<RecordedHeader> headers;  ///< `--record-header`, in its order
 
     std::optional<std::uint32_t> inflight;  ///< exchanges open at the fire, this one not counted

@@ -145,6 +145,7 @@ void write_end(JsonWriter& json, const Record& record) {
     write_field(json, "error", record.error);
     write_field(json, "finish_reason", record.finish_reason);
     write_field(json, "response_id", record.response_id);
+    write_field(json, "trace_id", record.trace_id);
     write_headers(json, record.headers);
     write_field(json, "inflight", record.inflight);
     write_digest(json, "output_digest", record.output_digest);

@@ -184,6 +184,7 @@ TEST(MockLog, WritesOneObjectPerRequest) {
     const JsonValue entry = parsed.value();
     EXPECT_EQ(entry.find("request_id").as_string(), "run-7");
     EXPECT_EQ(entry.find("row").as_u64(), 7u);
+    EXPECT_TRUE(entry.find("traceparent").is(JsonType::null));
     EXPECT_EQ(entry.find("start_ns").as_i64(), 1'000'000);
     EXPECT_EQ(entry.find("prompt_tokens").as_u64(), 5u);
     EXPECT_EQ(entry.find("cached_tokens").as_u64(), 0u);

@@ -51,6 +51,14 @@ TEST(HeaderOptions, NameWhatIsRecorded) {
     }
 }
 
+// A trace of the user's own is not replaced silently.
+TEST(HeaderOptions, NameTracesWhenAsked) {
+    EXPECT_FALSE(parse({}).options.traceparent);
+    EXPECT_TRUE(parse({"--traceparent"}).options.traceparent);
+    EXPECT_TRUE(says(refusal({"--traceparent", "--header", "Traceparent: 00-1-2-00"}),
+                     "exclude each other"));
+}
+
 // AIBrix says which pod answered: no flag is needed for that, and none is in its way.
 TEST(HeaderOptions, NameWhatTheGatewaySays) {
     EXPECT_EQ(recorded({"--api", "aibrix"}), (Words{"target-pod", "target-pod-ip", "request-id"}));

@@ -44,6 +44,17 @@ TEST(RequestHead, LetsTheUserReplaceFields) {
               "Content-Length: 1\r\n\r\n");
 }
 
+// Fields of one request stand among the others.
+TEST(RequestHead, TakesFieldsOfOneRequest) {
+    const RequestHead head({"POST", "/", "a", {{"X-All", "1"}}});
+    const std::string_view fields = "X-One: 2\r\nX-Two: 3\r\n";
+    std::string out(head.bytes_max(2, fields.size()), '?');
+    out.resize(head.write(out.data(), "id", 7, fields));
+    EXPECT_EQ(out,
+              "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-All: 1\r\n"
+              "X-One: 2\r\nX-Two: 3\r\nX-Request-Id: id\r\nContent-Length: 7\r\n\r\n");
+}
+
 // The bound holds for the longest length there is.
 TEST(RequestHead, BoundsItsSize) {
     const RequestHead head({"POST", "/", "a", {}});

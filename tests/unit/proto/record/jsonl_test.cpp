@@ -64,6 +64,7 @@ Record full_record() {
     record.error = "line\nbreak \xF0\x9F\x98\x80";
     record.finish_reason = "length";
     record.response_id = "cmpl-1";
+    record.trace_id = "0af7651916cd43dd8448eb211c80319c";
     record.headers = {{"X-Pod", "a\"b"}, {"x-none", std::nullopt}};
     record.inflight = 9;
     record.output_digest = 0x00ABCDEF01234567ull;
@@ -100,6 +101,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("error":"line\nbreak )"
         "\xF0\x9F\x98\x80"
         R"(","finish_reason":"length","response_id":"cmpl-1",)"
+        R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)"
         R"("headers":{"X-Pod":"a\"b","x-none":null},"inflight":9,)"
         R"("output_digest":"00abcdef01234567","bytes_sent":18446744073709551615,)"
         R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000})"
@@ -151,6 +153,7 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "error",
                             "finish_reason",
                             "response_id",
+                            "trace_id",
                             "inflight",
                             "output_digest",
                             "receive_delay_ns"}) {
@@ -233,6 +236,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
          {R"("connection_state":"moved",)", R"("connection_age_ns":1100000750,)",
           R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
           R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
+          R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
           R"("headers":{"X-Pod":"a\"b","x-none":null},)"}) {
         const std::size_t at = line.find(later);
         ASSERT_NE(at, std::string::npos) << later;
@@ -244,6 +248,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     EXPECT_EQ(back.value().done_ns, full_record().done_ns);
     EXPECT_EQ(back.value().segment, 0u);
     EXPECT_TRUE(back.value().headers.empty());
+    EXPECT_FALSE(back.value().trace_id.has_value());
     EXPECT_FALSE(back.value().submit_ns.has_value());
     EXPECT_FALSE(back.value().connection_state.has_value());
     EXPECT_FALSE(back.value().connection_age_ns.has_value());

@@ -48,6 +48,12 @@ struct RunFolder {
         }
         std::ofstream(path / "requests.jsonl") << requests;
         std::ofstream(path / "fired.jsonl") << fired;
+        // Of row 2, and of somebody else's request.
+        std::ofstream(path / "spans.jsonl")
+            << R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"eeeeeeeeeeeeeeeeeeeeeeeeeeeeeee2",)"
+            << R"("name":"llm_request","startTimeUnixNano":"1795224229000000000",)"
+            << R"("endTimeUnixNano":"1795224229015000000"},{"traceId":"00","name":"other"}]}]}]})"
+            << "\n";
         ClientSample sample;
         sample.to_ns = 1'000'000'000;
         sample.busy_fire_ns = 100'000'000;
@@ -75,6 +81,7 @@ struct RunFolder {
         }
         record.outcome = Outcome::ok;
         record.status = 200;
+        record.trace_id = std::string(31, 'e') + std::to_string(row);
         record.headers = {{"target-pod", row == 3 ? "b" : "a"}};
         record.ttft_ns = 10'000'000 + row * 1'000'000;
         record.tpot_ns = 1e6 + 0.5;
@@ -141,7 +148,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 9u);
+    ASSERT_EQ(blocks.size(), 10u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -155,6 +162,8 @@ TEST(RecordPage, JqRecipesRun) {
         run_in(folder, blocks[7]).output,
         "{\"pod\":\"a\",\"rows\":3,\"ttft_ms\":11}\n{\"pod\":\"b\",\"rows\":1,\"ttft_ms\":13}\n");
     EXPECT_EQ(run_in(folder, blocks[8]).output,
+              "{\"row\":2,\"span\":\"llm_request\",\"e2e_ms\":16,\"span_ms\":15}\n");
+    EXPECT_EQ(run_in(folder, blocks[9]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 
