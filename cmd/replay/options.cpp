@@ -31,6 +31,7 @@ APIs:
   triton              /v2/models/ensemble/generate_stream; counts no tokens
   aibrix              openai-chat with the headers of AIBrix's gateway
   dynamo              openai-chat with NVIDIA Dynamo's nvext; takes token ids
+  template            what --template FILE describes (proto/api/README.md)
 
 Examples:
   driftless replay trace.jsonl --url http://127.0.0.1:8000
@@ -69,6 +70,8 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 parse_text, server.endpoint);
     flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",
                 parse_api, options.dialect);
+    flags.value("--template", "FILE", "JSON that describes the server of --api template", nullptr,
+                parse_text, options.template_file);
     flags.value("--routing-strategy", "NAME", "header of that name; for aibrix [the gateway's]",
                 nullptr, parse_text, options.routing_strategy);
     flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
@@ -290,7 +293,10 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     if (why.empty() && options.resume.empty() && options.from.empty()) {
         why = complete(server, api_key, options);
     }
-    return why.empty() ? line : refused(why);
+    if (!why.empty()) {
+        return refused(why);
+    }
+    return line;
 }
 
 }  // namespace driftless

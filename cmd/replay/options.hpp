@@ -1,17 +1,20 @@
 /// ReplayOptions: what the user asked of `driftless replay`, as plain values.
 ///
-/// Made once by `parse_replay_options` and never changed. Parsing touches no file, no clock and no
-/// socket; what needs them (does the output folder exist? is the model there?) is asked later.
-/// Durations are ns. A flag is here when it works.
+/// Made once by `parse_replay_options` and never changed. Parsing touches no clock, no socket and
+/// no file but that of --template, which says what other flags mean; what needs them (does the
+/// output folder exist? is the model there?) is asked later. Durations are ns. A flag is here when
+/// it works.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cmd/replay/described_api.hpp"
 #include "engine/input/trace_file.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
@@ -70,11 +73,13 @@ struct ReplayOptions {
     TraceFiles files;
 
     // The server.
-    std::vector<ReplayTarget> targets;  ///< at least one, but under `dry_run`
-    const Dialect* dialect = nullptr;   ///< never nullptr after parsing
-    std::string model;                  ///< empty: the first of /v1/models
-    std::vector<Header> headers;        ///< `--header`, then Authorization where there is a key
-    bool traceparent = false;           ///< each request names its trace
+    std::vector<ReplayTarget> targets;        ///< at least one, but under `dry_run`
+    const Dialect* dialect = nullptr;         ///< never nullptr after parsing
+    std::string template_file;                ///< `--api template`; else empty
+    std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
+    std::string model;                        ///< empty: the first of /v1/models
+    std::vector<Header> headers;  ///< `--header`, then Authorization where there is a key
+    bool traceparent = false;     ///< each request names its trace
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     TlsClientOptions tls;                     ///< of https targets
     std::string extra_body;                   ///< JSON object text, or empty

@@ -229,7 +229,10 @@ std::string contradiction(const ReplayOptions& options) {
 
 std::string complete(const ServerFlags& server, const std::string& api_key_from_environment,
                      ReplayOptions& options) {
-    std::string why = contradiction(options);
+    std::string why = describe_api(options.dialect, options.template_file, options.described);
+    if (why.empty()) {
+        why = contradiction(options);
+    }
     if (why.empty()) {
         why = complete_speed(options);
     }

@@ -36,7 +36,7 @@ ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
 }
 
 Result<void> ReplayParts::open() {
-    Result<BodyFrame> frame = make_body_frame(*options_.dialect, server_.body);
+    Result<BodyFrame> frame = options_.dialect->frame(server_.body);
     if (!frame) {
         return frame.error();
     }

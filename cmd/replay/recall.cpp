@@ -16,7 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 8> passing{"--out",     "--output-path", "--save-prompts",
                                                   "--resume",  "--from",        "--resend",
                                                   "--dry-run", "--no-progress"};
-constexpr std::array<std::string_view, 3> paths{"--tokenizer", "--dataset", "--calibration"};
+constexpr std::array<std::string_view, 4> paths{"--tokenizer", "--dataset", "--calibration",
+                                                "--template"};
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
 constexpr std::array<std::string_view, 16> resumable{
     "",           "--url",        "--host",        "--port",

@@ -60,6 +60,13 @@ int Resumption::check(const ReplayOptions& options, const Workload& workload,
                      facts_.info.model_id.c_str(), server.findings.model.c_str());
         return exit_preflight;
     }
+    if (options.described && options.described->form.digest != facts_.template_digest) {
+        std::fprintf(stderr,
+                     "driftless: --resume: %s is not as it was in the run; give back the file, or "
+                     "repeat the run with --from\n",
+                     options.template_file.c_str());
+        return exit_input;
+    }
     const int code = check_words(facts_, options, server, "--resume");
     if (code != exit_done) {
         return code;

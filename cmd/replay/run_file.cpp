@@ -153,6 +153,18 @@ void write_tokenizer(JsonWriter& json, const RunFile& file) {
     json.end_object();
 }
 
+void write_template(JsonWriter& json, const ReplayOptions& options) {
+    json.key("template");
+    if (!options.described) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("file").string(options.template_file);
+    json.key("digest").string(hex(options.described->form.digest));
+    json.end_object();
+}
+
 void write_request(JsonWriter& json, const RunFile& file) {
     const ReplayOptions& options = *file.options;
     json.key("request").begin_object();
@@ -162,6 +174,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     }
     json.end_array();
     json.key("api").string(options.dialect->name);
+    write_template(json, options);
     json.key("model").string(file.model);
     json.key("prompt").string(name_of(file.prompt));
     json.key("words").unsigned_integer(file.words);

@@ -134,6 +134,7 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
         facts.count("max_concurrency", out.info.max_concurrency.emplace());
     }
     const JsonValue tokenizer = facts.get("tokenizer");
+    const JsonValue form = request.find("template");  // absent in runs of before it was there
     facts.enter(facts.get("goodput"));
     facts.optional_number("ttft_ns", out.slo.ttft_ns);
     facts.optional_number("tpot_ns", out.slo.tpot_ns);
@@ -141,6 +142,10 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     if (tokenizer.is(JsonType::object)) {
         facts.enter(tokenizer);
         facts.text("file", out.info.tokenizer_id);
+    }
+    if (form.is(JsonType::object)) {
+        facts.enter(form);
+        facts.digest("digest", out.template_digest.emplace());
     }
 }
 

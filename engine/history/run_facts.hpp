@@ -57,7 +57,8 @@ struct RunFacts {
     std::uint64_t rows = 0;  ///< selected
 
     std::uint64_t words_digest = 0;
-    std::string prompt;  ///< "text" or "ids"
+    std::string prompt;                            ///< "text" or "ids"
+    std::optional<std::uint64_t> template_digest;  ///< of `--api template`
     std::uint32_t overhead_pre = 0;
     std::uint32_t overhead_post = 0;
 

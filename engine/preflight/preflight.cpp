@@ -204,7 +204,7 @@ Task<Probe> Preflight::probe(const std::string& prompt) {
     spec.model = findings_.model;
     spec.ignore_eos = findings_.ignore_eos;
     Probe probe;
-    const Result<BodyFrame> frame = make_body_frame(*plan_.dialect, spec);
+    const Result<BodyFrame> frame = plan_.dialect->frame(spec);
     if (!frame) {
         probe.message = "--extra-body is no JSON object";
         co_return probe;

@@ -21,7 +21,7 @@ void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocum
     if (!event.has_data) {
         return;
     }
-    const EventReading reading = dialect.read_event(document, event.name, event.data);
+    const EventReading reading = dialect.read(document, event.name, event.data);
     if (reading.kind == EventReading::Kind::error) {
         probe.message = std::string(reading.error_message);
     }

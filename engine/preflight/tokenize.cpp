@@ -13,6 +13,8 @@ constexpr TokenizeForm chat_forms[] = {TokenizeForm::messages, TokenizeForm::tem
                                        TokenizeForm::content};
 constexpr TokenizeForm completion_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
                                              TokenizeForm::content};
+constexpr TokenizeForm any_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
+                                      TokenizeForm::content, TokenizeForm::inputs};
 constexpr TokenizeForm llamacpp_forms[] = {TokenizeForm::content};
 constexpr TokenizeForm sglang_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1};
 constexpr TokenizeForm tgi_forms[] = {TokenizeForm::inputs};
@@ -59,6 +61,8 @@ std::span<const TokenizeForm> tokenize_forms(Api api) {
             return sglang_forms;
         case Api::tgi:
             return tgi_forms;
+        case Api::user_template:
+            return any_forms;
         case Api::ollama:
         case Api::triton:
             return {};

@@ -251,7 +251,7 @@ void Assembler::read_event(RowState& state, std::string_view block, std::int64_t
         return;
     }
     const std::size_t chunks_before = answer.chunks();
-    const EventReading reading = config_.dialect->read_event(document_, event.name, event.data);
+    const EventReading reading = config_.dialect->read(document_, event.name, event.data);
     answer.take(reading, event.data, stamp_ns, coalesced);
     if (answer.chunks() != chunks_before) {
         const std::uint64_t tokens = answer.chunk_tokens.empty()

@@ -142,7 +142,7 @@ struct Parts {
     explicit Parts(const std::vector<Line>& lines)
         : trace(trace_of(lines)),
           plan(make_plan(trace, {})),
-          frame(make_body_frame(dialect, body_spec())),
+          frame(dialect.frame(body_spec())),
           heads{RequestHead(head_spec(dialect))},
           prompts(trace, WordTable::built_in(), {}),
           ring(ring_bytes, lines.size()) {

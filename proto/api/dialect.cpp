@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "proto/api/api_template.hpp"
 #include "proto/api/dialects.hpp"
 #include "proto/api/event.hpp"
 #include "proto/core/check.hpp"
@@ -27,7 +28,8 @@ constexpr std::array dialects = {&openai_chat_dialect,
                                  &ollama_dialect,
                                  &triton_dialect,
                                  &aibrix_dialect,
-                                 &dynamo_dialect};
+                                 &dynamo_dialect,
+                                 &template_dialect};
 
 // What other tools call the same APIs (aiperf; vllm bench).
 constexpr std::array aliases = {
@@ -49,11 +51,17 @@ std::string_view find_message(const JsonValue& root) {
 
 }  // namespace
 
-Result<BodyFrame> make_body_frame(const Dialect& dialect, const BodySpec& spec) {
-    if (spec.prompt == PromptKind::ids && !dialect.takes_ids) {
+Result<BodyFrame> Dialect::frame(const BodySpec& spec) const {
+    if (spec.prompt == PromptKind::ids && !takes_ids) {
         return Error{ErrorCode::invalid, 0, "put token ids into a request of this API"};
     }
-    return dialect.make_body_frame(spec);
+    return form != nullptr ? make_template_frame(*form, spec) : make_body_frame(spec);
+}
+
+EventReading Dialect::read(JsonDocument& document, std::string_view event_name,
+                           std::string_view data) const {
+    return form != nullptr ? read_template_event(*form, document, event_name, data)
+                           : read_event(document, event_name, data);
 }
 
 const char* path_of(const Dialect& dialect, bool stream) {
@@ -82,7 +90,7 @@ const Dialect& dialect_of(Api api) {
 
 const char* dialect_names() {
     return "openai-chat, openai-completions, openai-responses, anthropic, llamacpp, sglang, tgi, "
-           "ollama, triton, aibrix, dynamo";
+           "ollama, triton, aibrix, dynamo, template";
 }
 
 std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max) {

@@ -26,6 +26,7 @@ enum class Api : std::uint8_t {
     triton,
     aibrix,
     dynamo,
+    user_template,
 };
 
 enum class PromptKind : std::uint8_t { text, ids };
@@ -89,6 +90,8 @@ struct EventReading {
     std::string_view error_message;
 };
 
+struct ApiTemplate;  // api_template.hpp
+
 /// A header field that an API asks for, whatever is sent.
 struct FixedHeader {
     const char* name = "";
@@ -119,18 +122,21 @@ struct Dialect {
     /// Fields of its answers that stand in every record, as if `--record-header` named them.
     std::array<const char*, 3> recorded_headers = {"", "", ""};
 
-    /// What the function of this name below calls: the spec asks for ids only where they are taken.
+    // What `frame` and `read` call. A spec asks for ids only where they are taken.
     Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;
-    /// Reads one event's payload (SSE data, a line, or a whole answer that is not streamed).
-    /// `event_name` is the SSE name or empty.
     EventReading (*read_event)(JsonDocument& document, std::string_view event_name,
                                std::string_view data) = nullptr;
-};
+    /// `--api template`: what a file says, which is asked in place of the two functions.
+    const ApiTemplate* form = nullptr;
 
-/// Builds the frame of a dialect's bodies. Errors: bad_json or invalid, when `extra_body` is no
-/// JSON object or replaces what it must not; invalid, when the API takes no token ids and they are
-/// asked.
-Result<BodyFrame> make_body_frame(const Dialect& dialect, const BodySpec& spec);
+    /// Builds the frame of bodies. Errors: bad_json or invalid, when `extra_body` is no JSON object or
+    /// replaces what it must not; invalid, when the API takes no token ids and they are asked.
+    Result<BodyFrame> frame(const BodySpec& spec) const;
+    /// Reads one event's payload (SSE data, a line, or a whole answer that is not streamed).
+    /// `event_name` is the SSE name or empty.
+    EventReading read(JsonDocument& document, std::string_view event_name,
+                      std::string_view data) const;
+};
 
 /// The path of a dialect's requests, unless the user gives another.
 const char* path_of(const Dialect& dialect, bool stream);

@@ -17,5 +17,6 @@ extern const Dialect ollama_dialect;
 extern const Dialect triton_dialect;
 extern const Dialect aibrix_dialect;
 extern const Dialect dynamo_dialect;
+extern const Dialect template_dialect;
 
 }  // namespace driftless

@@ -6,11 +6,6 @@ namespace driftless {
 
 namespace {
 
-std::string_view without_blanks(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
 /// The error that an event holds, or that it is (SGLang sends flat ones); nothing where it is none.
 std::optional<std::string_view> find_error(const JsonValue& root, std::string_view event_name) {
     const JsonValue error = root.find("error");
@@ -25,6 +20,11 @@ std::optional<std::string_view> find_error(const JsonValue& root, std::string_vi
 }
 
 }  // namespace
+
+std::string_view without_blanks(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
 
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
                      EventReading& reading) {

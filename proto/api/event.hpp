@@ -14,6 +14,9 @@ namespace driftless {
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
                      EventReading& reading);
 
+/// The text without white space around it.
+std::string_view without_blanks(std::string_view text);
+
 /// A string's text; empty for all else.
 std::string_view text_of(const JsonValue& value);
 /// A count; -1 where it is absent, negative or no integer.

@@ -119,7 +119,7 @@ Result<void> RecordedComposer::State::compose_text(std::string_view text, const 
         row.extra_body.front() = '{';
         row.extra_body += '}';
     }
-    const Result<BodyFrame> frame = make_body_frame(dialect, row);
+    const Result<BodyFrame> frame = dialect.frame(row);
     if (!frame) {
         return frame.error();
     }

@@ -5,6 +5,7 @@ import unittest
 from harness import Case, SAMPLE, mock, read_jsonl
 
 FAST = ("--ttft", "1ms", "--itl", "0", "--cache-block", "512")
+TEMPLATES = SAMPLE.parent / "templates"
 SOME = ("--limit", 40, "--speed", 50)
 
 
@@ -89,6 +90,37 @@ class Dialects(Case):
     def test_chats_with_extensions(self):
         self.check_api("aibrix", "--routing-strategy", "prefix-cache", name="openai-chat")
         self.check_api("dynamo", name="openai-chat")
+
+    def test_templates(self):
+        """Files that describe an API of the mock's: the records are those of the dialect."""
+        apis = {"llamacpp": ("llamacpp", ("--prompt", "ids"), ("--no-stream",)),
+                "chat": ("openai-chat",), "ollama": ("ollama", ("--no-stream",)),
+                "sglang": ("sglang",)}
+        for name, (api, *some) in apis.items():
+            file = TEMPLATES / f"{name}.json"
+            told = []
+            for flags in ((), *some):
+                run = self.check_api("template", "--template", file, *flags, name=api,
+                                     cached=name != "ollama" and flags != ("--no-stream",))
+                told.append(run.json("run.json")["request"]["template"])
+            plain = self.check_api(api, cached=name != "ollama")
+            self.assertIsNone(plain.json("run.json")["request"]["template"])
+            self.assertEqual({(one["file"], len(one["digest"])) for one in told}, {(str(file), 16)})
+
+    def test_templates_are_held_to_their_server(self):
+        """Errors are the server's, and a template for another server is none for this one."""
+        file = TEMPLATES / "llamacpp.json"
+        faults = ("--fault-row", "error:3", "--fault-row", "malformed:4", "--fault-row", "429:5")
+        with mock(*FAST, *faults) as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, *SOME, "--api", "template",
+                                   "--template", file)
+            outcomes = {row: record["outcome"] for row, record in run.records().items()}
+            self.assertEqual((outcomes[3], outcomes[4], outcomes[5], outcomes[6]),
+                             ("stream_error", "bad_event", "http_429", "ok"))
+            lost = self.replay(SAMPLE, "--url", server.url, *SOME, "--api", "template",
+                               "--template", TEMPLATES / "words.json")
+            self.assertEqual(lost.code, 4)
+            self.assertIn("POST /say", lost.complained)
 
     def test_whole_answers(self):
         """--no-stream: the counts are the same, the first token is unknown, the end is known."""

@@ -112,6 +112,25 @@ class Resume(Case):
         self.assertIn("Rows without a record:", done.stdout)
         self.assertFalse((folder / "summary.json").exists())
 
+    def test_a_template_that_has_changed(self):
+        """The rest of a run is not sent in another shape than its beginning."""
+        form = self.scratch / "form.json"
+        text = (SAMPLE.parent / "templates" / "llamacpp.json").read_text()
+        form.write_text(text)
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(
+                SAMPLE, "--url", server.url, "--speed", 5, "--api", "template", "--template", form
+            )
+            self.kill(process)
+            form.write_text(text.replace('"cache_prompt": true', '"cache_prompt": false'))
+            done = self.again("--resume", folder)
+            self.assertEqual(done.returncode, INPUT, done.stderr)
+            self.assertIn(f"{form} is not as it was", done.stderr)
+            form.write_text(text)
+            self.assertEqual(self.again("--resume", folder, "--limit", 1).returncode, USAGE)
+            self.assertEqual(self.again("--resume", folder).returncode, 0)
+        self.check_whole(folder, 240)
+
     def test_report_names_the_line(self):
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
             run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50)

@@ -33,7 +33,7 @@ inline int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::s
     const std::vector<char> copy(data + 1, data + size);  // its own allocation: no reading past it
     const std::string_view payload{copy.data(), copy.size()};
     constexpr std::string_view names[] = {"", "message", "error", "other"};
-    check_reading(dialect.read_event(document, names[data[0] / 2 % 4], payload));
+    check_reading(dialect.read(document, names[data[0] / 2 % 4], payload));
 
     const std::size_t bytes_max = data[0];
     CHECK(error_message_of(document, payload, bytes_max).size() <= bytes_max);
@@ -41,7 +41,7 @@ inline int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::s
     BodySpec spec;
     spec.extra_body = std::string(payload);
     spec.output = data[0] % 2 == 0 ? OutputRule::exact : OutputRule::free;
-    if (const Result<BodyFrame> frame = make_body_frame(dialect, spec)) {
+    if (const Result<BodyFrame> frame = dialect.frame(spec)) {
         const BodyFrame& parts = frame.value();
         const std::string length = parts.has_length ? "1" : "";
         CHECK(

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string_view>
+
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -76,6 +79,15 @@ std::vector<GoldenCase> all_golden_cases() {
     std::sort(all.begin(), all.end(),
               [](const GoldenCase& a, const GoldenCase& b) { return a.name < b.name; });
     return all;
+}
+
+ApiTemplate sample_template(const std::string& name) {
+    std::ifstream file(std::filesystem::path(TEST_DATA) / "templates" / (name + ".json"));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::string why;
+    Result<ApiTemplate> form = read_api_template(text, why);
+    CHECK(static_cast<bool>(form));
+    return std::move(form).value();
 }
 
 }  // namespace driftless

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "proto/api/api_template.hpp"
+
 namespace driftless {
 
 struct GoldenCase {
-    std::string name;  ///< file and heading
-    std::string dialect;
+    std::string name;     ///< file and heading
+    std::string dialect;  ///< its name; "template:NAME" is a file in tests/data/templates
     std::string wire;
     bool closes = false;   ///< the connection ends after the bytes
     std::string expected;  ///< all lines but that of the outcome
@@ -19,5 +21,8 @@ struct GoldenCase {
 /// The cases of every file beside this one, sorted by name. gtest failures where a file is not
 /// what README.md says.
 std::vector<GoldenCase> all_golden_cases();
+
+/// The template of that name in tests/data/templates; CHECKs that there is one.
+ApiTemplate sample_template(const std::string& name);
 
 }  // namespace driftless

@@ -42,7 +42,7 @@ Plan plan_of(const Trace& trace, const SimOptions& options) {
 BodyFrame frame_of(const Dialect& dialect) {
     BodySpec spec;
     spec.model = "mock-model";
-    Result<BodyFrame> frame = make_body_frame(dialect, spec);
+    Result<BodyFrame> frame = dialect.frame(spec);
     CHECK(static_cast<bool>(frame));
     return std::move(frame).value();
 }

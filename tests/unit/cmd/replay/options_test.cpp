@@ -19,9 +19,9 @@ ReplayCommandLine parse(Words words, const std::string& key = "") {
 /// The smallest command that runs, and further flags.
 ReplayOptions options_of(Words words, const std::string& key = "") {
     words.insert(words.begin(), {"trace.jsonl", "--url", "http://h:8000"});
-    const ReplayCommandLine line = parse(words, key);
+    ReplayCommandLine line = parse(words, key);
     EXPECT_EQ(line.kind, Kind::run) << line.text;
-    return line.options;
+    return std::move(line.options);
 }
 
 std::string refusal_of(Words words) {
@@ -38,6 +38,30 @@ std::string refusal_with(Words words) {
 
 bool says(const std::string& text, const std::string& part) {
     return text.find(part) != text.npos;
+}
+
+// --api template is what its file says; without it, or with one that says nothing, it is refused.
+TEST(ReplayOptions, TakeAnApiFromATemplate) {
+    const std::string file = std::string(TEST_DATA) + "/templates/ollama.json";
+    const ReplayOptions options = options_of({"--api", "template", "--template", file});
+    EXPECT_STREQ(options.dialect->name, "template");
+    EXPECT_EQ(options.targets.front().api_path, "/api/generate");
+    EXPECT_EQ(options.dialect->framing, Framing::lines);
+    EXPECT_EQ(options_of({"--api", "template", "--template", file, "--endpoint", "/x"})
+                  .targets.front()
+                  .api_path,
+              "/x");
+    EXPECT_TRUE(says(refusal_with({"--api", "template"}), "needs --template FILE"));
+    EXPECT_TRUE(says(refusal_with({"--template", file}), "--api template: give both"));
+    EXPECT_TRUE(says(refusal_with({"--api", "template", "--template", "/nowhere.json"}),
+                     "--template /nowhere.json cannot be read (not_found)"));
+    const std::string other = std::string(TEST_DATA) + "/sample.jsonl";
+    EXPECT_TRUE(says(refusal_with({"--api", "template", "--template", other}),
+                     other + ": line 2 is no JSON object"));
+    const std::string text_only = std::string(TEST_DATA) + "/templates/words.json";
+    EXPECT_TRUE(
+        says(refusal_with({"--api", "template", "--template", text_only, "--prompt", "ids"}),
+             "--prompt ids does not go with --api template"));
 }
 
 // Design, section 4.

@@ -54,6 +54,21 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(judge(facts.calibration, {}, {}).verdict, Verdict::uncalibrated);
 }
 
+// Runs of before there were templates have no such key.
+TEST(RunFacts, ReadsTheTemplate) {
+    const auto template_of = [](std::string_view json) {
+        std::string text = run_json();
+        text.insert(text.find("\"model\""), json);
+        JsonDocument document;
+        const Result<RunFacts> read = read_run_facts(document, text);
+        EXPECT_TRUE(read);
+        return read.value().template_digest.value_or(0);
+    };
+    EXPECT_EQ(template_of(""), 0u);
+    EXPECT_EQ(template_of("\"template\":null,"), 0u);
+    EXPECT_EQ(template_of("\"template\":{\"file\":\"t\",\"digest\":\"00000000000000fe\"},"), 254u);
+}
+
 TEST(RunFacts, NamesTheKey) {
     const auto error_with = [](std::string_view from, std::string_view to) {
         std::string text = run_json();

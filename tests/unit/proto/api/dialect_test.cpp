@@ -8,7 +8,7 @@ namespace {
 
 // The body of a row with prompt bytes `prompt` and 4 asked tokens; checked to be JSON.
 std::string body_of(Api api, const BodySpec& spec, std::string_view prompt) {
-    const Result<BodyFrame> frame = make_body_frame(dialect_of(api), spec);
+    const Result<BodyFrame> frame = dialect_of(api).frame(spec);
     if (!frame) {
         return name_of(frame.error().code);
     }
@@ -157,7 +157,7 @@ TEST(Dialect, KnowsThePathOfWholeAnswers) {
 TEST(Dialect, ReadsWholeAnswers) {
     JsonDocument document;
     const auto read = [&document](Api api, std::string_view body) {
-        const EventReading reading = dialect_of(api).read_event(document, "", body);
+        const EventReading reading = dialect_of(api).read(document, "", body);
         EXPECT_EQ(reading.kind, EventReading::Kind::delta);
         EXPECT_TRUE(reading.token_bearing);
         return std::string(reading.content) + "|" + std::to_string(reading.prompt_tokens) + "/" +

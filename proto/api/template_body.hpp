@@ -1,0 +1,30 @@
+/// Template body: the body that a user describes, with its placeholders filled. Internal to
+/// proto/api; `api_template.cpp` refuses what makes no sense before rows are sent.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/api/body.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+/// What stands for a row's prompt and length in a filled body. No JSON text holds these bytes.
+inline constexpr char prompt_mark = '\x01';
+inline constexpr char length_mark = '\x02';
+
+inline constexpr const char* placeholder_names =
+    "{prompt}, {output_length}, {model}, {stream}, {ignore_eos}";
+
+struct FilledBody {
+    std::vector<BodyMember> members;
+    std::string unknown;        ///< the first placeholder that is none of ours; empty: none
+    bool prompt_alone = false;  ///< {prompt} is a whole value
+};
+
+/// Fills `{prompt}` inside any string, and the other placeholders where they are a whole string.
+/// The length is left out, with the member whose value it is, under `--output free`.
+FilledBody fill_body(const JsonValue& body, const BodySpec& spec);
+
+}  // namespace driftless

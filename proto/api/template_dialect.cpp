@@ -1,0 +1,146 @@
+// The dialect of a file: bodies with their placeholders filled, events read by pointers.
+#include <vector>
+
+#include "proto/api/api_template.hpp"
+#include "proto/api/body.hpp"
+#include "proto/api/dialects.hpp"
+#include "proto/api/event.hpp"
+#include "proto/api/template_body.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Applies `--extra-body` to the members at the top; none may take the prompt's place.
+Result<void> apply_extra(const std::string& text, std::vector<BodyMember>& members) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(text);
+    if (!extra) {
+        return extra.error();
+    }
+    const Error invalid{ErrorCode::invalid, 0, "read the extra body"};
+    if (!extra.value().is(JsonType::object)) {
+        return invalid;
+    }
+    for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
+        for (const BodyMember& ours : members) {
+            if (ours.name == member.key() && ours.json.find(prompt_mark) != std::string::npos) {
+                return invalid;
+            }
+        }
+        set_member(members, member.key(), member.raw());
+    }
+    return {};
+}
+
+/// A server that nobody has described yet: `--api template` before its file is read.
+Result<BodyFrame> make_no_frame(const BodySpec&) {
+    return Error{ErrorCode::invalid, 0, "speak by a template without its file"};
+}
+
+EventReading read_no_event(JsonDocument&, std::string_view, std::string_view) {
+    return {};
+}
+
+bool says_something(const JsonValue& error) {
+    return error.present() && !error.is(JsonType::null) && error.as_bool().value_or(true) &&
+           error.as_string() != "";
+}
+
+void read_usage(const ApiTemplate& form, const JsonValue& root, EventReading& reading) {
+    reading.prompt_tokens = count_of(form.prompt_tokens.find(root));
+    reading.completion_tokens = count_of(form.completion_tokens.find(root));
+    reading.cached_tokens = count_of(form.cached_tokens.find(root));
+    reading.has_usage =
+        reading.prompt_tokens >= 0 || reading.completion_tokens >= 0 || reading.cached_tokens >= 0;
+    reading.usage_is_running =
+        reading.has_usage && reading.token_bearing && reading.finish_reason.empty();
+}
+
+}  // namespace
+
+Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& spec) {
+    if (spec.prompt == PromptKind::ids && !form.prompt_alone) {
+        return Error{ErrorCode::invalid, 0, "put token ids into the text of a template"};
+    }
+    JsonDocument document;
+    const Result<JsonValue> body = document.parse(form.body);
+    CHECK(static_cast<bool>(body));
+    std::vector<BodyMember> members = fill_body(body.value(), spec).members;
+    if (!spec.extra_body.empty()) {
+        const Result<void> applied = apply_extra(spec.extra_body, members);
+        if (!applied) {
+            return applied.error();
+        }
+    }
+    std::string text;
+    for (const BodyMember& member : members) {
+        append_member(text, member.name, member.json);
+    }
+    text.front() = '{';  // in place of the first comma
+    text += '}';
+    const std::size_t prompt = text.find(prompt_mark);
+    const std::size_t length = text.find(length_mark);
+    BodyFrame frame;
+    frame.has_length = length != std::string::npos;
+    frame.before = text.substr(0, prompt);
+    frame.between = text.substr(prompt + 1, frame.has_length ? length - prompt - 1 : length);
+    frame.after = frame.has_length ? text.substr(length + 1) : "";
+    return frame;
+}
+
+EventReading read_template_event(const ApiTemplate& form, JsonDocument& document,
+                                 std::string_view event_name, std::string_view data) {
+    EventReading reading;
+    if (!form.end.empty() && without_blanks(data) == form.end) {
+        reading.kind = EventReading::Kind::done;
+        return reading;
+    }
+    const JsonValue root = open_event(document, event_name, data, reading);
+    if (!root.present()) {
+        return reading;
+    }
+    if (const JsonValue error = form.error.find(root); says_something(error)) {
+        const JsonValue message = error.is(JsonType::object) ? error.find("message") : error;
+        reading.kind = EventReading::Kind::error;
+        reading.error_message = message.as_string().value_or(error.raw());
+        return reading;
+    }
+    const JsonValue content = form.content.find(root);
+    const JsonValue finish = form.finish_reason.find(root);
+    reading.content = text_of(content);
+    reading.reasoning = text_of(form.reasoning.find(root));
+    reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty();
+    reading.repeats_text = form.repeats_text;
+    reading.finish_reason = finish.as_bool().value_or(false) ? "stop" : text_of(finish);
+    reading.response_id = text_of(form.response_id.find(root));
+    read_usage(form, root, reading);
+    if (!content.present() && !reading.token_bearing && !reading.has_usage &&
+        reading.finish_reason.empty()) {
+        reading.kind = EventReading::Kind::ignored;
+    }
+    return reading;
+}
+
+Dialect dialect_of(const ApiTemplate& form) {
+    Dialect dialect = template_dialect;
+    dialect.default_path = form.path.c_str();
+    dialect.framing = form.framing;
+    dialect.takes_ids = form.prompt_alone;
+    dialect.has_ignore_eos = form.has_ignore_eos;
+    dialect.names_model = form.has_model;
+    dialect.repeats_text = form.repeats_text;
+    dialect.form = &form;
+    return dialect;
+}
+
+// Whether a chat template stands around the prompt is not known: so it is taken to.
+const Dialect template_dialect{.api = Api::user_template,
+                               .name = "template",
+                               .takes_ids = true,
+                               .templated = true,
+                               .make_body_frame = make_no_frame,
+                               .read_event = read_no_event};
+
+}  // namespace driftless
