@@ -84,7 +84,9 @@ Outcome outcome_of_stream(const Record& record, const RowState& state, const End
     if (end.close_delimited && !answer.done_seen && answer.finish_reason.empty() && !lost) {
         return Outcome::truncated;
     }
-    if (!answer.has_tokens && !lost) {
+    // Text may be held back to the end (half a character) or be none (a special token): what the
+    // server counted was made.
+    if (!answer.has_tokens && record.output_tokens.value_or(0) <= 0 && !lost) {
         return Outcome::no_tokens;
     }
     return is_short(record, config) && !lost ? Outcome::short_output : Outcome::ok;

@@ -151,6 +151,24 @@ TEST(Judge, NoTokens) {
     EXPECT_EQ(record.tokens_source, TokensSource::usage);
 }
 
+// llama.cpp holds back half a character: of one token, only the count is seen.
+TEST(Judge, TokensThatOnlyTheServerSaw) {
+    static int tokens;
+    const auto tell = [](Script& row) {
+        row.head(1).data(2, R"({"choices":[{"index":0,"text":"","finish_reason":"length"}]})");
+        row.usage(3, tokens).done(4);
+    };
+    for (tokens = 0; tokens <= 4; ++tokens) {
+        const Record record = record_of(tell);
+        EXPECT_EQ(record.outcome, tokens == 0   ? Outcome::no_tokens
+                                  : tokens == 4 ? Outcome::ok
+                                                : Outcome::short_output);
+        EXPECT_EQ(record.output_tokens, tokens);
+        EXPECT_EQ(record.ttft_ns, std::nullopt);
+        EXPECT_EQ(record.e2e_ns, std::nullopt);
+    }
+}
+
 // Short at asked - 1, not at asked, not at asked + 1; only under exact, and only by a real count.
 TEST(Judge, ShortOutputIsExact) {
     static int tokens;
