@@ -154,6 +154,9 @@ void Assembler::on_head(RowState& state, const Event& event) {
     }
     state.headers_ns = event.stamp_ns;
     state.status = event.status;
+    if (state.lost_payload) {  // what is left of the head may be cut inside any field
+        state.head.clear();
+    }
     const auto value = [&](std::string_view name) {
         return std::string(header_value(state.head, name).substr(0, header_bytes_max));
     };

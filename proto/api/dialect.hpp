@@ -129,8 +129,8 @@ struct Dialect {
     /// `--api template`: what a file says, which is asked in place of the two functions.
     const ApiTemplate* form = nullptr;
 
-    /// Builds the frame of bodies. Errors: bad_json or invalid, when `extra_body` is no JSON object or
-    /// replaces what it must not; invalid, when the API takes no token ids and they are asked.
+    /// Builds the frame of bodies. Errors: bad_json or invalid, when `extra_body` is no JSON object
+    /// or replaces what it must not; invalid, when the API takes no token ids and they are asked.
     Result<BodyFrame> frame(const BodySpec& spec) const;
     /// Reads one event's payload (SSE data, a line, or a whole answer that is not streamed).
     /// `event_name` is the SSE name or empty.

@@ -184,6 +184,17 @@ TEST(Judge, ShortOutputIsExact) {
               Outcome::ok);
 }
 
+// A head that lost bytes in the ring says nothing: its type may be cut anywhere.
+TEST(Judge, LostHeadIsNoForeignAnswer) {
+    const Record record = record_of([](Script& row) {
+        row.part(0, "HTTP/1.1 200 OK\r\nContent-Type: text/ev");
+        row.part(0, "", event_payload_dropped);
+        row.head(1, 200, "").text(2, "a").done(3);
+    });
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.tainted, std::vector<std::string>{"payload_dropped"});
+}
+
 // A row that lost bytes in the ring keeps its stamps, is tainted, falls to counting chunks, and is
 // never short, bad, truncated or without tokens on the ground of what was lost.
 TEST(Judge, LostBytesTaintAndNeverBlame) {
