@@ -109,6 +109,12 @@ Result<ConnectionRule> parse_connection_rule(std::string_view text) {
     return choose(text, choices, "is not one of reuse, fresh, sticky");
 }
 
+Result<Balance> parse_balance(std::string_view text) {
+    constexpr std::array choices{Choice<Balance>{name_of(Balance::turn), Balance::turn},
+                                 Choice<Balance>{name_of(Balance::session), Balance::session}};
+    return choose(text, choices, "is not one of turn, session");
+}
+
 Result<bool> parse_chunks(std::string_view text) {
     constexpr std::array choices{Choice<bool>{"full", true}, Choice<bool>{"none", false}};
     return choose(text, choices, "is not one of full, none");

@@ -16,6 +16,7 @@ Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
 Result<WaitRule> parse_wait_rule(std::string_view text);
 Result<StampRule> parse_stamp_rule(std::string_view text);
+Result<Balance> parse_balance(std::string_view text);
 Result<ConnectionRule> parse_connection_rule(std::string_view text);
 /// "full" or "none".
 Result<bool> parse_chunks(std::string_view text);

@@ -16,6 +16,7 @@
 
 #include "cmd/replay/described_api.hpp"
 #include "engine/input/trace_file.hpp"
+#include "engine/plan/balance.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
@@ -112,6 +113,7 @@ struct ReplayOptions {
     std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
     std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
     ConnectionRule connection = ConnectionRule::reuse;
+    Balance balance = Balance::turn;
     ReplayTimeouts timeouts;
     std::int64_t grace_ns = 0;
 

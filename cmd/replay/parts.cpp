@@ -44,6 +44,7 @@ Result<void> ReplayParts::open() {
     ArmerOptions arm;
     arm.run_id = run_id_;
     arm.targets = heads_.size();
+    arm.balance = options_.balance;
     arm.output = options_.output;
     arm.traceparent = options_.traceparent;
     for (const ReplayTarget& target : options_.targets) {

@@ -202,6 +202,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.end_object();
     json.key("connections");
     options.connections ? json.unsigned_integer(*options.connections) : json.null();
+    json.key("balance").string(name_of(options.balance));
     json.key("connection").string(name_of(options.connection));
     json.end_object();
 }

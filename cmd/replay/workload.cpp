@@ -9,6 +9,23 @@
 
 namespace driftless {
 
+namespace {
+
+/// What goes by sessions has nothing to go by where there are none.
+void note_sessions(const ReplayOptions& options, Workload& workload) {
+    const bool sticky = options.connection == ConnectionRule::sticky;
+    if (!workload.trace.sessions.empty() || (!sticky && options.balance != Balance::session)) {
+        return;
+    }
+    const std::string note = std::string("no row names a session: ") +
+                             (sticky ? "--connection sticky" : "--balance session") +
+                             " has no effect";
+    std::printf("trace: %s\n", note.c_str());
+    workload.notes.push_back(note);
+}
+
+}  // namespace
+
 int load_workload(const ReplayOptions& options, Workload& workload) {
     InputErrors errors;
     const bool read = read_trace(options.files, workload.trace, errors, workload.notes);
@@ -29,6 +46,7 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
         std::printf("load: %s\n", note.c_str());
         workload.notes.push_back(note);
     }
+    note_sessions(options, workload);
     Result<Plan> plan = make_plan(workload.trace, options.plan);
     if (!plan) {
         std::fprintf(stderr,

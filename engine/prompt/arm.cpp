@@ -44,7 +44,8 @@ Armer::~Armer() {
 }
 
 std::uint32_t Armer::target_of(std::uint32_t planned) const {
-    return planned % static_cast<std::uint32_t>(options_.targets);
+    return driftless::target_of(options_.balance, trace_.rows[plan_.rows[planned].row], planned,
+                                static_cast<std::uint32_t>(options_.targets));
 }
 
 std::size_t Armer::room_of(std::uint32_t planned) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/balance.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
@@ -36,7 +37,8 @@ struct ArmedRequest {
 
 struct ArmerOptions {
     std::string run_id;       ///< requests are named `<run_id>-<file index of the row>`
-    std::size_t targets = 1;  ///< rows go round robin over them
+    std::size_t targets = 1;  ///< rows go to them as `balance` says
+    Balance balance = Balance::turn;
     OutputRule output = OutputRule::exact;
     std::uint32_t armed_max = 16384;  ///< requests armed and not yet fired, a power of two
     bool for_tls = false;             ///< leaves room in front, so that records fit in place
@@ -86,6 +88,8 @@ class Armer {
     std::uint64_t clamped_rows() const { return clamped_rows_; }
     std::uint64_t room_waits() const { return room_waits_; }
 
+    /// The server that the row is armed for.
+    std::uint32_t target_of(std::uint32_t planned) const;
     /// Upper bound of the bytes of one row's request.
     std::size_t room_of(std::uint32_t planned) const;
 
@@ -93,7 +97,6 @@ class Armer {
     bool begin_job();
     void finish_job(Instant now);
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
-    std::uint32_t target_of(std::uint32_t planned) const;
     std::size_t front_room_of(std::uint32_t planned) const;
     std::size_t body_room_of(std::uint32_t planned) const;
 

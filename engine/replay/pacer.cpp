@@ -50,7 +50,10 @@ Pacer::Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, Lan
       health_(health),
       settings_(settings),
       waiting_(lanes.targets().size()),
-      retrying_(lanes.targets().size()) {
+      retrying_(lanes.targets().size()),
+      soon_(lanes.targets().size()),
+      bursts_(lanes.targets().size()) {
+    note_bursts();
     if (settings.connection == ConnectionRule::sticky) {
         last_of_session_.assign(trace.sessions.size(), 0);
         for (std::uint32_t planned = 0; planned < plan.rows.size(); ++planned) {
@@ -78,7 +81,7 @@ void Pacer::begin(Instant zero) {
 }
 
 std::uint32_t Pacer::target_of(std::uint32_t planned) const {
-    return planned % static_cast<std::uint32_t>(waiting_.size());
+    return armer_.target_of(planned);
 }
 
 Instant Pacer::due_instant(std::uint32_t planned) const {
@@ -94,9 +97,28 @@ std::uint32_t Pacer::due_within_a_second(Instant now) {
     const std::int64_t horizon = at + 1'000'000'000;
     ahead_ = std::max(ahead_, next_);
     while (ahead_ < plan_.rows.size() && plan_.rows[ahead_].due_ns <= horizon) {
+        ++soon_[target_of(ahead_)];
         ++ahead_;
     }
     return stopped_ ? 0 : ahead_ - next_;
+}
+
+// The most rows that each server gets at one instant.
+void Pacer::note_bursts() {
+    std::vector<std::uint32_t> burst(bursts_.size());
+    std::int64_t at_ns = -1;
+    for (std::uint32_t planned = 0; planned < plan_.rows.size(); ++planned) {
+        if (plan_.rows[planned].due_ns != at_ns) {
+            at_ns = plan_.rows[planned].due_ns;
+            burst.assign(burst.size(), 0);
+        }
+        const std::uint32_t target = target_of(planned);
+        bursts_[target] = std::max(bursts_[target], ++burst[target]);
+    }
+}
+
+std::uint32_t Pacer::connections_wanted(std::uint32_t target) const {
+    return std::min(std::max(soon_[target], bursts_[target]), rows_left());
 }
 
 bool Pacer::needs_arm(Instant now) const {
@@ -240,6 +262,7 @@ DueRow Pacer::take_next(Instant now) {
     row.cause = what_held_next();
     const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight;
     row.held_ns = held ? (now - due_instant(next_)).ns : 0;
+    soon_[target_of(next_)] -= next_ < ahead_ ? 1 : 0;
     ++next_;
     return row;
 }

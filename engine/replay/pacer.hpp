@@ -65,12 +65,16 @@ class Pacer {
     /// Rows due within the next second, for those who open lanes ahead.
     std::uint32_t due_within_a_second(Instant now);
     std::uint32_t rows_left() const;
+    /// Idle lanes that rows to come need: those due within the next second, as of the call above,
+    /// and at least the largest instant.
+    std::uint32_t connections_wanted(std::uint32_t target) const;
 
     /// Drift up to this counts as on time: two clock reads, an entry and the call (B.1, C.3).
     static constexpr std::int64_t on_time_ns = 5'000;
 
   private:
     std::uint32_t target_of(std::uint32_t planned) const;
+    void note_bursts();
     Instant due_instant(std::uint32_t planned) const;
     LaneWish wish_of(std::uint32_t planned, bool fresh) const;
     Lane* take_lane(std::uint32_t target, DueRow& row);
@@ -119,6 +123,8 @@ class Pacer {
     std::vector<std::deque<DueRow>> waiting_;
     std::vector<std::deque<DueRow>> retrying_;  ///< [targets] want an unused connection
     std::vector<DueRow> again_;                 ///< being armed again
+    std::vector<std::uint32_t> soon_;           ///< [targets] rows between `next_` and `ahead_`
+    std::vector<std::uint32_t> bursts_;         ///< [targets] most rows at one instant
 };
 
 }  // namespace driftless

@@ -77,13 +77,12 @@ std::int64_t Run::arm_horizon_ns(Instant now) const {
     return std::max(at, first) + settings_.arm_ahead.ns;
 }
 
-std::uint32_t Run::lanes_wanted(Instant now) {
-    if (settings_.connections_fixed > 0) {
-        return settings_.connections_fixed;
-    }
-    const std::uint32_t soon =
-        std::max(pacer_.due_within_a_second(now), parts_.plan.burst_rows_max);
-    return std::min({soon, pacer_.rows_left(), idle_max});
+std::uint32_t Run::lanes_wanted(std::uint32_t target) const {
+    const auto targets = static_cast<std::uint32_t>(parts_.targets.size());
+    const auto share = [targets](std::uint32_t all) { return (all + targets - 1) / targets; };
+    return settings_.connections_fixed > 0
+               ? share(settings_.connections_fixed)
+               : std::min(pacer_.connections_wanted(target), share(idle_max));
 }
 
 bool Run::warm() {
@@ -262,13 +261,12 @@ bool Run::open_lane(Instant now) {
     if (stopping_ || closing_) {
         return false;
     }
-    const std::uint32_t targets = static_cast<std::uint32_t>(lanes_.targets().size());
-    const std::uint32_t wanted = (lanes_wanted(now) + targets - 1) / targets;
-    for (std::uint32_t number = 0; number < targets; ++number) {
+    (void)pacer_.due_within_a_second(now);
+    for (std::uint32_t number = 0; number < lanes_.targets().size(); ++number) {
         LaneTarget& target = lanes_.targets()[number];
-        target.wanted = wanted;
+        target.wanted = lanes_wanted(number);
         const std::uint32_t there = lanes_.in_stock(number) + target.connecting;
-        if (there < wanted && now >= target.quiet_until && lanes_.open_one(number)) {
+        if (there < target.wanted && now >= target.quiet_until && lanes_.open_one(number)) {
             return true;
         }
     }

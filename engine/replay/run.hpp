@@ -89,7 +89,7 @@ class Run {
     void tell_use(ClientSample& sample);
     Instant spent(Work work, Instant from);
     void adapt_guard(std::int64_t slice_ns);
-    std::uint32_t lanes_wanted(Instant now);
+    std::uint32_t lanes_wanted(std::uint32_t target) const;
     std::int64_t arm_horizon_ns(Instant now) const;
 
     Driver& driver_;

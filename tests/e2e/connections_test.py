@@ -82,6 +82,23 @@ class Connections(Case):
         states = collections.Counter(record["connection_state"] for record, _ in rows)
         self.assertEqual(states["sticky"], 16)
 
+    def test_a_session_stays_on_its_server(self):
+        trace = self.sessions(5, 4, 10)
+        logs = [self.scratch / "one.jsonl", self.scratch / "two.jsonl"]
+        with receiver("--log", logs[0], "--first-ms", 2) as one, \
+                receiver("--log", logs[1], "--first-ms", 2) as two:
+            run = self.replay_rows(one, trace, "--url", two.url, "--balance", "session")
+        records = run.records()
+        sessions = []
+        for url, log in ((one.url, logs[0]), (two.url, logs[1])):
+            rows = [row for row in (row_of(line["request_id"]) for line in read_jsonl(log))
+                    if row is not None]
+            self.assertTrue(all(records[row]["url"].startswith(url) for row in rows))
+            sessions.append({records[row]["session"] for row in rows})
+        self.assertEqual(sorted(map(len, sessions)), [2, 3])
+        self.assertFalse(sessions[0] & sessions[1])
+        self.assertEqual(run.json("run.json")["request"]["balance"], "session")
+
     def test_no_limit_is_made_up(self):
         with mock("--itl", "1ms") as server:
             run = self.replay_rows(server, self.bursts(2, 3, 800))

@@ -111,5 +111,45 @@ TEST(ConnectionRule, StickySurvivesCuts) {
               rows / 2);
 }
 
+// Sessions go to servers in turn, each to one; every server has lanes for its own instants.
+TEST(Balance, SessionKeepsASessionOnItsServer) {
+    SimOptions options;
+    options.seed = 8;
+    options.targets = 3;
+    options.balance = Balance::session;
+    options.inflight_max = 512;
+    const SimResult result = run(with_sessions(make_trace(8, rows), 12), options);
+    EXPECT_EQ(broken_laws(result), "");
+    std::map<std::string, std::set<std::string>> sessions_of;
+    for (const Record& record : result.records) {
+        EXPECT_EQ(record.outcome, Outcome::ok);
+        EXPECT_NE(record.late_cause, LateCause::lane) << "row " << record.row;
+        if (record.session) {
+            sessions_of[record.url].insert(*record.session);
+        }
+    }
+    ASSERT_EQ(sessions_of.size(), 3u);
+    for (const auto& [url, sessions] : sessions_of) {
+        EXPECT_EQ(sessions.size(), 4u) << url;
+    }
+}
+
+// One server gets nearly all rows of every instant: it has the lanes for them.
+TEST(Balance, LanesStandWhereTheRowsGo) {
+    SimOptions options;
+    options.seed = 8;
+    options.targets = 3;
+    options.balance = Balance::session;
+    options.inflight_max = 512;
+    Trace trace = with_sessions(make_trace(8, rows), 3);
+    for (TraceRow& row : trace.rows) {
+        row.session = row.session == no_session ? no_session : 1;
+        row.at_ns = row.at_ns / 20'000'000 * 20'000'000;
+    }
+    for (const Record& record : run(trace, options).records) {
+        EXPECT_NE(record.late_cause, LateCause::lane) << "row " << record.row;
+    }
+}
+
 }  // namespace
 }  // namespace driftless::sim

@@ -261,6 +261,19 @@ std::string connections_as_asked(const SimResult& result) {
     return breaches.text();
 }
 
+// Under `--balance session` no session is spread over servers.
+std::string sessions_stay(const SimResult& result) {
+    Breaches breaches;
+    std::map<std::string, std::string> servers;
+    for (const Record& record : result.records) {
+        if (result.balance == Balance::session && record.session && record.fired_ns) {
+            const auto [at, first] = servers.emplace(*record.session, record.url);
+            breaches.unless(at->second == record.url, record, "is on another server than before");
+        }
+    }
+    return breaches.text();
+}
+
 std::string bodies_returned(const SimResult& result) {
     return only(result.body_bytes_held == 0, std::to_string(result.body_bytes_held) + " bytes");
 }
@@ -303,6 +316,7 @@ constexpr Law all_laws[] = {
     {"sent bytes were taken", sent_bytes_were_taken},
     {"limits of connections are kept", limits_kept},
     {"connections are as asked", connections_as_asked},
+    {"sessions stay on their server", sessions_stay},
     {"bodies are returned", bodies_returned},
     {"frames are returned", frames_returned},
     {"no operation in flight", operations_ended},

@@ -110,6 +110,14 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { ok_record(result).connection_state = ConnectionState::sticky; }},
     {"connections are as asked",
      [](SimResult& result) { result.connection = ConnectionRule::fresh; }},
+    {"sessions stay on their server",
+     [](SimResult& result) {
+         result.balance = Balance::session;
+         for (Record& record : result.records) {
+             record.session = "the only one";
+         }
+         ok_record(result).url = "http://elsewhere";
+     }},
     {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
 };
 

@@ -67,7 +67,9 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.trace = &trace;
     config.plan = &plan;
     config.dialect = &dialect;
-    config.urls.assign(targets, "http://simulated");
+    for (std::uint32_t i = 0; i < targets; ++i) {
+        config.urls.push_back("http://simulated/" + std::to_string(i));
+    }
     return config;
 }
 
@@ -102,7 +104,7 @@ class Simulation {
     SimResult go() {
         {
             Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_,
-                        {"sim", options_.targets});
+                        {"sim", options_.targets, options_.balance});
             Run replay(driver_,
                        {trace_, plan_, armer, bodies_, ring_,
                         std::vector<Endpoint>(options_.targets), stop_requests_},
@@ -186,6 +188,7 @@ class Simulation {
 
     void count_what_is_left(Run& replay) {
         result_.connection = options_.connection;
+        result_.balance = options_.balance;
         result_.rows = plan_.rows.size();
         result_.counts = writer_.counts();
         result_.outcomes = writer_.summary().figures().outcomes;

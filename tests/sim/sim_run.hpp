@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/plan/balance.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/record/record.hpp"
@@ -41,6 +42,7 @@ struct SimOptions {
     Script script;
     Timeouts timeouts{milliseconds(300), seconds(3), seconds(1), seconds(20)};
     std::uint32_t targets = 1;  ///< URLs, all of them served by the same kind of server
+    Balance balance = Balance::turn;
     std::uint32_t inflight_max = 64;
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
@@ -75,6 +77,7 @@ struct SimResult {
 
     // What is left over.
     ConnectionRule connection = ConnectionRule::reuse;
+    Balance balance = Balance::turn;
     std::uint64_t rows = 0;
     std::uint64_t stale_retries = 0;
     std::uint64_t closed_idle = 0;   ///< idle connections that their server closed

@@ -87,6 +87,7 @@ void draw_client(Dice& dice, SimOptions& options) {
     options.targets = dice.one_in(4) ? dice.number(2, 2) : 1;
     options.inflight_max = dice.number(4, 96);
     options.connections_fixed = dice.one_in(4) ? dice.number(1, 8) : 0;
+    options.balance = dice.one_in(2) ? Balance::turn : Balance::session;
     options.connection = dice.one_in(2)   ? ConnectionRule::reuse
                          : dice.one_in(2) ? ConnectionRule::fresh
                                           : ConnectionRule::sticky;

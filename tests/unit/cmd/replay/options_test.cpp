@@ -332,6 +332,12 @@ TEST(ReplayOptions, SayHowConnectionsAreUsed) {
     EXPECT_TRUE(says(refusal_with({"--connection", "5"}), "not one of reuse, fresh, sticky"));
 }
 
+TEST(ReplayOptions, SayHowServersShare) {
+    EXPECT_EQ(options_of({}).balance, Balance::turn);
+    EXPECT_EQ(options_of({"--balance", "session"}).balance, Balance::session);
+    EXPECT_TRUE(says(refusal_with({"--balance", "random"}), "not one of turn, session"));
+}
+
 TEST(ReplayOptions, NameTheFlagThatWasMeant) {
     EXPECT_TRUE(says(refusal_with({"--sped", "2"}), "unknown flag --sped; did you mean --speed?"));
     EXPECT_TRUE(says(refusal_with({"--quantum", "x"}), "unknown flag --quantum"));
