@@ -64,8 +64,8 @@ void add_trace_flags(Flags& flags, ReplayOptions& options) {
 
 void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
     flags.group("Server");
-    flags.values("--url", "URL", "http://HOST:PORT/BASE, https://, unix:PATH; --balance",
-                 parse_url, server.urls);
+    flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH", parse_url,
+                 server.urls);
     flags.value("--balance", "RULE", "several --url: turn (row by row), or session (each to one)",
                 "turn", parse_balance, options.balance);
     flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,

@@ -10,7 +10,7 @@
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
-#include "engine/io/sockets.hpp"
+#include "engine/io/reachable.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
 
 namespace driftless {
@@ -18,7 +18,6 @@ namespace driftless {
 namespace {
 
 constexpr std::size_t preflight_timers = 8;
-constexpr Duration address_patience = seconds(1);
 constexpr std::int64_t address_pause_ns = 500'000'000;
 
 BodySpec body_spec(const ReplayOptions& options, PromptKind prompt) {
@@ -48,15 +47,15 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     }
 }
 
-/// The first address of a name that takes connections: "localhost" is often ::1 first, where many
-/// servers do not listen. Where none does, the first: the preflight will say so.
+/// The address of a name that is the first to take connections: "localhost" is often ::1 first,
+/// where many servers do not listen. Where none does, the first: the preflight will say so.
 Address reachable_address(const ReplayOptions& options, const std::vector<Address>& candidates) {
     const std::int64_t patience = options.wait_ready_ns.value_or(0);
     for (std::int64_t waited = 0; candidates.size() > 1; waited += address_pause_ns) {
-        for (const Address& candidate : candidates) {
-            if (can_connect(candidate, address_patience)) {
-                return candidate;
-            }
+        const Duration longest{options.timeouts.connect_ns};
+        const std::optional<Address> found = first_reachable(by_turns(candidates), longest);
+        if (found) {
+            return *found;
         }
         if (waited >= patience || stop_requests().load() > 0) {
             break;

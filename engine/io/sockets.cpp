@@ -2,7 +2,6 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -86,24 +85,6 @@ Result<Address> local_address_of(Socket socket) {
         return error_from_errno(errno, "read a socket's address");
     }
     return address;
-}
-
-bool can_connect(const Address& address, Duration patience) {
-    const int number = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (number < 0) {
-        return false;
-    }
-    bool connected = ::connect(number, address.raw(), address.length) == 0;
-    if (!connected && errno == EINPROGRESS) {
-        pollfd waiting{number, POLLOUT, 0};
-        int failure = 0;
-        socklen_t size = sizeof(failure);
-        connected = ::poll(&waiting, 1, static_cast<int>(patience.ns / 1'000'000)) == 1 &&
-                    ::getsockopt(number, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 &&
-                    failure == 0;
-    }
-    ::close(number);
-    return connected;
 }
 
 }  // namespace driftless

@@ -4,7 +4,6 @@
 
 #include "engine/io/address.hpp"
 #include "engine/io/op.hpp"
-#include "engine/time/instant.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
@@ -20,8 +19,5 @@ Result<Socket> make_stream_socket(const Address& address);
 Result<Socket> make_listening_socket(const Address& address, int backlog);
 
 Result<Address> local_address_of(Socket socket);
-
-/// Whether somebody accepts connections there. Blocks for at most `patience`; before time 0 only.
-bool can_connect(const Address& address, Duration patience);
 
 }  // namespace driftless

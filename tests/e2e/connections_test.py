@@ -2,9 +2,11 @@
 
 import collections
 import json
+import socket
+import types
 import unittest
 
-from harness import Case, mock, read_jsonl, receiver, row_of
+from harness import DRIFTLESS, Case, Server, mock, read_jsonl, receiver, row_of
 
 
 class Connections(Case):
@@ -98,6 +100,20 @@ class Connections(Case):
         self.assertEqual(sorted(map(len, sessions)), [2, 3])
         self.assertFalse(sessions[0] & sessions[1])
         self.assertEqual(run.json("run.json")["request"]["balance"], "session")
+
+    def test_either_family_of_a_name_will_do(self):
+        for address in ("127.0.0.1", "[::1]"):
+            try:
+                server = Server(DRIFTLESS, "mock", "--listen", f"{address}:0", "--itl", "1ms")
+            except AssertionError:
+                continue  # this host has one family only
+            with server:
+                port = server.url.rsplit(":", 1)[1]
+                names = socket.getaddrinfo("localhost", int(port), type=socket.SOCK_STREAM)
+                if address.strip("[]") not in {name[4][0] for name in names}:
+                    continue
+                named = types.SimpleNamespace(url=f"http://localhost:{port}")
+                self.replay_rows(named, self.bursts(1, 3, 1))
 
     def test_no_limit_is_made_up(self):
         with mock("--itl", "1ms") as server:
