@@ -313,6 +313,7 @@ void Execution::note_end(Run& run) {
     marks.lanes_max = lanes.open_max;
     marks.body_region = parts_.bodies().region_bytes();
     marks.body_max = parts_.bodies().used_bytes_max();
+    marks.row_fields = parts_.row_fields().bytes();
     marks.event_ring = ring_.capacity_bytes();
     marks.event_ring_max = ring_.high_bytes();
     const PromptBuilder::CacheMarks cache = parts_.prompts().cache_marks();

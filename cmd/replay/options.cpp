@@ -33,12 +33,16 @@ APIs:
   dynamo              openai-chat with NVIDIA Dynamo's nvext; takes token ids
   template            what --template FILE describes (proto/api/README.md)
 
+Headers of rows: {row}, {session}, {turn} and {kept.COLUMN} in a --header are the row's own; a row
+that has none goes without that header. What could begin another header is refused.
+
 Examples:
   driftless replay trace.jsonl --url http://127.0.0.1:8000
   driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
   driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
   driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
   driftless replay trace.jsonl --url https://llm.example.com/v1 --ca our-ca.pem
+  driftless replay trace.jsonl --url http://a:8000 --header "X-Session: {session}"
   driftless replay trace.jsonl --dry-run
   driftless replay --resume runs/20261121T062957Z-trace
   driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
@@ -80,8 +84,8 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 options.user);
     flags.value("--model", "NAME", "model to ask for [the first of /v1/models]", nullptr,
                 parse_text, options.model);
-    flags.values("--header", "K:V", "header of every request, or K:env:NAME", parse_added_header,
-                 options.headers);
+    flags.values("--header", "K:V", "header of every request, or K:env:NAME; of rows: below",
+                 parse_added_header, options.headers);
     flags.on_off("--traceparent",
                  "name each row's trace to the server; sampled, which costs it work",
                  options.traceparent);

@@ -23,6 +23,7 @@
 #include "engine/replay/settings.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/http/field_template.hpp"
 #include "proto/http/request.hpp"
 #include "proto/http/url.hpp"
 
@@ -82,6 +83,7 @@ struct ReplayOptions {
     std::vector<Header> headers;  ///< `--header`, then Authorization where there is a key
     bool traceparent = false;     ///< each request names its trace
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
+    std::vector<FieldTemplate> row_headers;   ///< `--header` with placeholders
     TlsClientOptions tls;                     ///< of https targets
     std::string extra_body;                   ///< JSON object text, or empty
     std::string api_key;                      ///< to be masked wherever text leaves us; empty: none

@@ -9,10 +9,10 @@ namespace driftless {
 
 namespace {
 
-bool has_header(const std::vector<Header>& headers, std::string_view name) {
-    return std::any_of(headers.begin(), headers.end(), [name](const Header& header) {
-        return equal_ignoring_case(header.name, name);
-    });
+bool has_header(const ReplayOptions& options, std::string_view name) {
+    const auto is_it = [name](const auto& field) { return equal_ignoring_case(field.name, name); };
+    return std::any_of(options.headers.begin(), options.headers.end(), is_it) ||
+           std::any_of(options.row_headers.begin(), options.row_headers.end(), is_it);
 }
 
 std::string add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
@@ -100,6 +100,52 @@ std::string complete_key(const std::string& from_environment, ReplayOptions& opt
     return "";
 }
 
+std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
+    const std::string flag = "--header " + field.name + ": ";
+    const bool is_key = is_authorization(field.name) ||
+                        equal_ignoring_case(field.name, options.dialect->key_header);
+    if (is_key) {
+        return flag + "a key is the same for all rows: leave its placeholder out";
+    }
+    if (equal_ignoring_case(field.name, "Host") ||
+        equal_ignoring_case(field.name, "Content-Type")) {
+        return flag + "it is the same for all rows: leave its placeholder out";
+    }
+    const std::vector<std::string>& keep = options.files.keep;
+    for (const TemplatePiece& piece : field.pieces) {
+        if (piece.placeholder == Placeholder::kept &&
+            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
+            return flag + "{" + to_text(piece) + "} is a column that is not kept: give --keep " +
+                   piece.text;
+        }
+    }
+    return "";
+}
+
+/// Headers with placeholders leave `headers` for a list of their own.
+std::string complete_row_headers(ReplayOptions& options) {
+    std::vector<Header> same;
+    for (Header& header : options.headers) {
+        std::string unknown;
+        FieldTemplate field = parse_field_template(header, unknown);
+        if (!unknown.empty()) {
+            return "--header " + field.name + ": {" + unknown +
+                   "} is none of {row}, {session}, {turn} and {kept.COLUMN}; {{" + unknown +
+                   "}} is that text itself";
+        }
+        if (field.is_literal()) {
+            same.push_back({field.name, field.literal()});
+            continue;
+        }
+        if (std::string why = why_no_template(field, options); !why.empty()) {
+            return why;
+        }
+        options.row_headers.push_back(std::move(field));
+    }
+    options.headers = std::move(same);
+    return "";
+}
+
 /// Headers of the API itself; what the user gave under the same name goes before them.
 std::string complete_headers(ReplayOptions& options) {
     const FixedHeader& fixed = options.dialect->fixed_header;
@@ -109,7 +155,7 @@ std::string complete_headers(ReplayOptions& options) {
         {"user", options.user},
     };
     for (const auto& [name, value] : wanted) {
-        if (name.empty() || value.empty() || has_header(options.headers, name)) {
+        if (name.empty() || value.empty() || has_header(options, name)) {
             continue;
         }
         Result<Header> header = parse_header(name + ": " + value);
@@ -209,7 +255,7 @@ std::string contradiction(const ReplayOptions& options) {
         (!options.routing_strategy.empty() || !options.user.empty())) {
         return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
     }
-    if (options.traceparent && has_header(options.headers, "traceparent")) {
+    if (options.traceparent && has_header(options, "traceparent")) {
         return "--traceparent and --header traceparent exclude each other: give one";
     }
     if (!options.stream && options.continuous_usage) {
@@ -238,6 +284,9 @@ std::string complete(const ServerFlags& server, const std::string& api_key_from_
     }
     if (why.empty()) {
         why = complete_targets(server, options);
+    }
+    if (why.empty()) {
+        why = complete_row_headers(options);
     }
     if (why.empty()) {
         why = complete_key(api_key_from_environment, options);

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/host/host.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -47,6 +48,10 @@ Result<void> ReplayParts::open() {
     arm.balance = options_.balance;
     arm.output = options_.output;
     arm.traceparent = options_.traceparent;
+    InputErrors errors;
+    row_fields_ = RowFields(options_.row_headers, workload_.trace, workload_.plan, errors);
+    CHECK(errors.empty());  // check_row_headers would have stopped us
+    arm.row_fields = &row_fields_;
     for (const ReplayTarget& target : options_.targets) {
         arm.for_tls = arm.for_tls || target.url.tls;
     }

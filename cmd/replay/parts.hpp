@@ -27,6 +27,7 @@ class ReplayParts {
     PromptBuilder& prompts() { return *prompts_; }
     BodyPool& bodies() { return bodies_; }
     Armer& armer() { return *armer_; }
+    const RowFields& row_fields() const { return row_fields_; }
 
     /// Bodies of a bounded window never take more than this (design, section 4).
     static constexpr std::size_t body_bytes_max = 64 << 20;
@@ -40,6 +41,7 @@ class ReplayParts {
     const WordTable* words_ = nullptr;
     std::optional<PromptBuilder> prompts_;
     std::vector<RequestHead> heads_;
+    RowFields row_fields_;
     BodyFrame frame_;
     BodyPool bodies_;
     std::optional<Armer> armer_;

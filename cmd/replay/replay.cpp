@@ -155,6 +155,9 @@ int Preparation::load() {
     if (code == exit_done) {
         code = check_bodies(options_, workload_.trace);
     }
+    if (code == exit_done) {
+        code = check_row_headers(options_, workload_);
+    }
     if (code == exit_done && earlier_ != nullptr) {
         code = check_schedule(*earlier_, workload_, resumption_ ? "--resume" : "--from");
     }

@@ -35,6 +35,7 @@ struct RunMarks {
     std::uint64_t resident_max = 0;
     std::uint64_t body_region = 0;
     std::uint64_t body_max = 0;
+    std::uint64_t row_fields = 0;  ///< headers that differ from row to row
     std::uint64_t event_ring = 0;
     std::uint64_t event_ring_max = 0;
     std::uint64_t block_cache = 0;

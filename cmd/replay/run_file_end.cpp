@@ -9,6 +9,7 @@ void write_marks(JsonWriter& json, const RunMarks& marks) {
     json.key("resident_bytes_max").unsigned_integer(marks.resident_max);
     json.key("body_region_bytes").unsigned_integer(marks.body_region);
     json.key("body_bytes_max").unsigned_integer(marks.body_max);
+    json.key("row_header_bytes").unsigned_integer(marks.row_fields);
     json.key("event_ring_bytes").unsigned_integer(marks.event_ring);
     json.key("event_ring_bytes_max").unsigned_integer(marks.event_ring_max);
     json.key("block_cache_bytes").unsigned_integer(marks.block_cache);

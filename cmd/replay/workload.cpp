@@ -6,6 +6,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
 #include "cmd/trace_errors.hpp"
+#include "engine/prompt/row_fields.hpp"
 
 namespace driftless {
 
@@ -56,6 +57,13 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
     }
     workload.plan = std::move(plan).value();
     return exit_done;
+}
+
+int check_row_headers(const ReplayOptions& options, const Workload& workload) {
+    InputErrors errors;
+    const RowFields fields(options.row_headers, workload.trace, workload.plan, errors);
+    print_errors(errors);
+    return errors.empty() ? exit_done : exit_input;
 }
 
 int check_context(const Workload& workload, std::int64_t max_model_len) {

@@ -22,6 +22,10 @@ struct Workload {
 /// `exit_done`, or the exit code of the refusal.
 int load_workload(const ReplayOptions& options, Workload& workload);
 
+/// Rows whose values cannot stand in the headers that `--header` makes of them are refused, all of
+/// them listed.
+int check_row_headers(const ReplayOptions& options, const Workload& workload);
+
 /// Rows that do not fit the model's context (`max_model_len` tokens, prompt and output together)
 /// are refused before anything is sent. Unknown (-1): nothing is refused.
 int check_context(const Workload& workload, std::int64_t max_model_len);

@@ -6,6 +6,7 @@
 
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
+#include "proto/http/fields.hpp"
 #include "proto/http/trace_context.hpp"
 
 namespace driftless {
@@ -27,7 +28,9 @@ Armer::Armer(const Trace& trace, const Plan& plan, PromptBuilder& prompts, BodyP
       options_(options) {
     CHECK(heads.size() == options.targets && options.targets > 0);
     CHECK((options.armed_max & (options.armed_max - 1)) == 0);
-    const std::size_t fields_max = options.traceparent ? traceparent_bytes : 0;
+    const std::size_t fields_max =
+        (options.row_fields != nullptr ? options.row_fields->bytes_max() : 0) +
+        (options.traceparent ? traceparent_bytes : 0);
     fields_scratch_.reserve(fields_max);
     for (const RequestHead& head : heads) {
         const std::size_t id_max = options.run_id.size() + 1 + digits_max;
@@ -118,11 +121,17 @@ std::size_t Armer::write_head(const TraceRow& row, std::size_t body_bytes) {
     std::memcpy(id, options_.run_id.data(), prefix);
     id[prefix] = '-';
     const char* id_end = std::to_chars(id + prefix + 1, id + sizeof(id), row.index).ptr;
-    const std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
+    std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
     fields_scratch_.clear();
+    if (options_.row_fields != nullptr) {
+        fields_scratch_ = options_.row_fields->of(job_planned_);
+        const bool has_own_id = header_value(fields_scratch_, "X-Request-Id").data() != nullptr;
+        request_id = has_own_id ? std::string_view{} : request_id;
+    }
     if (options_.traceparent) {
-        fields_scratch_.resize(traceparent_bytes);
-        (void)write_traceparent(fields_scratch_.data(),
+        const std::size_t before = fields_scratch_.size();
+        fields_scratch_.resize(before + traceparent_bytes);
+        (void)write_traceparent(fields_scratch_.data() + before,
                                 trace_context_of(options_.run_id, row.index));
     }
     const std::size_t bytes = heads_[target_of(job_planned_)].write(

@@ -14,6 +14,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/prompt/row_fields.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"
@@ -42,7 +43,10 @@ struct ArmerOptions {
     OutputRule output = OutputRule::exact;
     std::uint32_t armed_max = 16384;  ///< requests armed and not yet fired, a power of two
     bool for_tls = false;             ///< leaves room in front, so that records fit in place
-    bool traceparent = false;         ///< names each row's trace (trace_context.hpp)
+    /// Head fields of each row's own, by its position in the plan; outlives the armer. An
+    /// X-Request-Id among them goes before ours.
+    const RowFields* row_fields = nullptr;
+    bool traceparent = false;  ///< names each row's trace (trace_context.hpp)
 };
 
 class Armer {

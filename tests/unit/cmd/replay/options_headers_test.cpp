@@ -59,6 +59,37 @@ TEST(HeaderOptions, NameTracesWhenAsked) {
                      "exclude each other"));
 }
 
+// Values with placeholders are kept apart from those that are the same for all rows.
+TEST(HeaderOptions, TakeValuesFromTheRow) {
+    const ReplayCommandLine line =
+        parse({"--header", "X-Team: a", "--header", "X-Session: s-{session}/{turn}", "--header",
+               R"(X-Json: {"a":{"b":1}})", "--header", "X-Text: {{row}}", "--header",
+               "X-Tenant={kept.tenant name}", "--keep", "tenant name"});
+    ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
+    const ReplayOptions& options = line.options;
+    ASSERT_EQ(options.headers.size(), 3U);
+    EXPECT_EQ(options.headers[1].value, R"({"a":{"b":1}})");
+    EXPECT_EQ(options.headers[2].value, "{row}");
+    ASSERT_EQ(options.row_headers.size(), 2U);
+    EXPECT_EQ(options.row_headers[0].name, "X-Session");
+    EXPECT_EQ(options.row_headers[0].pieces.size(), 4U);
+    EXPECT_EQ(options.row_headers[1].pieces.at(0).text, "tenant name");
+}
+
+TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
+    EXPECT_TRUE(says(refusal({"--header", "X-A: {rwo}"}), "--header X-A: {rwo} is none of {row},"));
+    EXPECT_TRUE(says(refusal({"--header", "X-A: {kept}"}), "{kept} is none of"));
+    EXPECT_TRUE(says(refusal({"--header", "X-A: {kept.team}"}), "give --keep team"));
+    EXPECT_TRUE(says(refusal({"--header", "X-A: {kept.team}", "--keep", "teams"}), "--keep team"));
+    EXPECT_TRUE(says(refusal({"--header", "Host: {session}"}), "the same for all rows"));
+    EXPECT_TRUE(
+        says(refusal({"--header", "authorization: Bearer {session}"}), "a key is the same"));
+    EXPECT_TRUE(
+        says(refusal({"--api", "anthropic", "--header", "X-Api-Key: {row}"}), "a key is the same"));
+    EXPECT_TRUE(says(refusal({"--traceparent", "--header", "traceparent: {kept.t}", "--keep", "t"}),
+                     "exclude each other"));
+}
+
 // AIBrix says which pod answered: no flag is needed for that, and none is in its way.
 TEST(HeaderOptions, NameWhatTheGatewaySays) {
     EXPECT_EQ(recorded({"--api", "aibrix"}), (Words{"target-pod", "target-pod-ip", "request-id"}));

@@ -1,0 +1,72 @@
+// Whatever a trace holds, a row's own header fields are whole lines that begin no other header, or
+// the row is refused. Sessions and kept columns are the fuzzer's bytes, and so is the template.
+#include "engine/prompt/row_fields.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "proto/core/check.hpp"
+#include "proto/http/fields.hpp"
+
+namespace driftless {
+namespace {
+
+/// Up to the next NUL, which it takes.
+std::string take_text(std::string_view& bytes) {
+    const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+    const std::string text(bytes.substr(0, end));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    return text;
+}
+
+void check_lines(std::string_view lines, std::size_t fields_max) {
+    std::size_t fields = 0;
+    while (!lines.empty()) {
+        const std::size_t end = lines.find("\r\n");
+        CHECK(end != lines.npos);
+        const std::string_view line = lines.substr(0, end);
+        CHECK(line.starts_with("X-"));
+        CHECK(is_header_value(line));
+        lines.remove_prefix(end + 2);
+        ++fields;
+    }
+    CHECK(fields <= fields_max);
+}
+
+}  // namespace
+}  // namespace driftless
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    const std::string value = take_text(bytes);
+    Trace trace;
+    Plan plan;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        TraceRow row;
+        row.index = i;
+        row.session = i;
+        trace.sessions.push_back(take_text(bytes));
+        trace.kept.push_back(i == 0 ? take_text(bytes) : std::string(bytes));
+        trace.rows.push_back(row);
+        plan.rows.push_back({0, i, 0});
+    }
+    std::vector<FieldTemplate> templates;
+    for (const std::string& text : {value, std::string("{session}"), std::string("{kept.a}")}) {
+        if (!is_header_value(text)) {
+            return 0;  // no such flag gets through
+        }
+        std::string unknown;
+        templates.push_back(
+            parse_field_template({"X-" + std::to_string(text.size()), text}, unknown));
+        const FieldTemplate& field = templates.back();
+        CHECK(!field.is_literal() || field.literal().size() <= text.size());
+    }
+    InputErrors errors;
+    const RowFields fields(templates, trace, plan, errors);
+    for (std::uint32_t i = 0; i < 2 && errors.empty(); ++i) {
+        CHECK(fields.of(i).size() <= RowFields::row_bytes_max);
+        check_lines(fields.of(i), templates.size());
+    }
+    return 0;
+}
