@@ -34,10 +34,11 @@ UringOptions ring_options(const HostChoice& host, const Workload& workload,
 std::uint64_t ports_for(const ReplayOptions& options) {
     std::vector<std::string> servers;
     for (const ReplayTarget& target : options.targets) {
-        if (target.url.unix_socket) {
+        const Url& place = options.connect_to ? *options.connect_to : target.url;
+        if (place.unix_socket) {
             return 0;
         }
-        servers.push_back(host_header(target.url));
+        servers.push_back(host_header(place));
     }
     std::sort(servers.begin(), servers.end());
     const auto distinct = std::unique(servers.begin(), servers.end()) - servers.begin();

@@ -252,6 +252,10 @@ Result<Header> parse_added_header(std::string_view text) {
     return header;
 }
 
+Result<Url> parse_connect_to(std::string_view text) {
+    return parse_place(text);
+}
+
 Result<std::string> parse_header_name(std::string_view text) {
     if (!is_header_name(text)) {
         return Error{ErrorCode::invalid, 0, "is no name of a header: write it alone, as in X-Pod"};

@@ -72,6 +72,9 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                  server.urls);
     flags.value("--balance", "RULE", "several --url: turn (row by row), or session (each to one)",
                 "turn", parse_balance, options.balance);
+    flags.value("--connect-to", "PLACE",
+                "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", nullptr,
+                parse_connect_to, options.connect_to);
     flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
                 parse_text, server.endpoint);
     flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",

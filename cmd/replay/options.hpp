@@ -75,9 +75,10 @@ struct ReplayOptions {
     TraceFiles files;
 
     // The server.
-    std::vector<ReplayTarget> targets;        ///< at least one, but under `dry_run`
-    const Dialect* dialect = nullptr;         ///< never nullptr after parsing
-    std::string template_file;                ///< `--api template`; else empty
+    std::vector<ReplayTarget> targets;  ///< at least one, but under `dry_run`
+    std::optional<Url> connect_to;      ///< where connections go to; empty: where the URLs say
+    const Dialect* dialect = nullptr;   ///< never nullptr after parsing
+    std::string template_file;          ///< `--api template`; else empty
     std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
     std::string model;                        ///< empty: the first of /v1/models
     std::vector<Header> headers;  ///< `--header`, then Authorization where there is a key

@@ -19,11 +19,10 @@ constexpr std::array<std::string_view, 8> passing{"--out",     "--output-path", 
 constexpr std::array<std::string_view, 4> paths{"--tokenizer", "--dataset", "--calibration",
                                                 "--template"};
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 16> resumable{
-    "",           "--url",        "--host",        "--port",
-    "--endpoint", "--api-key",    "--header",      "--wait-ready",
-    "--cpu",      "--writer-cpu", "--wait",        "--grace",
-    "--resume",   "--resend",     "--no-progress", "--require-certified"};
+constexpr std::array<std::string_view, 17> resumable{
+    "",          "--url",    "--host",       "--port",        "--connect-to",       "--endpoint",
+    "--api-key", "--header", "--wait-ready", "--cpu",         "--writer-cpu",       "--wait",
+    "--grace",   "--resume", "--resend",     "--no-progress", "--require-certified"};
 
 template <typename List>
 bool holds(const List& list, std::string_view name) {
@@ -52,7 +51,8 @@ bool replaces(std::string_view given, std::string_view kept) {
     if (name_of(given) == "--header" && name_of(kept) == "--header") {
         return equal_ignoring_case(header_name(given), header_name(kept));
     }
-    return name_of(given) == name_of(kept) || (is_server(given) && is_server(kept));
+    const bool leads_elsewhere = is_server(kept) || name_of(kept) == "--connect-to";
+    return name_of(given) == name_of(kept) || (is_server(given) && leads_elsewhere);
 }
 
 }  // namespace

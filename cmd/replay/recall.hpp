@@ -25,7 +25,8 @@ struct Recalled {
 };
 
 /// The kept arguments of a run with those that are `given` anew, which replace the kept ones of the
-/// same name (a header: of the same header's name; a server: every kept server). A key that was
+/// same name (a header: of the same header's name; a server: every kept server, and the place that
+/// stood in for it). A key that was
 /// masked must be given, or be in the environment.
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
                 bool key_in_environment);

@@ -173,6 +173,8 @@ void write_request(JsonWriter& json, const RunFile& file) {
         json.string(to_text(target.url) + target.api_path);
     }
     json.end_array();
+    json.key("connect_to");
+    options.connect_to ? json.string(place_text(*options.connect_to)) : json.null();
     json.key("api").string(options.dialect->name);
     write_template(json, options);
     json.key("model").string(file.model);

@@ -66,6 +66,30 @@ Address reachable_address(const ReplayOptions& options, const std::vector<Addres
     return candidates.front();
 }
 
+/// Where connections of a target go to. Prints why there is no such place; returns an exit code.
+int find_address(const ReplayOptions& options, const ReplayTarget& target, Address& address) {
+    const Url& place = options.connect_to ? *options.connect_to : target.url;
+    const std::string flag = options.connect_to ? "--connect-to" : "--url";
+    if (place.unix_socket) {
+        const Result<Address> path = unix_address(place.host);
+        if (!path) {
+            std::fprintf(stderr, "driftless: %s %s: the path is too long (107 bytes)\n",
+                         flag.c_str(), to_text(place).c_str());
+            return exit_usage;
+        }
+        address = path.value();
+        return exit_done;
+    }
+    const auto found = resolve(place.host, place.port);
+    if (!found) {
+        std::fprintf(stderr, "driftless: %s %s: the host name cannot be resolved\n", flag.c_str(),
+                     options.connect_to ? place_text(place).c_str() : to_text(place).c_str());
+        return exit_preflight;
+    }
+    address = reachable_address(options, found.value());
+    return exit_done;
+}
+
 /// The TLS side of one https target; nullptr where a file of --ca, --cert or --key is wrong, which
 /// is printed then.
 TlsPeer* add_peer(const ReplayOptions& options, const std::string& host, Server& server) {
@@ -147,23 +171,11 @@ int resolve_targets(const ReplayOptions& options, Server& server) {
                 return exit_usage;
             }
         }
-        if (target.url.unix_socket) {
-            const Result<Address> address = unix_address(target.url.host);
-            if (!address) {
-                std::fprintf(stderr, "driftless: --url %s: the path is too long (107 bytes)\n",
-                             to_text(target.url).c_str());
-                return exit_usage;
-            }
-            server.endpoints.push_back({address.value()});
-            continue;
+        Address address;
+        if (const int code = find_address(options, target, address); code != exit_done) {
+            return code;
         }
-        const auto found = resolve(target.url.host, target.url.port);
-        if (!found) {
-            std::fprintf(stderr, "driftless: --url %s: the host name cannot be resolved\n",
-                         to_text(target.url).c_str());
-            return exit_preflight;
-        }
-        server.endpoints.push_back({reachable_address(options, found.value()), peer});
+        server.endpoints.push_back({address, peer});
     }
     return exit_done;
 }

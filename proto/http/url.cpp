@@ -122,6 +122,20 @@ Result<Url> parse_url(std::string_view text) {
     return url;
 }
 
+Result<Url> parse_place(std::string_view text) {
+    constexpr const char* shape = "is no place to connect to: write HOST:PORT or unix:PATH";
+    std::string_view rest = text;
+    if (take_prefix(rest, unix_scheme)) {
+        return parse_url(text);
+    }
+    const std::size_t colon = text.rfind(':');
+    const bool has_port = colon != text.npos && text.find(']', colon) == text.npos;
+    if (!has_port || text.find('/') != text.npos) {
+        return invalid(shape);
+    }
+    return parse_url(text);
+}
+
 bool is_request_target(std::string_view text) {
     return !has_illegal_byte(text);
 }
@@ -147,6 +161,14 @@ std::string to_text(const Url& url) {
         return "unix:" + url.host;
     }
     return std::string(url.tls ? https_scheme : http_scheme) + host_header(url) + url.path;
+}
+
+std::string place_text(const Url& place) {
+    if (place.unix_socket) {
+        return to_text(place);
+    }
+    const bool literal = place.host.find(':') != place.host.npos;
+    return (literal ? "[" + place.host + "]" : place.host) + ":" + std::to_string(place.port);
 }
 
 std::string join_path(std::string_view base, std::string_view path) {

@@ -23,6 +23,10 @@ struct Url {
 /// Errors: invalid, out_of_range (the port); `doing` says what is wrong and the remedy.
 Result<Url> parse_url(std::string_view text);
 
+/// Reads `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH`: where connections go to, whatever the URL
+/// says. Neither scheme nor path, and the port is not left to be guessed. Errors as `parse_url`.
+Result<Url> parse_place(std::string_view text);
+
 /// True where the text can stand in a request line: neither blank nor control byte.
 bool is_request_target(std::string_view text);
 
@@ -32,6 +36,9 @@ bool looks_like_url(std::string_view text);
 /// `http://host:port/base/path`, `https://` or `unix:PATH`, without anything that `parse_url`
 /// refuses.
 std::string to_text(const Url& url);
+
+/// A place as `parse_place` reads it, the port always there.
+std::string place_text(const Url& place);
 
 /// Value of the Host header: the port only where it is not the scheme's (80, 443); "localhost" for
 /// a Unix socket.

@@ -70,6 +70,10 @@ TEST(Recall, GivenFlagsReplaceKeptOnes) {
     EXPECT_EQ(recall(kept, {"u.jsonl"}, false).arguments.back(), "u.jsonl");
     EXPECT_EQ(recall({"--endpoint=http://a/v1"}, {"--url=http://b"}, false).arguments,
               Texts{"--url=http://b"});
+    const Texts proxied = {"--url=http://a", "--connect-to=p:1"};
+    EXPECT_EQ(recall(proxied, {"--url=http://b"}, false).arguments, Texts{"--url=http://b"});
+    EXPECT_EQ(recall(proxied, {"--connect-to=q:1"}, false).arguments,
+              (Texts{"--url=http://a", "--connect-to=q:1"}));
 }
 
 // What was never recorded must come again, from the flag or from the environment.
@@ -86,9 +90,10 @@ TEST(Recall, MaskedValuesAreAskedFor) {
 }
 
 TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
-    EXPECT_EQ(flag_not_to_resume_with({"t.jsonl", "--resume=r", "--resend", "--url=http://a",
-                                       "--header=A: b", "--cpu=1", "--grace=1s"}),
-              "");
+    EXPECT_EQ(
+        flag_not_to_resume_with({"t.jsonl", "--resume=r", "--resend", "--url=http://a",
+                                 "--connect-to=p:1", "--header=A: b", "--cpu=1", "--grace=1s"}),
+        "");
     EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--seed=1"}), "--seed");
     EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--out=x"}), "--out");
 }

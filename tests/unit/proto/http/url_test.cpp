@@ -51,6 +51,8 @@ TEST(Url, TakesUnixSocketsWhole) {
     EXPECT_EQ(to_text(url.value()), "unix:/run/server.sock");
     EXPECT_EQ(host_header(url.value()), "localhost");
     EXPECT_FALSE(parse_url("unix:"));
+    EXPECT_EQ(parse_url("unix:@name/with.dots").value().host, "@name/with.dots");
+    EXPECT_EQ(to_text(parse_url("UNIX:@name").value()), "unix:@name");
 }
 
 TEST(Url, RefusesWhatItCannotKeep) {
@@ -106,6 +108,23 @@ TEST(Url, FindsTheRootBesideTheApi) {
     EXPECT_EQ(root_path("/v1", chat), "");
     EXPECT_EQ(root_path("/proxy/v1/chat/completions", chat), "/proxy");
     EXPECT_EQ(root_path("/proxy", chat), "/proxy");
+}
+
+// A place has a port, and nothing that a URL would say beside it.
+TEST(Url, ReadsPlacesToConnectTo) {
+    const auto place = [](const char* text) {
+        const Result<Url> url = parse_place(text);
+        return url ? place_text(url.value()) : "refused";
+    };
+    EXPECT_EQ(place("proxy:8443"), "proxy:8443");
+    EXPECT_EQ(place("[::1]:80"), "[::1]:80");
+    EXPECT_EQ(place("unix:/run/s"), "unix:/run/s");
+    EXPECT_EQ(place("unix:@proxy"), "unix:@proxy");
+    for (const char* text : {"", "proxy", "[::1]", "::1", "::1:80", "http://proxy:80", "proxy:80/",
+                             "proxy:80/v1", ":80", "proxy:", "proxy:0", "proxy:65536",
+                             "unix:", "u:p@proxy:80", "proxy:80?a", "pro xy:80"}) {
+        EXPECT_EQ(place(text), "refused") << text;
+    }
 }
 
 TEST(Url, TellsUrlsFromPaths) {
