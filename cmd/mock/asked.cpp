@@ -199,6 +199,9 @@ std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame
     if (!refusal) {
         refusal = read_stream_options(body, shape, asked);
     }
+    if (!refusal && !model.takes_ignore_eos && body.find("ignore_eos").present()) {
+        refusal = bad_request("Unrecognized request argument supplied: ignore_eos");
+    }
     const std::uint32_t room =
         model.context_tokens - std::min(count.tokens(), model.context_tokens);
     asked.output_tokens = std::min(asked.output_tokens, std::max(room, 1u));

@@ -43,6 +43,8 @@ struct Refusal {
 struct ModelLimits {
     std::string name = "mock-model";
     std::uint32_t context_tokens = 1u << 20;  ///< --max-model-len: prompt and answer together
+    std::string owned_by = "driftless-mock";  ///< in /v1/models: "vllm", "sglang"
+    bool takes_ignore_eos = true;             ///< false: a 400, as OpenAI's own servers give
 };
 
 /// Reads a completion request. `count` holds what the BodyReader saw of the prompt; what it left in

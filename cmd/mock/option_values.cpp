@@ -191,6 +191,14 @@ Result<bool> parse_headers(std::string_view text) {
     return text == "early";
 }
 
+Result<CachedTold> parse_cached_told(std::string_view text) {
+    if (text == "always" || text == "hits") {
+        return text == "hits" ? CachedTold::hits : CachedTold::always;
+    }
+    return text == "never" ? Result<CachedTold>(CachedTold::never)
+                           : invalid("is not known; it is always, hits or never");
+}
+
 Result<std::string> parse_name(std::string_view text) {
     if (text.empty()) {
         return invalid("is empty");

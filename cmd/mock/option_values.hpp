@@ -44,6 +44,8 @@ Result<JoinedWords> parse_join_words(std::string_view text);
 /// "vllm", "sglang", "llama.cpp", "none"
 Result<TokenizeForm> parse_tokenize_form(std::string_view text);
 Result<WaitMode> parse_wait(std::string_view text);
+/// "always", "hits", "never"
+Result<CachedTold> parse_cached_told(std::string_view text);
 /// "early" (true) or "late".
 Result<bool> parse_headers(std::string_view text);
 Result<std::string> parse_name(std::string_view text);

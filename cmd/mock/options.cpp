@@ -71,6 +71,8 @@ void add_model_flags(Flags& flags, MockOptions& options) {
     CoreOptions& core = options.core;
     flags.group("Model");
     flags.value("--model", "NAME", "its name", "mock-model", parse_name, core.model.name);
+    flags.value("--owned-by", "NAME", "whose model /v1/models says that it is", "driftless-mock",
+                parse_name, core.model.owned_by);
     flags.value("--max-model-len", "TOKENS", "prompt and answer together at most", "1048576",
                 parse_positive_number, core.model.context_tokens);
     flags.value("--overhead", "PRE,POST", "template tokens around every text prompt; ids have none",
@@ -121,6 +123,10 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
                 parse_number, core.overhead_varies);
     flags.value("--tokenize-overhead", "PRE,POST", "template that /tokenize counts [--overhead]",
                 nullptr, parse_template, core.tokenize_overhead);
+    flags.value("--cached-tokens", "WHEN", "answers tell them: always, hits (where any), never",
+                "always", parse_cached_told, core.cached_told);
+    flags.on_off("--refuse-ignore-eos", "answer 400 where a body has it",
+                 core.model.takes_ignore_eos, false);
     flags.on_off("--no-usage", "send no usage, whatever is asked for", core.usage, false);
 }
 

@@ -146,7 +146,7 @@ void append_models(std::string& out, const Reply& reply, const ModelLimits& mode
     JsonWriter json(body);
     json.begin_object().key("object").string("list").key("data").begin_array().begin_object();
     json.key("id").string(model.name).key("object").string("model");
-    json.key("created").integer(created_s).key("owned_by").string("driftless-mock");
+    json.key("created").integer(created_s).key("owned_by").string(model.owned_by);
     json.key("root").string(model.name).key("parent").null();
     json.key("max_model_len").unsigned_integer(model.context_tokens);
     json.key("permission").begin_array().end_array();

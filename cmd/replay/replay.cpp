@@ -198,7 +198,7 @@ int Preparation::meet() {
         return exit_host;
     }
     code = meet_server(options_, *driver_, file_.run_id, server_);
-    if (code == exit_done) {
+    if (code == exit_done && server_.preflight_done) {
         code = check_context(workload_, server_.findings.max_model_len);
     }
     if (code == exit_done) {

@@ -113,6 +113,7 @@ void write_plan(JsonWriter& json, const RunFile& file) {
     json.key("input_tokens").unsigned_integer(plan.input_tokens);
     json.key("output_tokens").unsigned_integer(plan.output_tokens);
     json.key("expected_cached_tokens").unsigned_integer(plan.expected_cached_tokens);
+    json.key("longest_row_tokens").integer(longest_row(*file.trace, plan));
     json.key("last_due_ns").integer(plan.last_due_ns);
     json.key("schedule_digest").string(hex(plan.schedule_digest));
     json.key("prompts_digest");
@@ -222,6 +223,7 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("model").string(found->model);
     strings(json, "models", found->models);
     json.key("server").string(found->server);
+    json.key("owned_by").string(found->owned_by);
     json.key("max_model_len").optional_integer(known(found->max_model_len));
     json.key("overhead_source").string(found->overhead_source);
     json.key("split_known").boolean(found->split_known);
@@ -230,6 +232,7 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     found->tokenize ? json.string(name_of(*found->tokenize)) : json.null();
     json.key("has_usage").boolean(found->has_usage);
     json.key("has_cached_tokens").boolean(found->has_cached_tokens);
+    json.key("has_token_ids").boolean(found->has_token_ids);
     json.key("ignore_eos").boolean(found->ignore_eos);
     json.key("headers_before_token").boolean(found->headers_before_token);
     json.key("words_asked").optional_integer(known(found->words_asked));

@@ -32,6 +32,16 @@ BodySpec body_spec(const ReplayOptions& options, PromptKind prompt) {
     return spec;
 }
 
+/// What the server does and does not; the flags that mend it are in the notes.
+void print_support(const PreflightFindings& found) {
+    const auto yes = [](bool does) { return does ? "yes" : "no"; };
+    std::printf(
+        "server: usage %s; cached tokens %s; token ids in answers %s; ignore_eos %s; head %s\n",
+        yes(found.has_usage), yes(found.has_cached_tokens), yes(found.has_token_ids),
+        found.ignore_eos ? "taken" : "not sent",
+        found.headers_before_token ? "before the first token" : "with the first token");
+}
+
 void print_findings(const PreflightFindings& found, PromptKind prompt) {
     std::printf("server: model %s", found.model.empty() ? "not named" : found.model.c_str());
     if (found.max_model_len >= 0) {
@@ -42,6 +52,7 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
                 found.overhead_source.c_str(),
                 found.split_known || found.overhead.pre == 0 ? "" : ", split unknown",
                 prompt == PromptKind::text ? "words" : "ids", exact ? "exact" : "not verified");
+    print_support(found);
     for (const std::string& note : found.notes) {
         std::printf("server: %s\n", note.c_str());
     }

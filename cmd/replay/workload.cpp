@@ -66,8 +66,25 @@ int check_row_headers(const ReplayOptions& options, const Workload& workload) {
     return errors.empty() ? exit_done : exit_input;
 }
 
+std::int64_t longest_row(const Trace& trace, const Plan& plan) {
+    std::int64_t longest = 0;
+    for (const Planned& planned : plan.rows) {
+        const TraceRow& row = trace.rows[planned.row];
+        longest = std::max(longest, std::int64_t{row.input_length} + row.output_length);
+    }
+    return longest;
+}
+
 int check_context(const Workload& workload, std::int64_t max_model_len) {
+    const std::int64_t longest = longest_row(workload.trace, workload.plan);
     if (max_model_len < 0) {
+        std::printf("server: its context is not known; the longest row needs %lld tokens\n",
+                    static_cast<long long>(longest));
+        return exit_done;
+    }
+    if (longest <= max_model_len) {
+        std::printf("server: the longest row needs %lld tokens of its context\n",
+                    static_cast<long long>(longest));
         return exit_done;
     }
     const auto too_long = [&](const Planned& planned) {
@@ -76,9 +93,6 @@ int check_context(const Workload& workload, std::int64_t max_model_len) {
     };
     const auto& rows = workload.plan.rows;
     const auto count = std::count_if(rows.begin(), rows.end(), too_long);
-    if (count == 0) {
-        return exit_done;
-    }
     const TraceRow& first =
         workload.trace.rows[std::find_if(rows.begin(), rows.end(), too_long)->row];
     std::fprintf(stderr,

@@ -26,8 +26,12 @@ int load_workload(const ReplayOptions& options, Workload& workload);
 /// them listed.
 int check_row_headers(const ReplayOptions& options, const Workload& workload);
 
+/// Tokens of the longest row, prompt and output together.
+std::int64_t longest_row(const Trace& trace, const Plan& plan);
+
 /// Rows that do not fit the model's context (`max_model_len` tokens, prompt and output together)
-/// are refused before anything is sent. Unknown (-1): nothing is refused.
+/// are refused before anything is sent. Unknown (-1): nothing is refused. Prints what the longest
+/// row needs.
 int check_context(const Workload& workload, std::int64_t max_model_len);
 
 }  // namespace driftless

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/preflight/hints.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/document.hpp"
 
@@ -62,6 +63,11 @@ Task<void> Preflight::all() {
     }
     if (going) {
         going = co_await probe_words();
+    }
+    if (going) {
+        co_await ask_again();
+        const std::vector<std::string> hints = hints_for(findings_);
+        findings_.notes.insert(findings_.notes.end(), hints.begin(), hints.end());
     }
     ok_ = going;
     done_ = true;
@@ -137,7 +143,12 @@ void Preflight::read_models() {
             findings_.model = std::string(*id);
         }
         if (findings_.model == *id) {
-            findings_.max_model_len = model.find("max_model_len").as_i64().value_or(-1);
+            const JsonValue length = model.find("max_model_len");
+            findings_.max_model_len =  // llama.cpp: that of one slot
+                (length.present() ? length : model.find("meta").find("n_ctx"))
+                    .as_i64()
+                    .value_or(-1);
+            findings_.owned_by = model.find("owned_by").as_string().value_or("");
         }
     }
     const auto& models = findings_.models;
@@ -217,7 +228,19 @@ Task<Probe> Preflight::probe(const std::string& prompt) {
         probe.message = asker_.why();
         co_return probe;
     }
-    co_return read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
+    probe = read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
+    findings_.has_cached_tokens = findings_.has_cached_tokens || probe.cached_tokens >= 0;
+    findings_.has_token_ids = findings_.has_token_ids || probe.has_token_ids;
+    co_return probe;
+}
+
+/// Several servers tell cached tokens only where there are some: a prompt that was sent before goes
+/// out again. Whether it is answered is not held against the server.
+Task<void> Preflight::ask_again() {
+    if (findings_.has_usage && !findings_.has_cached_tokens && !last_prompt_.empty() &&
+        !asker_.stopped()) {
+        (void)co_await probe(last_prompt_);
+    }
 }
 
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
@@ -225,11 +248,10 @@ bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
     failure_.text = "the " + what + " (POST " + plan_.api_path + ") ";
     failure_.text += probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
     failure_.text += probe.message.empty() ? "" : ": " + probe.message;
-    if (probe.status == 404) {
-        failure_.text += "; check --url, --endpoint, --api and --model";
-    } else if (probe.status == 401 || probe.status == 403) {
-        failure_.text += "; check --api-key or OPENAI_API_KEY";
-    }
+    const std::string remedy =
+        remedy_for(probe.status, probe.message, header_value(asker_.reply().head, "location"),
+                   findings_.models);
+    failure_.text += remedy.empty() ? "" : "; " + remedy;
     return false;
 }
 
@@ -252,7 +274,6 @@ Task<bool> Preflight::probe_one_word() {
     findings_.probe_ns = (asker_.loop().driver().now() - asker_.reply().sent).ns;
     findings_.headers_before_token = asker_.reply().headers < asker_.reply().first_body;
     findings_.has_usage = one.prompt_tokens > 0;
-    findings_.has_cached_tokens = one.cached_tokens >= 0;
     if (one.prompt_tokens == 0) {
         findings_.notes.push_back("usage counts no token for a prompt of one word: not used");
     }

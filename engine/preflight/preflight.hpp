@@ -50,7 +50,8 @@ struct PreflightFindings {
     std::optional<TokenizeForm> tokenize;  ///< how the server's endpoint understood us
     Overhead tokenize_overhead;            ///< the tokens around a text, as that endpoint counts
     bool has_usage = false;
-    bool has_cached_tokens = false;
+    bool has_cached_tokens = false;     ///< some answer told them, if only of a prompt sent again
+    bool has_token_ids = false;         ///< answers hold the ids of their tokens
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event
     WordVerdict words = WordVerdict::searching;  ///< `searching`: they were not asked
@@ -63,6 +64,7 @@ struct PreflightFindings {
     std::int64_t probe_ns = -1;              ///< request of one word: sent to answer complete
     std::uint32_t requests = 0;              ///< sent
     std::string server;                      ///< Server header
+    std::string owned_by;                    ///< of the model: "vllm", "sglang", "llamacpp"
     std::vector<std::string> notes;          ///< one line each, for people
 };
 
@@ -98,6 +100,7 @@ class Preflight {
     Task<bool> try_tokenize(TokenizeForm form);
     Task<bool> probe_one_word();
     Task<Probe> probe(const std::string& prompt);
+    Task<void> ask_again();
     void read_models();
     bool fail(const std::string& what);
     bool fail_answer(const std::string& what, const Probe& probe);
@@ -119,6 +122,7 @@ class Preflight {
     PreflightFailure failure_;
     std::optional<WordSearch> search_;
     std::uint32_t opener_ = 0;        ///< a word that costs one token in front of others
+    std::string last_prompt_;         ///< of many words, as sent
     std::int64_t around_ = 0;         ///< tokens around a prompt, by usage
     bool tokenize_believed_ = false;  ///< it has agreed with usage so far
     bool done_ = false;

@@ -33,6 +33,7 @@ Task<bool> Preflight::count_by_usage(const std::string& prompt, std::int64_t& to
         co_return fail_answer("probe of many words", counted);
     }
     tokens = counted.prompt_tokens;
+    last_prompt_ = prompt;
     co_return true;
 }
 
@@ -43,7 +44,7 @@ Task<bool> Preflight::settle_overhead(std::int64_t counted) {
         findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
     bool going = true;
     if (!findings_.has_usage) {
-        findings_.notes.push_back("the server sends no usage: prompt counts cannot be verified");
+        findings_.notes.push_back("without usage, prompt counts cannot be verified");
         findings_.overhead = by_tokenize ? findings_.tokenize_overhead : Overhead{};
         findings_.overhead_source = by_tokenize ? "tokenize" : "none";
         findings_.split_known = by_tokenize;

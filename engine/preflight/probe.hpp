@@ -17,6 +17,7 @@ struct Probe {
     std::string message;  ///< what went wrong, in the server's words where it has any
     std::int64_t prompt_tokens = -1;
     std::int64_t cached_tokens = -1;
+    bool has_token_ids = false;  ///< of the tokens that it made
 };
 
 /// A stream of events, or one JSON text (`stream` false, and errors).

@@ -272,6 +272,48 @@ TEST(Preflight, WorksWithoutUsage) {
     EXPECT_EQ(blind.found.overhead_source, "none");
 }
 
+// Cached tokens that are told only where there are some: a prompt goes out again to see them. What
+// stays unknown is said with the flag that the server's kind was started without.
+TEST(Preflight, FindsOutWhetherCachedTokensAreTold) {
+    using mock::CachedTold;
+    for (const CachedTold told : {CachedTold::always, CachedTold::hits, CachedTold::never}) {
+        mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+        server.cached_told = told;
+        server.model.owned_by = "vllm";
+        const Asked asked(server);
+        ASSERT_TRUE(asked.ok) << asked.failure.text;
+        EXPECT_EQ(asked.found.owned_by, "vllm");
+        EXPECT_EQ(asked.found.has_cached_tokens, told != CachedTold::never);
+        const bool hint = asked.notes().find("--enable-prompt-tokens-details") != std::string::npos;
+        EXPECT_EQ(hint, told == CachedTold::never) << asked.notes();
+    }
+}
+
+// A 400 for ignore_eos costs the rows that member, and the words of the refusal are told.
+TEST(Preflight, GoesOnWithoutIgnoreEos) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    server.model.takes_ignore_eos = false;
+    const Asked asked(server);
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_FALSE(asked.found.ignore_eos);
+    EXPECT_NE(asked.notes().find("Unrecognized request argument supplied: ignore_eos"),
+              std::string::npos)
+        << asked.notes();
+}
+
+// The server's own words, and what may mend it.
+TEST(Preflight, SaysWhatMayMendARefusal) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 20, 20);
+    server.model.context_tokens = 30;
+    const Asked asked(server);
+    EXPECT_FALSE(asked.ok);
+    EXPECT_EQ(asked.failure.status, 400);
+    EXPECT_NE(asked.failure.text.find("exceeds model's maximum context length (30)."),
+              std::string::npos)
+        << asked.failure.text;
+    EXPECT_NE(asked.failure.text.find("serve a longer context"), std::string::npos);
+}
+
 // A server that is not there, and one that hangs: one line with the reason, and no socket is left.
 TEST(Preflight, SaysWhyItFailed) {
     for (const bool hangs : {false, true}) {

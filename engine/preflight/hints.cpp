@@ -1,0 +1,116 @@
+#include "engine/preflight/hints.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace driftless {
+
+namespace {
+
+/// A server's flag, and what is missing without it.
+struct ServerFlag {
+    std::string_view server;  ///< part of what it says of itself, lower case
+    const char* flag;
+};
+constexpr ServerFlag cache_flags[] = {
+    {"vllm", "start vLLM with --enable-prompt-tokens-details"},
+    {"sglang", "start SGLang with --enable-cache-report"},
+};
+constexpr ServerFlag usage_flags[] = {
+    {"vllm", "start vLLM with --enable-force-include-usage"},
+};
+
+/// A status, words of the server's message (lower case; empty: any), and what may mend it.
+struct Remedy {
+    int status;
+    std::string_view says;
+    const char* remedy;
+};
+constexpr Remedy remedies[] = {
+    {400, "chat template",
+     "the model has no chat template: use --api openai-completions, or give "
+     "the server one (vLLM: --chat-template)"},
+    {400, "context",
+     "serve a longer context (vLLM: --max-model-len; llama.cpp: -c, which its slots "
+     "share)"},
+    {400, "plain http request", "the server wants TLS: write https:// in --url"},
+    {400, "user authentication", "check --api-key or OPENAI_API_KEY"},
+    {401, "", "check --api-key or OPENAI_API_KEY"},
+    {403, "", "check --api-key or OPENAI_API_KEY"},
+    {404, "", "check --url, --endpoint, --api and --model"},
+    {405, "", "nothing takes POST there: check --endpoint and --api"},
+    {413, "", "a proxy takes no bodies of that size (nginx: client_max_body_size)"},
+    {422, "", "the server does not know this body: check --api and --extra-body"},
+    {429, "", "the server or its gateway limits requests: ask for a higher limit, or wait"},
+    {501, "", "the server was started without this API: check --api"},
+    {502, "", "nobody answers behind the gateway: --wait-ready T waits for it"},
+    {503, "", "the server is loading or overloaded: --wait-ready T waits for it"},
+    {504, "", "nobody answers behind the gateway: --wait-ready T waits for it"},
+};
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+template <std::size_t count>
+const char* flag_of(const ServerFlag (&flags)[count], std::string_view kind) {
+    const auto found = std::find_if(
+        std::begin(flags), std::end(flags),
+        [kind](const ServerFlag& flag) { return kind.find(flag.server) != kind.npos; });
+    return found == std::end(flags) ? nullptr : found->flag;
+}
+
+std::string with_flag(std::string text, const char* flag) {
+    return flag == nullptr ? text : text + "; " + flag;
+}
+
+/// The models that there are, as far as a line holds them.
+std::string list_models(const std::vector<std::string>& models) {
+    constexpr std::size_t shown = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(models.size(), shown); ++i) {
+        text += (i == 0 ? "" : ", ") + models[i];
+    }
+    return models.size() > shown ? text + ", .." : text;
+}
+
+}  // namespace
+
+std::vector<std::string> hints_for(const PreflightFindings& found) {
+    const std::string kind = lower(found.owned_by + " " + found.server);
+    std::vector<std::string> hints;
+    if (!found.has_usage) {
+        hints.push_back(
+            with_flag("no usage came, though each request asks for it: tokens are "
+                      "counted by chunks",
+                      flag_of(usage_flags, kind)));
+    } else if (!found.has_cached_tokens) {
+        hints.push_back(
+            with_flag("no cached tokens were told, not even for a prompt that it had "
+                      "seen: cache hits stay unknown",
+                      flag_of(cache_flags, kind)));
+    }
+    return hints;
+}
+
+std::string remedy_for(int status, std::string_view message, std::string_view location,
+                       const std::vector<std::string>& models) {
+    if (status >= 300 && status < 400 && !location.empty()) {
+        return "it leads to " + std::string(location) + ": give that to --url";
+    }
+    const std::string said = lower(message);
+    if (status == 404 && said.find("model") != said.npos && !models.empty()) {
+        return "give --model one of those that it lists: " + list_models(models);
+    }
+    for (const Remedy& remedy : remedies) {
+        if (remedy.status == status && said.find(remedy.says) != said.npos) {
+            return remedy.remedy;
+        }
+    }
+    return "";
+}
+
+}  // namespace driftless

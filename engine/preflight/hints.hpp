@@ -1,0 +1,25 @@
+/// Hints: what people can do about what a server says or lacks: the flag that it was started
+/// without, and the likely remedy of a refusal.
+///
+/// Words only: it asks nothing and decides nothing. Flags are those of the servers' own help
+/// (wire-formats.md, section 1).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/preflight/preflight.hpp"
+
+namespace driftless {
+
+/// One line for each thing that records will lack because of how the server was started; its kind
+/// is what it says of itself (`owned_by` of its model, else its Server header).
+std::vector<std::string> hints_for(const PreflightFindings& found);
+
+/// What may mend a refusal, as a clause; empty where its status and words tell nothing. `location`:
+/// that of a redirect. `models`: those that the server lists.
+std::string remedy_for(int status, std::string_view message, std::string_view location,
+                       const std::vector<std::string>& models);
+
+}  // namespace driftless

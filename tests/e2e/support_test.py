@@ -1,0 +1,67 @@
+"""What a server can and cannot do is on the screen and in run.json before a night is spent on it."""
+
+import unittest
+
+from harness import Case, SAMPLE, mock
+
+FAST = ("--ttft", "1ms", "--itl", "0")
+PREFLIGHT = 4
+
+
+class Support(Case):
+    def meet(self, *served, flags=()):
+        with mock(*FAST, *served) as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--limit", 5, "--speed", 50, *flags)
+        return run, run.json("run.json")["preflight"]
+
+    def test_what_is_there(self):
+        run, found = self.meet()
+        self.assertIn("server: usage yes; cached tokens yes; token ids in answers no; ignore_eos "
+                      "taken; head before the first token\n", run.said)
+        self.assertEqual(found["notes"], [])
+        longest = max(r["input_length"] + r["output_length"] for r in run.records().values())
+        self.assertIn(f"server: the longest row needs {longest} tokens of its context\n", run.said)
+        self.assertEqual(run.json("run.json")["plan"]["longest_row_tokens"], longest)
+
+    def test_what_is_not_there(self):
+        run, found = self.meet("--owned-by", "vllm", "--cached-tokens", "never", "--headers",
+                               "late", "--refuse-ignore-eos")
+        self.assertIn("cached tokens no; token ids in answers no; ignore_eos not sent; head with "
+                      "the first token\n", run.said)
+        self.assertEqual((found["owned_by"], found["has_cached_tokens"], found["has_token_ids"],
+                          found["ignore_eos"], found["headers_before_token"]),
+                         ("vllm", False, False, False, False))
+        for said in ("start vLLM with --enable-prompt-tokens-details",
+                     "refuses ignore_eos (Unrecognized request argument supplied: ignore_eos)"):
+            self.assertTrue(any(said in note for note in found["notes"]), found["notes"])
+            self.assertIn(said, run.said)
+        self.assertEqual({r["cached_tokens"] for r in run.records().values()}, {None})
+
+    def test_cached_tokens_only_where_there_are_some(self):
+        """vLLM leaves them out at 0: a prompt that goes out again shows them."""
+        _, found = self.meet("--owned-by", "vllm", "--cached-tokens", "hits")
+        self.assertTrue(found["has_cached_tokens"])
+        self.assertEqual(found["notes"], [])
+
+    def test_no_usage(self):
+        run, found = self.meet("--owned-by", "vllm", "--no-usage")
+        self.assertIn("server: usage no;", run.said)
+        self.assertTrue(any("--enable-force-include-usage" in note for note in found["notes"]))
+
+    def test_refusals_have_a_remedy(self):
+        """The server's own words, then what may mend it."""
+        with mock(*FAST, "--max-model-len", "100", "--overhead", "90,20") as server:
+            run = self.replay(SAMPLE, "--url", server.url)
+            self.assertEqual(run.code, PREFLIGHT)
+            self.assertIn("exceeds model's maximum context length (100).", run.complained)
+            self.assertIn("serve a longer context", run.complained)
+            run = self.replay(SAMPLE, "--url", server.url, "--model", "other")
+            self.assertEqual(run.code, PREFLIGHT)
+            self.assertIn("give --model one of those that it lists: mock-model", run.complained)
+            run = self.replay(SAMPLE, "--url", server.url, "--endpoint", "/health")
+            self.assertEqual(run.code, PREFLIGHT)
+            self.assertIn("check --endpoint and --api", run.complained)
+
+
+if __name__ == "__main__":
+    unittest.main()

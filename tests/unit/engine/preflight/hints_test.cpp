@@ -1,0 +1,69 @@
+// Refusals as servers word them (wire-formats.md, sections 1.2 and 1.7) get the remedy that fits;
+// what a server lacks names the flag of its kind, and only of its kind.
+#include "engine/preflight/hints.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+TEST(Hints, NameTheFlagOfTheServersKind) {
+    struct Case {
+        const char* owned_by;
+        const char* server;
+        bool has_usage;
+        const char* flag;  // nullptr: a hint without one
+    };
+    for (const Case& one :
+         {Case{"vllm", "uvicorn", true, "--enable-prompt-tokens-details"},
+          Case{"sglang", "uvicorn", true, "--enable-cache-report"},
+          Case{"vllm", "", false, "--enable-force-include-usage"},
+          Case{"me", "uvicorn", true, nullptr}, Case{"", "llama.cpp", false, nullptr}}) {
+        PreflightFindings found;
+        found.owned_by = one.owned_by;
+        found.server = one.server;
+        found.has_usage = one.has_usage;
+        const std::vector<std::string> hints = hints_for(found);
+        ASSERT_EQ(hints.size(), 1u);
+        const bool has_flag = hints.front().find("; start ") != std::string::npos;
+        EXPECT_EQ(has_flag, one.flag != nullptr) << hints.front();
+        EXPECT_TRUE(one.flag == nullptr || hints.front().ends_with(one.flag)) << hints.front();
+    }
+    PreflightFindings whole;
+    whole.has_usage = whole.has_cached_tokens = true;
+    EXPECT_TRUE(hints_for(whole).empty());
+}
+
+TEST(Hints, FindTheRemedyOfARefusal) {
+    const std::vector<std::string> models = {"llama", "qwen"};
+    const auto begins = [&](int status, std::string_view message) {
+        return remedy_for(status, message, "", models).substr(0, 24);
+    };
+    EXPECT_EQ(begins(400, "Input length (9) exceeds model's maximum context length (8)."),
+              "serve a longer context (");
+    EXPECT_EQ(begins(400, "the request exceeds the available context size, try increasing it"),
+              "serve a longer context (");
+    EXPECT_EQ(begins(400,
+                     "default chat template is no longer allowed, so you must provide a "
+                     "Chat Template"),
+              "the model has no chat te");
+    EXPECT_EQ(begins(400, "The plain HTTP request was sent to HTTPS port"),
+              "the server wants TLS: wr");
+    EXPECT_EQ(begins(401, "Unauthorized"), "check --api-key or OPENA");
+    EXPECT_EQ(begins(413, "<html>"), "a proxy takes no bodies ");
+    EXPECT_EQ(begins(503, "Loading model"), "the server is loading or");
+    EXPECT_EQ(begins(400, "prompt must be a string"), "");
+    EXPECT_EQ(begins(500, ""), "");
+    EXPECT_EQ(remedy_for(404, "The model `x` does not exist.", "", models),
+              "give --model one of those that it lists: llama, qwen");
+    EXPECT_EQ(remedy_for(404, "The model `x` does not exist.", "", {}),
+              remedy_for(404, "Not Found", "", models));
+    EXPECT_EQ(remedy_for(404, "model", "", {"a", "b", "c", "d", "e"}),
+              "give --model one of those that it lists: a, b, c, d, ..");
+    EXPECT_EQ(remedy_for(308, "", "https://h/v1", models),
+              "it leads to https://h/v1: give that to --url");
+    EXPECT_EQ(remedy_for(308, "", "", models), "");
+}
+
+}  // namespace
+}  // namespace driftless
