@@ -234,6 +234,8 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("has_cached_tokens").boolean(found->has_cached_tokens);
     json.key("has_token_ids").boolean(found->has_token_ids);
     json.key("ignore_eos").boolean(found->ignore_eos);
+    json.key("stream_chunks").optional_integer(known(found->stream_chunks));
+    json.key("stream_receives").optional_integer(known(found->stream_receives));
     json.key("headers_before_token").boolean(found->headers_before_token);
     json.key("words_asked").optional_integer(known(found->words_asked));
     json.key("words_counted")

@@ -93,6 +93,13 @@ std::vector<std::string> hints_for(const PreflightFindings& found) {
                       "seen: cache hits stay unknown",
                       flag_of(cache_flags, kind)));
     }
+    constexpr std::int64_t chunks_told_apart = 4;
+    if (found.stream_chunks >= chunks_told_apart && found.stream_receives == 1) {
+        hints.push_back("the " + std::to_string(found.stream_chunks) +
+                        " chunks of an answer came in one piece: they are made faster than they "
+                        "can be told apart, or a proxy holds streams back (nginx: proxy_buffering "
+                        "off)");
+    }
     return hints;
 }
 

@@ -113,6 +113,8 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
             case ResponsePiece::body:
                 reply_.first_body = reply_.body.empty() ? stamp : reply_.first_body;
                 reply_.body.append(step.span);
+                reply_.body_receives += reply_.last_body == stamp ? 0 : 1;
+                reply_.last_body = stamp;
                 if (reply_.body.size() > body_bytes_max) {
                     fail(ErrorCode::too_large, 0, "read the answer (16 MiB at most)");
                 }

@@ -22,9 +22,11 @@ struct Reply {
     int status = 0;
     std::string head;
     std::string body;
-    Instant sent;        ///< the last byte was accepted by the kernel
-    Instant headers;     ///< the head was complete
-    Instant first_body;  ///< the first body byte; 0 where there was none
+    Instant sent;                     ///< the last byte was accepted by the kernel
+    Instant headers;                  ///< the head was complete
+    Instant first_body;               ///< the first body byte; 0 where there was none
+    Instant last_body;                ///< the latest receive that brought some
+    std::uint32_t body_receives = 0;  ///< those that brought some, told apart by their stamps
     bool keep_alive = false;
 };
 

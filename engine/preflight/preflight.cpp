@@ -14,6 +14,8 @@ namespace {
 constexpr Duration ready_pause = milliseconds(500);
 /// First words of the table that are tried on a tokenize endpoint, two by two.
 constexpr std::uint32_t words_tried = 6;
+/// Tokens of the answer that is looked at for how its chunks come.
+constexpr std::uint32_t stream_tokens = 8;
 
 }  // namespace
 
@@ -66,6 +68,7 @@ Task<void> Preflight::all() {
     }
     if (going) {
         co_await ask_again();
+        co_await ask_for_stream();
         const std::vector<std::string> hints = hints_for(findings_);
         findings_.notes.insert(findings_.notes.end(), hints.begin(), hints.end());
     }
@@ -109,10 +112,15 @@ Task<bool> Preflight::ask_models() {
         read_models();
     }
     if (findings_.model.empty() && plan_.dialect->names_model) {
-        failure_.status = asker_.reply().status;
+        const Reply& reply = asker_.reply();
+        const std::string remedy =
+            reply.status == 404
+                ? ""
+                : remedy_for(reply.status, reply.body, header_value(reply.head, "location"), {});
+        failure_.status = reply.status;
         co_return fail("GET " + plan_.server.root_path + "/v1/models answered " +
-                       std::to_string(asker_.reply().status) +
-                       " and named no model; name it with --model, or check the URL");
+                       std::to_string(reply.status) + " and named no model; " +
+                       (remedy.empty() ? "name it with --model, or check the URL" : remedy));
     }
     co_return true;
 }
@@ -209,8 +217,8 @@ Task<bool> Preflight::try_tokenize(TokenizeForm form) {
     co_return false;
 }
 
-/// One request with this prompt, exactly as the rows will be sent, for one token.
-Task<Probe> Preflight::probe(const std::string& prompt) {
+/// One request with this prompt, exactly as the rows will be sent, for so many tokens.
+Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     BodySpec spec = plan_.body;
     spec.model = findings_.model;
     spec.ignore_eos = findings_.ignore_eos;
@@ -221,8 +229,8 @@ Task<Probe> Preflight::probe(const std::string& prompt) {
         co_return probe;
     }
     const BodyFrame& parts = frame.value();
-    const std::string body =
-        parts.before + prompt + parts.between + (parts.has_length ? "1" : "") + parts.after;
+    const std::string body = parts.before + prompt + parts.between +
+                             (parts.has_length ? std::to_string(tokens) : "") + parts.after;
     const bool answered = co_await asker_.fetch("POST", plan_.api_path, body);
     if (!answered) {
         probe.message = asker_.why();
@@ -241,6 +249,21 @@ Task<void> Preflight::ask_again() {
         !asker_.stopped()) {
         (void)co_await probe(last_prompt_);
     }
+}
+
+/// Whether chunks come one by one, as they are made. A proxy that holds an answer back until its
+/// end makes every stamp but the last worthless (nginx, with TLS and proxy_buffering on).
+Task<void> Preflight::ask_for_stream() {
+    if (!plan_.body.stream || plan_.body.output == OutputRule::free || asker_.stopped()) {
+        co_return;
+    }
+    const std::string word(plan_.words->word(opener_));
+    const Probe some = co_await probe(word, stream_tokens);
+    if (!some.ok) {
+        co_return;
+    }
+    findings_.stream_chunks = some.chunks;
+    findings_.stream_receives = asker_.reply().body_receives;
 }
 
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {

@@ -2,9 +2,9 @@
 ///
 /// In this order: `GET /v1/models`; two words to the tokenize endpoint, in each way that servers
 /// have it, until one is understood; one request of one word; all words, twice, in different
-/// orders. It learns the model, the overhead H of template and BOS and its split, and which words
-/// (or token ids) count as one token: what does not is searched for and dropped. Its requests are
-/// named `<run>-preflight-N` and never recorded as rows.
+/// orders; one answer of some tokens. It learns the model, the overhead H of template and BOS and
+/// its split, and which words (or token ids) count as one token: what does not is searched for and
+/// dropped. Its requests are named `<run>-preflight-N` and never recorded as rows.
 ///
 /// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
 /// far as it agrees.
@@ -53,6 +53,8 @@ struct PreflightFindings {
     bool has_cached_tokens = false;     ///< some answer told them, if only of a prompt sent again
     bool has_token_ids = false;         ///< answers hold the ids of their tokens
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
+    std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
+    std::int64_t stream_receives = -1;  ///< that it came in
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event
     WordVerdict words = WordVerdict::searching;  ///< `searching`: they were not asked
     std::int64_t words_asked = -1;               ///< all words, in the first order
@@ -99,8 +101,9 @@ class Preflight {
     Task<void> find_tokenize();
     Task<bool> try_tokenize(TokenizeForm form);
     Task<bool> probe_one_word();
-    Task<Probe> probe(const std::string& prompt);
+    Task<Probe> probe(const std::string& prompt, std::uint32_t tokens = 1);
     Task<void> ask_again();
+    Task<void> ask_for_stream();
     void read_models();
     bool fail(const std::string& what);
     bool fail_answer(const std::string& what, const Probe& probe);

@@ -25,6 +25,7 @@ void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocum
     if (reading.kind == EventReading::Kind::error) {
         probe.message = std::string(reading.error_message);
     }
+    probe.chunks += reading.token_bearing ? 1 : 0;
     probe.has_token_ids = probe.has_token_ids || reading.token_ids >= 0;
     probe.prompt_tokens = std::max(probe.prompt_tokens, reading.prompt_tokens);
     probe.cached_tokens = std::max(probe.cached_tokens, reading.cached_tokens);

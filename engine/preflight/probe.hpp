@@ -18,6 +18,7 @@ struct Probe {
     std::int64_t prompt_tokens = -1;
     std::int64_t cached_tokens = -1;
     bool has_token_ids = false;  ///< of the tokens that it made
+    std::uint32_t chunks = 0;    ///< events that bear tokens
 };
 
 /// A stream of events, or one JSON text (`stream` false, and errors).

@@ -49,6 +49,16 @@ std::string_view find_message(const JsonValue& root) {
     return {};
 }
 
+/// The title of an HTML page, as proxies answer: "502 Bad Gateway". Empty where there is none.
+std::string_view title_of(std::string_view body) {
+    constexpr std::string_view open = "<title>";
+    const std::size_t begin = body.find(open);
+    const std::size_t end = body.find("</title>", begin);
+    return !body.starts_with('<') || begin == body.npos || end == body.npos
+               ? std::string_view()
+               : body.substr(begin + open.size(), end - begin - open.size());
+}
+
 }  // namespace
 
 Result<BodyFrame> Dialect::frame(const BodySpec& spec) const {
@@ -97,6 +107,8 @@ std::string error_message_of(JsonDocument& document, std::string_view body, std:
     std::string_view message;
     if (const Result<JsonValue> root = document.parse(body)) {
         message = find_message(root.value());
+    } else {
+        message = title_of(body);
     }
     return std::string(cut_at_code_point(message.empty() ? body : message, bytes_max));
 }

@@ -148,8 +148,8 @@ const Dialect& dialect_of(Api api);
 const char* dialect_names();
 
 /// The human part of a server's error body (`wire-formats` 1.7): `error.message`, `error` as
-/// a string, `message`, `detail`, else the first bytes of the body as they are; cut at a code point
-/// to at most `bytes_max`. Secrets are masked by the caller.
+/// a string, `message`, `detail`, the title of a page, else the first bytes of the body as they
+/// are; cut at a code point to at most `bytes_max`. Secrets are masked by the caller.
 std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max);
 
 /// Usage of a non-streamed JSON answer; fields -1 where absent.

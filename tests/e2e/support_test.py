@@ -4,7 +4,7 @@ import unittest
 
 from harness import Case, SAMPLE, mock
 
-FAST = ("--ttft", "1ms", "--itl", "0")
+FAST = ("--ttft", "1ms", "--itl", "1ms")
 PREFLIGHT = 4
 
 
@@ -19,6 +19,8 @@ class Support(Case):
         self.assertIn("server: usage yes; cached tokens yes; token ids in answers no; ignore_eos "
                       "taken; head before the first token\n", run.said)
         self.assertEqual(found["notes"], [])
+        self.assertEqual(found["stream_chunks"], 8)
+        self.assertGreater(found["stream_receives"], 2)
         longest = max(r["input_length"] + r["output_length"] for r in run.records().values())
         self.assertIn(f"server: the longest row needs {longest} tokens of its context\n", run.said)
         self.assertEqual(run.json("run.json")["plan"]["longest_row_tokens"], longest)

@@ -32,6 +32,15 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
     PreflightFindings whole;
     whole.has_usage = whole.has_cached_tokens = true;
     EXPECT_TRUE(hints_for(whole).empty());
+    whole.stream_chunks = 8;
+    whole.stream_receives = 2;
+    EXPECT_TRUE(hints_for(whole).empty());
+    whole.stream_receives = 1;
+    ASSERT_EQ(hints_for(whole).size(), 1u);
+    EXPECT_NE(hints_for(whole).front().find("8 chunks of an answer came in one piece"),
+              std::string::npos);
+    whole.stream_chunks = 3;
+    EXPECT_TRUE(hints_for(whole).empty());
 }
 
 TEST(Hints, FindTheRemedyOfARefusal) {
