@@ -76,7 +76,7 @@ std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) 
     if (s.isolated.empty() && c.spin_lost_share > share_noticed) {
         say(
             fmt::format("a spinning thread lost {:.1f} % of its time: isolate a core (isolcpus=, "
-                        "nohz_full=) and give it to --cpu",
+                        "nohz_full=) and give it to --cpu, or replay with --realtime",
                         100 * c.spin_lost_share));
     }
     if (s.file_limit < files_enough) {

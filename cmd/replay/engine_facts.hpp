@@ -14,10 +14,11 @@ class JsonWriter;
 struct EngineFacts {
     std::string why_no_instructions;  ///< empty: they are counted
     MemoryGrants memory;
+    bool realtime = false;  ///< the thread runs before ordinary ones
 };
 
 /// Settles the memory of the process, and notes what came of it.
-EngineFacts settle_engine(const ThreadMeter& meter);
+EngineFacts settle_engine(const ThreadMeter& meter, bool realtime);
 
 /// The key "engine".
 void write_engine(JsonWriter& json, const EngineFacts& facts);

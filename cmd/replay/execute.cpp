@@ -183,7 +183,7 @@ int Execution::replay() {
     ProgressLine progress(STDERR_FILENO);
     int code = open_files();
     if (code == exit_done) {
-        file_.engine = settle_engine(meter_);
+        file_.engine = settle_engine(meter_, options_.realtime);
         // The first row to be sent is due after the lead: time 0 itself, but for a resumed run.
         const Instant zero = driver_.now() + lead - Duration{workload_.plan.rows.front().due_ns};
         run.begin(zero);

@@ -104,8 +104,9 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
                      options.writer_cpu.value_or(0));
         return exit_usage;
     }
+    const bool may_spin = allowed.size() >= spin_cpus_min && !options.realtime;
     host.wait = options.wait != WaitRule::automatic ? options.wait
-                : allowed.size() >= spin_cpus_min   ? WaitRule::spin
+                : may_spin                          ? WaitRule::spin
                                                     : WaitRule::hybrid;
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options)};
@@ -122,8 +123,15 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();
-    std::printf("engine: CPU %u (%s), wait %s\n", host.engine_cpu.cpu,
-                host.engine_cpu.reason.c_str(), name_of(host.wait));
+    if (options.realtime && !run_before_others()) {
+        std::fprintf(stderr,
+                     "driftless: --realtime: this user may not raise a priority: allow it (ulimit "
+                     "-r 50, or the capability CAP_SYS_NICE), or leave the flag out\n");
+        return exit_host;
+    }
+    std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,
+                host.engine_cpu.reason.c_str(), name_of(host.wait),
+                options.realtime ? ", before ordinary threads" : "");
     return exit_done;
 }
 

@@ -202,6 +202,8 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_u32, options.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
                 "auto", parse_wait_rule, options.wait);
+    flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
+                 options.realtime);
     flags.value("--receive-buffers", "N", "of 4 KiB each, a power of two", "4096",
                 parse_buffer_count, options.receive_buffers);
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (of what is sent only) or none",

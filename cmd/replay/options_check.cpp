@@ -264,6 +264,10 @@ std::string contradiction(const ReplayOptions& options) {
     if (!options.preflight && options.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";
     }
+    if (options.realtime && options.wait == WaitRule::spin) {
+        return "--realtime with --wait spin: the kernel takes such a thread away for 50 ms of each "
+               "second; use --wait hybrid";
+    }
     if (options.plan.start_ns && options.plan.end_ns &&
         *options.plan.end_ns <= *options.plan.start_ns) {
         return "--end must be later than --start";

@@ -19,10 +19,10 @@ constexpr std::array<std::string_view, 8> passing{"--out",     "--output-path", 
 constexpr std::array<std::string_view, 4> paths{"--tokenizer", "--dataset", "--calibration",
                                                 "--template"};
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 17> resumable{
-    "",          "--url",    "--host",       "--port",        "--connect-to",       "--endpoint",
-    "--api-key", "--header", "--wait-ready", "--cpu",         "--writer-cpu",       "--wait",
-    "--grace",   "--resume", "--resend",     "--no-progress", "--require-certified"};
+constexpr std::array<std::string_view, 18> resumable{
+    "",           "--url",    "--host",       "--port",   "--connect-to",  "--endpoint",
+    "--api-key",  "--header", "--wait-ready", "--cpu",    "--writer-cpu",  "--wait",
+    "--realtime", "--grace",  "--resume",     "--resend", "--no-progress", "--require-certified"};
 
 template <typename List>
 bool holds(const List& list, std::string_view name) {

@@ -24,6 +24,11 @@ CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed);
 /// Pins the calling thread. Errors: denied, invalid (a CPU that is not allowed).
 Result<void> pin_this_thread(std::uint32_t cpu);
 
+/// The calling thread runs before all ordinary threads of its CPU (SCHED_FIFO); threads that it
+/// makes from here on are ordinary again. A thread that never sleeps is taken away by the kernel
+/// for 50 ms of each second all the same. Errors: denied.
+Result<void> run_before_others();
+
 /// Wakes of this thread come as exactly as the kernel can (timer slack of 1 ns instead of 50 us).
 void sharpen_timers();
 

@@ -1,9 +1,12 @@
-/// macro_bench [NAME..]: the macro benchmarks by name; all of them without one. Needs two quiet
-/// cores; DRIFTLESS names the program whose mock is used (build-release/driftless).
+/// macro_bench [--realtime] [NAME..]: the macro benchmarks by name; all of them without one. Needs
+/// two quiet cores; DRIFTLESS names the program whose mock is used (build-release/driftless).
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
+#include <vector>
 
 #include "perf/macro/benches.hpp"
+#include "perf/macro/stage.hpp"
 
 namespace {
 
@@ -20,25 +23,22 @@ constexpr Bench benches[] = {
     {"kernel-stamps", &driftless::perf::bench_kernel_stamps},
 };
 
-bool wanted(std::string_view name, int argc, char** argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (name == argv[i]) {
-            return true;
-        }
-    }
-    return argc == 1;
+bool wanted(std::string_view name, const std::vector<std::string_view>& names) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    for (int i = 1; i < argc; ++i) {
+    std::vector<std::string_view> names(argv + 1, argv + argc);
+    driftless::perf::realtime = std::erase(names, "--realtime") > 0;
+    for (const std::string_view name : names) {
         bool known = false;
         for (const Bench& bench : benches) {
-            known = known || bench.name == argv[i];
+            known = known || bench.name == name;
         }
         if (!known) {
-            std::fprintf(stderr, "macro_bench: unknown benchmark '%s'; there are:", argv[i]);
+            std::fprintf(stderr, "macro_bench: unknown benchmark '%s'; there are:", name.data());
             for (const Bench& bench : benches) {
                 std::fprintf(stderr, " %s", bench.name.data());
             }
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     }
     std::puts("| what | figure | floor | ratio | bar |\n|---|---|---|---|---|");
     for (const Bench& bench : benches) {
-        if (wanted(bench.name, argc, argv)) {
+        if (wanted(bench.name, names)) {
             bench.run();
         }
     }

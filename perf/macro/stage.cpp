@@ -130,6 +130,7 @@ Cores take_cores() {
     }
     CHECK(static_cast<bool>(pin_this_thread(cores.engine)));
     sharpen_timers();
+    CHECK(!realtime || static_cast<bool>(run_before_others()));
     (void)raise_file_limit();
     return cores;
 }

@@ -36,6 +36,8 @@ struct Cores {
     std::uint32_t engine = 0;
     std::uint32_t other = 0;
 };
+/// Whether `take_cores` lets this thread go before ordinary ones, as `replay --realtime` does.
+inline bool realtime = false;
 /// Pins this thread as the product would. With one allowed CPU both are the same.
 Cores take_cores();
 

@@ -1,16 +1,26 @@
 """What the client says of itself: every key of its schema, sums that agree, and no work in vain."""
 
 import json
+import os
 import pathlib
+import subprocess
+import time
 import unittest
 
-from harness import SAMPLE, SANITIZED, Case, mock, read_jsonl
+from harness import SAMPLE, SANITIZED, SECONDS_MAX, Case, mock, read_jsonl
 
 SCHEMA = SAMPLE.parents[2] / "engine/record/client.schema.json"
 NUMA = pathlib.Path("/proc/sys/kernel/numa_balancing")
 SECOND_NS = 1_000_000_000
 # An exchange of a stream: a receive and the sleep behind it, each at most twice.
 CALLS_PER_EVENT_MAX = 4
+HOST = 7
+RESET_ON_FORK = 0x40000000
+
+
+def may_raise_priority():
+    ask = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))"
+    return subprocess.run(["python3", "-c", ask], capture_output=True, check=False).returncode == 0
 
 
 class Client(Case):
@@ -80,6 +90,30 @@ class Client(Case):
             self.totals[key] for key in ("receives", "operations", "wakes", "voluntary_switches")
         )
         self.assertLess(self.totals["system_calls"], CALLS_PER_EVENT_MAX * events)
+
+    def test_the_engine_thread_goes_first_where_asked(self):
+        """Only that thread; where the user may not, the run says what would allow it."""
+        with mock("--cpu", 0, "--itl", "20ms") as server:
+            command, folder = self.command(SAMPLE, "--url", server.url, "--realtime")
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            self.addCleanup(process.stderr.close)
+            while process.poll() is None and not (folder / "requests.jsonl").exists():
+                time.sleep(0.01)  # polls a file that another process writes
+            if not may_raise_priority():
+                self.assertEqual(process.wait(SECONDS_MAX), HOST)
+                self.assertIn("CAP_SYS_NICE", process.stderr.read())
+                return
+            self.assertIsNone(process.poll(), "ended before it wrote anything")
+            policies = {}
+            for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+                policies[task.name] = os.sched_getscheduler(int(task.name)) & ~RESET_ON_FORK
+            self.assertEqual(policies.pop(str(process.pid)), os.SCHED_FIFO)
+            self.assertEqual(set(policies.values()), {os.SCHED_OTHER})
+            self.assertTrue(json.loads((folder / "run.json").read_text())["engine"]["realtime"])
 
 
 if __name__ == "__main__":

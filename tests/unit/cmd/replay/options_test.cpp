@@ -322,6 +322,8 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
     EXPECT_TRUE(says(refusal_with({"--prompt", "ids"}), "openai-completions"));
     EXPECT_TRUE(says(refusal_with({"--no-preflight"}), "--model"));
     EXPECT_TRUE(says(refusal_with({"--start", "2", "--end", "2"}), "--end"));
+    EXPECT_TRUE(says(refusal_with({"--realtime", "--wait", "spin"}), "--wait hybrid"));
+    EXPECT_TRUE(options_of({"--realtime", "--wait", "hybrid"}).realtime);
     EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).plan.end_ns, 2'000'000'001);
 }
 
