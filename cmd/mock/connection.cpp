@@ -224,7 +224,7 @@ void MockConnection::answer_page(Instant now) {
     } else if (path == "/health") {
         append_page(ready_, reply(), 200, {}, {});
     } else if (path == "/metrics") {
-        append_metrics(ready_, reply(), model, core_.metrics());
+        append_metrics(ready_, reply(), model, core_.metrics(), core_.options_.metric_names);
     } else if (path == "/props") {
         append_props(ready_, reply(), model);
     } else if (path == "/info") {

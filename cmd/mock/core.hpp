@@ -68,6 +68,7 @@ struct CoreOptions {
     Duration keep_alive_timeout{0};         ///< a connection idle for so long is closed; 0: never
     bool announce_keep_alive = true;        ///< both limits are told in `Keep-Alive`
     std::vector<FaultRule> faults;
+    MetricNames metric_names;
     std::string pod;  ///< named in every answer; empty: none
     std::uint64_t seed = 0;
     std::int64_t utc_offset_ns = 0;  ///< Unix time minus the host's clock

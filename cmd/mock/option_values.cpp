@@ -152,6 +152,15 @@ Result<JoinedWords> parse_join_words(std::string_view text) {
     return pairs;
 }
 
+Result<MetricNames> parse_metric_names(std::string_view text) {
+    const bool both = text == "both";
+    const MetricNames names{both || text == "vllm", both || text == "sglang"};
+    if (!names.vllm && !names.sglang && text != "none") {
+        return invalid("is not vllm, sglang, both or none");
+    }
+    return names;
+}
+
 Result<TokenizeForm> parse_tokenize_form(std::string_view text) {
     if (text == "vllm") {
         return TokenizeForm::vllm;

@@ -42,6 +42,7 @@ Result<WordRules> parse_split_words(std::string_view text);
 using JoinedWords = std::vector<std::pair<std::string, std::string>>;
 Result<JoinedWords> parse_join_words(std::string_view text);
 /// "vllm", "sglang", "llama.cpp", "none"
+Result<MetricNames> parse_metric_names(std::string_view text);
 Result<TokenizeForm> parse_tokenize_form(std::string_view text);
 Result<WaitMode> parse_wait(std::string_view text);
 /// "always", "hits", "never"

@@ -85,6 +85,8 @@ void add_model_flags(Flags& flags, MockOptions& options) {
                 parse_number, core.reasoning_tokens);
     flags.on_off("--incremental", "SGLang's events say only what is new, not all so far",
                  core.incremental);
+    flags.value("--metrics", "NAMES", "of its /metrics: vllm, sglang, both or none", "both",
+                parse_metric_names, core.metric_names);
     flags.value("--pod", "NAME", "name in the target-pod header of its answers; none", nullptr,
                 parse_header_text, core.pod);
     flags.value("--headers", "WHEN", "early: the head leaves at once; late: with the first token",

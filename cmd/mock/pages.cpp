@@ -63,22 +63,6 @@ void append_common_fields(std::string& out, const Reply& reply) {
     append_keep_alive(out, reply);
 }
 
-/// One counter or gauge in the text format of Prometheus.
-void append_metric(std::string& out, std::string_view kind, std::string_view name,
-                   std::string_view model, std::uint64_t value) {
-    out += "# TYPE ";
-    out += name;
-    out += ' ';
-    out += kind;
-    out += '\n';
-    out += name;
-    out += "{engine=\"0\",model_name=\"";
-    append_json_escaped(out, model);
-    out += "\"} ";
-    out += std::to_string(value);
-    out += ".0\n";
-}
-
 }  // namespace
 
 void append_stream_head(std::string& out, const Reply& reply, std::string_view content_type) {
@@ -219,18 +203,79 @@ void append_templated(std::string& out, const Reply& reply, std::string_view esc
     append_page(out, reply, 200, json_type, body);
 }
 
+namespace {
+
+/// Counters and gauges in the text format of Prometheus.
+class MetricsPage {
+  public:
+    MetricsPage(std::string& out, std::string_view prefix, std::string_view labels)
+        : out_(out), prefix_(prefix), labels_(labels) {}
+
+    void counter(std::string_view name, std::uint64_t value) {
+        add("counter", name, std::to_string(value) + ".0");
+    }
+    void gauge(std::string_view name, std::uint64_t value) {
+        add("gauge", name, std::to_string(value) + ".0");
+    }
+    void gauge(std::string_view name, double value) { add("gauge", name, std::to_string(value)); }
+
+  private:
+    void add(std::string_view kind, std::string_view name, const std::string& value) {
+        out_.append("# TYPE ").append(prefix_).append(name).append(" ").append(kind);
+        out_.append("\n").append(prefix_).append(name).append(labels_);
+        out_.append(" ").append(value).append("\n");
+    }
+
+    std::string& out_;
+    std::string_view prefix_;
+    std::string_view labels_;
+};
+
+void append_vllm_metrics(std::string& out, const std::string& model, const Metrics& metrics) {
+    const std::string labels = R"({engine="0",model_name=")" + model + "\"}";
+    MetricsPage page(out, "vllm:", labels);
+    page.gauge("num_requests_running", metrics.running);
+    page.gauge("num_requests_waiting", metrics.waiting);
+    page.counter("prompt_tokens_total", metrics.prompt_tokens);
+    page.counter("generation_tokens_total", metrics.generation_tokens);
+    page.counter("prefix_cache_queries_total", metrics.cache_queries);
+    page.counter("prefix_cache_hits_total", metrics.cache_hits);
+    page.counter("request_success_total", metrics.requests_ok);
+}
+
+// SGLang's rate is that of its latest batches, ours that of all prompts so far. How full a memory
+// is that the mock does not have (`token_usage`) is not said.
+void append_sglang_metrics(std::string& out, const std::string& model, const Metrics& metrics) {
+    const std::string labels = R"({model_name=")" + model + "\"}";
+    MetricsPage page(out, "sglang:", labels);
+    page.gauge("num_running_reqs", metrics.running);
+    page.gauge("num_queue_reqs", metrics.waiting);
+    page.counter("prompt_tokens_total", metrics.prompt_tokens);
+    page.counter("generation_tokens_total", metrics.generation_tokens);
+    page.gauge("cache_hit_rate", metrics.cache_queries == 0
+                                     ? 0.0
+                                     : static_cast<double>(metrics.cache_hits) /
+                                           static_cast<double>(metrics.cache_queries));
+    page.counter("num_requests_total", metrics.requests_ok);
+}
+
+}  // namespace
+
 void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
-                    const Metrics& metrics) {
+                    const Metrics& metrics, MetricNames names) {
+    if (!names.vllm && !names.sglang) {
+        append_not_found(out, reply);
+        return;
+    }
+    std::string label;  // backslash, quote and line end are escaped as in JSON
+    append_json_escaped(label, model.name);
     std::string body;
-    append_metric(body, "gauge", "vllm:num_requests_running", model.name, metrics.running);
-    append_metric(body, "gauge", "vllm:num_requests_waiting", model.name, metrics.waiting);
-    append_metric(body, "counter", "vllm:prompt_tokens_total", model.name, metrics.prompt_tokens);
-    append_metric(body, "counter", "vllm:generation_tokens_total", model.name,
-                  metrics.generation_tokens);
-    append_metric(body, "counter", "vllm:prefix_cache_queries_total", model.name,
-                  metrics.cache_queries);
-    append_metric(body, "counter", "vllm:prefix_cache_hits_total", model.name, metrics.cache_hits);
-    append_metric(body, "counter", "vllm:request_success_total", model.name, metrics.requests_ok);
+    if (names.vllm) {
+        append_vllm_metrics(body, label, metrics);
+    }
+    if (names.sglang) {
+        append_sglang_metrics(body, label, metrics);
+    }
     append_page(out, reply, 200, "text/plain; version=0.0.4; charset=utf-8", body);
 }
 

@@ -12,7 +12,13 @@
 
 namespace driftless::mock {
 
-/// The counters behind /metrics, under vLLM's names. Sums since the start.
+/// Whose names /metrics uses; neither: there is no such page.
+struct MetricNames {
+    bool vllm = true;
+    bool sglang = true;
+};
+
+/// The counters behind /metrics. Sums since the start.
 struct Metrics {
     std::uint64_t prompt_tokens = 0;
     std::uint64_t generation_tokens = 0;
@@ -63,6 +69,6 @@ void append_info(std::string& out, const Reply& reply, const ModelLimits& model)
 /// llama.cpp's /apply-template; `escaped` is JSON text without its quotes.
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped);
 void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
-                    const Metrics& metrics);
+                    const Metrics& metrics, MetricNames names);
 
 }  // namespace driftless::mock

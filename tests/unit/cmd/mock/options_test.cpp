@@ -77,6 +77,21 @@ TEST(MockOptions, ReadsWordRules) {
     EXPECT_TRUE(parse({"--split-words", "*"}).options.core.words.splits(word_number("any")));
 }
 
+// Who it pretends to be, beside its answers.
+TEST(MockOptions, ReadsWhoItIs) {
+    const CoreOptions core = parse({"--pod", "llama 7", "--metrics", "sglang"}).options.core;
+    EXPECT_EQ(core.pod, "llama 7");
+    EXPECT_TRUE(!core.metric_names.vllm && core.metric_names.sglang);
+    EXPECT_TRUE(parse({}).options.core.metric_names.vllm);
+    EXPECT_TRUE(parse({}).options.core.metric_names.sglang);
+    for (const std::vector<std::string>& wrong :
+         {std::vector<std::string>{"--pod", "a\r\nX-Evil: 1"},
+          {"--pod", ""},
+          {"--metrics", "tgi"}}) {
+        EXPECT_EQ(parse(wrong).exit_code, 2);
+    }
+}
+
 // What makes no sense is a usage error.
 TEST(MockOptions, RefusesNonsense) {
     for (const std::vector<std::string>& arguments :

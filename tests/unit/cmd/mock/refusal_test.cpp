@@ -156,18 +156,54 @@ TEST(MockPages, TokenizesAsOtherServersDo) {
     EXPECT_EQ(status_of(player.ask(get("/tokenize"))), 404);
 }
 
-// The counters of /metrics under vLLM's names.
+// The counters of /metrics under vLLM's and SGLang's names, and under one server's alone.
 TEST(MockPages, CountsForMetrics) {
-    Player player(CoreOptions{});
+    CoreOptions options;
+    options.cache_block_tokens = 4;
+    Player player(options);
     (void)player.ask(chat(5, 3));
-    (void)player.ask(chat(6, 2));
+    (void)player.ask(chat(5, 2));
     const std::string page = body_of(player.ask(get("/metrics")));
     for (const char* line :
-         {"vllm:prompt_tokens_total{engine=\"0\",model_name=\"mock-model\"} 11.0\n",
+         {"# TYPE vllm:prompt_tokens_total counter\n"
+          "vllm:prompt_tokens_total{engine=\"0\",model_name=\"mock-model\"} 10.0\n",
           "vllm:generation_tokens_total{engine=\"0\",model_name=\"mock-model\"} 5.0\n",
           "vllm:num_requests_running{engine=\"0\",model_name=\"mock-model\"} 0.0\n",
-          "vllm:prefix_cache_queries_total{engine=\"0\",model_name=\"mock-model\"} 11.0\n"}) {
+          "vllm:prefix_cache_queries_total{engine=\"0\",model_name=\"mock-model\"} 10.0\n",
+          "vllm:prefix_cache_hits_total{engine=\"0\",model_name=\"mock-model\"} 4.0\n",
+          "# TYPE sglang:num_running_reqs "
+          "gauge\nsglang:num_running_reqs{model_name=\"mock-model\"} 0.0\n",
+          "sglang:num_queue_reqs{model_name=\"mock-model\"} 0.0\n",
+          "sglang:prompt_tokens_total{model_name=\"mock-model\"} 10.0\n",
+          "sglang:generation_tokens_total{model_name=\"mock-model\"} 5.0\n",
+          "sglang:cache_hit_rate{model_name=\"mock-model\"} 0.400000\n",
+          "sglang:num_requests_total{model_name=\"mock-model\"} 2.0\n"}) {
         EXPECT_NE(page.find(line), std::string::npos) << page;
+    }
+    for (const MetricNames names : {MetricNames{true, false}, MetricNames{false, true}}) {
+        options.metric_names = names;
+        Player one(options);
+        const std::string of_one = body_of(one.ask(get("/metrics")));
+        EXPECT_EQ(of_one.find("vllm:") != of_one.npos, names.vllm);
+        EXPECT_EQ(of_one.find("sglang:") != of_one.npos, names.sglang);
+    }
+    options.model.name = "m\"1\n";
+    const std::string quoted = body_of(Player(options).ask(get("/metrics")));
+    EXPECT_NE(quoted.find(R"({model_name="m\"1\n"} 0.0)"), std::string::npos) << quoted;
+    options.metric_names = {false, false};
+    EXPECT_EQ(status_of(Player(options).ask(get("/metrics"))), 404);
+}
+
+// Under --pod every answer, whatever it is, says who gave it, and no answer else.
+TEST(MockPages, NameAPod) {
+    CoreOptions options;
+    options.pod = "llama-7";
+    for (const std::string& request :
+         {chat(5, 3), post("/v1/chat/completions", "{"), get("/nowhere"), get("/health")}) {
+        EXPECT_NE(Player(options).ask(request).find("\r\ntarget-pod: llama-7\r\n"),
+                  std::string::npos)
+            << request;
+        EXPECT_EQ(Player(CoreOptions{}).ask(request).find("target-pod"), std::string::npos);
     }
 }
 
