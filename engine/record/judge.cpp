@@ -250,11 +250,13 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
 void fill_texts(Record& record, const RowState& state, const EndInfo& end,
                 const AssemblerConfig& config, JsonDocument& document) {
     const Answer& answer = state.answer;
-    const std::string_view id = answer.response_id.empty() ? state.request_id : answer.response_id;
+    const bool has_head = end.entries_dropped == 0;  // else a piece of it may be among them
+    const std::string_view request_id = has_head ? state.request_id : std::string_view{};
+    const std::string_view id = answer.response_id.empty() ? request_id : answer.response_id;
     if (!id.empty()) {
         record.response_id = masked(id, config.secrets, id_bytes_max);
     }
-    if (!state.headers.empty()) {
+    if (has_head && !state.headers.empty()) {
         record.headers = state.headers;
     }
     if (!answer.finish_reason.empty()) {

@@ -82,6 +82,45 @@ TEST(RecordedHeaders, AreNullWithoutAHead) {
     check(*assembler.next_unended());
 }
 
+// A head with a hole where our own buffer was full says nothing: what stands on both sides of the
+// hole would be read as one. Its stream is a stream none the less.
+TEST(RecordedHeaders, AreNullWhereTheHeadIsDamaged) {
+    ScriptTrace input(2);
+    AssemblerConfig config = input.config();
+    config.record_headers = {"Target-Pod"};
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    const auto answer = [&](std::uint32_t row, std::uint8_t flags) {
+        Script script(assembler, row);
+        script.fire(0).part(1, "HTTP/1.1 200 OK\r\ntarget-pod: llama-");
+        script.part(1, flags != 0 ? "" : "7\r\nX-Request-Id: 1\r\nContent-Type: text/event-stream",
+                    flags);
+        return script.part(1, "\r\n\r\n").head(1, 200, "");
+    };
+    EXPECT_EQ(answer(0, 0).text(2, "a").done(3).end(4).headers.at(0).value, "llama-7");
+    const Record& damaged = answer(1, event_payload_dropped).text(2, "a").done(3).end(4);
+    EXPECT_EQ(damaged.headers.at(0).value, std::nullopt);
+    EXPECT_EQ(damaged.outcome, Outcome::ok);
+    EXPECT_EQ(damaged.tainted, (Names{std::string(taint_payload_dropped)}));
+}
+
+// Nor does one of which an entry may be missing altogether.
+TEST(RecordedHeaders, AreNullWhereEntriesWereDropped) {
+    ScriptTrace input(1);
+    AssemblerConfig config = input.config();
+    config.record_headers = {"Target-Pod"};
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(0).head(1, 200, "target-pod: lla\r\nX-Request-Id: 1\r\n").done(2);
+    Event end = Script::event(EventKind::end, 0, 3);
+    end.end = {};
+    end.end.entries_dropped = 1;
+    const Record& record = row.end_with(end);
+    EXPECT_EQ(record.headers.at(0).value, std::nullopt);
+    EXPECT_EQ(record.response_id, std::nullopt);
+}
+
 // Bytes that are no UTF-8, quotes and control bytes leave as JSON that can be read.
 TEST(RecordedHeaders, AreJsonWhateverTheyHold) {
     ScriptTrace input(1);
