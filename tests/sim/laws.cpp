@@ -203,6 +203,22 @@ std::string ok_is_exact(const SimResult& result) {
     return breaches.text();
 }
 
+// What a row said of itself reached the server, and what the server said came back to that row.
+std::string rows_are_who_they_say(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const auto found = result.truth.find(record.row);
+        const bool traced = found != result.truth.end() && !found->second.traceparent.empty();
+        breaches.unless(!traced || record.trace_id == found->second.traceparent.substr(3, 32),
+                        record, "has another trace than the server was told");
+        for (const RecordedHeader& header : record.headers) {
+            breaches.unless(!header.value || *header.value == "sim-" + std::to_string(record.row),
+                            record, "has a header of another row's answer");
+        }
+    }
+    return breaches.text();
+}
+
 std::string received_bytes_accounted_for(const SimResult& result) {
     std::uint64_t in_records = 0;
     for (const Record& record : result.records) {
@@ -312,6 +328,7 @@ constexpr Law all_laws[] = {
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},
     {"ok is exact", ok_is_exact},
+    {"rows are who they say", rows_are_who_they_say},
     {"received bytes are accounted for", received_bytes_accounted_for},
     {"sent bytes were taken", sent_bytes_were_taken},
     {"limits of connections are kept", limits_kept},

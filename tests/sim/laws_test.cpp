@@ -28,6 +28,7 @@ SimResult run_with(Bug bug) {
     SimOptions options;
     options.seed = 3;
     options.server.overhead = {5, 3};
+    options.own_fields = true;
     options.bug = bug;
     return run(trace_with_a_gap(bug == Bug::unsaid_limit ? 2 : 0), options);
 }
@@ -104,6 +105,9 @@ const OutputBug output_bugs[] = {
          record.fired_ns = *record.first_token_ns;
      }},
     {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
+    {"rows are who they say", [](SimResult& result) { ok_record(result).trace_id.reset(); }},
+    {"rows are who they say",
+     [](SimResult& result) { ok_record(result).headers.at(0).value = "sim-1000"; }},
     {"received bytes are accounted for",
      [](SimResult& result) { ++ok_record(result).bytes_received; }},
     {"connections are as asked",

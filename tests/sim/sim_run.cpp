@@ -61,14 +61,36 @@ PromptOptions prompts_of(const SimOptions& options) {
     return prompts;
 }
 
+constexpr const char* run_id = "sim";
+
+/// Long enough that some heads outweigh their bodies.
+RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options) {
+    const std::string longest(3'000, 'x');
+    std::vector<FieldTemplate> templates;
+    std::string unknown;
+    for (const Header& header : {Header{"X-Session", "{session}"}, Header{"X-Row", "{row}"},
+                                 Header{"X-Long", longest + "{row}"}}) {
+        templates.push_back(parse_field_template(header, unknown));
+    }
+    InputErrors errors;
+    RowFields fields(options.own_fields ? templates : std::vector<FieldTemplate>(), trace, plan,
+                     errors);
+    CHECK(errors.empty());
+    return fields;
+}
+
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
-                             std::uint32_t targets) {
+                             const SimOptions& options) {
     AssemblerConfig config;
     config.trace = &trace;
     config.plan = &plan;
     config.dialect = &dialect;
-    for (std::uint32_t i = 0; i < targets; ++i) {
+    for (std::uint32_t i = 0; i < options.targets; ++i) {
         config.urls.push_back("http://simulated/" + std::to_string(i));
+    }
+    if (options.own_fields) {
+        config.trace_run_id = run_id;
+        config.record_headers = {"X-Request-Id"};
     }
     return config;
 }
@@ -90,10 +112,11 @@ class Simulation {
           dialect_(dialect_of(Api::openai_chat)),
           frame_(frame_of(dialect_)),
           heads_(heads_of(dialect_, options.targets)),
+          row_fields_(fields_of(trace, plan_, options)),
           prompts_(trace, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
           disk_(options.disk_bytes),
-          writer_(assembler_of(trace, plan_, dialect_, options.targets), Summary(), sinks()),
+          writer_(assembler_of(trace, plan_, dialect_, options), Summary(), sinks()),
           driver_(options.bug == Bug::other_dice ? ~options.seed : options.seed, options.weather,
                   server_of(options), options.script,
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
@@ -103,8 +126,13 @@ class Simulation {
 
     SimResult go() {
         {
-            Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_,
-                        {"sim", options_.targets, options_.balance});
+            ArmerOptions arm;
+            arm.run_id = run_id;
+            arm.targets = options_.targets;
+            arm.balance = options_.balance;
+            arm.row_fields = &row_fields_;
+            arm.traceparent = options_.own_fields;
+            Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_, arm);
             Run replay(driver_,
                        {trace_, plan_, armer, bodies_, ring_,
                         std::vector<Endpoint>(options_.targets), stop_requests_},
@@ -268,6 +296,7 @@ class Simulation {
     const Dialect& dialect_;
     const BodyFrame frame_;
     const std::vector<RequestHead> heads_;
+    const RowFields row_fields_;
     PromptBuilder prompts_;
     BodyPool bodies_;
     EventRing ring_;

@@ -41,6 +41,7 @@ struct SimOptions {
     mock::CoreOptions server;
     Script script;
     Timeouts timeouts{milliseconds(300), seconds(3), seconds(1), seconds(20)};
+    bool own_fields = false;  ///< rows have headers of their own and a trace, and record their ids
     std::uint32_t targets = 1;  ///< URLs, all of them served by the same kind of server
     Balance balance = Balance::turn;
     std::uint32_t inflight_max = 64;

@@ -194,6 +194,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_host(dice, options.weather);
     draw_server(dice, options);
     draw_client(dice, options);
+    options.own_fields = dice.one_in(3);
     return options;
 }
 
