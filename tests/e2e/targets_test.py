@@ -74,7 +74,8 @@ class Targets(Case):
             with Server(DRIFTLESS, "mock", "--listen", listen, "--tls-cert", cert, "--tls-key",
                         key, *FAST) as server:
                 place = f"unix:{path}" if "unix" in listen else place_of(server.url)
-                common = ("--connect-to", place, "--ca", papers.ca, *FEW)
+                common = ("--connect-to", place, "--ca", papers.ca, *FEW, "--traceparent",
+                          "--header", "X-Row: {row}")
                 run = self.replay_well(SAMPLE, "--url", "https://llm.invalid", *common)
                 self.check_all_ok(run, "https://llm.invalid")
                 self.assertEqual(run.json("run.json")["end"]["tls"][0]["name"], "llm.invalid")
