@@ -16,8 +16,9 @@ namespace {
 constexpr std::array<std::string_view, 8> passing{"--out",     "--output-path", "--save-prompts",
                                                   "--resume",  "--from",        "--resend",
                                                   "--dry-run", "--no-progress"};
-constexpr std::array<std::string_view, 4> paths{"--tokenizer", "--dataset", "--calibration",
-                                                "--template"};
+constexpr std::array<std::string_view, 7> paths{
+    "--tokenizer", "--dataset", "--calibration", "--template", "--ca", "--cert", "--key"};
+constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
 constexpr std::array<std::string_view, 18> resumable{
     "",           "--url",    "--host",       "--port",   "--connect-to",  "--endpoint",
@@ -47,6 +48,13 @@ bool is_server(std::string_view argument) {
            (name_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
 }
 
+/// `unix:PATH` below `folder` where the path is relative; abstract sockets are in no folder.
+std::string absolute_socket(const std::string& value, const std::string& folder) {
+    const std::string path = value.substr(socket_scheme.size());
+    return std::string(socket_scheme) +
+           (path.starts_with('@') ? path : absolute_path(path, folder));
+}
+
 bool replaces(std::string_view given, std::string_view kept) {
     if (name_of(given) == "--header" && name_of(kept) == "--header") {
         return equal_ignoring_case(header_name(given), header_name(kept));
@@ -74,6 +82,9 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
             kept.push_back(argument == "-" ? argument : absolute_path(argument, folder));
         } else if (holds(paths, name) && value != "none") {
             kept.push_back(name + "=" + absolute_path(value, folder));
+        } else if ((is_server(argument) || name == "--connect-to") &&
+                   value.starts_with(socket_scheme)) {
+            kept.push_back(name + "=" + absolute_socket(value, folder));
         } else {
             kept.push_back(value.empty() ? argument : name + "=" + mask_value(name, value));
         }

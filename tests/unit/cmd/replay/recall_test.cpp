@@ -60,6 +60,18 @@ TEST(Recall, KeepsNoSecretAndNoPlace) {
                      "--tokenizer=/here/t.json", "--calibration=none", "--spread"}));
 }
 
+// A run is taken up again from any folder: files and sockets are where they were.
+TEST(Recall, KeepsPathsWhole) {
+    EXPECT_EQ(
+        arguments_to_keep({"--ca=ca.pem", "--cert=/c.pem", "--key=k/k.pem", "--url=unix:s",
+                           "--url=unix:/s", "--url=http://h/unix:s", "--connect-to=unix:t/s",
+                           "--connect-to=unix:@s", "--endpoint=unix:s", "--model=unix:s"},
+                          "/here"),
+        (Texts{"--ca=/here/ca.pem", "--cert=/c.pem", "--key=/here/k/k.pem", "--url=unix:/here/s",
+               "--url=unix:/s", "--url=http://h/unix:s", "--connect-to=unix:/here/t/s",
+               "--connect-to=unix:@s", "--endpoint=unix:/here/s", "--model=unix:s"}));
+}
+
 TEST(Recall, GivenFlagsReplaceKeptOnes) {
     const Texts kept = {"t.jsonl",   "--url=http://a",   "--url=http://b", "--port=9",
                         "--speed=2", "--endpoint=/v1/x", "--header=A: 1",  "--header=B: 2"};
