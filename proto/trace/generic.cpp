@@ -173,7 +173,7 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     const Field& turn = fields.of[key_turn];
     const auto number = turn.present ? whole_number(turn.text) : std::optional<std::uint64_t>(0);
     if (!number || *number > row_tokens_max) {
-        context.refuse(turn.name, turn.raw, "is no number of a turn", "turns count from 1");
+        context.refuse(turn.name, turn.text, "is no number of a turn", "turns count from 1");
     }
     if (!delay_ns || !number || *number > row_tokens_max) {
         return false;
