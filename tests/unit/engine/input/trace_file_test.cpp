@@ -142,6 +142,27 @@ TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
     EXPECT_FALSE(fine.has_note("warning"));
 }
 
+// Wherever another compression breaks off, or is damaged, that is said: as an error where nothing
+// came before it, else as a warning.
+TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
+    for (const char* ending : {"bz2", "xz", "zst"}) {
+        const std::string whole = slurp(data("compressed/three.jsonl.") + ending);
+        const auto is_told = [&](const std::string& bytes) {
+            const TempFile file("cut", bytes);
+            const Reading got = read({file.path()});
+            return got.usable ? got.has_note("warning: " + file.path() + ": ")
+                              : got.first_error().starts_with(file.path());
+        };
+        EXPECT_FALSE(is_told(whole)) << ending;
+        for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+            EXPECT_TRUE(is_told(whole.substr(0, bytes))) << ending << " of " << bytes << " bytes";
+        }
+        std::string damaged = whole;
+        damaged[damaged.size() / 2] ^= 0x10;
+        EXPECT_TRUE(is_told(damaged)) << ending;
+    }
+}
+
 // zstd's skippable frames stand before, between and behind the frames of a log (pzstd writes them).
 TEST(TraceFile, PassesOverSkippableFrames) {
     const std::string frame = slurp(data("compressed/three.jsonl.zst"));
