@@ -42,7 +42,8 @@ Lane* LanePool::find_idle(std::uint32_t target, bool fresh) const {
 
 Lane* LanePool::take_idle(std::uint32_t target, const LaneWish& wish) {
     const auto may_serve = [&](const Lane* lane) {
-        return lane != nullptr && idle_for(*lane) < targets_[target].limit.closed_after();
+        const Duration over = targets_[target].limit.closed_after();
+        return lane != nullptr && idle_for(*lane) + wish.lead < over;
     };
     Lane* lane = wish.fresh ? nullptr : find_owned(target, wish.session);
     if (!may_serve(lane)) {

@@ -37,6 +37,7 @@ struct LaneWish {
     bool fresh = false;                  ///< no exchange has used it
     std::uint32_t session = no_session;  ///< that of this session, where it is idle
     bool last = false;                   ///< no row of the session comes after this one
+    Duration lead{0};                    ///< it will be used after so long
 };
 
 /// Connections to one URL.

@@ -74,6 +74,7 @@ class Pacer {
 
   private:
     std::uint32_t target_of(std::uint32_t planned) const;
+    Duration due_in(std::uint32_t planned) const;
     void note_bursts();
     Instant due_instant(std::uint32_t planned) const;
     LaneWish wish_of(std::uint32_t planned, bool fresh) const;

@@ -34,6 +34,12 @@ bool Pacer::can_fire_late() const {
     return row != nullptr && (room || row->tries > 0);
 }
 
+// Before time 0 is set, from then on: all that is armed is bound for a start.
+Duration Pacer::due_in(std::uint32_t planned) const {
+    return zero_ == never ? Duration{plan_.rows[planned].due_ns}
+                          : due_instant(planned) - loop_.driver().now();
+}
+
 bool Pacer::bind_ahead(std::int64_t horizon_ns) {
     unbound_ = std::max(unbound_, next_);
     while (!stopped_ && unbound_ < plan_.rows.size() && plan_.rows[unbound_].due_ns <= horizon_ns) {
@@ -46,8 +52,9 @@ bool Pacer::bind_ahead(std::int64_t horizon_ns) {
             DueRow row;
             row.request = *armed;
             row.cause = LateCause::none;
-            const Lane* lane =
-                lanes_.bind(target_of(unbound_), row, wish_of(unbound_, false), false);
+            LaneWish wish = wish_of(unbound_, false);
+            wish.lead = due_in(unbound_);
+            const Lane* lane = lanes_.bind(target_of(unbound_), row, wish, false);
             if (lane == nullptr) {
                 return false;
             }

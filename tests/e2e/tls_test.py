@@ -150,6 +150,32 @@ class Tls(Case):
         self.assertGreater(facts[0]["handshakes"], 1)
         self.assertGreaterEqual(facts[0]["resumed"], facts[0]["handshakes"] // 2)
 
+    def test_fresh_connections_have_shaken_hands(self):
+        """A connection for every row, and none of them waits for its handshake."""
+        with self.secure_mock(self.papers.server(), "--ttft", "2ms", "--itl", "1ms") as server:
+            run = self.replay_well(
+                SAMPLE, "--url", server.url, "--ca", self.papers.ca, "--speed", 4,
+                "--connection", "fresh"
+            )
+        for record in run.records().values():
+            self.assertEqual((record["outcome"], record["connection_state"]), ("ok", "fresh"))
+            self.assertLess(record["connect_ns"], record["due_ns"])
+            self.assertNotEqual(record["late_cause"], "lane")
+        facts = run.json("run.json")["end"]["tls"]
+        self.assertGreaterEqual(facts[0]["handshakes"], len(self.sample_rows()))
+
+    def test_idle_limits_are_kept(self):
+        """Bound ahead of their rows or not, no connection meets its server's close."""
+        with self.secure_mock(self.papers.server(), "--keep-alive-timeout", "1",
+                              "--ttft", "2ms", "--itl", "1ms") as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--ca", self.papers.ca)
+        for record in run.records().values():
+            self.assertEqual(record["outcome"], "ok", record["error"])
+            self.assertNotEqual(record["late_cause"], "lane")
+        end = run.json("run.json")["end"]
+        self.assertEqual((end["stale_retries"], end["idle_limit_ns"]), (0, 1_000_000_000))
+        self.assertGreater(end["retired_idle"], 0)
+
     def test_wrong_certificates(self):
         """Each is its own outcome, in OpenSSL's words, before and after time 0."""
         wrong = {
