@@ -41,6 +41,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
     settings.wait = host.wait == WaitRule::spin    ? WaitPolicy::spin
                     : host.wait == WaitRule::sleep ? WaitPolicy::sleep
                                                    : WaitPolicy::hybrid;
+    settings.warm_sends = options.warm_sends;
     settings.output = options.output;
     settings.framing = options.stream ? options.dialect->framing : Framing::whole;
     settings.repeats_text = options.dialect->repeats_text;

@@ -26,6 +26,7 @@ UringOptions ring_options(const HostChoice& host, const Workload& workload,
     options.ops_max = 4 * lanes + 16;
     options.buffers = asked.receive_buffers;
     options.stamps = stamps_of(asked.stamps);
+    options.warm_sends = asked.warm_sends;
     return options;
 }
 

@@ -204,6 +204,8 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "auto", parse_wait_rule, options.wait);
     flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
                  options.realtime);
+    flags.on_off("--warm-send", "a byte over loopback 0.1 ms before a row that comes alone",
+                 options.warm_sends);
     flags.value("--receive-buffers", "N", "of 4 KiB each, a power of two", "4096",
                 parse_buffer_count, options.receive_buffers);
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (of what is sent only) or none",

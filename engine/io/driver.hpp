@@ -85,6 +85,10 @@ class Driver {
     /// latest look.
     virtual ClockSample sample_clock() = 0;
 
+    /// Sends a byte nowhere, so that the next send finds the kernel's path in the caches. Nothing
+    /// where the driver was not made for it.
+    virtual void warm_send() = 0;
+
     /// Operations in flight.
     virtual std::uint32_t in_flight() const = 0;
     virtual const DriverCounters& counters() const = 0;

@@ -78,6 +78,9 @@ Result<void> UringDriver::open(const UringOptions& options) {
     }
     stamp_ = now();
     open_stamps(options);
+    if (options.warm_sends) {
+        (void)warm_pair_.open();  // `features` says whether it stands
+    }
     return buffers_.open(ring_, buffer_group, options.buffers, options.buffer_bytes);
 }
 
@@ -357,7 +360,8 @@ std::vector<std::pair<std::string, std::string>> UringDriver::features() const {
             {"completion_entries", std::to_string(ring_.cq.ring_entries)},
             {"receive_buffer_bytes", std::to_string(buffers_.bytes())},
             {"transmit_stamps", transmit_stamps()},
-            {"receive_stamps", yes_no(receive_stamps())}};
+            {"receive_stamps", yes_no(receive_stamps())},
+            {"warm_sends", yes_no(warm_pair_.is_open())}};
 }
 
 }  // namespace driftless

@@ -16,6 +16,7 @@
 #include "engine/io/buffers.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/transmit_stamps.hpp"
+#include "engine/io/warm_pair.hpp"
 
 namespace driftless {
 
@@ -24,8 +25,9 @@ struct UringOptions {
     std::uint32_t submit_entries = 1024;  ///< power of two
     std::uint32_t buffers = 4096;         ///< receive buffers, a power of two
     std::uint32_t buffer_bytes = 4096;
-    StampSupport stamps;     ///< which kernel stamps sockets are to have, where they can
-    bool stamp_ring = true;  ///< false: transmit stamps by the error queues on every kernel
+    StampSupport stamps;      ///< which kernel stamps sockets are to have, where they can
+    bool warm_sends = false;  ///< `warm_send` does something
+    bool stamp_ring = true;   ///< false: transmit stamps by the error queues on every kernel
 };
 
 class UringDriver final : public Driver {
@@ -50,6 +52,7 @@ class UringDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
+    void warm_send() override;
     std::uint32_t in_flight() const override { return in_flight_; }
     const DriverCounters& counters() const override { return counters_; }
 
@@ -98,6 +101,7 @@ class UringDriver final : public Driver {
     int stamp_keeper_ = -1;
     msghdr stamped_receive_{};  ///< what a receive with stamps looks like; the kernel copies it
     TransmitStamps transmit_stamps_;
+    WarmPair warm_pair_;
     Instant stamps_read_;
     ClockOffset clock_;
 

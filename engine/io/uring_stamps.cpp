@@ -81,6 +81,12 @@ void UringDriver::complete_stamp(const TransmitStamps::Entry& entry) {
     op.handler(op, done);
 }
 
+void UringDriver::warm_send() {
+    if (warm_pair_.is_open()) {
+        warm_pair_.send();
+    }
+}
+
 ClockSample UringDriver::sample_clock() {
     constexpr std::size_t readings_count = 5;
     ClockReading readings[readings_count];

@@ -14,6 +14,9 @@ constexpr Duration guard_min = microseconds(20);
 constexpr Duration guard_max = microseconds(150);
 constexpr Duration margin_min = microseconds(50);
 constexpr Duration margin_max = microseconds(300);
+constexpr Duration warm_for = milliseconds(1);        // so long a fire's path stays in the caches
+constexpr Duration warm_early = microseconds(100);    // no earlier before the row
+constexpr Duration warm_send_max = microseconds(40);  // no later: it may take so long
 // The guard may take a fifth of the time, or tokens are read too late (E.4).
 constexpr std::int64_t guard_share = 5;
 // A slice of prompt building: 4,096 tokens are 16 KiB of text, below 20 us.
@@ -126,6 +129,7 @@ bool Run::over() const {
 Instant Run::spent(Work work, Instant from) {
     const Instant to = driver_.now();
     health_.note(work, from, to);
+    last_fire_ = work == Work::fire ? to : last_fire_;
     if (work != Work::sleep && work != Work::spin) {
         pacer_.note_work_end(to);
     }
@@ -183,6 +187,10 @@ bool Run::turn() {
         return true;
     }
     if (watch_stop(now) || (due - now > guard_ + arm_slice_max && prepare(now, due))) {
+        (void)spent(Work::prepare, now);
+        return true;
+    }
+    if (warm_send(now, due)) {
         (void)spent(Work::prepare, now);
         return true;
     }
@@ -303,9 +311,25 @@ void Run::adapt_guard(std::int64_t slice_ns) {
     guard_.ns = std::min(guard_.ns, std::max(cap, guard_min.ns / 4));
 }
 
+Duration Run::warm_window() const {
+    return std::max(warm_early, guard_ + warm_send_max + warm_send_max);
+}
+
+// Once for each row that comes alone, where it can no longer grow cold and not yet delay it.
+bool Run::warm_send(Instant now, Instant due) {
+    if (!settings_.warm_sends || due == never || due == warmed_ || now - last_fire_ < warm_for ||
+        due - now > warm_window() || due - now < guard_ + warm_send_max) {
+        return false;
+    }
+    warmed_ = due;
+    driver_.warm_send();
+    return true;
+}
+
 // Nothing to do before `due`: sleeps until `margin` before it where that is worth it, else spins.
 void Run::wait(Instant now, Instant due) {
-    const Instant wake = settings_.wait == WaitPolicy::sleep ? due : due - margin_;
+    const Duration early = settings_.warm_sends ? std::max(margin_, warm_window()) : margin_;
+    const Instant wake = settings_.wait == WaitPolicy::sleep ? due : due - early;
     const Instant until = std::min({wake, loop_.timers().next(), now + sleep_max});
     const bool sleeps = settings_.wait != WaitPolicy::spin && until - now > guard_min;
     if (!sleeps) {

@@ -84,6 +84,8 @@ class Run {
     bool arm_slice(Instant now);
     bool open_lane(Instant now);
     void wait(Instant now, Instant due);
+    bool warm_send(Instant now, Instant due);
+    Duration warm_window() const;
     void tell_second(Instant now);
     void tell_stamps(ClientSample& sample);
     void tell_use(ClientSample& sample);
@@ -110,6 +112,8 @@ class Run {
     Duration guard_;
     Duration margin_;
     std::uint32_t receives_in_a_row_ = 0;
+    Instant last_fire_;
+    Instant warmed_;           ///< the due instant that the last warm send was for
     RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now
     /// Ten or more seconds: their p99.9, or one row in a hundred would wake too late.
     RecentMax<1024> wake_errors_;

@@ -60,6 +60,8 @@ struct ReplaySettings {
     /// Nothing starts that could still run when the next row is due. Off only to show what it is
     /// worth (perf/macro).
     bool guard = true;
+    /// A byte is sent nowhere shortly before a row that no other row of the last millisecond warms.
+    bool warm_sends = false;
     Duration grace = seconds(5);  ///< after the first interruption
 };
 

@@ -50,6 +50,8 @@ class SimDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
+    void warm_send() override;
+    std::uint64_t warm_sends() const { return warm_sends_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     const DriverCounters& counters() const override { return counters_; }
 
@@ -195,6 +197,7 @@ class SimDriver final : public Driver {
     std::uint32_t ops_made_ = 0;
     std::vector<std::uint32_t> taken_;  ///< sends that no flush has let go yet
     std::vector<Stamp> stamps_;
+    std::uint64_t warm_sends_ = 0;
     std::int64_t realtime_ahead_ns_ = 1'700'000'000'000'000'000;
     ClockSample clock_;  ///< as last sampled
     std::deque<Visible> visible_;

@@ -26,6 +26,7 @@ ReplaySettings settings_of(const SimOptions& options) {
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;
     settings.connection = options.connection;
+    settings.warm_sends = options.warm_sends;
     settings.timeouts = options.timeouts;
     settings.grace = milliseconds(50);
     return settings;
@@ -223,6 +224,7 @@ class Simulation {
         result_.disk_failed = writer_.failed();
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
+        result_.warm_sends = driver_.warm_sends();
         result_.overdue_sends = driver_.overdue_sends();
         result_.scripted_rows = driver_.scripted_rows();
         result_.stale_retries = replay.lane_counts().stale_retries;

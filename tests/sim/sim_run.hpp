@@ -47,6 +47,7 @@ struct SimOptions {
     std::uint32_t inflight_max = 64;
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
+    bool warm_sends = false;
     std::size_t body_bytes = 4 << 20;
     std::size_t ring_bytes = 1 << 20;
     double drain_share = 0.2;         ///< of the turns, after which the event ring is drained
@@ -71,6 +72,7 @@ struct SimResult {
     // What the driver and the servers saw.
     std::uint64_t bytes_delivered = 0;
     std::uint64_t bytes_accepted = 0;
+    std::uint64_t warm_sends = 0;
     std::uint64_t overdue_sends = 0;  ///< on connections idle beyond what their server had said
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock

@@ -32,6 +32,10 @@ ClockSample SimDriver::sample_clock() {
     return clock_;
 }
 
+void SimDriver::warm_send() {
+    ++warm_sends_;
+}
+
 // Every send of a stamped connection has one, of its last byte.
 void SimDriver::stamp_sent(Connection& connection, const Op& op, std::size_t size) {
     if (!connection.stamped) {

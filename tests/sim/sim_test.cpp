@@ -78,6 +78,28 @@ TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
     EXPECT_GT(held, 1u);
 }
 
+// Warm sends go before rows that come alone, one each at most, and make none of them late.
+TEST(Simulation, WarmSendsDelayNoRow) {
+    SimOptions options;
+    options.seed = 4;
+    const Trace trace = make_trace(4, rows);
+    const SimResult without = run(trace, options);
+    options.warm_sends = true;
+    const SimResult with = run(trace, options);
+    EXPECT_EQ(broken_laws(with), "");
+    EXPECT_EQ(without.warm_sends, 0u);
+    EXPECT_GT(with.warm_sends, 0u);
+    EXPECT_LE(with.warm_sends, with.records.size());
+    const auto worst = [](const SimResult& result) {
+        std::int64_t drift = 0;
+        for (const Record& record : result.records) {
+            drift = std::max(drift, record.drift_ns.value_or(INT64_MAX));
+        }
+        return drift;
+    };
+    EXPECT_LE(worst(with), worst(without) + 1000);
+}
+
 // With too few connections rows wait for one, leave late, and name the lane as the cause.
 TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
     SimOptions options;

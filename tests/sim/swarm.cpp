@@ -91,6 +91,7 @@ void draw_client(Dice& dice, SimOptions& options) {
     options.connection = dice.one_in(2)   ? ConnectionRule::reuse
                          : dice.one_in(2) ? ConnectionRule::fresh
                                           : ConnectionRule::sticky;
+    options.warm_sends = dice.one_in(4);
     options.body_bytes = dice.one_in(4) ? 512 << 10 : 4 << 20;
     options.drain_share = 0.02 + dice.random.uniform() * 0.5;
     if (dice.one_in(8)) {  // a writer that comes too seldom
