@@ -224,6 +224,8 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     strings(json, "models", found->models);
     json.key("server").string(found->server);
     json.key("owned_by").string(found->owned_by);
+    json.key("keep_alive_timeout_s").optional_integer(found->keep_alive.timeout_s);
+    json.key("keep_alive_max").optional_integer(found->keep_alive.max);
     json.key("max_model_len").optional_integer(known(found->max_model_len));
     json.key("overhead_source").string(found->overhead_source);
     json.key("split_known").boolean(found->split_known);

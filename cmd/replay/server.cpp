@@ -325,6 +325,7 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
         return refuse_words(options, server.findings, server.prompt);
     }
     server.preflight_done = true;
+    server.endpoints.front().said = server.findings.keep_alive;
     server.body.prompt = server.prompt;
     server.body.model = server.findings.model;
     server.body.ignore_eos = server.findings.ignore_eos;

@@ -67,6 +67,7 @@ struct PreflightFindings {
     std::uint32_t requests = 0;              ///< sent
     std::string server;                      ///< Server header
     std::string owned_by;                    ///< of the model: "vllm", "sglang", "llamacpp"
+    KeepAliveLimits keep_alive;              ///< Keep-Alive header
     std::vector<std::string> notes;          ///< one line each, for people
 };
 

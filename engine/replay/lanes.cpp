@@ -55,6 +55,7 @@ LanePool::LanePool(Loop& loop, const std::vector<Endpoint>& targets, const Repla
     for (std::size_t i = 0; i < targets.size(); ++i) {
         targets_[i].address = targets[i].address;
         targets_[i].tls = targets[i].tls;
+        targets_[i].limit.hear(targets[i].said);
         if (targets[i].tls != nullptr && plain_ == nullptr) {
             plain_ = std::make_unique<char[]>(record_bytes_max);
         }

@@ -9,6 +9,7 @@
 #include "engine/time/instant.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/http/keep_alive.hpp"
 
 namespace driftless {
 
@@ -16,6 +17,7 @@ namespace driftless {
 struct Endpoint {
     Address address;
     TlsPeer* tls = nullptr;  ///< null: plain; outlives the run
+    KeepAliveLimits said{};  ///< what the server is known to say of its connections
 };
 
 struct Timeouts {

@@ -30,11 +30,11 @@ class Connections(Case):
         with mock("--keep-alive-timeout", "1", "--itl", "1ms") as server:
             run = self.replay_rows(server, trace)
         end = run.json("run.json")["end"]
+        self.assertEqual(run.json("run.json")["preflight"]["keep_alive_timeout_s"], 1)
         self.assertEqual(end["idle_limit_ns"], 1_000_000_000)
-        self.assertEqual(end["stale_retries"], 0)
+        self.assertEqual((end["stale_retries"], end["closed_idle"]), (0, 0))
         self.assertGreaterEqual(end["retired_idle"], 8)
-        for record in run.records().values():
-            self.assertNotEqual(record["late_cause"], "lane")
+        self.expect_lanes_in_time(run)
 
     def test_silent_limits_are_learned(self):
         trace = self.bursts(4, 4, 2500)
@@ -69,7 +69,6 @@ class Connections(Case):
         for record, _ in rows:
             self.assertEqual(record["connection_state"], "fresh")
             self.assertFalse(record["reused"])
-            self.assertNotEqual(record["late_cause"], "lane")
             age_ns = record["fired_ns"] - record["connect_ns"]
             self.assertEqual(record["connection_age_ns"], age_ns)
             self.assertGreater(age_ns, 0)

@@ -39,6 +39,18 @@ TEST(Preflight, LearnsTheOverheadAndItsSplit) {
     EXPECT_TRUE(found.has_cached_tokens);
 }
 
+// What the server says of its connections is known before one is opened for a row.
+TEST(Preflight, HearsTheLimitsOfConnections) {
+    mock::CoreOptions server;
+    server.keep_alive_timeout = seconds(5);
+    server.keep_alive_requests = 100;
+    SimDriver driver(1, Weather{}, server);
+    Loop loop(driver, 8);
+    Preflight preflight(loop, plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in()));
+    ASSERT_TRUE(preflight.run()) << preflight.failure().text;
+    EXPECT_EQ(preflight.findings().keep_alive, (KeepAliveLimits{5, 100}));
+}
+
 // Token ids have no overhead, and 4,096 of them count as 4,096.
 TEST(Preflight, CountsTokenIds) {
     SimDriver driver(2, Weather{}, mock::CoreOptions{});
