@@ -109,7 +109,8 @@ std::string remedy_for(int status, std::string_view message, std::string_view lo
         return "it leads to " + std::string(location) + ": give that to --url";
     }
     const std::string said = lower(message);
-    if (status == 404 && said.find("model") != said.npos && !models.empty()) {
+    const bool no_model = status == 404 || said.find("invalid model") != said.npos;
+    if (no_model && said.find("model") != said.npos && !models.empty()) {
         return "give --model one of those that it lists: " + list_models(models);
     }
     for (const Remedy& remedy : remedies) {

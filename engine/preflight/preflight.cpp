@@ -113,15 +113,7 @@ Task<bool> Preflight::ask_models() {
         read_models();
     }
     if (findings_.model.empty() && plan_.dialect->names_model) {
-        const Reply& reply = asker_.reply();
-        const std::string remedy =
-            reply.status == 404
-                ? ""
-                : remedy_for(reply.status, reply.body, header_value(reply.head, "location"), {});
-        failure_.status = reply.status;
-        co_return fail("GET " + plan_.server.root_path + "/v1/models answered " +
-                       std::to_string(reply.status) + " and named no model; " +
-                       (remedy.empty() ? "name it with --model, or check the URL" : remedy));
+        co_return fail_models();
     }
     co_return true;
 }
@@ -265,6 +257,23 @@ Task<void> Preflight::ask_for_stream() {
     }
     findings_.stream_chunks = some.chunks;
     findings_.stream_receives = asker_.reply().body_receives;
+}
+
+/// The answer to `GET /v1/models` told no model: the server's words, and what may mend it.
+bool Preflight::fail_models() {
+    const Reply& reply = asker_.reply();
+    JsonDocument document;
+    constexpr std::size_t said_bytes_max = 256;
+    const bool refused = reply.status != 200 && reply.status != 404;
+    const std::string said =
+        refused ? error_message_of(document, reply.body, said_bytes_max) : std::string();
+    const std::string remedy =
+        refused ? remedy_for(reply.status, said, header_value(reply.head, "location"), {}) : "";
+    failure_.status = reply.status;
+    return fail("GET " + plan_.server.root_path + "/v1/models answered " +
+                std::to_string(reply.status) + (said.empty() ? "" : " (" + said + ")") +
+                " and named no model; " +
+                (remedy.empty() ? "name it with --model, or check the URL" : remedy));
 }
 
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {

@@ -107,6 +107,7 @@ class Preflight {
     Task<void> ask_for_stream();
     void read_models();
     bool fail(const std::string& what);
+    bool fail_models();
     bool fail_answer(const std::string& what, const Probe& probe);
 
     // preflight_words.cpp: the overhead, and all words.

@@ -174,6 +174,7 @@ class Nginx(Case):
         with self.nginx("127.0.0.1:1", server=moved) as url:
             run = self.replay(SAMPLE, "--url", f"{url}/old", "--ca", self.papers.ca)
         self.assertEqual(run.code, PREFLIGHT)
+        self.assertIn("answered 308 (308 Permanent Redirect) and named no model; ", run.complained)
         self.assertIn("it leads to https://other.example:1/v1: give that to --url", run.complained)
 
     def test_connections_that_nginx_ends(self):

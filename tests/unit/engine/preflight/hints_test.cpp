@@ -65,6 +65,8 @@ TEST(Hints, FindTheRemedyOfARefusal) {
     EXPECT_EQ(begins(500, ""), "");
     EXPECT_EQ(remedy_for(404, "The model `x` does not exist.", "", models),
               "give --model one of those that it lists: llama, qwen");
+    EXPECT_EQ(remedy_for(400, "Invalid model name passed in model=x.", "", models),
+              "give --model one of those that it lists: llama, qwen");
     EXPECT_EQ(remedy_for(404, "The model `x` does not exist.", "", {}),
               remedy_for(404, "Not Found", "", models));
     EXPECT_EQ(remedy_for(404, "model", "", {"a", "b", "c", "d", "e"}),
