@@ -140,7 +140,7 @@ struct ReplayOptions {
     std::optional<std::uint32_t> writer_cpu;
     WaitRule wait = WaitRule::automatic;
     bool warm_sends = false;
-    bool realtime = false;  ///< the engine thread before all ordinary ones
+    bool realtime = false;              ///< the engine thread before all ordinary ones
     std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two
     StampRule stamps = StampRule::full;
     std::string calibration;  ///< file, or "none"; empty: where `calibrate` puts it
