@@ -68,13 +68,13 @@ Result<void> ReplayParts::open() {
         all += std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
     }
     if (!options_.arm_ahead.all) {
-        return bodies_.open(std::max(largest, std::min(body_bytes_max, all)));
+        return bodies_.open(std::max(largest, std::min(body_bytes_max, all)), largest);
     }
     if (all > available_memory() / 2) {
         return Error{ErrorCode::too_large, 0,
                      "hold all bodies in half of the free memory; leave --arm-ahead at its window"};
     }
-    return bodies_.open(all);
+    return bodies_.open(all, largest);
 }
 
 }  // namespace driftless

@@ -76,7 +76,10 @@ bool Armer::begin_job() {
         return false;
     }
     const std::uint32_t planned = job_is_retry_ ? retries_wanted_.front() : next_;
-    char* storage = bodies_.take(room_of(planned));
+    // What is built again may wait for rows that cannot leave before it: all places in flight are
+    // taken by rows like it, and all memory by rows behind them.
+    const std::size_t room = room_of(planned);
+    char* storage = job_is_retry_ ? bodies_.take_or_spare(room) : bodies_.take(room);
     if (storage == nullptr) {
         ++room_waits_;
         job_is_retry_ = false;

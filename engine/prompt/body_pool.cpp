@@ -12,15 +12,16 @@ namespace driftless {
 
 BodyPool::~BodyPool() {
     if (region_ != nullptr) {
-        CHECK(used_bytes_ == 0);
-        ::munmap(region_, region_bytes_);
+        CHECK(used_bytes_ == 0 && !spare_taken_);
+        ::munmap(region_, region_bytes_ + spare_bytes_);
     }
 }
 
-Result<void> BodyPool::open(std::size_t bytes) {
+Result<void> BodyPool::open(std::size_t bytes, std::size_t spare_bytes) {
     CHECK(region_ == nullptr);
     region_bytes_ = std::bit_ceil(std::max(bytes, leaf_bytes));
-    void* memory = ::mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE,
+    spare_bytes_ = spare_bytes;
+    void* memory = ::mmap(nullptr, region_bytes_ + spare_bytes_, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         return Error{ErrorCode::exhausted, errno, "take memory for request bodies"};
@@ -84,7 +85,21 @@ char* BodyPool::take(std::size_t bytes) {
     return region_ + std::size_t{leaf} * leaf_bytes;
 }
 
+char* BodyPool::take_or_spare(std::size_t bytes) {
+    char* block = take(bytes);
+    if (block == nullptr && !spare_taken_ && bytes <= spare_bytes_) {
+        spare_taken_ = true;
+        block = region_ + region_bytes_;
+    }
+    return block;
+}
+
 void BodyPool::give(char* block) {
+    if (block == region_ + region_bytes_) {
+        CHECK(spare_taken_);
+        spare_taken_ = false;
+        return;
+    }
     CHECK(block >= region_ && block < region_ + region_bytes_);
     std::uint32_t leaf = static_cast<std::uint32_t>((block - region_) / std::ptrdiff_t{leaf_bytes});
     unsigned order = order_[leaf];

@@ -20,12 +20,16 @@ class BodyPool {
     BodyPool(const BodyPool&) = delete;
     BodyPool& operator=(const BodyPool&) = delete;
 
-    /// Reserves a region of at least `bytes` (rounded up to a power of two). Pages are touched as
-    /// they are first used (or by settle_memory before). Errors: exhausted.
-    Result<void> open(std::size_t bytes);
+    /// Reserves a region of at least `bytes` (rounded up to a power of two), and a spare block of
+    /// `spare_bytes` beside it. Pages are touched as they are first used (or by settle_memory
+    /// before). Errors: exhausted.
+    Result<void> open(std::size_t bytes, std::size_t spare_bytes = 0);
 
     /// Memory for `bytes`, or nullptr where no free block is large enough now.
     char* take(std::size_t bytes);
+    /// The same where others must not starve the taker: the spare block where all else fails, and
+    /// it is there.
+    char* take_or_spare(std::size_t bytes);
     void give(char* block);
 
     std::size_t region_bytes() const { return region_bytes_; }
@@ -42,8 +46,10 @@ class BodyPool {
     void link(std::uint32_t leaf, unsigned order);
     void unlink(std::uint32_t leaf, unsigned order);
 
-    char* region_ = nullptr;
+    char* region_ = nullptr;  ///< the spare block stands behind it
     std::size_t region_bytes_ = 0;
+    std::size_t spare_bytes_ = 0;
+    bool spare_taken_ = false;
     std::size_t used_bytes_ = 0;
     std::size_t used_bytes_max_ = 0;
     unsigned top_order_ = 0;

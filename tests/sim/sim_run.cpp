@@ -122,7 +122,7 @@ class Simulation {
                   server_of(options), options.script,
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
                    options.bug == Bug::unsaid_limit}) {
-        CHECK(static_cast<bool>(bodies_.open(options.body_bytes)));
+        CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
     }
 
     SimResult go() {

@@ -78,6 +78,22 @@ TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
     EXPECT_GT(held, 1u);
 }
 
+// Rows that must be built once more find the memory full of rows behind them, which cannot leave
+// before them: they are built in the spare block, one after the other.
+TEST(Simulation, RetriesNeedNoRoomOfRowsBehindThem) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.targets = 3;
+        options.inflight_max = 10;
+        options.connections_fixed = 1;
+        options.body_bytes = 512 << 10;
+        options.server.keep_alive_timeout = microseconds(200);
+        const SimResult result = run(make_trace(seed, rows), options);
+        EXPECT_EQ(broken_laws(result), "") << seed;
+    }
+}
+
 // Warm sends go before rows that come alone, one each at most, and make none of them late.
 TEST(Simulation, WarmSendsDelayNoRow) {
     SimOptions options;

@@ -55,6 +55,26 @@ TEST(BodyPool, BlocksAreDisjointAndMergeAgain) {
 }
 
 // What is full says so: a block that is one byte too large for the region, and any further block.
+// The spare block is for one taker, where nothing else is left.
+TEST(BodyPool, HasASpareBlock) {
+    BodyPool pool;
+    ASSERT_TRUE(pool.open(8192, 5000));
+    char* all = pool.take_or_spare(8000);
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(pool.take(1), nullptr);
+    EXPECT_EQ(pool.take_or_spare(5001), nullptr);
+    char* spare = pool.take_or_spare(5000);
+    ASSERT_NE(spare, nullptr);
+    EXPECT_EQ(spare, all + 8192);
+    spare[4999] = 'x';
+    EXPECT_EQ(pool.take_or_spare(1), nullptr);
+    pool.give(spare);
+    EXPECT_EQ(pool.take_or_spare(1), spare);
+    pool.give(spare);
+    pool.give(all);
+    EXPECT_EQ(pool.used_bytes(), 0U);
+}
+
 TEST(BodyPool, RefusesWhatDoesNotFit) {
     BodyPool pool;
     ASSERT_TRUE(pool.open(64 * 1024));
