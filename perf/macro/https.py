@@ -5,10 +5,12 @@ Usage: perf/macro/https.py [ROWS] [TOKENS] [GAP_MS]     (240 rows of 125,000 tok
 
 One replay against two mocks in turn, row by row: one speaks http, the other https. What the host
 does to one it does to the other, so that their ratio is what https costs. A body of 125,000 tokens
-is 500 KB. Prints drift and the call that fires, by scheme, each with its ratio.
+is 500 KB. Prints drift and the call that fires, by scheme, each with its ratio. REPLAY_FLAGS are
+further flags of the replay, such as --realtime.
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -61,7 +63,8 @@ def main(rows=240, tokens=125_000, gap_ms=50):
         urls = [flag for _, url in servers for flag in ("--url", url)]
         subprocess.run(
             list(map(str, [DRIFTLESS, "replay", folder / "trace.jsonl", *urls, "--ca", cert,
-                           "--out", folder / "run", "--no-progress"])),
+                           "--out", folder / "run", "--no-progress",
+                           *os.environ.get("REPLAY_FLAGS", "").split()])),
             check=True, stdout=subprocess.DEVNULL,
         )
         records = [json.loads(line) for line in (folder / "run/requests.jsonl").open()]

@@ -5,7 +5,8 @@
 Prints a row per speed: drift of the first row of each instant and of all rows, the same on the wire, the
 worst wait of a received byte per row, and the engine's busiest second. Saturated: more than 60 % busy in a
 second, or rows that are not ok. Speed 1 lasts as long as the trace, so --rows (600) are
-taken from its beginning. DRIFTLESS names the program (build-release/driftless).
+taken from its beginning. DRIFTLESS names the program (build-release/driftless), REPLAY_FLAGS are further
+flags of the replay, such as --realtime.
 """
 
 import argparse
@@ -60,7 +61,8 @@ def play(trace, speed, rows, folder):
         url = mock.stdout.readline().split()[-1]
         subprocess.run(
             [PROGRAM, "replay", trace, "--url", url, "--speed", speed, "--limit", str(rows),
-             "--calibration", "none", "--out", str(folder)],
+             "--calibration", "none", "--out", str(folder),
+             *os.environ.get("REPLAY_FLAGS", "").split()],
             stdout=subprocess.DEVNULL, check=True,
         )
     finally:

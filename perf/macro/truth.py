@@ -36,6 +36,7 @@ def main():
     run, log = sys.argv[1], read_log(sys.argv[2])
     with open(run + "/run.json", encoding="utf-8") as text:
         zero = json.load(text)["clock"]["zero_monotonic_ns"]
+    last_due = last_end = 0
     rows = early = off_chunks = uncached = prompt = output = 0
     outcomes, first, every, ttft = {}, [], [], []
     arrivals = []
@@ -43,6 +44,8 @@ def main():
         for line in lines:
             record = json.loads(line)
             rows += 1
+            last_due = max(last_due, record["due_ns"])
+            last_end = max(last_end, record["ended_ns"] or 0)
             outcomes[record["outcome"]] = outcomes.get(record["outcome"], 0) + 1
             entry = log.pop(record["row"], [None])[-1]
             if entry is None:
@@ -63,6 +66,8 @@ def main():
                 every.extend(gaps)
                 ttft.append(record["ttft_ns"] - (sent[0] - entry["start_ns"]))
     print("records %d, outcomes %s" % (rows, outcomes))
+    print("drained %.2f s after the last row was due, at %.2f s" % (
+        (last_end - last_due) / 1e9, last_due / 1e9))
     print("mock: %d prompt tokens, %d output tokens over the rows' requests" % (prompt, output))
     print("rows whose cached tokens differ from the expected: %d" % uncached)
     print("rows whose number of chunks differs from the mock's: %d" % off_chunks)
