@@ -30,7 +30,6 @@ class BufferRing {
     }
     void give_back(std::uint16_t id);
 
-    std::uint32_t buffer_bytes() const { return buffer_bytes_; }
     std::size_t bytes() const { return std::size_t{count_} * buffer_bytes_; }
 
   private:

@@ -81,7 +81,6 @@ bool Armer::begin_job() {
     const std::size_t room = room_of(planned);
     char* storage = job_is_retry_ ? bodies_.take_or_spare(room) : bodies_.take(room);
     if (storage == nullptr) {
-        ++room_waits_;
         job_is_retry_ = false;
         return false;
     }

@@ -77,7 +77,6 @@ class Armer {
     void arm_again(std::uint32_t planned);
     bool retry_ready() const { return !retries_done_.empty(); }
     ArmedRequest take_retry();
-    bool retry_pending() const { return !retries_wanted_.empty() || job_is_retry_; }
 
     /// Frees the bytes of a request that will not be sent, where it has them.
     void give_back(const ArmedRequest& request);
@@ -90,7 +89,6 @@ class Armer {
     std::uint64_t armed_count() const { return tail_ - head_; }
     std::uint64_t prompts_digest() const { return prompts_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
-    std::uint64_t room_waits() const { return room_waits_; }
 
     /// The server that the row is armed for.
     std::uint32_t target_of(std::uint32_t planned) const;
@@ -132,7 +130,6 @@ class Armer {
 
     std::uint64_t prompts_digest_ = 0;
     std::uint64_t clamped_rows_ = 0;
-    std::uint64_t room_waits_ = 0;
 };
 
 }  // namespace driftless

@@ -45,7 +45,6 @@ void Health::note_fire(std::int64_t drift_ns, std::int64_t submit_ns) {
     sample_.drift_sum_ns += drift_ns;
     sample_.submit_max_ns = std::max(sample_.submit_max_ns, submit_ns);
     sample_.submit_sum_ns += submit_ns;
-    drift_max_ns_ = std::max(drift_max_ns_, drift_ns);
 }
 
 void Health::note_wake(std::int64_t error_ns) {

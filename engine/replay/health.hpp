@@ -60,8 +60,6 @@ class Health {
     /// others count.
     ClientSample take(Instant now);
 
-    std::int64_t drift_max_ns() const { return drift_max_ns_; }
-
     /// A gap between two looks at the clock, with nothing done in between, that only the host can
     /// explain. 20 us is above a timer tick's work (timing-and-io.md, B.2).
     static constexpr std::int64_t spin_gap_ns = 20'000;
@@ -69,7 +67,6 @@ class Health {
   private:
     ClientSample sample_;
     Instant second_ends_;
-    std::int64_t drift_max_ns_ = 0;
 };
 
 }  // namespace driftless

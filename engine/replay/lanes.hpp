@@ -129,7 +129,6 @@ class LanePool {
 
     /// Sends the next slice of one request that is not out yet; false where there is none.
     bool send_rest_slice();
-    bool rest_waiting() const { return rest_.first != nullptr; }
 
     /// Takes transmit stamps that have come, at most `stamps_max`; false where there are none.
     bool collect_stamps();

@@ -79,15 +79,4 @@ void FramePool::give(void* frame) {
     }
 }
 
-void FramePool::reserve(std::size_t bytes, std::size_t frames) {
-    if constexpr (pooled) {
-        const std::size_t size_class = (bytes + sizeof(Prefix) - 1) / class_bytes;
-        CHECK(size_class < classes);
-        const std::size_t per_slab = slab_bytes / ((size_class + 1) * class_bytes);
-        for (std::size_t made = 0; made < frames; made += per_slab) {
-            refill(size_class);
-        }
-    }
-}
-
 }  // namespace driftless

@@ -27,9 +27,6 @@ class FramePool {
     /// Gives a frame back to the pool that made it.
     static void give(void* frame);
 
-    /// Makes room for that many frames of a size, ahead of time.
-    void reserve(std::size_t bytes, std::size_t frames);
-
     struct Marks {
         std::uint64_t live = 0;
         std::uint64_t live_max = 0;

@@ -66,7 +66,6 @@ class TraceDraft {
     void add_ids(std::span<const std::uint64_t> ids) {
         trace_.ids.insert(trace_.ids.end(), ids.begin(), ids.end());
     }
-    std::uint64_t ids_begin() const { return ids_kept_; }
     std::uint64_t ids_count() const { return trace_.ids.size() - ids_kept_; }
     void cut_ids(std::uint64_t count) { trace_.ids.resize(ids_kept_ + count); }
     /// How numbers of ids went with lengths, of rows that were refused, too.

@@ -12,10 +12,6 @@ constexpr const TraceTarget* targets[] = {&canonical_target, &mooncake_target};
 
 }  // namespace
 
-std::span<const TraceTarget* const> trace_targets() {
-    return targets;
-}
-
 const TraceTarget* find_trace_target(std::string_view name) {
     for (const TraceTarget* target : targets) {
         if (name == target->name) {
@@ -23,15 +19,6 @@ const TraceTarget* find_trace_target(std::string_view name) {
         }
     }
     return nullptr;
-}
-
-std::string trace_target_names() {
-    std::string names;
-    for (const TraceTarget* target : targets) {
-        names += names.empty() ? "" : ", ";
-        names += target->name;
-    }
-    return names;
 }
 
 std::size_t TraceWriter::BlockHash::operator()(const BlockName& name) const {

@@ -26,11 +26,8 @@ struct WrittenRow {
 
 struct TraceTarget;
 
-/// All targets, and one by its name (nullptr where there is none).
-std::span<const TraceTarget* const> trace_targets();
+/// A target by its name; nullptr where there is none.
 const TraceTarget* find_trace_target(std::string_view name);
-/// The names, comma-separated, for messages.
-std::string trace_target_names();
 
 class TraceWriter {
   public:
@@ -55,7 +52,6 @@ class TraceWriter {
     // For targets.
 
     const Trace& trace() const { return trace_; }
-    std::span<const WrittenRow> rows() const { return rows_; }
     /// The API that bodies are for; empty where there are none, or where they are recorded.
     std::string_view body_api() const { return new_api_.empty() ? trace_.body_api : new_api_; }
     /// The body of the row that is written now; empty for none.

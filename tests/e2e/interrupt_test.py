@@ -8,6 +8,8 @@ import unittest
 from harness import Case, Run, SAMPLE, SECONDS_MAX, read_jsonl, receiver
 
 INTERRUPTED = 130
+# Preflight would wait for the second token of a server that takes a minute for it.
+UNASKED = ("--no-preflight", "--model", "m")
 
 
 class Interrupt(Case):
@@ -61,7 +63,7 @@ class Interrupt(Case):
     def test_grace_ends(self):
         """Answers that outlive the grace are cancelled."""
         with receiver("--first-ms", 1, "--between-ms", 60_000) as server:
-            process, folder = self.start(server, "--grace", "200ms")
+            process, folder = self.start(server, "--grace", "200ms", *UNASKED)
             process.send_signal(signal.SIGINT)
             run = self.finish(process, folder)
         self.assertEqual(run.code, INTERRUPTED, run.complained)
@@ -70,7 +72,7 @@ class Interrupt(Case):
     def test_twice_cancels(self):
         """The second one does not wait for the grace."""
         with receiver("--first-ms", 1, "--between-ms", 60_000) as server:
-            process, folder = self.start(server, "--grace", "10m")
+            process, folder = self.start(server, "--grace", "10m", *UNASKED)
             process.send_signal(signal.SIGINT)
             time.sleep(0.3)  # two signals at once would be one
             process.send_signal(signal.SIGINT)
