@@ -161,7 +161,8 @@ class Outcomes(Case):
             )
         records = run.records()
         self.assertEqual(len(records), len(CASES))
-        self.assertEqual(sorted(server.asked), list(range(len(CASES))), "one request a row")
+        for row, record in records.items():  # on a slow machine a connection may grow stale first
+            self.assertEqual(server.asked.count(row), 1 + record["stale_retries"], "requests a row")
         for row, (name, case) in enumerate(CASES.items()):
             with self.subTest(name):
                 self.check(records[row], case, server.sent[row])
