@@ -92,8 +92,8 @@ void check_record(const Record& record, JsonDocument& document) {
     CHECK(!record.error.has_value() || record.error->size() <= error_bytes_max);
     CHECK(!record.chunk_tokens_known || record.chunk_tokens.size() == record.chunk_ns.size());
     CHECK(record.first_token_ns.has_value() == !record.chunk_ns.empty());
-    // An ok row has its first token, unless it had no text and was only counted, or what said so was
-    // lost in the ring.
+    // An ok row has its first token, unless it had no text and was only counted, or what said so
+    // was lost in the ring.
     CHECK(record.outcome != Outcome::ok || record.first_token_ns.has_value() ||
           record.output_tokens.value_or(0) > 0 || !record.tainted.empty());
     CHECK(record.outcome != Outcome::short_output || record.tainted.empty());
