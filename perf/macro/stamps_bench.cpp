@@ -58,7 +58,8 @@ void bench_stamps() {
     for (int pass = 0; pass < passes; ++pass) {
         StageResult result;
         {
-            const MockProcess mock(cores.other, {"--ttft", "20ms", "--itl", "20ms", "--log", log});
+            const MockProcess mock(
+                cores.other, {"--ttft", "20ms", "--itl", "20ms", "--log", log, "--wait", "spin"});
             Spread floor = round_trips(500, cores.other);
             floor_p50.push_back(static_cast<double>(floor.p50_ns));
             floor_p99.push_back(static_cast<double>(floor.p99_ns));
