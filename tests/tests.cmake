@@ -21,6 +21,8 @@ add_executable(unit_tests ${unit_sources})
 target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
                            SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
 target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main OpenSSL::SSL)
+# Speed is half of what a test costs to compile.
+target_compile_options(unit_tests PRIVATE -O0 $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 gtest_discover_tests(unit_tests DISCOVERY_TIMEOUT 60)
 
 # GoogleTest's header is a third of what a test costs to compile. A compiler cache cannot share what

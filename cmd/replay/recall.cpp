@@ -83,7 +83,7 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
         } else if (holds(paths, name) && value != "none") {
             kept.push_back(name + "=" + absolute_path(value, folder));
         } else if ((is_server(argument) || name == "--connect-to") &&
-                   value.starts_with(socket_scheme)) {
+                   equal_ignoring_case(value.substr(0, socket_scheme.size()), socket_scheme)) {
             kept.push_back(name + "=" + absolute_socket(value, folder));
         } else {
             kept.push_back(value.empty() ? argument : name + "=" + mask_value(name, value));

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::uint32_t row_unseen = 0xFFFFFFFFu;
 constexpr std::uint32_t row_ended = 0xFFFFFFFEu;
-/// Bytes of a header value that are kept.
-constexpr std::size_t header_bytes_max = 128;
 
 bool starts_with_caseless(std::string_view text, std::string_view start) {
     return text.size() >= start.size() && strncasecmp(text.data(), start.data(), start.size()) == 0;
@@ -157,8 +155,9 @@ void Assembler::on_head(RowState& state, const Event& event) {
     if (state.lost_payload) {  // what is left of the head may be cut inside any field
         state.head.clear();
     }
+    // Whole: what is cut before it is masked may end in a part of a secret.
     const auto value = [&](std::string_view name) {
-        return std::string(header_value(state.head, name).substr(0, header_bytes_max));
+        return std::string(header_value(state.head, name));
     };
     state.content_type = value("Content-Type");
     state.content_encoding = value("Content-Encoding");

@@ -190,7 +190,8 @@ void LanePool::settle(Lane& lane) {
     // One that was opened ahead of need may have stood for too long, too.
     const Duration idle = exchange.fired - lane.idle_since;
     const bool stood = lane.used || idle >= IdleLimit::seen_min;
-    const bool stale = stood && lane.broken && !exchange.any_byte && broke_early &&
+    const bool crossed = loop_.driver().now() - exchange.fired < crossing_max;
+    const bool stale = stood && crossed && lane.broken && !exchange.any_byte && broke_early &&
                        exchange.stale_retries < stale_retries_max;
     if (stale) {
         counts_.stale_retries += 1;

@@ -191,6 +191,9 @@ class LanePool {
     /// not used (macro_bench bodies).
     static constexpr std::size_t rest_bytes_max = 64 * 1024;
     static constexpr std::uint16_t stale_retries_max = 1;
+    /// A close that crosses the request comes within a round trip. One that comes later is the
+    /// server's answer to it: it died, or gave the request up.
+    static constexpr Duration crossing_max = seconds(1);
     /// Connections that may end under one row before it is fired.
     static constexpr std::uint16_t losses_max = 3;
     /// 0.2 us each by io_uring, 0.6 us by the error queues (macro_bench kernel-stamps).

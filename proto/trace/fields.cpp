@@ -46,7 +46,7 @@ void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, E
     } else if (unit == TimeUnit::iso) {
         context.refuse(field.name, field.text, "is not within 1970 and 2115", "correct the row");
     } else if (field.text.starts_with('-')) {
-        context.refuse(field.name, field.text, "is negative", "times count from the trace's start");
+        context.refuse(field.name, field.text, "is negative", "times and delays are 0 or more");
     } else {
         context.refuse(field.name, field.text, "is beyond 2^62 ns",
                        std::string("--time-unit names the unit; here it was ") + name_of(unit));

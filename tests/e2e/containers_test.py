@@ -73,7 +73,7 @@ class Containers(Case):
         """An OCI bundle that shares this host's programs and network."""
         folder = self.scratch / "bundle"
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "rootfs").mkdir(parents=True)
+        (folder / "rootfs" / "tmp").mkdir(parents=True)  # calibrate keeps a run of its own there
         subprocess.run([RUNC, "spec"], cwd=folder, check=True)
         spec = json.loads((folder / "config.json").read_text())
         spec["root"]["readonly"] = False

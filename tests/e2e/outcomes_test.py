@@ -1,13 +1,13 @@
 """Every outcome of the contract, provoked over real sockets, with its record and exit code."""
 
 import json
-import os
 import pathlib
 import socket
+import time
 import unittest
 
-from harness import Case, receiver
-from raw_server import DONE, END, HEAD, OPEN, RawServer, chunk, stream, token, usage
+from harness import Case, row_of
+from raw_server import DONE, END, HEAD, OPEN, RawServer, chunk, field, stream, token, usage
 
 NO_SUCCESS = 5
 ASKED = 4
@@ -25,9 +25,8 @@ ELSEWHERE = {
     "cancelled": "interrupt_test.py",
     "interrupted": "resume_test.py",
     "not_sent": "interrupt_test.py",
+    "tls_failed": "tls_test.py",
 }
-# In the enum, and not yet made by anything: there is no TLS.
-NOT_YET = {"tls_failed"}
 
 GOOD = stream(token(), token(), token(), token(), usage(600, ASKED), DONE)
 EVENTS_MAX = 4 * ASKED + 64
@@ -251,14 +250,36 @@ class Outcomes(Case):
             self.assertIsNone(record["sent_ns"])
             self.assertLess(record["bytes_sent"], 16_000_000)
 
+    def test_a_server_that_dies_over_a_request(self):
+        """Its close comes long after the request: the row failed, and is nobody's stale retry."""
+        asked = []
+
+        def dies(peer):
+            peer.say(GOOD)
+            while peer.read_head():
+                peer.read_body()
+                asked.append(row_of(field(peer.head, "x-request-id")))
+                time.sleep(1.5)
+                return
+
+        rows = [{"timestamp": at, "input_length": 600, "output_length": ASKED, "hash_ids": [1, 2]}
+                for at in (0, 700)]
+        trace = self.write("two.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        with RawServer({0: dies, 1: GOOD}) as server:
+            run = self.replay_well(trace, "--url", server.url, *BLIND, "--connections", "1")
+        records = run.records()
+        self.assertEqual([records[row]["outcome"] for row in (0, 1)], ["ok", "truncated"])
+        self.assertEqual((asked, server.asked), ([1], [0]))
+        self.assertTrue(records[1]["reused"])
+        self.assertEqual(records[1]["stale_retries"], 0)
+        self.assertIsNone(run.json("run.json")["end"]["idle_limit_ns"])
+
     def test_every_outcome_has_a_test(self):
         """The enum of the schema is what this suite provokes, here or where it says."""
         here = {case[1] for case in CASES.values()}
         here |= {"connect_failed", "timeout_connect", "send_failed"}
-        self.assertEqual(here & (set(ELSEWHERE) | NOT_YET), set())
-        self.assertEqual(
-            here | set(ELSEWHERE) | NOT_YET, set(self.keys()["outcome"]["enum"])
-        )
+        self.assertEqual(here & set(ELSEWHERE), set())
+        self.assertEqual(here | set(ELSEWHERE), set(self.keys()["outcome"]["enum"]))
         for outcome, name in ELSEWHERE.items():
             text = (pathlib.Path(__file__).parent / name).read_text()
             self.assertIn(f'"{outcome}"', text, name)

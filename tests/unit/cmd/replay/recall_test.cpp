@@ -64,7 +64,7 @@ TEST(Recall, KeepsNoSecretAndNoPlace) {
 TEST(Recall, KeepsPathsWhole) {
     EXPECT_EQ(
         arguments_to_keep({"--ca=ca.pem", "--cert=/c.pem", "--key=k/k.pem", "--url=unix:s",
-                           "--url=unix:/s", "--url=http://h/unix:s", "--connect-to=unix:t/s",
+                           "--url=unix:/s", "--url=http://h/unix:s", "--connect-to=UNIX:t/s",
                            "--connect-to=unix:@s", "--endpoint=unix:s", "--model=unix:s"},
                           "/here"),
         (Texts{"--ca=/here/ca.pem", "--cert=/c.pem", "--key=/here/k/k.pem", "--url=unix:/here/s",

@@ -13,17 +13,28 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// Some rows whose records keep these fields.
+struct Recording {
+    explicit Recording(const Names& names, std::uint32_t rows = 1, const Names& secrets = {})
+        : input(rows), assembler(config(names, secrets)) {
+        assembler.begin({script_zero_ns});
+    }
+    AssemblerConfig config(const Names& names, const Names& secrets) {
+        AssemblerConfig config = input.config();
+        config.record_headers = names;
+        config.secrets = secrets;
+        return config;
+    }
+
+    ScriptTrace input;
+    Assembler assembler;
+};
+
 // What a record of row 0 says of an answer with these fields.
 std::vector<RecordedHeader> recorded(const Names& names, std::string_view fields,
                                      const Names& secrets = {}) {
-    ScriptTrace input(1);
-    AssemblerConfig config = input.config();
-    config.record_headers = names;
-    config.secrets = secrets;
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
-    return row.fire(0).head(1, 429, fields).end(2).headers;
+    Recording one_row(names, 1, secrets);
+    return Script(one_row.assembler).fire(0).head(1, 429, fields).end(2).headers;
 }
 
 std::optional<std::string> one(std::string_view fields, const Names& secrets = {}) {
@@ -65,13 +76,21 @@ TEST(RecordedHeaders, HoldNoKeys) {
     EXPECT_EQ(one("target-pod: " + far + key + "\r\n", {key}), far + "***");
 }
 
+// Nor does what an answer names itself by, wherever the key stands in it.
+TEST(ResponseIds, HoldNoKeys) {
+    const std::string key(100, 'k');
+    for (std::size_t before = 0; before < id_bytes_max; before += 7) {
+        const std::string id = "X-Request-Id: " + std::string(before, 'x') + key + "\r\n";
+        Recording one_row({}, 1, {key});
+        const Record& record = Script(one_row.assembler).fire(0).head(1, 200, id).done(2).end(3);
+        EXPECT_EQ(record.response_id.value_or("").find('k'), std::string::npos) << before;
+    }
+}
+
 // A row that never had a head names what is unknown all the same; so does one that lost it.
 TEST(RecordedHeaders, AreNullWithoutAHead) {
-    ScriptTrace input(3);
-    AssemblerConfig config = input.config();
-    config.record_headers = {"a", "b"};
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
+    Recording rows({"a", "b"}, 3);
+    Assembler& assembler = rows.assembler;
     Script(assembler, 0).fire(0).head(1, 200, "a: 1\r\n").end(2);
     const auto check = [](const Record& record) {
         ASSERT_EQ(record.headers.size(), 2u);
@@ -85,13 +104,9 @@ TEST(RecordedHeaders, AreNullWithoutAHead) {
 // A head with a hole where our own buffer was full says nothing: what stands on both sides of the
 // hole would be read as one. Its stream is a stream none the less.
 TEST(RecordedHeaders, AreNullWhereTheHeadIsDamaged) {
-    ScriptTrace input(2);
-    AssemblerConfig config = input.config();
-    config.record_headers = {"Target-Pod"};
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
+    Recording rows({"Target-Pod"}, 2);
     const auto answer = [&](std::uint32_t row, std::uint8_t flags) {
-        Script script(assembler, row);
+        Script script(rows.assembler, row);
         script.fire(0).part(1, "HTTP/1.1 200 OK\r\ntarget-pod: llama-");
         script.part(1, flags != 0 ? "" : "7\r\nX-Request-Id: 1\r\nContent-Type: text/event-stream",
                     flags);
@@ -106,12 +121,8 @@ TEST(RecordedHeaders, AreNullWhereTheHeadIsDamaged) {
 
 // Nor does one of which an entry may be missing altogether.
 TEST(RecordedHeaders, AreNullWhereEntriesWereDropped) {
-    ScriptTrace input(1);
-    AssemblerConfig config = input.config();
-    config.record_headers = {"Target-Pod"};
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
+    Recording one_row({"Target-Pod"});
+    Script row(one_row.assembler);
     row.fire(0).head(1, 200, "target-pod: lla\r\nX-Request-Id: 1\r\n").done(2);
     Event end = Script::event(EventKind::end, 0, 3);
     end.end = {};
@@ -123,12 +134,8 @@ TEST(RecordedHeaders, AreNullWhereEntriesWereDropped) {
 
 // Bytes that are no UTF-8, quotes and control bytes leave as JSON that can be read.
 TEST(RecordedHeaders, AreJsonWhateverTheyHold) {
-    ScriptTrace input(1);
-    AssemblerConfig config = input.config();
-    config.record_headers = {"Target-Pod"};
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
+    Recording one_row({"Target-Pod"});
+    Script row(one_row.assembler);
     std::string fields = "target-pod: ";
     for (int byte = 1; byte < 256; ++byte) {
         fields += byte == '\r' || byte == '\n' ? 'x' : static_cast<char>(byte);

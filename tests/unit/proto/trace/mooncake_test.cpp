@@ -113,7 +113,7 @@ TEST(Mooncake, SortsStably) {
 // Fixture 10: negative times and what is no number are refused.
 TEST(Mooncake, RefusesTimesThatAreNone) {
     EXPECT_EQ(read({row("-1", 1, 1, "0")}).first_error(),
-              "t.jsonl:1: timestamp \"-1\" is negative; times count from the trace's start");
+              "t.jsonl:1: timestamp \"-1\" is negative; times and delays are 0 or more");
     EXPECT_NE(read({row("\"NaN\"", 1, 1, "0")}).first_error().find("is no decimal number"),
               std::string::npos);
     EXPECT_NE(read({row("NaN", 1, 1, "0")}).first_error().find("JSON has no NaN"),

@@ -69,8 +69,7 @@ TEST(Refusals, OfCanonicalRows) {
     refuses({sixteen, canonical_row(""), canonical_row(R"(,"after":[{"row":-1}])")}, open(),
             "t.jsonl:3: row \"-1\" is no whole number below 2^32 - 1; correct the row");
     refuses({sixteen, canonical_row(""), canonical_row(R"(,"after":[{"row":0,"delay_ns":-5}])")},
-            open(),
-            "t.jsonl:3: after.delay_ns \"-5\" is negative; times count from the trace's start");
+            open(), "t.jsonl:3: after.delay_ns \"-5\" is negative; times and delays are 0 or more");
     refuses({sixteen, canonical_row(R"(,"after":[5])")}, open(),
             "t.jsonl:2: after \"[5]\" is no list of objects; correct the row");
     refuses({sixteen, canonical_row(R"(,"body":{"a":1})")}, open(),
@@ -98,7 +97,7 @@ TEST(Refusals, OfAgenticMooncake) {
     refuses({head, line(R"(,"hash_ids":[1,2],"dependencies":7)")}, open(),
             "t.jsonl:2: dependencies \"7\" is no list of objects; correct the row");
     refuses({head, line(R"(,"hash_ids":[1,2],"not_before_ms":-1)")}, open(),
-            "t.jsonl:2: not_before_ms \"-1\" is negative; times count from the trace's start");
+            "t.jsonl:2: not_before_ms \"-1\" is negative; times and delays are 0 or more");
     refuses({head, line(R"(,"hash_ids":[1,2])"),
              line(R"(,"hash_ids":[1,2],"dependencies":[{"request_id":"b","delay_ms":"x"}])")},
             open(),
