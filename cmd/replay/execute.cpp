@@ -48,9 +48,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
     settings.inflight_max = host.inflight_max;
     settings.connections_fixed = options.connections.value_or(0);
     settings.connection = options.connection;
-    const auto rows = static_cast<std::uint32_t>(
-        std::min<std::size_t>(workload.plan.rows.size(), host.inflight_max));
-    settings.lanes_max = options.connections.value_or(std::max(rows, 1u));
+    settings.lanes_max = lanes_most(options, workload, host);
     settings.arm_ahead = {options.arm_ahead.window_ns};
     settings.arm_all = options.arm_ahead.all;
     settings.grace = {options.grace_ns};

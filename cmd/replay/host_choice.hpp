@@ -26,6 +26,10 @@ struct HostChoice {
 /// and how much of it; returns an exit code.
 int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host);
 
+/// Connections that may be in use at once.
+std::uint32_t lanes_most(const ReplayOptions& options, const Workload& workload,
+                         const HostChoice& host);
+
 /// How many connections can be open, and what bounds them.
 struct ConnectionRoom {
     std::uint64_t file_limit = 0;  ///< open files of this process

@@ -264,6 +264,10 @@ std::string contradiction(const ReplayOptions& options) {
     if (!options.preflight && options.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";
     }
+    if (options.warm_sends && options.wait == WaitRule::sleep) {
+        return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
+               "--wait hybrid";
+    }
     if (options.realtime && options.wait == WaitRule::spin) {
         return "--realtime with --wait spin: the kernel takes such a thread away for 50 ms of each "
                "second; use --wait hybrid";
@@ -288,6 +292,12 @@ std::string complete(const ServerFlags& server, const std::string& api_key_from_
     }
     if (why.empty()) {
         why = complete_targets(server, options);
+    }
+    if (why.empty() && options.connection == ConnectionRule::sticky &&
+        options.balance == Balance::turn && options.targets.size() > 1) {
+        why =
+            "--connection sticky keeps a session on one connection, and --balance turn sends its "
+            "rows to all URLs: add --balance session";
     }
     if (why.empty()) {
         why = complete_row_headers(options);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
@@ -61,14 +62,15 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
 /// The address of a name that is the first to take connections: "localhost" is often ::1 first,
 /// where many servers do not listen. Where none does, the first: the preflight will say so.
 Address reachable_address(const ReplayOptions& options, const std::vector<Address>& candidates) {
-    const std::int64_t patience = options.wait_ready_ns.value_or(0);
-    for (std::int64_t waited = 0; candidates.size() > 1; waited += address_pause_ns) {
+    const std::chrono::nanoseconds patience(options.wait_ready_ns.value_or(0));
+    const auto began = std::chrono::steady_clock::now();
+    while (candidates.size() > 1) {
         const Duration longest{options.timeouts.connect_ns};
         const std::optional<Address> found = first_reachable(by_turns(candidates), longest);
         if (found) {
             return *found;
         }
-        if (waited >= patience || stop_requests().load() > 0) {
+        if (std::chrono::steady_clock::now() - began >= patience || stop_requests().load() > 0) {
             break;
         }
         const timespec pause{0, address_pause_ns};

@@ -102,8 +102,11 @@ std::vector<Address> by_turns(const std::vector<Address>& addresses) {
 
 std::optional<Address> first_reachable(const std::vector<Address>& addresses, Duration patience) {
     const std::size_t count = std::min(addresses.size(), attempts_max);
-    const Instant ends = now() + patience;
     Instant next_start = now();
+    // The last to start has as much time as the first.
+    const Duration head_start{attempt_delay.ns *
+                              (static_cast<std::int64_t>(std::max<std::size_t>(count, 1)) - 1)};
+    const Instant ends = next_start + head_start + patience;
     std::size_t started = 0;
     Race race;
     for (Instant at = now(); at < ends && (started < count || race.any()); at = now()) {

@@ -16,7 +16,7 @@ std::vector<Address> by_turns(const std::vector<Address>& addresses);
 
 /// The first to take a connection, which is closed again. They are tried in this order: the next
 /// one when those before have failed, or after `attempt_delay`, while they go on. Empty where none
-/// does within `patience`. Blocks.
+/// does within `patience` of the last one's start. Blocks.
 std::optional<Address> first_reachable(const std::vector<Address>& addresses, Duration patience);
 
 /// RFC 8305, 5 recommends it.

@@ -20,11 +20,22 @@ struct IdleLimit {
             limit = std::min(limit, seconds(*said.timeout_s));
         }
     }
-    /// The server ended a connection that had been idle for so long. Sooner than `seen_min` it was
-    /// no idle timer: such a server is restarted, or overloaded.
-    void see_close(Duration idle) {
-        if (idle >= seen_min) {
-            limit = std::min(limit, idle);
+    /// The server ended a connection that had been idle for so long. An idle timer does so again
+    /// and again: one close, or many at one instant, may be those of a restart, and sooner than
+    /// `seen_min` no server's timer ends.
+    void see_close(Duration idle, Instant now) {
+        if (idle < seen_min || idle >= limit) {
+            return;
+        }
+        const auto [least, most] = std::minmax(idle.ns, close_idle_.ns);
+        if (most - least > most / 4) {  // nothing that was seen before says the same
+            close_idle_ = idle;
+            close_at_ = now;
+            return;
+        }
+        close_idle_.ns = least;
+        if (now - close_at_ >= apart_min) {
+            limit.ns = least;
         }
     }
 
@@ -35,8 +46,12 @@ struct IdleLimit {
     Duration closed_after() const { return limit - Duration{room().ns / 2}; }
 
     static constexpr Duration seen_min = milliseconds(500);
+    static constexpr Duration apart_min = milliseconds(500);  ///< two closes that count as two
 
   private:
+    Duration close_idle_{0};  ///< shortest idle time of the closes that agree
+    Instant close_at_;        ///< the first of them
+
     Duration room() const {
         return known() ? Duration{std::min(seconds(1).ns, limit.ns / 4)} : Duration{0};
     }

@@ -152,7 +152,7 @@ bool LanePool::make_room(std::uint32_t target) {
 }
 
 // The server closed a connection that carries nothing, or spoke out of turn: not to be used again.
-void LanePool::retire(Lane& lane) {
+void LanePool::retire(Lane& lane, bool closed) {
     counts_.closed_idle += 1;
     lane.broken = true;
     if (lane.state == LaneState::bound) {
@@ -160,7 +160,14 @@ void LanePool::retire(Lane& lane) {
     } else {
         leave_shelf(lane);
     }
-    targets_[lane.target].limit.see_close(idle_for(lane));
+    LaneTarget& target = targets_[lane.target];
+    const Instant now = loop_.driver().now();
+    if (closed) {
+        target.limit.see_close(idle_for(lane), now);
+    }
+    if (!lane.used && idle_for(lane) < IdleLimit::seen_min) {
+        target.quiet_until = now + failure_quiet;  // it accepts connections, and keeps none
+    }
     lane.state = LaneState::closing;
     if (lane.tls != nullptr && !lane.used && lane.tls->stream.failure() != 0) {
         note_failure(lane, 0);  // an alert right behind the handshake: the next one fails, too

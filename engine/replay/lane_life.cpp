@@ -9,8 +9,6 @@
 namespace driftless {
 
 namespace {
-// After a failed connect, lanes are opened only where a row waits, not ahead of need.
-constexpr Duration failure_quiet = milliseconds(200);
 // A SYN that was lost is sent again after a second (timing-and-io.md, D).
 constexpr Duration connect_slow = milliseconds(900);
 }  // namespace
@@ -213,7 +211,7 @@ void LanePool::on_receive(Op& op, const Completion& done) {
         }
     } else if (lane.state == LaneState::idle || lane.state == LaneState::bound) {
         if (!pool.only_tls(lane, done)) {
-            pool.retire(lane);
+            pool.retire(lane, done.result <= 0);
         }
     }
     if (!done.more || lane.broken) {

@@ -73,9 +73,11 @@ void LanePool::take_stamp(Lane& lane, const Completion& done) {
     }
     exchange.wire_known = true;
     const std::int64_t delay_ns = wire_ns - exchange.fired.ns;
-    counts_.wire_stamps += 1;
-    counts_.wire_delay_sum_ns += delay_ns;
-    counts_.wire_delay_max_ns = std::max(counts_.wire_delay_max_ns, delay_ns);
+    if (exchange.stale_retries == 0) {  // else it was fired twice, and `fired` is the first time
+        counts_.wire_stamps += 1;
+        counts_.wire_delay_sum_ns += delay_ns;
+        counts_.wire_delay_max_ns = std::max(counts_.wire_delay_max_ns, delay_ns);
+    }
     Event event;
     event.kind = EventKind::wire;
     event.row = exchange.planned;

@@ -166,7 +166,7 @@ bool LanePool::seal_slice() {
     const std::size_t room = static_cast<std::size_t>(plain.data() + plain.size() - at);
     const std::size_t sealed = tls.stream.seal(plain, at, room);
     if (sealed == 0) {
-        retire(*lane);
+        retire(*lane, false);
         lane->progress.notify();
         return true;
     }
@@ -186,7 +186,9 @@ void LanePool::now_ready(Lane& lane) {
     tls.ready = true;
     request.bytes = {request.storage, tls.sealed};
     request.armed = loop_.driver().now();
-    if (tls.late) {
+    if (tls.late && tls.row.tries > 0) {
+        late_.push_front(lane);  // it is in flight already: rows before it may wait for its end
+    } else if (tls.late) {
         late_.push_back(lane);
     }
 }
@@ -259,7 +261,9 @@ void LanePool::lose_bound(Lane& lane) {
     DueRow row = drop_bound(lane);
     ++row.losses;
     const bool refused = failure != 0 && !lane.used;
-    if (late && (refused || row.losses > losses_max)) {
+    // The place of an end belongs to rows that have left: without one it is tried again.
+    const bool may_end = row.tries > 0 || ring_.has_room_for_row();
+    if (late && may_end && (refused || row.losses > losses_max)) {
         end_without_lane(row, failure != 0 ? Outcome::tls_failed : Outcome::send_failed,
                          static_cast<std::int32_t>(failure));
     } else {

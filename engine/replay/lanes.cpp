@@ -195,7 +195,7 @@ void LanePool::settle(Lane& lane) {
                        exchange.stale_retries < stale_retries_max;
     if (stale) {
         counts_.stale_retries += 1;
-        targets_[lane.target].limit.see_close(idle);
+        targets_[lane.target].limit.see_close(idle, loop_.driver().now());
         DueRow row;
         row.request.planned = exchange.planned;
         row.tries = static_cast<std::uint16_t>(exchange.stale_retries + 1);

@@ -194,6 +194,8 @@ class LanePool {
     /// A close that crosses the request comes within a round trip. One that comes later is the
     /// server's answer to it: it died, or gave the request up.
     static constexpr Duration crossing_max = seconds(1);
+    /// After a connect that failed, or was of no use, lanes are opened only where a row waits.
+    static constexpr Duration failure_quiet = milliseconds(200);
     /// Connections that may end under one row before it is fired.
     static constexpr std::uint16_t losses_max = 3;
     /// 0.2 us each by io_uring, 0.6 us by the error queues (macro_bench kernel-stamps).
@@ -214,7 +216,7 @@ class LanePool {
     void note_failure(Lane& lane, std::int32_t sys_errno);
     void begin_exchange(Lane& lane);
     bool only_tls(Lane& lane, const Completion& done);
-    void retire(Lane& lane);
+    void retire(Lane& lane, bool closed);
     Task<bool> shake_hands(Lane& lane);
     void queue_step(Lane& lane);
     void take_handshake(Lane& lane, const Completion& done);

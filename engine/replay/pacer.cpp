@@ -137,8 +137,7 @@ bool Pacer::can_fire_waiting() const {
         if (lanes_.targets()[target].idle_count() == 0) {
             continue;
         }
-        const bool room = lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row();
-        if ((room && !waiting_[target].empty()) ||
+        if ((has_room() && !waiting_[target].empty()) ||
             (!retrying_[target].empty() && lanes_.has_idle(number, true))) {
             return true;
         }
@@ -154,8 +153,7 @@ Instant Pacer::next_due(Instant now) const {
         return never;
     }
     const Instant due = due_instant(next_);
-    const bool held = lanes_.inflight() >= settings_.inflight_max || !ring_.has_room_for_row();
-    return due <= now && held ? never : due;
+    return due <= now && !has_room() ? never : due;
 }
 
 bool Pacer::done() const {
@@ -269,8 +267,7 @@ DueRow Pacer::take_next(Instant now) {
 
 bool Pacer::fire_on_time() {
     const ArmedRequest* armed = armer_.front();
-    if (stopped_ || armed == nullptr || lanes_.inflight() >= settings_.inflight_max ||
-        !ring_.has_room_for_row()) {
+    if (stopped_ || armed == nullptr || !has_room()) {
         return false;
     }
     const std::uint32_t target = target_of(next_);
@@ -294,9 +291,7 @@ bool Pacer::fire_waiting() {
     for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
         for (const bool retry : {true, false}) {
             std::deque<DueRow>& rows = retry ? retrying_[target] : waiting_[target];
-            const bool room =
-                retry || (lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row());
-            if (rows.empty() || !room) {
+            if (rows.empty() || !(retry || has_room())) {
                 continue;
             }
             const LaneWish wish = wish_of(rows.front().request.planned, retry);

@@ -98,7 +98,8 @@ class Pacer {
     bool has_tls(std::uint32_t target) const { return lanes_.targets()[target].tls != nullptr; }
     bool can_fire_waiting() const;
     bool wants_connection(std::uint32_t target) const;
-    void make_room();
+    void make_room(bool retry);
+    bool has_room() const;
 
     Loop& loop_;
     const Trace& trace_;

@@ -30,8 +30,7 @@ bool Pacer::fire_late() {
 
 bool Pacer::can_fire_late() const {
     const DueRow* row = lanes_.late_front();
-    const bool room = lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row();
-    return row != nullptr && (room || row->tries > 0);
+    return row != nullptr && (has_room() || row->tries > 0);
 }
 
 // Before time 0 is set, from then on: all that is armed is bound for a start.
@@ -134,27 +133,34 @@ bool Pacer::answer_failures() {
             any = true;
         }
         if (!stopped_ && wants_connection(target) && !lanes_.open_one(target)) {
-            make_room();
+            make_room(!retrying_[target].empty());
         }
     }
     return any;
 }
 
-// A row waits, and nothing that is there or under way can carry it.
+// One more row may be in flight, and the ring has a place for its end.
+bool Pacer::has_room() const {
+    return lanes_.inflight() < settings_.inflight_max && ring_.has_room_for_row();
+}
+
+// A row waits that may leave, and nothing that is there or under way can carry it.
 bool Pacer::wants_connection(std::uint32_t target) const {
     const LaneTarget& lanes = lanes_.targets()[target];
     if (lanes.connecting > 0 || lanes.failures > 0) {
         return false;
     }
-    return retrying_[target].empty() ? !waiting_[target].empty() && lanes.idle_count() == 0
-                                     : !lanes_.has_idle(target, true);
+    return retrying_[target].empty()
+               ? has_room() && !waiting_[target].empty() && lanes.idle_count() == 0
+               : !lanes_.has_idle(target, true);
 }
 
 // All connections that are allowed are in use: one that stands idle, and that no row waits for,
-// gives way. Where there is none, a busy one will come free.
-void Pacer::make_room() {
+// gives way. Where there is none, a busy one will come free. For a retry, which is in flight, one
+// gives way, too, that is kept for rows that may not leave before the retry has ended.
+void Pacer::make_room(bool retry) {
     for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
-        const bool wanted = !waiting_[target].empty() ||
+        const bool wanted = (!waiting_[target].empty() && (has_room() || !retry)) ||
                             (!retrying_[target].empty() && lanes_.has_idle(target, true));
         if (!wanted && lanes_.make_room(target)) {
             return;

@@ -82,10 +82,15 @@ std::int64_t Run::arm_horizon_ns(Instant now) const {
 
 std::uint32_t Run::lanes_wanted(std::uint32_t target) const {
     const auto targets = static_cast<std::uint32_t>(parts_.targets.size());
-    const auto share = [targets](std::uint32_t all) { return (all + targets - 1) / targets; };
-    return settings_.connections_fixed > 0
-               ? share(settings_.connections_fixed)
-               : std::min(pacer_.connections_wanted(target), share(idle_max));
+    if (settings_.connections_fixed > 0) {
+        return (settings_.connections_fixed + targets - 1) / targets;
+    }
+    std::uint64_t all = 0;
+    for (std::uint32_t number = 0; number < targets; ++number) {
+        all += pacer_.connections_wanted(number);
+    }
+    const std::uint64_t wanted = pacer_.connections_wanted(target);
+    return static_cast<std::uint32_t>(all <= idle_max ? wanted : wanted * idle_max / all);
 }
 
 bool Run::warm() {

@@ -1,12 +1,59 @@
 """Connections over real sockets: limits of idle ones are kept, learned, and told."""
 
 import collections
+import contextlib
 import json
 import socket
+import threading
 import types
 import unittest
 
 from harness import DRIFTLESS, Case, Server, mock, read_jsonl, receiver, row_of
+from raw_server import DONE, HEAD, Peer, RawServer, token
+
+
+class ClosingServer(RawServer):
+    """Accepts connections and ends them at once."""
+
+    def __init__(self):
+        super().__init__({})
+        self.accepted = 0
+
+    def serve(self, connection):
+        self.accepted += 1
+        connection.close()
+
+
+class RestartingServer(RawServer):
+    """Answers every request and keeps connections, but ends all of them at one instant."""
+
+    ANSWER = HEAD + b"Content-Length: %d\r\n\r\n" % len(token() * 2 + DONE) + token() * 2 + DONE
+
+    def __init__(self, after_s):
+        super().__init__({})
+        self.after_s = after_s
+        self.ended = 0
+        self.timer = None
+
+    def serve(self, connection):
+        peer = Peer(connection)
+        with contextlib.suppress(OSError), connection:
+            while peer.read_head():
+                if self.timer is None:
+                    self.timer = threading.Timer(self.after_s, self.restart)
+                    self.timer.start()
+                peer.read_body()
+                peer.say(self.ANSWER)
+
+    def restart(self):
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+                self.ended += 1
+
+    def __exit__(self, *error):
+        self.timer.join()
+        super().__exit__(*error)
 
 
 class Connections(Case):
@@ -37,13 +84,37 @@ class Connections(Case):
         self.expect_lanes_in_time(run)
 
     def test_silent_limits_are_learned(self):
-        trace = self.bursts(4, 4, 2500)
+        trace = self.bursts(5, 4, 2500)
         with receiver("--idle-ms", 1000, "--first-ms", 2, "--between-ms", 1) as server:
             run = self.replay_rows(server, trace)
         end = run.json("run.json")["end"]
         self.assertAlmostEqual(end["idle_limit_ns"] / 1e9, 1, delta=0.2)
         self.assertGreater(end["closed_idle"], 0)
         self.assertGreaterEqual(end["retired_idle"], 8)
+
+    def test_a_restart_teaches_no_limit(self):
+        """All connections end at once, and never again: those to come are kept as before."""
+        trace = self.bursts(3, 6, 1500)
+        with RestartingServer(after_s=0.9) as server:
+            run = self.replay_rows(server, trace, "--no-preflight", "--model", "m")
+        end = run.json("run.json")["end"]
+        self.assertGreaterEqual(server.ended, 6)
+        self.assertIsNone(end["idle_limit_ns"])
+        self.assertEqual(end["retired_idle"], 0)
+
+    def test_connections_that_are_never_kept_are_not_opened_in_a_storm(self):
+        with ClosingServer() as server:
+            run = self.replay(self.bursts(3, 1, 1000), "--url", server.url, "--no-preflight",
+                              "--model", "m")
+        self.assertEqual(len(run.records()), 3)
+        self.assertLess(server.accepted, 200)
+
+    def test_more_connections_than_rows(self):
+        trace = self.bursts(1, 3, 1)
+        with mock("--itl", "1ms") as server:
+            for flags in (["--connections", "64"], ["--connections", "12", "--max-inflight", "2"]):
+                run = self.replay_rows(server, trace, *flags)
+                self.assertEqual(len(run.records()), 3)
 
     def sessions(self, count, turns, apart_ms):
         """A trace of conversations whose turns come one after the other."""

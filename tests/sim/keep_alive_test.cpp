@@ -65,12 +65,12 @@ TEST(KeepAliveLimits, AnnouncedOnesAreNeverMet) {
     }
 }
 
-// A silent one closes the connections of one burst. From then on it is known.
+// A silent one closes the connections of two bursts. From then on it is known.
 TEST(KeepAliveLimits, SilentOnesAreLearnedFromCloses) {
     const SimResult result = run(bursts_apart(milliseconds(2900)), server_with(seconds(1), false));
     expect_all_ok(result);
     EXPECT_GT(result.closed_idle, 0u);
-    EXPECT_LE(result.closed_idle, burst_rows);
+    EXPECT_LE(result.closed_idle, 3 * burst_rows);  // of 48
     EXPECT_GT(result.retired_idle, 0u);
     EXPECT_EQ(rows_without_lane(result), 0u);
 }

@@ -84,8 +84,8 @@ void draw_server(Dice& dice, SimOptions& options) {
 // Limits of our own, small enough to be met.
 void draw_client(Dice& dice, SimOptions& options) {
     options.timeouts.connect = dice.one_in(4) ? seconds(4) : milliseconds(300);
-    options.targets = dice.one_in(4) ? dice.number(2, 2) : 1;
-    options.inflight_max = dice.number(4, 96);
+    options.targets = dice.one_in(4) ? dice.number(2, 3) : 1;
+    options.inflight_max = dice.one_in(4) ? dice.number(1, 4) : dice.number(4, 96);
     options.connections_fixed = dice.one_in(4) ? dice.number(1, 8) : 0;
     options.balance = dice.one_in(2) ? Balance::turn : Balance::session;
     options.connection = dice.one_in(2)   ? ConnectionRule::reuse

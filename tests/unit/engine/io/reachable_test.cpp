@@ -92,10 +92,21 @@ TEST(Reachable, SilentOnesAreNotWaitedFor) {
     EXPECT_LT(took, std::chrono::seconds(20));
 }
 
+// The patience is each one's, not that of all together.
+TEST(Reachable, TheLastHasAsMuchTimeAsTheFirst) {
+    Listener silent(0);
+    silent.fill();
+    const Listener listener(8);
+    EXPECT_EQ(text_of(first_reachable({silent.address(), listener.address()}, milliseconds(50))),
+              listener.address().to_text());
+}
+
 TEST(Reachable, NobodyIsWaitedForBeyondThePatience) {
     Listener silent(0);
     silent.fill();
+    const auto began = std::chrono::steady_clock::now();
     EXPECT_EQ(text_of(first_reachable({silent.address()}, milliseconds(50))), "none");
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
     EXPECT_EQ(text_of(first_reachable({closed_port(), closed_port()}, seconds(60))), "none");
     EXPECT_EQ(text_of(first_reachable({}, seconds(60))), "none");
 }
