@@ -41,6 +41,7 @@ constexpr std::size_t expire_max = 32;
 constexpr std::uint32_t completions_max = 16;
 // A sleep without a deadline still looks at the stop flag this often.
 constexpr Duration sleep_max = milliseconds(20);
+constexpr Duration full_ring_nap = milliseconds(1);
 // Lanes kept ready ahead of need, at most.
 constexpr std::uint32_t idle_max = 1024;
 constexpr std::uint32_t drop_max = 256;
@@ -335,7 +336,9 @@ bool Run::warm_send(Instant now, Instant due) {
 void Run::wait(Instant now, Instant due) {
     const Duration early = settings_.warm_sends ? std::max(margin_, warm_window()) : margin_;
     const Instant wake = settings_.wait == WaitPolicy::sleep ? due : due - early;
-    const Instant until = std::min({wake, loop_.timers().next(), now + sleep_max});
+    // Nobody wakes this thread when the writer has made room.
+    const Duration nap = parts_.ring.has_room_for_row() ? sleep_max : full_ring_nap;
+    const Instant until = std::min({wake, loop_.timers().next(), now + nap});
     const bool sleeps = settings_.wait != WaitPolicy::spin && until - now > guard_min;
     if (!sleeps) {
         const bool may_enter = due - now > guard_;

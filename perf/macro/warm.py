@@ -49,7 +49,8 @@ def main(passes=3):
                             *os.environ.get("REPLAY_FLAGS", "").split()],
                            stdout=subprocess.DEVNULL, check=True)
             records = [json.loads(line) for line in (run / "requests.jsonl").open()]
-            wire = quantiles([record["wire_ns"] - record["fired_ns"] for record in records])
+            wire = quantiles([record["wire_ns"] - record["fired_ns"] for record in records
+                              if record["wire_ns"] is not None])  # a stamp may be lost
             call = quantiles([record["submit_ns"] for record in records])
             drift = quantiles([record["drift_ns"] for record in records])
             print(f"| {'--warm-send' if warm else 'without'} | {wire} | {call} | {drift} |")
