@@ -40,8 +40,10 @@ namespace {
 void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, ErrorCode code) {
     const std::string kind = unit == TimeUnit::iso ? "ISO-8601 time" : "decimal number";
     if (code == ErrorCode::invalid) {
+        const bool other = unit != TimeUnit::iso && parse_time(field.text, TimeUnit::iso);
         context.refuse(field.name, field.text, "is no " + kind,
                        unit == TimeUnit::iso ? "--time-unit names the unit of numbers"
+                       : other               ? "--time-unit iso reads dates"
                                              : "write the time as one");
     } else if (unit == TimeUnit::iso) {
         context.refuse(field.name, field.text, "is not within 1970 and 2115", "correct the row");

@@ -118,6 +118,10 @@ TEST(Mooncake, RefusesTimesThatAreNone) {
               std::string::npos);
     EXPECT_NE(read({row("NaN", 1, 1, "0")}).first_error().find("JSON has no NaN"),
               std::string::npos);
+    EXPECT_NE(read({row("\"2025-01-01T00:00:00Z\"", 1, 1, "0")})
+                  .first_error()
+                  .find("is no decimal number; --time-unit iso reads dates"),
+              std::string::npos);
     EXPECT_NE(read({row("true", 1, 1, "0")}).first_error().find("is no decimal number"),
               std::string::npos);
     EXPECT_NE(read({row("1e40", 1, 1, "0")}).first_error().find("--time-unit"), std::string::npos);
