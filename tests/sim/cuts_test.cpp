@@ -1,0 +1,71 @@
+// A server's side of a connection ends at each byte of two answers, in each of three ways: every
+// law holds, and a row is ok exactly where its answer had come whole.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+#include "tests/sim/laws.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+// The second request leaves long after the first answer's end, on the same connection if it can.
+Trace two_rows() {
+    Trace trace = make_trace(4, 2);
+    trace.rows[1].at_ns = 500'000'000;
+    for (TraceRow& row : trace.rows) {
+        row.output_length = 3;
+    }
+    return trace;
+}
+
+SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed) {
+    SimOptions options;
+    options.seed = seed;
+    options.weather.cut_at = cut;
+    return run(two_rows(), options);
+}
+
+// [row]
+std::array<Outcome, 2> outcomes_of(const SimResult& result) {
+    std::array<Outcome, 2> outcomes{};
+    for (const Record& record : result.records) {
+        outcomes.at(record.row) = record.outcome;
+    }
+    return outcomes;
+}
+
+void cut_everywhere(Cut::Kind kind) {
+    const SimResult whole = run_cut({}, 1);
+    ASSERT_EQ(whole.records.size(), 2u);
+    ASSERT_TRUE(whole.records[1].reused);
+    const std::uint64_t first = whole.records[0].bytes_received;
+    const std::uint64_t second = whole.records[1].bytes_received;
+    for (std::uint64_t bytes = 0; bytes <= first + second; ++bytes) {
+        const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1);
+        ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
+        const auto [one, two] = outcomes_of(result);
+        ASSERT_EQ(one == Outcome::ok, bytes >= first) << name_of(one) << " after " << bytes;
+        // What ends right behind the first answer leaves the second to another connection.
+        const bool whole_elsewhere = bytes == first && bytes >= second;
+        ASSERT_EQ(two == Outcome::ok, bytes == first + second || whole_elsewhere)
+            << name_of(two) << " after " << bytes;
+    }
+}
+
+TEST(Cuts, ResetAtEveryByte) {
+    cut_everywhere(Cut::Kind::reset);
+}
+
+TEST(Cuts, CloseAtEveryByte) {
+    cut_everywhere(Cut::Kind::close);
+}
+
+TEST(Cuts, HalfCloseAtEveryByte) {
+    cut_everywhere(Cut::Kind::half_close);
+}
+
+}  // namespace
+}  // namespace driftless::sim
