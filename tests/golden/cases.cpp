@@ -44,10 +44,10 @@ std::vector<GoldenCase> read_cases(const std::filesystem::path& path) {
             block = Block::none;
         } else if (line.starts_with("```response ")) {
             block = Block::wire;
-            cases.push_back(
-                {path.stem().string() + ": " + title, line.substr(12), "", false, {}, {}});
+            cases.push_back({path.stem().string() + ": " + title, line.substr(12), "", false, {}});
         } else if (line == "```expect" && !cases.empty()) {
             block = Block::expect;
+            cases.back().readings.emplace_back();
         } else if (line.starts_with("```")) {
             block = Block::other;
         } else if (block == Block::wire) {
@@ -55,9 +55,9 @@ std::vector<GoldenCase> read_cases(const std::filesystem::path& path) {
             cases.back().closes = closes;
             cases.back().wire += decode(closes ? line.substr(0, line.size() - 3) : line);
         } else if (block == Block::expect && line.starts_with("outcome ")) {
-            cases.back().outcome = line.substr(8);
+            cases.back().readings.back().outcome = line.substr(8);
         } else if (block == Block::expect) {
-            cases.back().expected += line + "\n";
+            cases.back().readings.back().lines += line + "\n";
         } else if (line.starts_with("## ")) {
             title = line.substr(3);
         }

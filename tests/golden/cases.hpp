@@ -9,13 +9,18 @@
 
 namespace driftless {
 
+/// What an answer means, and what becomes of a row that asked for two tokens and got it.
+struct GoldenReading {
+    std::string lines;    ///< all but that of the outcome
+    std::string outcome;  ///< empty where none is named
+};
+
 struct GoldenCase {
     std::string name;     ///< file and heading
     std::string dialect;  ///< its name; "template:NAME" is a file in tests/data/templates
     std::string wire;
-    bool closes = false;   ///< the connection ends after the bytes
-    std::string expected;  ///< all lines but that of the outcome
-    std::string outcome;   ///< of a row that asked for two tokens; empty where none is named
+    bool closes = false;                  ///< the connection ends after the bytes
+    std::vector<GoldenReading> readings;  ///< the best first; several where parsers differ
 };
 
 /// The cases of every file beside this one, sorted by name. gtest failures where a file is not

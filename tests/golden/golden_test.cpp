@@ -141,6 +141,17 @@ class Client {
     bool over_ = false;
 };
 
+// The reading that was `seen`; the first, and a failure, where it was none of them.
+std::string expected_of(const GoldenCase& golden, const std::string& seen) {
+    for (const GoldenReading& reading : golden.readings) {
+        if (reading.lines == seen) {
+            return seen;
+        }
+    }
+    EXPECT_EQ(seen, golden.readings.at(0).lines);
+    return golden.readings.at(0).lines;
+}
+
 class Golden : public testing::TestWithParam<GoldenCase> {};
 
 TEST_P(Golden, MeansTheSameForEverySplit) {
@@ -156,19 +167,19 @@ TEST_P(Golden, MeansTheSameForEverySplit) {
     ASSERT_NE(dialect, nullptr) << golden.dialect;
     Client whole(*dialect);
     whole.feed(golden.wire);
-    EXPECT_EQ(whole.finish(golden.closes), golden.expected);
+    const std::string expected = expected_of(golden, whole.finish(golden.closes));
 
     Client bytewise(*dialect);
     for (const char byte : golden.wire) {
         bytewise.feed({&byte, 1});
     }
-    EXPECT_EQ(bytewise.finish(golden.closes), golden.expected) << "byte by byte";
+    EXPECT_EQ(bytewise.finish(golden.closes), expected) << "byte by byte";
 
     for (std::size_t at = 1; at < golden.wire.size(); ++at) {
         Client split(*dialect);
         split.feed(std::string_view(golden.wire).substr(0, at));
         split.feed(std::string_view(golden.wire).substr(at));
-        ASSERT_EQ(split.finish(golden.closes), golden.expected) << "split at " << at;
+        ASSERT_EQ(split.finish(golden.closes), expected) << "split at " << at;
     }
 }
 

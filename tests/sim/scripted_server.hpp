@@ -25,6 +25,7 @@ struct CannedAnswer {
     bool early = false;   ///< begins when the request's head is there
     /// What becomes of a row that asked for `canned_tokens` and got it in fair weather.
     Outcome outcome = Outcome::ok;
+    Outcome or_else = outcome;  ///< of the other reading, where there are two
 };
 
 /// The output length for which a canned answer has its outcome.
