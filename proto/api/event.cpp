@@ -8,15 +8,30 @@ namespace {
 
 /// The error that an event holds, or that it is (SGLang sends flat ones); nothing where it is none.
 std::optional<std::string_view> find_error(const JsonValue& root, std::string_view event_name) {
-    const JsonValue error = root.find("error");
-    if (error.present() && !error.is(JsonType::null)) {
-        const JsonValue message = error.is(JsonType::object) ? error.find("message") : error;
-        return message.as_string().value_or(error.raw());
+    if (const auto said = error_said(root.find("error"))) {
+        return said;
     }
     if (event_name == "error" || root.find("object").as_string() == "error") {
         return root.find("message").as_string().value_or(root.raw());
     }
     return std::nullopt;
+}
+
+bool says_something(const JsonValue& error) {
+    switch (error.present() ? error.type() : JsonType::null) {
+        case JsonType::null:
+            return false;
+        case JsonType::boolean:
+            return *error.as_bool();
+        case JsonType::number:
+            return error.as_double() != 0.0;  // codes; one beyond a double is one, too
+        case JsonType::string:
+            return !error.as_string()->empty();
+        case JsonType::array:
+        case JsonType::object:
+            return error.size() > 0;
+    }
+    return false;
 }
 
 }  // namespace
@@ -45,6 +60,14 @@ JsonValue open_event(JsonDocument& document, std::string_view event_name, std::s
     }
     reading.kind = EventReading::Kind::delta;
     return parsed.value();
+}
+
+std::optional<std::string_view> error_said(const JsonValue& error) {
+    if (!says_something(error)) {
+        return std::nullopt;
+    }
+    const JsonValue message = error.is(JsonType::object) ? error.find("message") : error;
+    return message.as_string().value_or(error.raw());
 }
 
 std::string_view text_of(const JsonValue& value) {

@@ -2,6 +2,7 @@
 /// file says what its events mean. It keeps nothing: views live until the document's next parse.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "proto/api/dialect.hpp"
@@ -16,6 +17,10 @@ JsonValue open_event(JsonDocument& document, std::string_view event_name, std::s
 
 /// The text without white space around it.
 std::string_view without_blanks(std::string_view text);
+
+/// What an error says: its message, else its text; nothing where it is none: absent, null, false,
+/// 0, or an empty text, array or object, as servers send with events in which nothing is wrong.
+std::optional<std::string_view> error_said(const JsonValue& error);
 
 /// A string's text; empty for all else.
 std::string_view text_of(const JsonValue& value);

@@ -43,11 +43,6 @@ EventReading read_no_event(JsonDocument&, std::string_view, std::string_view) {
     return {};
 }
 
-bool says_something(const JsonValue& error) {
-    return error.present() && !error.is(JsonType::null) && error.as_bool().value_or(true) &&
-           error.as_string() != "";
-}
-
 void read_usage(const ApiTemplate& form, const JsonValue& root, EventReading& reading) {
     reading.prompt_tokens = count_of(form.prompt_tokens.find(root));
     reading.completion_tokens = count_of(form.completion_tokens.find(root));
@@ -101,10 +96,9 @@ EventReading read_template_event(const ApiTemplate& form, JsonDocument& document
     if (!root.present()) {
         return reading;
     }
-    if (const JsonValue error = form.error.find(root); says_something(error)) {
-        const JsonValue message = error.is(JsonType::object) ? error.find("message") : error;
+    if (const auto message = error_said(form.error.find(root))) {
         reading.kind = EventReading::Kind::error;
-        reading.error_message = message.as_string().value_or(error.raw());
+        reading.error_message = *message;
         return reading;
     }
     const JsonValue content = form.content.find(root);
