@@ -115,15 +115,12 @@ class Reader {
             return wrong("body", member, R"(is no object: write it as in {"text": "{prompt}"})");
         }
         form_.body = std::string(member.raw());
-        const FilledBody filled = fill_body(member, {});
+        const FilledBody filled = fill_body(member, {}, {});
         if (!filled.unknown.empty()) {
             return fault(filled.unknown + " in body is no placeholder: they are " +
                          placeholder_names);
         }
-        std::string text;
-        for (const BodyMember& one : filled.members) {
-            text += one.json;
-        }
+        const std::string& text = filled.text;
         if (std::count(text.begin(), text.end(), prompt_mark) != 1 ||
             text.find("{prompt}") != std::string::npos) {
             return fault(

@@ -45,7 +45,7 @@ Result<ApiTemplate> read_api_template(std::string_view text, std::string& why);
 Dialect dialect_of(const ApiTemplate& form);
 
 /// The body of the rows. Errors: bad_json or invalid, when the spec's extra body is no JSON object
-/// or replaces the prompt; invalid, when ids have no place.
+/// or does not fit (template_body.hpp); invalid, when ids have no place.
 Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& spec);
 
 EventReading read_template_event(const ApiTemplate& form, JsonDocument& document,

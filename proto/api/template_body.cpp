@@ -1,5 +1,9 @@
 #include "proto/api/template_body.hpp"
 
+#include <utility>
+#include <vector>
+
+#include "proto/api/body.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -8,44 +12,96 @@ namespace {
 
 constexpr std::string_view prompt_name = "{prompt}";
 constexpr std::string_view length_name = "\"{output_length}\"";
+constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_";
 
+bool is_container(const JsonValue& value) {
+    return value.is(JsonType::object) || value.is(JsonType::array);
+}
+
+/// Walks over ours, with what is to be merged beside it, and writes as it goes.
 class Filler {
   public:
-    Filler(const BodySpec& spec, FilledBody& body) : spec_(spec), body_(body) {}
+    explicit Filler(const BodySpec& spec) : spec_(spec) {}
 
-    /// The value as JSON text, marks in it; empty where it is left out.
-    std::string fill(const JsonValue& value) {
-        std::string out;
-        JsonWriter json(out);
-        std::vector<JsonValue> around;  // bounded by json_depth_max
-        JsonValue at = value;
-        while (true) {  // ends: each turn leaves a value of the text behind
-            if (!at.present()) {
-                at = around.back();
-                around.pop_back();
-                at.is(JsonType::object) ? json.end_object() : json.end_array();
-            } else if (!is_left_out(at)) {
-                if (!around.empty() && around.back().is(JsonType::object)) {
-                    json.key(at.key());
-                }
-                if (at.is(JsonType::object) || at.is(JsonType::array)) {
-                    at.is(JsonType::object) ? json.begin_object() : json.begin_array();
-                    around.push_back(at);
-                    at = at.first();
-                    continue;
-                }
-                json.raw(fill_scalar(at));
+    FilledBody fill(const JsonValue& body, const JsonValue& extra) {
+        open({body, extra});
+        JsonValue at = body.first();
+        while (true) {  // ends: each turn leaves a value of the body behind
+            if (at.present() && write(at)) {
+                at = at.first();
+                continue;
             }
-            if (around.empty()) {
-                return out;
+            if (!at.present()) {
+                at = close();
+                if (around_.empty()) {
+                    return std::move(filled_);
+                }
             }
             at = at.next();
         }
     }
 
   private:
-    bool is_left_out(const JsonValue& value) const {
-        return spec_.output == OutputRule::free && value.raw() == length_name;
+    /// An object or array that is being written, and what goes into it; absent: nothing does.
+    struct Level {
+        JsonValue ours;
+        JsonValue extra;
+    };
+
+    void open(const Level& level) {
+        level.ours.is(JsonType::object) ? json_.begin_object() : json_.begin_array();
+        around_.push_back(level);  // bounded by json_depth_max
+    }
+
+    /// Ends the innermost level, behind the members that are new in it.
+    JsonValue close() {
+        const Level level = around_.back();
+        around_.pop_back();
+        for (JsonValue one = level.extra.first(); one.present(); one = one.next()) {
+            const bool is_first = level.extra.find(one.key()).raw().data() == one.raw().data();
+            if (is_first && !level.ours.find(one.key()).present()) {
+                put(one);
+            }
+        }
+        level.ours.is(JsonType::object) ? json_.end_object() : json_.end_array();
+        return level.ours;
+    }
+
+    /// Writes one member or element. True: it was opened, and what it holds comes next.
+    bool write(const JsonValue& ours) {
+        const Level& level = around_.back();
+        const bool is_member = level.ours.is(JsonType::object);
+        const JsonValue extra = is_member ? level.extra.find(ours.key()) : JsonValue();
+        if (extra.present() && !(extra.is(JsonType::object) && ours.is(JsonType::object))) {
+            filled_.extra_fits = filled_.extra_fits && may_go(ours);
+            put(extra);
+            return false;
+        }
+        if (spec_.output == OutputRule::free && ours.raw() == length_name) {
+            return false;
+        }
+        if (is_member) {
+            json_.key(ours.key());
+        }
+        if (is_container(ours)) {
+            open({ours, extra});
+            return true;
+        }
+        json_.raw(fill_scalar(ours));
+        return false;
+    }
+
+    /// A member of the user's, as it stands; several servers refuse nulls.
+    void put(const JsonValue& extra) {
+        if (!extra.is(JsonType::null)) {
+            json_.key(extra.key()).raw(extra.raw());
+        }
+    }
+
+    static bool may_go(const JsonValue& ours) {
+        const std::string_view raw = ours.raw();
+        return raw == length_name || (raw.find(prompt_name) == std::string_view::npos &&
+                                      raw.find(length_name) == std::string_view::npos);
     }
 
     std::string fill_scalar(const JsonValue& value) {
@@ -55,7 +111,7 @@ class Filler {
         }
         const std::string_view text = std::string_view(raw).substr(1, raw.size() - 2);
         if (text == prompt_name) {
-            body_.prompt_alone = true;
+            filled_.prompt_alone = true;
             const char* const around = spec_.prompt == PromptKind::ids ? "[]" : "\"\"";
             return {around[0], prompt_mark, around[1]};
         }
@@ -82,27 +138,20 @@ class Filler {
         if (raw == "\"{ignore_eos}\"") {
             return spec_.output == OutputRule::exact && spec_.ignore_eos ? "true" : "false";
         }
-        body_.unknown = body_.unknown.empty() ? raw : body_.unknown;
+        filled_.unknown = filled_.unknown.empty() ? raw : filled_.unknown;
         return raw;
     }
 
-    static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_";
     const BodySpec& spec_;
-    FilledBody& body_;
+    FilledBody filled_;
+    JsonWriter json_{filled_.text};
+    std::vector<Level> around_;
 };
 
 }  // namespace
 
-FilledBody fill_body(const JsonValue& body, const BodySpec& spec) {
-    FilledBody filled;
-    Filler filler(spec, filled);
-    for (JsonValue member = body.first(); member.present(); member = member.next()) {
-        std::string json = filler.fill(member);
-        if (!json.empty()) {
-            filled.members.push_back({std::string(member.key()), std::move(json)});
-        }
-    }
-    return filled;
+FilledBody fill_body(const JsonValue& body, const BodySpec& spec, const JsonValue& extra) {
+    return Filler(spec).fill(body, extra);
 }
 
 }  // namespace driftless

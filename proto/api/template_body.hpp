@@ -3,9 +3,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "proto/api/body.hpp"
+#include "proto/api/dialect.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -18,13 +17,18 @@ inline constexpr const char* placeholder_names =
     "{prompt}, {output_length}, {model}, {stream}, {ignore_eos}";
 
 struct FilledBody {
-    std::vector<BodyMember> members;
+    std::string text;
     std::string unknown;        ///< the first placeholder that is none of ours; empty: none
     bool prompt_alone = false;  ///< {prompt} is a whole value
+    bool extra_fits = true;     ///< the extra members leave the prompt where it is
 };
 
 /// Fills `{prompt}` inside any string, and the other placeholders where they are a whole string.
 /// The length is left out, with the member whose value it is, under `--output free`.
-FilledBody fill_body(const JsonValue& body, const BodySpec& spec);
+///
+/// `extra` (absent: none) is an object that goes into the body as a merge patch does (RFC 7396):
+/// objects of the same name member by member, all else in place of ours, a null removes ours. It
+/// does not fit where it would take away the prompt, or more than the length alone.
+FilledBody fill_body(const JsonValue& body, const BodySpec& spec, const JsonValue& extra);
 
 }  // namespace driftless

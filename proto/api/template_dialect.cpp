@@ -1,8 +1,5 @@
 // The dialect of a file: bodies with their placeholders filled, events read by pointers.
-#include <vector>
-
 #include "proto/api/api_template.hpp"
-#include "proto/api/body.hpp"
 #include "proto/api/dialects.hpp"
 #include "proto/api/event.hpp"
 #include "proto/api/template_body.hpp"
@@ -11,28 +8,6 @@
 namespace driftless {
 
 namespace {
-
-/// Applies `--extra-body` to the members at the top; none may take the prompt's place.
-Result<void> apply_extra(const std::string& text, std::vector<BodyMember>& members) {
-    JsonDocument document;
-    const Result<JsonValue> extra = document.parse(text);
-    if (!extra) {
-        return extra.error();
-    }
-    const Error invalid{ErrorCode::invalid, 0, "read the extra body"};
-    if (!extra.value().is(JsonType::object)) {
-        return invalid;
-    }
-    for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
-        for (const BodyMember& ours : members) {
-            if (ours.name == member.key() && ours.json.find(prompt_mark) != std::string::npos) {
-                return invalid;
-            }
-        }
-        set_member(members, member.key(), member.raw());
-    }
-    return {};
-}
 
 /// A server that nobody has described yet: `--api template` before its file is read.
 Result<BodyFrame> make_no_frame(const BodySpec&) {
@@ -62,19 +37,24 @@ Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& s
     JsonDocument document;
     const Result<JsonValue> body = document.parse(form.body);
     CHECK(static_cast<bool>(body));
-    std::vector<BodyMember> members = fill_body(body.value(), spec).members;
+    const Error invalid{ErrorCode::invalid, 0, "read the extra body"};
+    JsonDocument extra_document;
+    JsonValue extra;
     if (!spec.extra_body.empty()) {
-        const Result<void> applied = apply_extra(spec.extra_body, members);
-        if (!applied) {
-            return applied.error();
+        const Result<JsonValue> read = extra_document.parse(spec.extra_body);
+        if (!read) {
+            return read.error();
         }
+        if (!read.value().is(JsonType::object)) {
+            return invalid;
+        }
+        extra = read.value();
     }
-    std::string text;
-    for (const BodyMember& member : members) {
-        append_member(text, member.name, member.json);
+    const FilledBody filled = fill_body(body.value(), spec, extra);
+    if (!filled.extra_fits) {
+        return invalid;
     }
-    text.front() = '{';  // in place of the first comma
-    text += '}';
+    const std::string& text = filled.text;
     const std::size_t prompt = text.find(prompt_mark);
     const std::size_t length = text.find(length_mark);
     BodyFrame frame;

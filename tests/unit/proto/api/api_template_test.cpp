@@ -89,6 +89,37 @@ TEST(ApiTemplate, TakesTheExtraBody) {
     EXPECT_EQ(with("{"), "bad_json");
 }
 
+// What a nest holds besides stays: another limit does not unbound the answers.
+TEST(ApiTemplate, MergesTheExtraBodyMemberByMember) {
+    const auto with = [](std::string extra, OutputRule output = OutputRule::exact) {
+        return body_of(R"({"a":[{"p":"{prompt}"}],"o":{"n":"{output_length}","k":1,"q":{"r":2}}})",
+                       {.output = output, .extra_body = std::move(extra)}, "hi");
+    };
+    EXPECT_EQ(with(R"({"o":{"top_k":3}})"),
+              R"({"a":[{"p":"hi"}],"o":{"n":4,"k":1,"q":{"r":2},"top_k":3}})");
+    EXPECT_EQ(with(R"({"x":{"y":null},"o":{"k":null,"q":{"r":[5],"s":{}}}})"),
+              R"({"a":[{"p":"hi"}],"o":{"n":4,"q":{"r":[5],"s":{}}},"x":{"y":null}})");
+    EXPECT_EQ(with(R"({"o":{"q":7,"q":8,"z":1,"z":2}})"),
+              R"({"a":[{"p":"hi"}],"o":{"n":4,"k":1,"q":7,"z":1}})");
+    EXPECT_EQ(with(R"({"o":{"n":9}})"), R"({"a":[{"p":"hi"}],"o":{"n":9,"k":1,"q":{"r":2}}})");
+    EXPECT_EQ(with(R"({"o":{"n":null}})"), R"({"a":[{"p":"hi"}],"o":{"k":1,"q":{"r":2}}})");
+    EXPECT_EQ(with(R"({"o":{"k":2}})", OutputRule::free),
+              R"({"a":[{"p":"hi"}],"o":{"k":2,"q":{"r":2}}})");
+    for (const char* const unfit :
+         {R"({"o":null})", R"({"o":1})", R"({"o":[]})", R"({"a":{}})", R"({"a":null})"}) {
+        EXPECT_EQ(with(unfit), "invalid") << unfit;
+    }
+}
+
+// What goes for a described server and for the dialect of ours is the same.
+TEST(ApiTemplate, MergesLikeTheDialectThatItDescribes) {
+    const BodySpec spec{.extra_body = R"({"sampling_params":{"top_p":1,"temperature":0.5}})"};
+    const Result<BodyFrame> ours = dialect_of(Api::sglang).frame(spec);
+    ASSERT_TRUE(ours);
+    EXPECT_EQ(body_of(sample_template("sglang"), spec, "hi"),
+              ours.value().before + "hi" + ours.value().between + "4" + ours.value().after);
+}
+
 TEST(ApiTemplate, NamesEachFault) {
     struct Case {
         std::string text;
