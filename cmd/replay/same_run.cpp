@@ -1,6 +1,7 @@
 #include "cmd/replay/same_run.hpp"
 
 #include <cstdio>
+#include <string>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/folders.hpp"
@@ -19,6 +20,34 @@ int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::ui
                  "driftless: %s: other %s than the run's: digest %016llx, not %016llx; %s\n", flag,
                  what, static_cast<Long>(is), static_cast<Long>(was), remedy);
     return exit_input;
+}
+
+std::string quoted(const std::string& salt) {
+    return salt.empty() ? "none" : "\"" + salt + "\"";
+}
+
+/// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
+/// from.
+int check_sources(const RunFacts& facts, const ReplayOptions& options, const Server& server,
+                  const char* flag) {
+    if (options.plan.seed != facts.seed) {
+        std::fprintf(stderr, "driftless: %s: the run had --seed %llu, not %llu; leave it out\n",
+                     flag, static_cast<Long>(facts.seed), static_cast<Long>(options.plan.seed));
+        return exit_input;
+    }
+    if (options.cache_salt != facts.cache_salt.value_or("")) {
+        std::fprintf(stderr, "driftless: %s: the run had --cache-salt %s, not %s; leave it out\n",
+                     flag, quoted(facts.cache_salt.value_or("")).c_str(),
+                     quoted(options.cache_salt).c_str());
+        return exit_input;
+    }
+    const std::uint64_t dataset = server.text ? server.text->corpus.digest() : 0;
+    if (dataset != facts.dataset_digest.value_or(0)) {
+        return refuse_digest(flag, "text in --dataset", facts.dataset_digest.value_or(0), dataset,
+                             "the file has changed, or the flag is new: give the one that the run "
+                             "read");
+    }
+    return exit_done;
 }
 
 }  // namespace
@@ -80,7 +109,7 @@ int check_words(const RunFacts& facts, const ReplayOptions& options, const Serve
                              "this server counts other words as one token, or --tokenizer or "
                              "--prompt is another");
     }
-    return exit_done;
+    return facts.prompts_digest ? exit_done : check_sources(facts, options, server, flag);
 }
 
 int check_prompts(const RunFacts& facts, const ReplayOptions& options, const Workload& workload,

@@ -27,8 +27,8 @@ Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& wor
 /// Trace and schedule. `flag` is named in what is printed.
 int check_schedule(const RunFacts& facts, const Workload& workload, const char* flag);
 
-/// The words and what the server's template adds: with an equal schedule and seed they make equal
-/// prompts.
+/// The words, what the server's template adds, and, of a run that does not know the digest of all
+/// its prompts, seed, salt and dataset: with an equal schedule they make equal prompts.
 int check_words(const RunFacts& facts, const ReplayOptions& options, const Server& server,
                 const char* flag);
 

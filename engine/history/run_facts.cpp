@@ -113,6 +113,10 @@ void read_plan(JsonValue trace, JsonValue plan, RunFacts& out, Facts& facts) {
     facts.text("name", out.info.trace);
     facts.enter(plan);
     facts.count("rows", out.rows);
+    facts.count("seed", out.seed);
+    if (facts.known("cache_salt")) {
+        facts.text("cache_salt", out.cache_salt.emplace());
+    }
     facts.digest("schedule_digest", out.schedule_digest);
     if (facts.known("prompts_digest")) {
         facts.digest("prompts_digest", out.prompts_digest.emplace());
@@ -134,7 +138,8 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
         facts.count("max_concurrency", out.info.max_concurrency.emplace());
     }
     const JsonValue tokenizer = facts.get("tokenizer");
-    const JsonValue form = request.find("template");  // absent in runs of before it was there
+    const JsonValue form = request.find("template");    // absent in runs of before it was there
+    const JsonValue dataset = request.find("dataset");  // as well
     facts.enter(facts.get("goodput"));
     facts.optional_number("ttft_ns", out.slo.ttft_ns);
     facts.optional_number("tpot_ns", out.slo.tpot_ns);
@@ -146,6 +151,10 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     if (form.is(JsonType::object)) {
         facts.enter(form);
         facts.digest("digest", out.template_digest.emplace());
+    }
+    if (dataset.is(JsonType::object)) {
+        facts.enter(dataset);
+        facts.digest("digest", out.dataset_digest.emplace());
     }
 }
 

@@ -56,6 +56,10 @@ struct RunFacts {
         prompts_digest;      ///< of all rows; unknown where a run was cut short
     std::uint64_t rows = 0;  ///< selected
 
+    // What prompts are made of, beside the rows: it stands in for a digest that is not known.
+    std::uint64_t seed = 0;
+    std::optional<std::string> cache_salt;
+    std::optional<std::uint64_t> dataset_digest;  ///< of the text of `--dataset`
     std::uint64_t words_digest = 0;
     std::string prompt;                            ///< "text" or "ids"
     std::optional<std::uint64_t> template_digest;  ///< of `--api template`

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, DRIFTLESS, Run, SAMPLE, SECONDS_MAX, mock, read_jsonl
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, TOKENIZERS, mock, read_jsonl
 
 USAGE, INPUT = 2, 3
 
@@ -130,6 +130,48 @@ class Resume(Case):
             self.assertEqual(self.again("--resume", folder, "--limit", 1).returncode, USAGE)
             self.assertEqual(self.again("--resume", folder).returncode, 0)
         self.check_whole(folder, 240)
+
+    def test_a_dataset_that_has_changed(self):
+        """The digest of the prompts is not known of a killed run: the text that they were cut from
+        must be the same."""
+        trace = self.write(
+            "plain.csv",
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+            + "".join(f"2024-05-10 00:00:{s:02}.0000000,40,3\n" for s in range(20)),
+        )
+        texts = [json.dumps({"text": f"chapter {i} of a book on rain and hills"}) for i in range(300)]
+        dataset = self.write("texts.jsonl", "\n".join(texts))
+        flags = ("--speed", 4, "--dataset", dataset, "--tokenizer", TOKENIZERS / "llama3.json")
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(
+                trace, "--url", server.url, "--no-preflight", "--model", "mock-model", *flags
+            )
+            self.kill(process)
+            before = (folder / "run.json").read_bytes()
+            dataset.write_text("\n".join(reversed(texts)))
+            done = self.again("--resume", folder)
+            self.assertEqual(done.returncode, INPUT, done.stderr)
+            self.assertIn("--resume: other text in --dataset", done.stderr)
+            self.assertEqual((folder / "run.json").read_bytes(), before)
+            dataset.write_text("\n".join(texts))
+            self.assertEqual(self.again("--resume", folder).returncode, 0)
+        self.check_whole(folder, 20)
+
+    def test_from_a_run_that_was_killed(self):
+        """It knows no digest of its prompts; another seed or salt is refused all the same."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            flags = ("--url", server.url, "--speed", 20, "--seed", 5, "--cache-salt", "a")
+            process, folder = self.start(SAMPLE, *flags)
+            self.kill(process)
+            for other, words in (
+                (("--seed", 6), "the run had --seed 5, not 6"),
+                (("--cache-salt", "b"), 'the run had --cache-salt "a", not "b"'),
+            ):
+                run = self.replay("--from", folder, *other)
+                self.assertEqual(run.code, INPUT)
+                self.assertIn(words, run.complained)
+                self.assertFalse(run.folder.exists())
+            self.replay_well("--from", folder)
 
     def test_report_names_the_line(self):
         with mock("--ttft", "1ms", "--itl", "1ms") as server:

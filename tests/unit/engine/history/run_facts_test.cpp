@@ -19,7 +19,7 @@ std::string run_json() {
          "zero_utc_ns":1795258635870072712,"error_ns":41,"first_due_ns":7,"rows":4,
          "rows_interrupted":2}],
       "trace":{"digest":"00000000000000ff","name":"t"},
-      "plan":{"rows":9,"schedule_digest":"8000000000000000","prompts_digest":null,
+      "plan":{"rows":9,"seed":7,"cache_salt":"s","schedule_digest":"8000000000000000","prompts_digest":null,
               "clamped_rows":null},
       "request":{"api":"openai-chat","model":"m","prompt":"text","words_digest":"0000000000000001",
                  "overhead_pre":3,"overhead_post":1,"max_concurrency":8,
@@ -43,6 +43,9 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.trace_digest, 255u);
     EXPECT_EQ(facts.schedule_digest, std::uint64_t{1} << 63);
     EXPECT_FALSE(facts.prompts_digest.has_value());
+    EXPECT_EQ(facts.seed, 7u);
+    EXPECT_EQ(facts.cache_salt, "s");
+    EXPECT_FALSE(facts.dataset_digest.has_value());
     EXPECT_EQ(facts.overhead_pre, 3u);
     EXPECT_EQ(facts.slo.ttft_ns, 200);
     EXPECT_FALSE(facts.slo.tpot_ns.has_value());
@@ -69,6 +72,16 @@ TEST(RunFacts, ReadsTheTemplate) {
     EXPECT_EQ(template_of("\"template\":{\"file\":\"t\",\"digest\":\"00000000000000fe\"},"), 254u);
 }
 
+TEST(RunFacts, ReadsTheDataset) {
+    std::string text = run_json();
+    text.insert(text.find("\"model\""),
+                "\"dataset\":{\"file\":\"d\",\"digest\":\"00000000000000fd\"},");
+    JsonDocument document;
+    const Result<RunFacts> read = read_run_facts(document, text);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read.value().dataset_digest, 253u);
+}
+
 TEST(RunFacts, NamesTheKey) {
     const auto error_with = [](std::string_view from, std::string_view to) {
         std::string text = run_json();
@@ -86,6 +99,7 @@ TEST(RunFacts, NamesTheKey) {
     EXPECT_STREQ(error_with("\"model\":\"m\"", "\"model\":7").doing, "model");
     EXPECT_STREQ(error_with("\"overhead_pre\":3", "\"overhead_pre\":4294967296").doing,
                  "overhead_pre");
+    EXPECT_STREQ(error_with("\"seed\":7", "\"seed\":-7").doing, "seed");
     EXPECT_EQ(error_with("\"rows\":4", "\"rows\":-4").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("{\"schema\"", "[{\"schema\"").code, ErrorCode::bad_json);
 }
