@@ -186,6 +186,7 @@ int Preparation::dry_run() {
 }
 
 int Preparation::meet() {
+    count_stop_requests();  // what comes before looks at none: there, a signal just ends us
     int code = resolve_targets(options_, server_);
     if (code == exit_done) {
         code = choose_host(options_, workload_, host_);

@@ -89,6 +89,54 @@ class Durable(Case):
             worst = sorted(lags[name])[len(lags[name]) // 2]
             self.assertLess(worst / 1e9, limit, f"{name}: the median of its lags")
 
+    def test_third_interrupt_leaves(self):
+        """The writer waits for a disk that hangs: the first two interrupts cannot end the run, the
+        third does, and what is on the disk can be resumed."""
+        disk = self.scratch / "disk-works"
+        disk.touch()
+        hung = {
+            "LD_PRELOAD": os.environ["HUNG_DISK_LIBRARY"],
+            "HUNG_DISK": str(disk),
+            "ASAN_OPTIONS": "verify_asan_link_order=0",
+        }
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(server, "--speed", 4, env={**os.environ, **hung})
+            disk.unlink()
+            time.sleep(1)  # two flushes: the writer hangs
+            for _ in range(2):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.3)  # two signals at once would be one
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            run = self.finish(process, folder)
+            self.assertEqual(run.code, INTERRUPTED, run.complained)
+            self.assertIsNone(run.json("run.json")["end"])
+            again = subprocess.run(
+                [DRIFTLESS, "replay", "--resume", str(folder)],
+                capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+            )  # fmt: skip
+            self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(len(run.records()), 240)
+
+    def test_interrupt_before_there_is_a_run(self):
+        """While the trace is read nothing is to be drained: one interrupt ends it."""
+        row = SAMPLE.read_text().split("\n")[0]
+        for asked in (signal.SIGINT, signal.SIGTERM):
+            command, folder = self.command("-", "--url", "http://127.0.0.1:9")
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True,
+            )  # fmt: skip
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            process.stdin.write(row + "\n")
+            process.stdin.flush()
+            time.sleep(0.5)  # it waits for the rest
+            self.assertIsNone(process.poll())
+            process.send_signal(asked)
+            self.assertEqual(process.wait(timeout=SECONDS_MAX), INTERRUPTED)
+            self.assertFalse(folder.exists())
+
     def test_hangup_is_an_interrupt(self):
         with mock("--ttft", "5ms", "--itl", "1ms") as server:
             process, folder = self.start(server, "--speed", 2)
