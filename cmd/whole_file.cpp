@@ -30,7 +30,7 @@ std::string utc_text(std::int64_t utc_ns) {
     return text;
 }
 
-Result<void> write_whole_file(const std::string& path, const std::string& text) {
+Result<void> write_whole_file(const std::string& path, const std::string& text, Lasting lasting) {
     const std::string fresh = path + ".new";
     const int number = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (number < 0) {
@@ -47,7 +47,7 @@ Result<void> write_whole_file(const std::string& path, const std::string& text) 
         }
         written += got > 0 ? static_cast<std::size_t>(got) : 0;
     }
-    const bool synced = ::fsync(number) == 0;
+    const bool synced = lasting == Lasting::written || ::fsync(number) == 0;
     const bool closed = ::close(number) == 0;
     if (!synced || !closed || ::rename(fresh.c_str(), path.c_str()) != 0) {
         const Error error = error_from_errno(errno, "write a file");

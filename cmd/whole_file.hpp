@@ -8,9 +8,14 @@
 
 namespace driftless {
 
+/// Synced: the file outlives the power, and the call waits for the disk. Written: it outlives the
+/// process.
+enum class Lasting : std::uint8_t { synced, written };
+
 /// Writes a whole file or leaves the old one: a new one beside it is renamed over it. Errors: those
 /// of the file system.
-Result<void> write_whole_file(const std::string& path, const std::string& text);
+Result<void> write_whole_file(const std::string& path, const std::string& text,
+                              Lasting lasting = Lasting::synced);
 
 /// Reads a file that is at most 64 MiB large. Errors: not_found, denied, too_large, io_failed.
 Result<std::string> read_whole_file(const std::string& path);

@@ -11,11 +11,11 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/folders.hpp"
 #include "cmd/replay/parts.hpp"
+#include "cmd/replay/run_settings.hpp"
 #include "cmd/replay/same_run.hpp"
 #include "cmd/replay/stamp_facts.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
-#include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
@@ -28,52 +28,10 @@ namespace {
 
 // Time 0 lies this far ahead once everything is ready: the writer's thread and the first sleep.
 constexpr Duration lead = milliseconds(200);
+// What must be left of it when run.json is written; the writer's thread starts in a millisecond.
+constexpr Duration lead_left_min = milliseconds(100);
 // 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
 constexpr std::size_t event_ring_bytes = 32 << 20;
-
-ReplaySettings settings_of(const ReplayOptions& options, const Workload& workload,
-                           const HostChoice& host) {
-    ReplaySettings settings;
-    settings.timeouts = {{options.timeouts.connect_ns},
-                         {options.timeouts.first_byte_ns},
-                         {options.timeouts.idle_ns},
-                         {options.timeouts.total_ns}};
-    settings.wait = host.wait == WaitRule::spin    ? WaitPolicy::spin
-                    : host.wait == WaitRule::sleep ? WaitPolicy::sleep
-                                                   : WaitPolicy::hybrid;
-    settings.warm_sends = options.warm_sends;
-    settings.output = options.output;
-    settings.framing = options.stream ? options.dialect->framing : Framing::whole;
-    settings.repeats_text = options.dialect->repeats_text;
-    settings.inflight_max = host.inflight_max;
-    settings.connections_fixed = options.connections.value_or(0);
-    settings.connection = options.connection;
-    settings.lanes_max = lanes_most(options, workload, host);
-    settings.arm_ahead = {options.arm_ahead.window_ns};
-    settings.arm_all = options.arm_ahead.all;
-    settings.grace = {options.grace_ns};
-    return settings;
-}
-
-AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
-                                 const TaintLimits& limits, const std::string& run_id) {
-    AssemblerConfig config;
-    config.trace = &workload.trace;
-    config.plan = &workload.plan;
-    config.dialect = options.dialect;
-    for (const ReplayTarget& target : options.targets) {
-        config.urls.push_back(to_text(target.url) + target.api_path);
-    }
-    config.output = options.output;
-    config.stream = options.stream;
-    config.chunks = options.chunks;
-    config.save_responses = options.save_responses;
-    config.secrets = secrets_of(options.headers);
-    config.record_headers = options.record_headers;
-    config.trace_run_id = options.traceparent ? run_id : "";
-    config.limits = limits;
-    return config;
-}
 
 std::int64_t read_clock(clockid_t clock) {
     timespec time{};
@@ -96,21 +54,6 @@ ClockAnchors anchor(Instant zero) {
     }
     best.zero_monotonic_ns = zero.ns;
     return best;
-}
-
-SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
-                         const RunFile& file) {
-    SummaryInfo info;
-    info.date = date_text(file.segments.front().clock.zero_utc_ns);
-    info.backend = options.dialect->name;
-    info.model_id = file.model;
-    info.tokenizer_id = options.tokenizer;
-    info.trace = workload.trace.name;
-    if (options.inflight_max) {
-        info.max_concurrency = file.inflight_max;
-    }
-    info.labels = options.labels;
-    return info;
 }
 
 /// One run, in its order: parts, warm-up, files, time 0, the loop, the books.
@@ -148,7 +91,9 @@ class Execution {
     int replay();
     int write_interrupted();
     int open_files();
-    int set_time_zero(Instant zero);
+    void begin_segment();
+    int write_time_zero(Instant zero, Lasting lasting);
+    int settle_time_zero(Run& run);
     void note_end(Run& run);
     int close_books();
     int exit_code(const SummaryFigures& figures, Verdict verdict) const;
@@ -183,10 +128,7 @@ int Execution::replay() {
     int code = open_files();
     if (code == exit_done) {
         file_.engine = settle_engine(meter_, options_.realtime);
-        // The first row to be sent is due after the lead: time 0 itself, but for a resumed run.
-        const Instant zero = driver_.now() + lead - Duration{workload_.plan.rows.front().due_ns};
-        run.begin(zero);
-        code = set_time_zero(zero);
+        code = settle_time_zero(run);
     }
     if (code == exit_done) {
         cpu_set_t cpus;
@@ -218,7 +160,10 @@ int Execution::replay() {
 int Execution::write_interrupted() {
     int code = open_files();
     if (code == exit_done) {
-        code = set_time_zero(driver_.now() - Duration{resumption_->whole().last_due_ns});
+        const Instant zero = driver_.now() - Duration{resumption_->whole().last_due_ns};
+        begin_segment();
+        code = write_time_zero(zero, Lasting::synced);
+        writer_->begin(zero);
     }
     if (code == exit_done) {
         writer_->finish();
@@ -265,12 +210,10 @@ int Execution::open_files() {
     return exit_done;
 }
 
-int Execution::set_time_zero(Instant zero) {
-    writer_->begin(zero);
+void Execution::begin_segment() {
     RunSegment segment;
     segment.run_id = file_.run_id;
     segment.command = file_.command;
-    segment.clock = anchor(zero);
     if (resumption_ != nullptr) {
         file_.segments = resumption_->facts().segments;
         segment.rows_interrupted = resumption_->rows_interrupted();
@@ -281,8 +224,32 @@ int Execution::set_time_zero(Instant zero) {
     file_.segments.push_back(segment);
     file_.words = parts_.words().size();
     file_.words_digest = parts_.words().digest();
-    const Result<void> written = write_whole_file(folder_ + "/run.json", to_json(file_));
+}
+
+int Execution::write_time_zero(Instant zero, Lasting lasting) {
+    file_.segments.back().clock = anchor(zero);
+    const Result<void> written = write_whole_file(folder_ + "/run.json", to_json(file_), lasting);
     return written ? exit_done : fail_host("run.json", written.error());
+}
+
+/// The first row to be sent is due after the lead: at time 0 itself, but for a resumed run. No row
+/// is late for run.json: its first writing takes as long as the disk wants, the second, with the
+/// time 0 that holds, waits for no disk; where it took long all the same, it is done once more with
+/// twice the lead.
+int Execution::settle_time_zero(Run& run) {
+    const Duration first_due{workload_.plan.rows.front().due_ns};
+    begin_segment();
+    int code = write_time_zero(driver_.now() + lead - first_due, Lasting::synced);
+    for (Duration ahead = lead; code == exit_done; ahead = ahead + ahead) {
+        const Instant zero = driver_.now() + ahead - first_due;
+        code = write_time_zero(zero, Lasting::written);
+        if (code == exit_done && driver_.now() < zero + first_due - lead_left_min) {
+            run.begin(zero);
+            writer_->begin(zero);
+            break;
+        }
+    }
+    return code;
 }
 
 void Execution::note_end(Run& run) {

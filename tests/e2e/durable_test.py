@@ -89,18 +89,35 @@ class Durable(Case):
             worst = sorted(lags[name])[len(lags[name]) // 2]
             self.assertLess(worst / 1e9, limit, f"{name}: the median of its lags")
 
+    def on_a_disk(self, **kind):
+        """The environment of a process whose disk is slow, hangs or fails (hung_disk.cpp)."""
+        return {
+            **os.environ,
+            "LD_PRELOAD": os.environ["HUNG_DISK_LIBRARY"],
+            "ASAN_OPTIONS": "verify_asan_link_order=0",
+            **kind,
+        }
+
+    def test_slow_disk_makes_no_row_late(self):
+        """run.json is synced before time 0 is chosen: a sync of a second costs a later start."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(
+                server, "--speed", 10, "--limit", 60, env=self.on_a_disk(SLOW_SYNC="1000")
+            )
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, 0, run.complained)
+        late = max(record["drift_ns"] for record in run.records().values())
+        self.assertLess(late, 500_000_000, "rows were due while a file was synced")
+
     def test_third_interrupt_leaves(self):
         """The writer waits for a disk that hangs: the first two interrupts cannot end the run, the
         third does, and what is on the disk can be resumed."""
         disk = self.scratch / "disk-works"
         disk.touch()
-        hung = {
-            "LD_PRELOAD": os.environ["HUNG_DISK_LIBRARY"],
-            "HUNG_DISK": str(disk),
-            "ASAN_OPTIONS": "verify_asan_link_order=0",
-        }
         with mock("--ttft", "5ms", "--itl", "1ms") as server:
-            process, folder = self.start(server, "--speed", 4, env={**os.environ, **hung})
+            process, folder = self.start(
+                server, "--speed", 4, env=self.on_a_disk(HUNG_DISK=str(disk))
+            )
             disk.unlink()
             time.sleep(1)  # two flushes: the writer hangs
             for _ in range(2):

@@ -1,23 +1,25 @@
-// A disk that hangs, for a process that is started with LD_PRELOAD on this library: while the file
-// HUNG_DISK does not exist, every write to a file named *.jsonl waits. Other files are left alone.
+// A disk that hangs, is slow or fails, for a process that is started with LD_PRELOAD on this
+// library. While the file HUNG_DISK does not exist, every write to a file named *.jsonl waits.
+// Every fsync takes SLOW_SYNC milliseconds. Every write to a file whose path begins with
+// FAILING_FILE fails with EIO. What is not in the environment is left alone.
 
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
+#include <string>
 
 namespace {
 
-bool is_record_file(int fd) {
+std::string path_of(int fd) {
     char link[32];
     char path[4096];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     const ssize_t length = readlink(link, path, sizeof path);
-    return length > 0 &&
-           std::string_view(path, static_cast<std::size_t>(length)).ends_with(".jsonl");
+    return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
 bool hangs() {
@@ -26,15 +28,33 @@ bool hangs() {
     return until != nullptr && stat(until, &found) != 0;
 }
 
+template <typename Call>
+Call next(const char* name) {
+    return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
+}
+
 }  // namespace
 
 extern "C" ssize_t write(int fd, const void* bytes, std::size_t count) {
-    using Write = ssize_t (*)(int, const void*, std::size_t);
-    static const auto real = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "write"));
-    if (is_record_file(fd)) {
+    static const auto real = next<ssize_t (*)(int, const void*, std::size_t)>("write");
+    static const char* const failing = std::getenv("FAILING_FILE");
+    const std::string path = path_of(fd);
+    if (failing != nullptr && path.starts_with(failing)) {
+        errno = EIO;
+        return -1;
+    }
+    if (path.ends_with(".jsonl")) {
         while (hangs()) {  // until the test lets it go
             usleep(5000);
         }
     }
     return real(fd, bytes, count);
+}
+
+extern "C" int fsync(int fd) {
+    static const auto real = next<int (*)(int)>("fsync");
+    if (const char* const slow = std::getenv("SLOW_SYNC"); slow != nullptr) {
+        usleep(static_cast<useconds_t>(std::atoi(slow)) * 1000);
+    }
+    return real(fd);
 }

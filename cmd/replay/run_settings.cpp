@@ -1,0 +1,66 @@
+#include "cmd/replay/run_settings.hpp"
+
+#include "cmd/secrets.hpp"
+
+namespace driftless {
+
+ReplaySettings settings_of(const ReplayOptions& options, const Workload& workload,
+                           const HostChoice& host) {
+    ReplaySettings settings;
+    settings.timeouts = {{options.timeouts.connect_ns},
+                         {options.timeouts.first_byte_ns},
+                         {options.timeouts.idle_ns},
+                         {options.timeouts.total_ns}};
+    settings.wait = host.wait == WaitRule::spin    ? WaitPolicy::spin
+                    : host.wait == WaitRule::sleep ? WaitPolicy::sleep
+                                                   : WaitPolicy::hybrid;
+    settings.warm_sends = options.warm_sends;
+    settings.output = options.output;
+    settings.framing = options.stream ? options.dialect->framing : Framing::whole;
+    settings.repeats_text = options.dialect->repeats_text;
+    settings.inflight_max = host.inflight_max;
+    settings.connections_fixed = options.connections.value_or(0);
+    settings.connection = options.connection;
+    settings.lanes_max = lanes_most(options, workload, host);
+    settings.arm_ahead = {options.arm_ahead.window_ns};
+    settings.arm_all = options.arm_ahead.all;
+    settings.grace = {options.grace_ns};
+    return settings;
+}
+
+AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
+                                 const TaintLimits& limits, const std::string& run_id) {
+    AssemblerConfig config;
+    config.trace = &workload.trace;
+    config.plan = &workload.plan;
+    config.dialect = options.dialect;
+    for (const ReplayTarget& target : options.targets) {
+        config.urls.push_back(to_text(target.url) + target.api_path);
+    }
+    config.output = options.output;
+    config.stream = options.stream;
+    config.chunks = options.chunks;
+    config.save_responses = options.save_responses;
+    config.secrets = secrets_of(options.headers);
+    config.record_headers = options.record_headers;
+    config.trace_run_id = options.traceparent ? run_id : "";
+    config.limits = limits;
+    return config;
+}
+
+SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
+                         const RunFile& file) {
+    SummaryInfo info;
+    info.date = date_text(file.segments.front().clock.zero_utc_ns);
+    info.backend = options.dialect->name;
+    info.model_id = file.model;
+    info.tokenizer_id = options.tokenizer;
+    info.trace = workload.trace.name;
+    if (options.inflight_max) {
+        info.max_concurrency = file.inflight_max;
+    }
+    info.labels = options.labels;
+    return info;
+}
+
+}  // namespace driftless
