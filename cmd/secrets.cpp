@@ -10,8 +10,6 @@ namespace driftless {
 
 namespace {
 
-constexpr std::size_t secret_bytes_min = 4;
-
 std::string lower(std::string_view text) {
     std::string out(text);
     for (char& c : out) {

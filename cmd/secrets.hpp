@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "proto/http/request.hpp"
+#include "proto/record/masked.hpp"
 
 namespace driftless {
-
-/// What stands in the place of a secret.
-inline constexpr std::string_view mask_text = "***";
 
 bool is_authorization(std::string_view header_name);
 

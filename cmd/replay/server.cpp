@@ -162,14 +162,8 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     return plan;
 }
 
-int report_failure(const ReplayOptions& options, const PreflightFailure& failure) {
-    std::string text = failure.text;
-    for (const std::string& secret : secrets_of(options.headers)) {
-        for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret)) {
-            text.replace(at, secret.size(), mask_text);
-        }
-    }
-    std::fprintf(stderr, "driftless: preflight: %s\n", text.c_str());
+int report_failure(const PreflightFailure& failure) {
+    std::fprintf(stderr, "driftless: preflight: %s\n", failure.text.c_str());
     return exit_preflight;
 }
 
@@ -222,6 +216,7 @@ AskedServer asked_server(const ReplayOptions& options, const Server& server,
     asked.host = host_header(target.url);
     asked.root_path = target.root_path;
     asked.headers = options.headers;
+    asked.secrets = secrets_of(options.headers);
     asked.run_id = run_id;
     asked.stop_requests = &stop_requests();
     return asked;
@@ -318,9 +313,10 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
             return exit_interrupted;
         }
         if (!answered) {
-            return report_failure(options, preflight.failure());
+            return report_failure(preflight.failure());
         }
         server.findings = preflight.findings();
+        server.body.model = preflight.model();
         next = decide_words(options, *plan.words, server);
     }
     if (next == NextStep::refuse) {
@@ -329,7 +325,6 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
     server.preflight_done = true;
     server.endpoints.front().said = server.findings.keep_alive;
     server.body.prompt = server.prompt;
-    server.body.model = server.findings.model;
     server.body.ignore_eos = server.findings.ignore_eos;
     print_findings(server.findings, server.prompt);
     return exit_done;

@@ -60,7 +60,7 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
     ReplayParts parts(options, workload, server, run_id);
     VerifyPlan plan;
     plan.server = asked_server(options, server, run_id);
-    plan.model = server.findings.model;
+    plan.model = server.body.model;
     plan.form = *server.findings.tokenize;
     plan.own = server.findings.tokenize_overhead;
     plan.overhead = server.findings.overhead;

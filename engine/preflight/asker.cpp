@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "proto/record/masked.hpp"
+
 namespace driftless {
 
 namespace {
@@ -70,6 +72,10 @@ std::string Asker::why() const {
         return describe(inquiry_.tls_failure());
     }
     return std::string(error_.doing) + " failed (" + name_of(error_.code) + ")";
+}
+
+std::string Asker::told(std::string_view words) const {
+    return masked(words, server_.secrets, words_bytes_max);
 }
 
 bool Asker::stopped() const {

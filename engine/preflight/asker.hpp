@@ -23,6 +23,7 @@ struct AskedServer {
     std::string host;        ///< value of the Host header
     std::string root_path;   ///< what stands before "/v1"
     std::vector<Header> headers;
+    std::vector<std::string> secrets;  ///< never to stand in what is told of it (masked.hpp)
     std::string run_id;
     Duration timeout = seconds(60);                   ///< of each request
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0 ends it
@@ -39,6 +40,8 @@ class Asker {
     const Error& error() const { return error_; }
     /// The error as a clause for people: "connect failed (refused)", or in the words of TLS.
     std::string why() const;
+    /// Words of the server as they may be told: without secrets, `words_bytes_max` at most.
+    std::string told(std::string_view words) const;
 
     /// The tokens of an escaped text, as `form` has them; empty where the server does not say.
     Task<std::vector<std::int64_t>> tokenize(TokenizeForm form, const std::string& model,
@@ -49,6 +52,8 @@ class Asker {
     bool stopped() const;
     Loop& loop() { return loop_; }
     std::uint32_t next_name() const { return next_name_; }
+
+    static constexpr std::size_t words_bytes_max = 256;
 
     // Home of its coroutines (task.hpp).
     FramePool& frames() { return loop_.frames(); }

@@ -1,6 +1,5 @@
 #include "engine/preflight/preflight.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/preflight/hints.hpp"
@@ -107,12 +106,12 @@ Task<bool> Preflight::ask_models() {
         co_return fail("cannot reach " + plan_.server.address.to_text() + ": " + asker_.why() +
                        (tls ? "" : "; is the server up? --wait-ready T waits for it"));
     }
-    findings_.server = std::string(header_value(asker_.reply().head, "server"));
+    findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
     findings_.keep_alive = read_keep_alive(header_value(asker_.reply().head, "keep-alive"));
     if (asker_.reply().status == 200) {
         read_models();
     }
-    if (findings_.model.empty() && plan_.dialect->names_model) {
+    if (model().empty() && plan_.dialect->names_model) {
         co_return fail_models();
     }
     co_return true;
@@ -133,28 +132,29 @@ void Preflight::read_models() {
     if (!root) {
         return;
     }
-    for (JsonValue model = root.value().find("data").first(); model.present();
-         model = model.next()) {
-        const auto id = model.find("id").as_string();
+    bool listed = false;
+    for (JsonValue entry = root.value().find("data").first(); entry.present();
+         entry = entry.next()) {
+        const auto id = entry.find("id").as_string();
         if (!id) {
             continue;
         }
-        findings_.models.emplace_back(*id);
-        if (findings_.model.empty()) {
-            findings_.model = std::string(*id);
+        findings_.models.push_back(asker_.told(*id));
+        if (model().empty()) {
+            plan_.body.model = std::string(*id);
+            findings_.model = findings_.models.back();
         }
-        if (findings_.model == *id) {
-            const JsonValue length = model.find("max_model_len");
+        if (model() == *id) {
+            listed = true;
+            const JsonValue length = entry.find("max_model_len");
             findings_.max_model_len =  // llama.cpp: that of one slot
-                (length.present() ? length : model.find("meta").find("n_ctx"))
+                (length.present() ? length : entry.find("meta").find("n_ctx"))
                     .as_i64()
                     .value_or(-1);
-            findings_.owned_by = model.find("owned_by").as_string().value_or("");
+            findings_.owned_by = asker_.told(entry.find("owned_by").as_string().value_or(""));
         }
     }
-    const auto& models = findings_.models;
-    if (!models.empty() &&
-        std::find(models.begin(), models.end(), findings_.model) == models.end()) {
+    if (!findings_.models.empty() && !listed) {
         findings_.notes.push_back("the server does not list the model " + findings_.model);
     }
 }
@@ -186,12 +186,12 @@ Task<bool> Preflight::try_tokenize(TokenizeForm form) {
     bool split = false;
     for (std::uint32_t word = 0; word + 1 < words_tried && !asker_.stopped(); word += 2) {
         const std::vector<std::int64_t> one =
-            co_await asker_.tokenize(form, findings_.model, plan_.words->word(word));
+            co_await asker_.tokenize(form, model(), plan_.words->word(word));
         if (one.empty()) {
             co_return false;
         }
         const std::vector<std::int64_t> two =
-            co_await asker_.tokenize(form, findings_.model, plan_.words->word(word + 1));
+            co_await asker_.tokenize(form, model(), plan_.words->word(word + 1));
         const AroundWords around = compare_words(one, two);
         if (around.first_cost == 1 && around.second_cost == 1) {
             findings_.tokenize_overhead = around.overhead;
@@ -213,7 +213,6 @@ Task<bool> Preflight::try_tokenize(TokenizeForm form) {
 /// One request with this prompt, exactly as the rows will be sent, for so many tokens.
 Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     BodySpec spec = plan_.body;
-    spec.model = findings_.model;
     spec.ignore_eos = findings_.ignore_eos;
     Probe probe;
     const Result<BodyFrame> frame = plan_.dialect->frame(spec);
@@ -230,6 +229,7 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
         co_return probe;
     }
     probe = read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
+    probe.message = asker_.told(probe.message);
     findings_.has_cached_tokens = findings_.has_cached_tokens || probe.cached_tokens >= 0;
     findings_.has_token_ids = findings_.has_token_ids || probe.has_token_ids;
     co_return probe;
@@ -259,16 +259,19 @@ Task<void> Preflight::ask_for_stream() {
     findings_.stream_receives = asker_.reply().body_receives;
 }
 
+/// Where a redirect leads.
+std::string Preflight::location() const {
+    return asker_.told(header_value(asker_.reply().head, "location"));
+}
+
 /// The answer to `GET /v1/models` told no model: the server's words, and what may mend it.
 bool Preflight::fail_models() {
     const Reply& reply = asker_.reply();
     JsonDocument document;
-    constexpr std::size_t said_bytes_max = 256;
     const bool refused = reply.status != 200 && reply.status != 404;
     const std::string said =
-        refused ? error_message_of(document, reply.body, said_bytes_max) : std::string();
-    const std::string remedy =
-        refused ? remedy_for(reply.status, said, header_value(reply.head, "location"), {}) : "";
+        refused ? asker_.told(error_message_of(document, reply.body, reply.body.size())) : "";
+    const std::string remedy = refused ? remedy_for(reply.status, said, location(), {}) : "";
     failure_.status = reply.status;
     return fail("GET " + plan_.server.root_path + "/v1/models answered " +
                 std::to_string(reply.status) + (said.empty() ? "" : " (" + said + ")") +
@@ -282,8 +285,7 @@ bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
     failure_.text += probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
     failure_.text += probe.message.empty() ? "" : ": " + probe.message;
     const std::string remedy =
-        remedy_for(probe.status, probe.message, header_value(asker_.reply().head, "location"),
-                   findings_.models);
+        remedy_for(probe.status, probe.message, location(), findings_.models);
     failure_.text += remedy.empty() ? "" : "; " + remedy;
     return false;
 }

@@ -39,7 +39,7 @@ using WordVerdict = WordSearch::Verdict;
 /// "not_asked", "exact", "reduced", ...
 const char* name_of(WordVerdict verdict);
 
-/// What was found. Unknown numbers are -1.
+/// What was found. Unknown numbers are -1; words of the server are masked.
 struct PreflightFindings {
     std::string model;
     std::vector<std::string> models;
@@ -87,6 +87,8 @@ class Preflight {
     /// stopped it.
     bool run();
 
+    /// As rows name it; `findings().model` is the same, masked.
+    const std::string& model() const { return plan_.body.model; }
     const PreflightFindings& findings() const { return findings_; }
     const PreflightFailure& failure() const { return failure_; }
 
@@ -108,6 +110,7 @@ class Preflight {
     void read_models();
     bool fail(const std::string& what);
     bool fail_models();
+    std::string location() const;
     bool fail_answer(const std::string& what, const Probe& probe);
 
     // preflight_words.cpp: the overhead, and all words.

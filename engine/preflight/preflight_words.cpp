@@ -75,7 +75,7 @@ void Preflight::take_overhead(std::int64_t around) {
     const bool sees = findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
     if (!sees) {
         findings_.overhead =
-            split_overhead(plan_.dialect->api, findings_.model, tokens, findings_.split_known);
+            split_overhead(plan_.dialect->api, model(), tokens, findings_.split_known);
         return;
     }
     const Overhead told = findings_.tokenize_overhead;
@@ -190,7 +190,7 @@ Task<bool> Preflight::count_words(std::span<const std::uint32_t> words, bool who
         co_return true;
     }
     const std::vector<std::int64_t> ids =
-        co_await asker_.tokenize(*findings_.tokenize, findings_.model, prompt);
+        co_await asker_.tokenize(*findings_.tokenize, model(), prompt);
     const Overhead own = findings_.tokenize_overhead;
     const std::int64_t told = static_cast<std::int64_t>(ids.size()) - own.pre - own.post - 1;
     if (!by_usage) {

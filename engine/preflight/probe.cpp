@@ -10,8 +10,6 @@ namespace driftless {
 
 namespace {
 
-constexpr std::size_t message_bytes_max = 256;
-
 /// One event of the stream. The largest numbers are the final ones.
 void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocument& document,
                 std::string_view block, std::string& joined) {
@@ -38,7 +36,7 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
     JsonDocument document;
     probe.status = reply.status;
     if (reply.status != 200) {
-        probe.message = error_message_of(document, reply.body, message_bytes_max);
+        probe.message = error_message_of(document, reply.body, reply.body.size());
         return probe;
     }
     const Framing framing = stream ? dialect.framing : Framing::whole;

@@ -14,7 +14,7 @@ namespace driftless {
 struct Probe {
     bool ok = false;
     int status = 0;       ///< 0: no answer
-    std::string message;  ///< what went wrong, in the server's words where it has any
+    std::string message;  ///< what went wrong, in the server's words where it has any, unmasked
     std::int64_t prompt_tokens = -1;
     std::int64_t cached_tokens = -1;
     bool has_token_ids = false;  ///< of the tokens that it made

@@ -132,10 +132,10 @@ void Answer::take(const EventReading& reading, std::string_view data, std::int64
             break;
     }
     if (response_id.empty()) {
-        response_id = reading.response_id.substr(0, id_bytes_max);
+        response_id = reading.response_id.substr(0, message_bytes_max);
     }
     if (!reading.finish_reason.empty()) {
-        finish_reason = reading.finish_reason.substr(0, id_bytes_max);
+        finish_reason = reading.finish_reason.substr(0, message_bytes_max);
     }
     take_usage(reading);
     if (reading.repeats_text) {

@@ -18,9 +18,9 @@ inline constexpr std::int64_t no_stamp = INT64_MIN;
 
 /// Chunks of one row that are kept. The engine's own limit (4 x asked + 64) is far below it.
 inline constexpr std::size_t chunks_per_row_max = std::size_t{1} << 22;
-/// Bytes of `response_id` and `finish_reason` that are kept: ids are below 100 in the wild.
+/// Bytes of `response_id` and `finish_reason` in a record: ids are below 100 in the wild.
 inline constexpr std::size_t id_bytes_max = 256;
-/// Bytes of a server's message that are kept until it is masked and cut.
+/// Bytes of a server's message, id or finish that are kept until it is masked and cut.
 inline constexpr std::size_t message_bytes_max = 4096;
 /// `--save-responses`: bytes of each text of one answer that are kept; more is cut and said so.
 inline constexpr std::size_t saved_text_bytes_max = std::size_t{4} << 20;

@@ -7,6 +7,7 @@
 
 #include "proto/core/check.hpp"
 #include "proto/http/response.hpp"
+#include "proto/record/masked.hpp"
 #include "proto/sse/events.hpp"
 
 namespace driftless {

@@ -5,22 +5,11 @@
 
 #include "engine/tls/failure.hpp"
 #include "proto/http/trace_context.hpp"
+#include "proto/record/masked.hpp"
 
 namespace driftless {
 
 namespace {
-
-std::string_view cut_at_code_point(std::string_view text, std::size_t bytes_max) {
-    if (text.size() <= bytes_max) {
-        return text;
-    }
-    std::size_t end = bytes_max;
-    while (end > 0 && bytes_max - end < 4 &&
-           (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-        --end;
-    }
-    return text.substr(0, end);
-}
 
 OptionalNs from_zero(std::int64_t stamp_ns, std::int64_t time_zero_ns) {
     return stamp_ns == no_stamp ? OptionalNs() : OptionalNs(stamp_ns - time_zero_ns);
@@ -283,22 +272,6 @@ void clear(Record& record) {
 }
 
 }  // namespace
-
-std::string masked(std::string_view text, const std::vector<std::string>& secrets,
-                   std::size_t bytes_max) {
-    std::string out(text);
-    for (const std::string& secret : secrets) {
-        if (secret.empty()) {
-            continue;
-        }
-        for (std::size_t at = out.find(secret); at != std::string::npos;
-             at = out.find(secret, at + 3)) {
-            out.replace(at, secret.size(), "***");
-        }
-    }
-    out.resize(cut_at_code_point(out, bytes_max).size());
-    return out;
-}
 
 void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& config) {
     const Planned& planned = config.plan->rows[position];

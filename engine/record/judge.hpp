@@ -37,16 +37,12 @@ struct AssemblerConfig {
     bool stream = true;                ///< false under `--no-stream`
     bool chunks = true;                ///< `--chunks full`
     std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
-    std::vector<std::string> secrets;  ///< never to stand in a record
+    std::vector<std::string> secrets;  ///< never to stand in a record (masked.hpp)
     std::string trace_run_id;  ///< what traces are named after; empty: requests had no traceparent
     std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
     TaintLimits limits;                       ///< what calibration allows; none without one
     std::uint32_t segment = 0;                ///< of a run that was killed and goes on
 };
-
-/// Replaces every occurrence of a secret by "***" and cuts at a code point to `bytes_max`.
-std::string masked(std::string_view text, const std::vector<std::string>& secrets,
-                   std::size_t bytes_max);
 
 /// Fills what a record knows of a row before it is sent. `position` is a row of the plan.
 void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& config);

@@ -1,0 +1,143 @@
+"""A server may say the key in every place where it says anything: no file and no screen holds it."""
+
+import http.server
+import json
+import threading
+import unittest
+
+from harness import Case, SAMPLE
+
+DONE, PREFLIGHT, NO_SUCCESS = 0, 4, 5
+KEY = "sk-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+PART = 8  # bytes of a key in a row that nobody may see
+
+
+def message(text):
+    return json.dumps({"error": {"message": text}})
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """Says the credential of the request, behind some bytes, wherever `server.places` says so."""
+
+    protocol_version = "HTTP/1.1"
+
+    def echo(self, place, otherwise=""):
+        if place not in self.server.places:
+            return otherwise
+        names = ("Authorization", "X-Api-Key")
+        heard = next((self.headers[name] for name in names if self.headers[name]), "")
+        key = heard.split(" ")[-1] or self.server.key
+        self.server.said.add(place)
+        return "x" * self.server.before + key
+
+    def answer(self, status, body, kind="application/json", **headers):
+        text = body.encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def version_string(self):
+        return self.echo("server", "echo")
+
+    def do_GET(self):  # noqa: N802: the name that http.server calls
+        if "models refused" in self.server.places:
+            return self.answer(401, message(self.echo("models refused")))
+        if "models moved" in self.server.places:
+            return self.answer(308, "", Location="http://h/" + self.echo("models moved"))
+        model = {"id": self.echo("model", "m"), "owned_by": self.echo("owner", "echo")}
+        return self.answer(200, json.dumps({"data": [model]}))
+
+    def do_POST(self):  # noqa: N802
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not self.path.endswith("/chat/completions"):
+            said = {"tokens": [1, self.echo("tokenize")], "error": self.echo("tokenize")}
+            return self.answer(200, json.dumps(said))
+        if "ignore_eos" in self.server.places and "ignore_eos" in body:
+            return self.answer(400, message(self.echo("ignore_eos")))
+        probing = "preflight" in self.headers["X-Request-Id"]
+        if "probe" in self.server.places or ("row" in self.server.places and not probing):
+            return self.answer(403, message(self.echo("probe") or self.echo("row")))
+        return self.stream(body, probing)
+
+    def stream(self, body, probing):
+        asked = body["max_completion_tokens"]
+        words = len(body["messages"][0]["content"].split())
+        finish = self.echo("finish", "length")
+        choice = {"index": 0, "delta": {"content": "a"}, "finish_reason": None}
+        events = [{"id": self.echo("id", "r"), "choices": [choice]}] * (asked - 1)
+        events.append({"id": "r", "choices": [{**choice, "finish_reason": finish}]})
+        usage = {"prompt_tokens": words + 4, "completion_tokens": asked}
+        events.append({"id": "r", "choices": [], "usage": usage})
+        if "id" not in self.server.places:
+            for event in events:
+                event.pop("id", None)
+        if not probing and "event" in self.server.places:
+            events.insert(0, {"error": {"message": self.echo("event")}})
+        text = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+        if not probing and "bad event" in self.server.places:
+            text = "data: {" + self.echo("bad event") + "}\n\n" + text
+        headers = {"X_Request_Id": self.echo("X-Request-Id", "r"), "X_Pod": self.echo("pod", "p")}
+        if not probing and "encoding" in self.server.places:
+            headers["Content_Encoding"] = self.echo("encoding")
+        foreign = not probing and "type" in self.server.places
+        kind = "a/" + self.echo("type") if foreign else "text/event-stream"
+        self.answer(200, "" if foreign else text, kind, **headers)
+
+    def log_message(self, *_):
+        pass
+
+
+class Secrets(Case):
+    def serve(self, places, before, key=KEY):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+        server.places, server.before, server.key, server.said = places, before, key, set()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return server, f"http://127.0.0.1:{server.server_port}"
+
+    def replay_beside(self, places, *flags, before=0, key=KEY):
+        flags = flags or ("--api-key", key)
+        server, url = self.serve(places, before, key)
+        run = self.replay(SAMPLE, "--url", url, "--limit", 3, "--speed", 50, *flags)
+        self.assertEqual(server.said, places, run.complained)
+        return run
+
+    def expect_no_part(self, run, why, key=KEY):
+        texts = {"the screen": run.said + run.complained}
+        if run.folder.exists():
+            texts.update((path.name, path.read_text()) for path in run.folder.iterdir())
+        for name, text in texts.items():
+            for at in range(len(key) - PART + 1):
+                self.assertNotIn(key[at : at + PART], text, f"{name}: {why}")
+
+    def test_no_place_leaks(self):
+        """Said whole, and said across the byte at which texts are cut."""
+        for place, code in (
+            ("server", DONE), ("model", DONE), ("owner", DONE), ("models refused", PREFLIGHT),
+            ("models moved", PREFLIGHT), ("ignore_eos", DONE), ("probe", PREFLIGHT),
+            ("tokenize", DONE), ("row", NO_SUCCESS), ("id", DONE), ("X-Request-Id", DONE),
+            ("finish", DONE), ("pod", DONE), ("event", NO_SUCCESS), ("bad event", NO_SUCCESS),
+            ("type", NO_SUCCESS), ("encoding", NO_SUCCESS),
+        ):  # fmt: skip
+            for before in (0, 236):
+                run = self.replay_beside({place}, "--api-key", KEY, "--record-header", "X-Pod",
+                                         before=before)  # fmt: skip
+                why = f"{place} behind {before} bytes: {run.said}{run.complained}"
+                self.assertEqual(run.code, code, why)
+                self.expect_no_part(run, why)
+
+    def test_a_short_key_leaves_answers_readable(self):
+        """"model" and "data" are words of every answer: they are masked where they are told."""
+        for key in ("data", "model", "token", "usage", "null"):
+            run = self.replay_beside({"model"}, key=key)
+            self.assertEqual(run.code, DONE, run.complained)
+            self.assertEqual(run.json("run.json")["preflight"]["models"], ["***"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
