@@ -17,8 +17,9 @@ namespace driftless {
 namespace {
 
 constexpr std::uint32_t submit_entries = 64;
-// Completions of 32 bytes; a full queue leaves stamps with their sockets.
-constexpr std::uint32_t completions_max = 16'384;
+// What a place of the ring says that the kernel has not written to since it was read. No operation
+// is called so: their slots are counted from 0.
+constexpr std::uint64_t not_written = UINT64_MAX;
 // Stamps of one socket that one look takes: a request of 500 KB has 9.
 constexpr int stamps_a_look = 16;
 
@@ -34,8 +35,8 @@ TransmitStamps::~TransmitStamps() {
     }
 }
 
-void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring) {
-    if (may_use_ring && open_ring()) {
+void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring, std::uint32_t entries) {
+    if (may_use_ring && open_ring(entries)) {
         way_ = Way::ring;
         return;
     }
@@ -45,17 +46,21 @@ void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring) {
     found_.reserve(3 * std::size_t{sockets_max} + stamps_a_look);
 }
 
-bool TransmitStamps::open_ring() {
+// Completions of 32 bytes; a full queue leaves stamps with their sockets.
+bool TransmitStamps::open_ring(std::uint32_t entries) {
     io_uring_params params{};
     params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
                    IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE |
                    IORING_SETUP_CLAMP | IORING_SETUP_CQE32;
-    params.cq_entries = completions_max;
+    params.cq_entries = entries;
     if (io_uring_queue_init_params(submit_entries, &ring_, &params) < 0) {
         return false;
     }
     ring_open_ = true;
     ring_registered_ = io_uring_register_ring_fd(&ring_) == 1;
+    for (unsigned position = 0; position < ring_.cq.ring_entries; ++position) {
+        completion_at(position).user_data = not_written;
+    }
     if (ring_works()) {
         return true;
     }
@@ -227,6 +232,14 @@ void TransmitStamps::read_queue_of(Armed& armed, Instant now) {
     armed.due = now + pause;
 }
 
+// Two places each.
+io_uring_cqe& TransmitStamps::completion_at(unsigned position) {
+    return ring_.cq.cqes[(position & *ring_.cq.kring_mask) << 1];
+}
+
+// Linux 6.18 (seen on 6.18.44) passes over the last place of a ring of large completions, where it
+// runs out of room exactly there: it moves the tail past it and writes its filler to another place.
+// What stands there is the completion of one lap before. So each place is marked when it was read.
 bool TransmitStamps::next(Entry& entry) {
     if (way_ == Way::error_queue) {
         if (found_next_ == found_.size()) {
@@ -237,11 +250,15 @@ bool TransmitStamps::next(Entry& entry) {
         entry = found_[found_next_++];
         return true;
     }
+    while (io_uring_cq_ready(&ring_) > 0 &&
+           completion_at(*ring_.cq.khead).user_data == not_written) {
+        ++passed_over_;
+        io_uring_cq_advance(&ring_, 1);
+    }
     if (io_uring_cq_ready(&ring_) == 0) {
         return false;
     }
-    const unsigned head = *ring_.cq.khead & *ring_.cq.kring_mask;
-    const io_uring_cqe& done = ring_.cq.cqes[head << 1];  // two places each
+    io_uring_cqe& done = completion_at(*ring_.cq.khead);
     entry = Entry{};
     entry.user_data = done.user_data;
     entry.more = (done.flags & IORING_CQE_F_MORE) != 0;
@@ -252,6 +269,7 @@ bool TransmitStamps::next(Entry& entry) {
     } else {
         entry.result = done.res;
     }
+    done.user_data = not_written;
     io_uring_cq_advance(&ring_, 1);
     return true;
 }

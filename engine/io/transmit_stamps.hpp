@@ -40,7 +40,8 @@ class TransmitStamps {
     TransmitStamps& operator=(const TransmitStamps&) = delete;
 
     /// Finds the way. `ring` is tried first where `may_use_ring`; the error queue always works.
-    void open(std::uint32_t sockets_max, bool may_use_ring);
+    /// `entries`: completions that the ring holds, a power of two.
+    void open(std::uint32_t sockets_max, bool may_use_ring, std::uint32_t entries = 16'384);
     Way way() const { return way_; }
 
     void arm(std::uint64_t user_data, Socket socket);
@@ -58,6 +59,8 @@ class TransmitStamps {
     bool next(Entry& entry);
 
     std::uint64_t system_calls() const { return system_calls_; }
+    /// Places of the ring that the kernel passed over (`next`).
+    std::uint64_t passed_over() const { return passed_over_; }
 
     /// A stamp that an error queue does not have yet is asked for again, for 0.2 s in all.
     static constexpr std::uint32_t tries_max = 200;
@@ -73,7 +76,8 @@ class TransmitStamps {
         Instant due;                      ///< of the next look at its error queue
     };
 
-    bool open_ring();
+    bool open_ring(std::uint32_t entries);
+    io_uring_cqe& completion_at(unsigned position);
     bool ring_works();
     io_uring_sqe& next_entry();
     void enter(std::uint32_t flags);
@@ -86,6 +90,7 @@ class TransmitStamps {
     bool ring_open_ = false;
     bool ring_registered_ = false;
     std::uint64_t system_calls_ = 0;
+    std::uint64_t passed_over_ = 0;
 
     // By the error queues.
     std::vector<Armed> armed_;              ///< [slots]

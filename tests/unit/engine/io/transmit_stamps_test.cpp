@@ -1,0 +1,89 @@
+// Laps of a small ring of transmit stamps: none is lost or read twice, whatever places the kernel
+// passes over.
+#include "engine/io/transmit_stamps.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/io/kernel_stamps.hpp"
+#include "engine/io/sockets.hpp"
+#include "proto/core/hash.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::uint64_t command = 5;
+
+/// A connection over loopback, with transmit stamps on its client's side.
+class Connection {
+  public:
+    Connection() {
+        const Address any = resolve("127.0.0.1", 0).value().front();
+        const Socket listening = make_listening_socket(any, 1).value();
+        const Address address = local_address_of(listening).value();
+        client_ = make_stream_socket(address).value();
+        (void)::fcntl(client_.number, F_SETFL, 0);  // waits
+        connected_ = ::connect(client_.number, address.raw(), address.length) == 0;
+        server_ = ::accept(listening.number, nullptr, nullptr);
+        ::close(listening.number);
+        const int on = 1;
+        (void)::setsockopt(client_.number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    }
+    ~Connection() {
+        ::close(client_.number);
+        ::close(server_);
+    }
+    Socket client() const { return client_; }
+    bool stands() const { return connected_ && server_ >= 0; }
+    bool send_byte() {
+        char got = 0;
+        return ::send(client_.number, "x", 1, 0) == 1 && ::recv(server_, &got, 1, 0) == 1;
+    }
+
+  private:
+    Socket client_;
+    int server_ = -1;
+    bool connected_ = false;
+};
+
+TEST(TransmitStamps, LapsOfTheRingLoseAndRepeatNothing) {
+    constexpr std::uint32_t entries = 64;
+    constexpr std::uint32_t bytes = 100 * entries;
+    TransmitStamps stamps;
+    stamps.open(16, true, entries);
+    if (stamps.way() != TransmitStamps::Way::ring) {
+        GTEST_SKIP() << "this kernel has no transmit stamps by io_uring";
+    }
+    Connection connection;
+    ASSERT_TRUE(connection.stands());
+    ASSERT_TRUE(switch_on_stamps(connection.client(), {true, false}).transmit);
+    stamps.arm(command, connection.client());
+    Random random(7);
+    std::uint32_t sent = 0;
+    std::uint32_t stamped = 0;
+    while (sent < bytes) {
+        for (std::uint64_t batch = 1 + random.below(4); batch > 0; --batch, ++sent) {
+            ASSERT_TRUE(connection.send_byte());
+        }
+        for (int looks = 0; stamped < sent && looks < 1000; ++looks) {
+            stamps.look(Instant{}, 16, 0);
+            TransmitStamps::Entry entry;
+            while (stamps.next(entry)) {
+                ASSERT_EQ(entry.user_data, command);
+                ASSERT_TRUE(entry.more) << entry.result;
+                ASSERT_NE(entry.realtime_ns, 0);
+                ASSERT_GE(entry.key + 1, stamped) << "an old stamp came again";
+                stamped = entry.key + 1;
+            }
+        }
+        ASSERT_EQ(stamped, sent);
+    }
+    RecordProperty("passed_over", std::to_string(stamps.passed_over()));
+}
+
+}  // namespace
+}  // namespace driftless
