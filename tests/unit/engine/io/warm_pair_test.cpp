@@ -17,7 +17,7 @@ TEST(WarmPair, NeverFillsUp) {
         pair.send();
     }
     EXPECT_EQ(pair.sends(), sends);
-    EXPECT_LT(pair.unread(), 2 * WarmPair::drain_every);
+    EXPECT_LT(pair.unread(), sends / 4);  // some may have been on their way the last time
 }
 
 }  // namespace
