@@ -21,6 +21,10 @@ Trace trace_with_a_gap(std::uint32_t seconds_apart) {
     for (std::uint32_t i = rows / 2; i < rows; ++i) {
         trace.rows[i].at_ns += std::int64_t{seconds_apart} * 1'000'000'000;
     }
+    for (TraceRow& row : trace.rows) {
+        row.session = row.index % 3;
+    }
+    trace.sessions = {"a", "b", "c"};
     return trace;
 }
 
@@ -30,6 +34,12 @@ SimResult run_with(Bug bug) {
     options.server.overhead = {5, 3};
     options.own_fields = true;
     options.bug = bug;
+    if (bug == Bug::other_lanes) {
+        options.connection = ConnectionRule::fresh;
+    } else if (bug == Bug::other_servers) {
+        options.balance = Balance::session;
+        options.targets = 2;
+    }
     return run(trace_with_a_gap(bug == Bug::unsaid_limit ? 2 : 0), options);
 }
 
@@ -71,6 +81,14 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_look, "sockets are closed"},
     {Bug::early_look, "frames are returned"},
     {Bug::endless, "the run ends"},
+    {Bug::planned_twice, "one record per row"},
+    {Bug::early_engine, "nothing leaves early"},
+    {Bug::greedy_send, "sent bytes were taken"},
+    {Bug::other_servers, "sessions stay on their server"},
+    {Bug::other_lanes, "connections are as asked"},
+    {Bug::other_names, "rows are who they say"},
+    {Bug::no_fired_file, "fired.jsonl says who left"},
+    {Bug::shared_file, "lines read back"},
 };
 
 struct OutputBug {

@@ -28,6 +28,7 @@ struct DriverBugs {
     bool early_stamps = false;  ///< completions are stamped 10 ms before they are seen
     bool lost_byte = false;     ///< one byte of one receive never reaches its handler
     bool unsaid_limit = false;  ///< servers are held to have said `unsaid`, which they do not
+    bool greedy_send = false;   ///< one send drops its last byte and says that it took it
     static constexpr Duration unsaid = seconds(1);
 };
 

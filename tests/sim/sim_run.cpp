@@ -25,7 +25,9 @@ ReplaySettings settings_of(const SimOptions& options) {
     settings.lanes_max =
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;
-    settings.connection = options.connection;
+    settings.connection =
+        options.bug == Bug::other_lanes ? ConnectionRule::reuse : options.connection;
+    settings.framing = options.stream ? Framing::sse : Framing::whole;
     settings.warm_sends = options.warm_sends;
     settings.timeouts = options.timeouts;
     settings.grace = milliseconds(50);
@@ -37,11 +39,22 @@ Plan plan_of(const Trace& trace, const SimOptions& options) {
     plan_options.seed = options.seed;
     Result<Plan> plan = make_plan(trace, plan_options);
     CHECK(static_cast<bool>(plan));
+    if (options.bug == Bug::planned_twice) {
+        plan.value().rows[1].row = plan.value().rows[0].row;
+    }
     return std::move(plan).value();
 }
 
-BodyFrame frame_of(const Dialect& dialect) {
+Plan later(Plan plan) {
+    for (Planned& planned : plan.rows) {
+        planned.due_ns += 1'000'000;
+    }
+    return plan;
+}
+
+BodyFrame frame_of(const Dialect& dialect, bool stream) {
     BodySpec spec;
+    spec.stream = stream;
     spec.model = "mock-model";
     Result<BodyFrame> frame = dialect.frame(spec);
     CHECK(static_cast<bool>(frame));
@@ -86,6 +99,7 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.trace = &trace;
     config.plan = &plan;
     config.dialect = &dialect;
+    config.stream = options.stream;
     for (std::uint32_t i = 0; i < options.targets; ++i) {
         config.urls.push_back("http://simulated/" + std::to_string(i));
     }
@@ -111,26 +125,27 @@ class Simulation {
           options_(options),
           plan_(plan_of(trace, options)),
           dialect_(dialect_of(Api::openai_chat)),
-          frame_(frame_of(dialect_)),
+          frame_(frame_of(dialect_, options.stream)),
           heads_(heads_of(dialect_, options.targets)),
           row_fields_(fields_of(trace, plan_, options)),
           prompts_(trace, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
           disk_(options.disk_bytes),
-          writer_(assembler_of(trace, plan_, dialect_, options), Summary(), sinks()),
+          written_plan_(options.bug == Bug::early_engine ? later(plan_) : plan_),
+          writer_(assembler_of(trace, written_plan_, dialect_, options), Summary(), sinks()),
           driver_(options.bug == Bug::other_dice ? ~options.seed : options.seed, options.weather,
                   server_of(options), options.script,
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
-                   options.bug == Bug::unsaid_limit}) {
+                   options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send}) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
     }
 
     SimResult go() {
         {
             ArmerOptions arm;
-            arm.run_id = run_id;
+            arm.run_id = options_.bug == Bug::other_names ? "other" : run_id;
             arm.targets = options_.targets;
-            arm.balance = options_.balance;
+            arm.balance = options_.bug == Bug::other_servers ? Balance::turn : options_.balance;
             arm.row_fields = &row_fields_;
             arm.traceparent = options_.own_fields;
             Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_, arm);
@@ -155,7 +170,9 @@ class Simulation {
     RecordSinks sinks() {
         RecordSinks sinks;
         sinks.requests = disk_.bounded() ? disk_.open() : LineSink(&result_.jsonl);
-        sinks.fired = LineSink(&result_.fired_jsonl);
+        sinks.fired = LineSink(options_.bug == Bug::no_fired_file ? &lost_jsonl_
+                               : options_.bug == Bug::shared_file ? &result_.jsonl
+                                                                  : &result_.fired_jsonl);
         sinks.client = LineSink(&client_jsonl_);
         return sinks;
     }
@@ -294,6 +311,7 @@ class Simulation {
     const SimOptions& options_;
     SimResult result_;
     std::string client_jsonl_;
+    std::string lost_jsonl_;
     const Plan plan_;
     const Dialect& dialect_;
     const BodyFrame frame_;
@@ -303,6 +321,7 @@ class Simulation {
     BodyPool bodies_;
     EventRing ring_;
     SmallDisk disk_;
+    const Plan written_plan_;  ///< the same, but for a bug
     RecordWriter writer_;
     SimDriver driver_;
     std::atomic<int> stop_requests_{0};

@@ -33,6 +33,14 @@ enum class Bug : std::uint8_t {
     unsaid_limit,     ///< servers are held to have announced a limit that they keep to themselves
     early_look,       ///< the run is held to be over a turn before it is
     endless,          ///< the run is given too few turns
+    planned_twice,    ///< a row stands in the plan in the place of another, too
+    early_engine,     ///< the engine has another schedule than the records: each row a ms earlier
+    greedy_send,      ///< the driver says that a send took all of it, and drops its last byte
+    other_servers,    ///< requests are dealt to the servers in turn, whatever is asked
+    other_lanes,      ///< connections are used again, whatever is asked
+    other_names,      ///< requests bear another run's name
+    no_fired_file,    ///< what is written to fired.jsonl is lost
+    shared_file,      ///< fired.jsonl and requests.jsonl are one file
 };
 
 struct SimOptions {
@@ -41,6 +49,7 @@ struct SimOptions {
     mock::CoreOptions server;
     Script script;
     Timeouts timeouts{milliseconds(300), seconds(3), seconds(1), seconds(20)};
+    bool stream = true;       ///< `--no-stream`: answers come whole
     bool own_fields = false;  ///< rows have headers of their own and a trace, and record their ids
     std::uint32_t targets = 1;  ///< URLs, all of them served by the same kind of server
     Balance balance = Balance::turn;

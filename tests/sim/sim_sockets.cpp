@@ -104,9 +104,10 @@ void SimDriver::send_now(Op& op, std::uint32_t number) {
     if (chance(weather_.short_send)) {
         size = 1 + random_.below(size);
     }
-    bytes_accepted_ += size;
     stamp_sent(connection, op, size);
     const auto result = static_cast<std::int32_t>(size);
+    size -= std::exchange(bugs_.greedy_send, false) ? 1 : 0;
+    bytes_accepted_ += size;
     if (chance(weather_.inline_send)) {
         visible_.push_back({number, result, false, {}});
     } else {

@@ -109,14 +109,16 @@ void draw_client(Dice& dice, SimOptions& options) {
     }
 }
 
-std::string recorded_body(const TraceRow& row, std::uint32_t words, Random& random) {
+std::string recorded_body(const TraceRow& row, std::uint32_t words, bool stream, Random& random) {
     std::string body = R"({"model":"mock-model","messages":[{"role":"user","content":")";
     for (std::uint32_t i = 0; i < words; ++i) {
         body += i == 0 ? "" : " ";
         body += static_cast<char>('a' + random.below(26));
     }
     body += R"("}],"max_completion_tokens":)" + std::to_string(row.output_length);
-    return body + R"(,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true})";
+    body +=
+        stream ? R"(,"stream":true,"stream_options":{"include_usage":true})" : R"(,"stream":false)";
+    return body + R"(,"ignore_eos":true})";
 }
 
 /// Conversations of all lengths, and rows that belong to none.
@@ -176,11 +178,12 @@ Trace make_trace(std::uint64_t seed, std::uint32_t rows) {
     return trace;
 }
 
-void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t overhead) {
+void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t overhead,
+                   bool stream) {
     Random random(mix64(seed ^ bodies_stream));
     for (const TraceRow& row : trace.rows) {
         if (random.uniform() < share) {
-            trace.body_bytes += recorded_body(row, row.input_length - overhead, random);
+            trace.body_bytes += recorded_body(row, row.input_length - overhead, stream, random);
         }
         trace.body_ends.push_back(trace.body_bytes.size());
     }
@@ -196,6 +199,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_server(dice, options);
     draw_client(dice, options);
     options.own_fields = dice.one_in(3);
+    options.stream = !dice.one_in(8);
     return options;
 }
 
@@ -204,7 +208,7 @@ SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
     Trace trace = make_trace(seed, rows);
     if (seed % 4 == 0) {
         const mock::TemplateTokens& overhead = options.server.overhead;
-        record_bodies(trace, seed, 0.3, overhead.pre + overhead.post);
+        record_bodies(trace, seed, 0.3, overhead.pre + overhead.post, options.stream);
     }
     add_sessions(trace, seed);
     if (options.server.keep_alive_timeout.ns > 0) {

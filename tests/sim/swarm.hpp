@@ -13,8 +13,10 @@ namespace driftless::sim {
 Trace make_trace(std::uint64_t seed, std::uint32_t rows);
 
 /// Gives a share of the rows whole bodies of their own, as saved prompts have, of the same
-/// lengths; `overhead` tokens of each prompt are the server's template.
-void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t overhead);
+/// lengths; `overhead` tokens of each prompt are the server's template. `stream`: what they ask
+/// for.
+void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t overhead,
+                   bool stream = true);
 
 SimOptions swarm_options(std::uint64_t seed);
 

@@ -39,13 +39,16 @@ TEST(Swarm, LawsHoldWhateverTheFaults) {
     std::uint64_t retries = 0;
     std::uint64_t tainted = 0;
     std::uint64_t full_disks = 0;
+    std::uint64_t came_whole = 0;  // under --no-stream
     for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
         const SimResult result = run_swarm(seed, rows);
+        const bool streams = swarm_options(seed).stream;
         ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
         for (const Record& record : result.records) {
             ++outcomes[record.outcome];
             retries += record.stale_retries;
             tainted += record.tainted.empty() ? 0 : 1;
+            came_whole += !streams && record.outcome == Outcome::ok ? 1 : 0;
         }
         full_disks += result.disk_failed ? 1 : 0;
     }
@@ -60,6 +63,7 @@ TEST(Swarm, LawsHoldWhateverTheFaults) {
     EXPECT_GT(retries, 0u);
     EXPECT_TRUE(tainted > 0 || seeds() < seeds_for_all);
     EXPECT_GT(full_disks, 0u);
+    EXPECT_GT(came_whole, 0u);
 }
 
 }  // namespace
