@@ -1,0 +1,37 @@
+// Any bytes as a calibration file: refused, or figures that are written and read back as
+// themselves, and floors that can be asked for.
+#include "engine/host/calibration.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "proto/core/check.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    JsonDocument document;
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const Result<Calibration> read = read_calibration(document, text);
+    if (!read) {
+        return 0;
+    }
+    const Calibration& calibration = read.value();
+    const std::string written = to_json(calibration);
+    const Result<Calibration> back = read_calibration(document, written);
+    CHECK(static_cast<bool>(back));
+    CHECK(to_json(back.value()) == written);
+    HostFacts host;
+    host.kernel = calibration.kernel;
+    host.cpu_model = calibration.cpu_model;
+    host.cpus_online = calibration.cpus_online;
+    CHECK(why_not_of(calibration, host).empty());
+    ++host.cpus_online;
+    CHECK(!why_not_of(calibration, host).empty());
+    for (const std::int64_t chunks_per_s : {0L, 50'000L, INT64_MAX}) {
+        CHECK(drift_floor_ns(calibration, chunks_per_s) >= calibration.wake_sleep.p99_ns);
+        (void)receive_floor_ns(calibration, chunks_per_s);
+    }
+    return 0;
+}
