@@ -150,10 +150,12 @@ void Answer::take(const EventReading& reading, std::string_view data, std::int64
 EventReading Answer::without_repetition(const EventReading& reading) {
     EventReading fresh = reading;
     fresh.content.remove_prefix(std::min(repeated_bytes, fresh.content.size()));
-    const bool counted = reading.completion_tokens >= 0;
-    const bool grew = counted ? reading.completion_tokens > repeated_tokens : false;
-    fresh.token_bearing = reading.token_bearing && (grew || !fresh.content.empty());
+    fresh.reasoning.remove_prefix(std::min(repeated_reasoning_bytes, fresh.reasoning.size()));
+    const bool grew = reading.completion_tokens > repeated_tokens;
+    fresh.token_bearing =
+        reading.token_bearing && (grew || !fresh.content.empty() || !fresh.reasoning.empty());
     repeated_bytes = std::max(repeated_bytes, reading.content.size());
+    repeated_reasoning_bytes = std::max(repeated_reasoning_bytes, reading.reasoning.size());
     repeated_tokens = std::max(repeated_tokens, reading.completion_tokens);
     return fresh;
 }

@@ -48,7 +48,8 @@ struct Answer {
     enum class Counting : std::uint8_t { undecided, continuous, ids, none };
     Counting counting = Counting::undecided;
     std::int64_t continuous_last = 0;  ///< running usage at the latest token-bearing chunk
-    std::size_t repeated_bytes = 0;    ///< of text that events repeat
+    std::size_t repeated_bytes = 0;    ///< of content that events repeat
+    std::size_t repeated_reasoning_bytes = 0;
     std::int64_t repeated_tokens = 0;  ///< what they had counted
     bool ids_on_all = true;
     std::int64_t ids_sum = 0;

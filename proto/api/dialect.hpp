@@ -74,7 +74,7 @@ struct EventReading {
     std::string_view reasoning;   ///< `reasoning` or `reasoning_content`, never both
     std::string_view tool_text;   ///< function names and arguments of tool call deltas, as written
     std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them
-    bool repeats_text = false;    ///< `content` begins with all that was said before
+    bool repeats_text = false;    ///< each text begins with all that it said before
     bool token_bearing = false;   ///< content, reasoning or tool text, or a token without text
 
     std::int64_t prompt_tokens = -1;

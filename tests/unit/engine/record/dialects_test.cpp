@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/record/assembler.hpp"
+#include "proto/api/api_template.hpp"
 #include "tests/unit/engine/record/script.hpp"
 
 namespace driftless {
@@ -45,6 +46,43 @@ TEST(Dialects, RepeatedTextIsReadOnce) {
         digests[repeats ? 1 : 0] = record.output_digest;
     }
     EXPECT_EQ(digests[0], digests[1]);
+}
+
+// A described server that thinks first and repeats both texts: each is read once, and a stamp is
+// that of the event in which it grew.
+TEST(Dialects, RepeatedReasoningIsReadOnce) {
+    std::string why;
+    const Result<ApiTemplate> form = read_api_template(
+        R"({"path":"/p","body":{"p":"{prompt}","n":"{output_length}"},"repeats_text":true,)"
+        R"("event":{"content":"/t","reasoning":"/r","finish_reason":"/f"}})",
+        why);
+    ASSERT_TRUE(form) << why;
+    const Dialect dialect = dialect_of(form.value());
+    const ScriptTrace input(2);
+    AssemblerConfig config = input.config();
+    config.dialect = &dialect;
+    config.save_responses = 2;
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(100).head(1'000).data(2'000, R"({"r":"a"})").data(3'000, R"({"r":"a b"})");
+    row.data(4'000, R"({"r":"a b","t":"c"})").data(5'000, R"({"r":"a b","t":"c d"})");
+    row.data(6'000, R"({"r":"a b","t":"c d","f":"stop"})");
+    const Record& record = row.end(7'000);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{1'900, 2'900, 3'900, 4'900}));
+    EXPECT_EQ(record.first_token_ns, 2'000);
+    EXPECT_EQ(record.first_content_ns, 4'000);
+    EXPECT_EQ(record.output_tokens, 4);
+    ASSERT_NE(assembler.saved(), nullptr);
+    EXPECT_EQ(assembler.saved()->reasoning, "a b");
+    EXPECT_EQ(assembler.saved()->content, "c d");
+
+    Script thinks(assembler, 1);
+    thinks.fire(100).head(1'000).data(2'000, R"({"r":"a"})").data(3'000, R"({"r":"a","f":"x"})");
+    const Record& thought = thinks.end(4'000);
+    EXPECT_EQ(thought.outcome, Outcome::ok);
+    EXPECT_EQ(thought.output_tokens, 1);
 }
 
 // `--no-stream`: no first token and no chunk; the end, the counts and the text are there.
