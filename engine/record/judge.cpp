@@ -114,7 +114,7 @@ std::string kernel_message(int sys_errno) {
 std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& document) {
     std::string text = state.answer.error;
     if (state.body == BodyKind::encoded) {
-        text = "content-encoding: " + state.content_encoding;
+        text = state.encoding;
     } else if (state.body == BodyKind::message || state.body == BodyKind::foreign) {
         text = error_message_of(document, state.pending, message_bytes_max);
         if (text.empty() && state.body == BodyKind::foreign) {

@@ -22,7 +22,7 @@ enum class BodyKind : std::uint8_t {
     unknown,  ///< no head yet
     stream,   ///< events of the API
     message,  ///< an error status: its text is collected
-    encoded,  ///< a 200 under a Content-Encoding that was not asked for
+    encoded,  ///< a 200 under a coding, of content or transfer, that was not asked for
     foreign,  ///< a 200 of another content type: its text is collected
 };
 
@@ -42,7 +42,7 @@ struct RowState {
     int status = 0;  ///< 0: no head
     BodyKind body = BodyKind::unknown;
     std::string content_type;             ///< for the message of a foreign answer
-    std::string content_encoding;         ///< for the message of an encoded one
+    std::string encoding;                 ///< for the message of an encoded one
     std::string request_id;               ///< the answer's X-Request-Id
     std::vector<RecordedHeader> headers;  ///< `--record-header`; empty before the head
 

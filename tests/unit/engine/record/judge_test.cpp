@@ -12,7 +12,8 @@ namespace driftless {
 namespace {
 
 // One row's answer, told to a fresh assembler; returns its record.
-Record record_of(void (*tell)(Script&), Outcome engine = Outcome::ok, bool close_delimited = false,
+template <typename Tell>
+Record record_of(const Tell& tell, Outcome engine = Outcome::ok, bool close_delimited = false,
                  void (*change)(AssemblerConfig&) = nullptr) {
     ScriptTrace input(1);
     AssemblerConfig config = input.config();
@@ -73,6 +74,13 @@ TEST(Judge, ForeignContentIsBadContent) {
     });
     EXPECT_EQ(encoded.outcome, Outcome::bad_content);
     EXPECT_EQ(encoded.error, "content-encoding: gzip");
+    for (const char* const coded : {"Transfer-Encoding: GZIP ,chunked\r\n",
+                                    "Transfer-Encoding:\r\nTransfer-Encoding: chunked, GZIP\r\n"}) {
+        const Record sent =
+            record_of([coded](Script& row) { row.head(1, 200, coded).chunk(2, "\x1F\x8B\n\n"); });
+        EXPECT_EQ(sent.outcome, Outcome::bad_content) << coded;
+        EXPECT_EQ(sent.error, "transfer-encoding: GZIP") << coded;
+    }
     const Record html = record_of([](Script& row) {
         row.head(1, 200, "Content-Type: text/html\r\n").part(2, "<h1>hello</h1>");
     });
