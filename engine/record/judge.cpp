@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "engine/plan/answer_limits.hpp"
 #include "engine/tls/failure.hpp"
 #include "proto/http/trace_context.hpp"
 #include "proto/record/masked.hpp"
@@ -56,12 +58,18 @@ bool is_short(const Record& record, const AssemblerConfig& config) {
            *record.output_tokens < static_cast<std::int64_t>(*record.output_length);
 }
 
+/// Tokens of the answer beyond which nobody believes that they were asked for.
+std::uint64_t limit_of(const Record& record, const AssemblerConfig& config) {
+    return answer_events_max(record.output_length.value_or(0), config.output);
+}
+
 /// The outcome of a stream whose framing is complete.
 Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
                           const AssemblerConfig& config) {
     const Answer& answer = state.answer;
     const bool lost = lost_bytes(state, end);
-    if (answer.over_limit) {
+    if (answer.over_limit ||
+        std::cmp_greater(record.output_tokens.value_or(0), limit_of(record, config))) {
         return Outcome::limit_exceeded;
     }
     if (answer.bad_seen && !lost) {
@@ -111,7 +119,8 @@ std::string kernel_message(int sys_errno) {
 }
 
 /// What the server said, else what TLS or the kernel said; empty where nobody said anything.
-std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& document) {
+std::string message_of(const Record& record, const RowState& state, const EndInfo& end,
+                       const AssemblerConfig& config, JsonDocument& document) {
     std::string text = state.answer.error;
     if (state.body == BodyKind::encoded) {
         text = state.encoding;
@@ -123,6 +132,10 @@ std::string message_of(const RowState& state, const EndInfo& end, JsonDocument& 
     }
     if (text.empty() && state.answer.over_limit) {
         text = "an event or the number of chunks is over its limit";
+    } else if (text.empty() && end.outcome == Outcome::ok &&
+               record.outcome == Outcome::limit_exceeded) {
+        text = std::to_string(*record.output_tokens) + " tokens were counted, over the limit of " +
+               std::to_string(limit_of(record, config));
     }
     if (text.empty() && end.outcome == Outcome::tls_failed) {
         text = describe(static_cast<TlsFailure>(end.sys_errno));
@@ -252,8 +265,8 @@ void fill_texts(Record& record, const RowState& state, const EndInfo& end,
         record.finish_reason = masked(answer.finish_reason, config.secrets, id_bytes_max);
     }
     if (record.outcome != Outcome::ok && record.outcome != Outcome::short_output) {
-        const std::string text =
-            masked(message_of(state, end, document), config.secrets, error_bytes_max);
+        const std::string text = masked(message_of(record, state, end, config, document),
+                                        config.secrets, error_bytes_max);
         if (!text.empty()) {
             record.error = text;
         }

@@ -3,17 +3,13 @@
 #include <algorithm>
 
 #include "engine/host/probes.hpp"
+#include "engine/plan/answer_limits.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
 
 namespace {
 
-// A server may send four times the asked tokens in events, and some more for role, usage and pings.
-constexpr std::uint64_t events_per_token = 4;
-constexpr std::uint64_t events_extra = 64;
-// Nothing is asked under `--output free`: a bound far above any model's context.
-constexpr std::uint64_t events_free = 4'000'000;
 // An event of one token is below 1 KiB on every server measured; usage and heads add some.
 constexpr std::uint64_t bytes_per_event = 4096;
 constexpr std::uint64_t bytes_extra = 16 << 20;
@@ -26,9 +22,7 @@ constexpr std::uint64_t repeated_bytes_per_token = 32;
 
 AnswerLimits limits_of(const TraceRow& row, OutputRule rule, bool repeats_text) {
     AnswerLimits limits;
-    limits.events_max = rule == OutputRule::free || row.output_length == 0
-                            ? events_free
-                            : events_per_token * row.output_length + events_extra;
+    limits.events_max = answer_events_max(row.output_length, rule);
     limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra;
     if (repeats_text) {
         limits.bytes_max +=

@@ -16,8 +16,6 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     return make_frame(spec, shape, flat_members(spec));
 }
 
-constexpr std::int64_t part_max = std::int64_t{1} << 40;  // sums of three stay far from overflow
-
 /// The prompt's tokens: those computed, read from the cache, and written to it.
 void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
     const std::int64_t computed = count_of(usage.find("input_tokens"));
@@ -27,10 +25,9 @@ void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
     reading.has_usage = true;
     reading.cached_tokens = count_of(usage.find("cache_read_input_tokens"));
     const std::int64_t written = count_of(usage.find("cache_creation_input_tokens"));
-    reading.prompt_tokens = 0;
-    for (const std::int64_t part : {computed, reading.cached_tokens, written}) {
-        reading.prompt_tokens += std::clamp(part, std::int64_t{0}, part_max);
-    }
+    const std::int64_t sum = computed + std::max(reading.cached_tokens, std::int64_t{0}) +
+                             std::max(written, std::int64_t{0});
+    reading.prompt_tokens = sum > counted_tokens_max ? -1 : sum;
 }
 
 void read_delta(const JsonValue& delta, EventReading& reading) {

@@ -58,6 +58,10 @@ struct BodyFrame {
     bool has_length = true;
 };
 
+/// A count of tokens beyond it says nothing and is unknown: far above any context, and sums of
+/// millions of rows stay far from overflow.
+inline constexpr std::int64_t counted_tokens_max = std::int64_t{1} << 40;
+
 /// What one event of a stream said, or an answer that is not streamed. Unknown numbers are -1;
 /// views live until the document's next parse.
 struct EventReading {

@@ -28,7 +28,7 @@ enum class Outcome : std::uint8_t {
     truncated,           ///< closed or reset before the response was complete
     bad_http,            ///< the answer is no HTTP/1.1 response
     bad_event,           ///< an event that is no JSON or not of the API
-    limit_exceeded,      ///< more bytes or events than the limits allow
+    limit_exceeded,      ///< more bytes, events or tokens than the limits allow
     no_tokens,           ///< complete, without error; no token seen, none counted
     cancelled,           ///< in flight when the user ended the run
     interrupted,         ///< in flight, for all we know, when an earlier segment of this run died

@@ -17,8 +17,10 @@ inline void check_reading(const EventReading& reading) {
     if (reading.kind != EventReading::Kind::delta) {
         CHECK(!reading.token_bearing && !reading.has_usage && !text);
     }
-    CHECK(reading.token_ids >= -1 && reading.prompt_tokens >= -1);
-    CHECK(reading.completion_tokens >= -1 && reading.cached_tokens >= -1);
+    for (const std::int64_t count : {reading.token_ids, reading.prompt_tokens,
+                                     reading.completion_tokens, reading.cached_tokens}) {
+        CHECK(count >= -1 && count <= counted_tokens_max);
+    }
     CHECK(reading.has_usage || reading.completion_tokens == -1);
 }
 

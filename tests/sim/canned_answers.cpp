@@ -32,14 +32,14 @@ std::string token(const std::string& text) {
     return event(R"({"choices":[{"index":0,"delta":{"content":")" + text + R"("}}]})");
 }
 
-/// A whole stream of so many tokens, as usage says.
-std::string stream_of(std::uint32_t tokens) {
+/// A whole stream of so many tokens, and as many as usage says.
+std::string stream_of(std::uint32_t tokens, std::uint64_t counted) {
     std::string wire = stream_head;
     for (std::uint32_t i = 0; i < tokens; ++i) {
         wire += token(" w");
     }
     wire += event(R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":)" +
-                  std::to_string(tokens) + "}}");
+                  std::to_string(counted) + "}}");
     return wire + event("[DONE]") + "0\r\n\r\n";
 }
 
@@ -107,8 +107,15 @@ void add_endless(std::vector<CannedAnswer>& answers) {
 }
 
 void add_sizes(std::vector<CannedAnswer>& answers) {
-    answers.push_back(whole("more tokens than asked", stream_of(20), Outcome::ok));
-    answers.push_back(whole("fewer tokens than asked", stream_of(1), Outcome::short_output));
+    answers.push_back(whole("more tokens than asked", stream_of(20, 20), Outcome::ok));
+    // Two are asked: answer_limits.hpp.
+    answers.push_back(
+        whole("as many tokens counted as are believed", stream_of(2, 72), Outcome::ok));
+    answers.push_back(
+        whole("a token more counted than is believed", stream_of(2, 73), Outcome::limit_exceeded));
+    answers.push_back(
+        whole("a count that is no count of tokens", stream_of(2, INT64_MAX), Outcome::ok));
+    answers.push_back(whole("fewer tokens than asked", stream_of(1, 1), Outcome::short_output));
     answers.push_back(
         whole("the largest event", stream_with_event_of(event_bytes_max), Outcome::ok));
     answers.push_back(whole("an event a byte too large", stream_with_event_of(event_bytes_max + 1),

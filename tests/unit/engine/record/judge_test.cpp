@@ -283,6 +283,29 @@ TEST(Judge, EventLimitIsExact) {
     }
 }
 
+// Four times the asked tokens, and 64, are believed; what no answer can count is unknown.
+TEST(Judge, CountsBeyondTheAskedAreOverTheLimit) {
+    const auto counted = [](const std::string& tokens) {
+        return record_of([&tokens](Script& row) {
+            row.head(1).text(2, "a").text(3, "b");
+            row.data(4, R"({"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":)" +
+                            tokens + "}}");
+            row.done(5);
+        });
+    };
+    EXPECT_EQ(counted("80").outcome, Outcome::ok);
+    EXPECT_EQ(counted("80").output_tokens, 80);
+    EXPECT_EQ(counted("81").outcome, Outcome::limit_exceeded);
+    EXPECT_EQ(counted("81").error, "81 tokens were counted, over the limit of 80");
+    EXPECT_EQ(counted("1099511627776").output_tokens, std::int64_t{1} << 40);
+    for (const char* const none : {"1099511627777", "9223372036854775807", "1e3", "-1"}) {
+        const Record record = counted(none);
+        EXPECT_EQ(record.outcome, Outcome::ok) << none;
+        EXPECT_EQ(record.output_tokens, 2) << none;
+        EXPECT_EQ(record.tokens_source, TokensSource::chunks) << none;
+    }
+}
+
 // Secrets never stand in a record, and neither does half a one: each text is masked before it is
 // cut.
 TEST(Judge, MasksSecretsBeforeItCuts) {
