@@ -42,7 +42,7 @@ std::string_view without_blanks(std::string_view text) {
 }
 
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
-                     EventReading& reading) {
+                     EventReading& reading, JsonType or_root) {
     const std::string_view payload = without_blanks(data);
     if (payload == "[DONE]") {
         reading.kind = EventReading::Kind::done;
@@ -50,7 +50,7 @@ JsonValue open_event(JsonDocument& document, std::string_view event_name, std::s
     }
     reading.kind = EventReading::Kind::bad;
     const Result<JsonValue> parsed = document.parse(payload);
-    if (!parsed || !parsed.value().is(JsonType::object)) {
+    if (!parsed || !(parsed.value().is(JsonType::object) || parsed.value().is(or_root))) {
         return {};
     }
     if (const auto message = find_error(parsed.value(), event_name)) {

@@ -11,9 +11,10 @@ namespace driftless {
 
 /// Parses an event's payload and reads what all APIs have in common: `[DONE]`, and an error object
 /// or string (`error`, or the whole of a flat one). The root, and `delta` as the reading's kind,
-/// where there is more to read; else absent, and the kind is done, error or bad.
+/// where there is more to read; else absent, and the kind is done, error or bad. The root is an
+/// object, or of the type `or_root`.
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
-                     EventReading& reading);
+                     EventReading& reading, JsonType or_root = JsonType::object);
 
 /// The text without white space around it.
 std::string_view without_blanks(std::string_view text);

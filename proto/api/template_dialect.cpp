@@ -72,7 +72,7 @@ EventReading read_template_event(const ApiTemplate& form, JsonDocument& document
         reading.kind = EventReading::Kind::done;
         return reading;
     }
-    const JsonValue root = open_event(document, event_name, data, reading);
+    const JsonValue root = open_event(document, event_name, data, reading, JsonType::array);
     if (!root.present()) {
         return reading;
     }
@@ -91,7 +91,7 @@ EventReading read_template_event(const ApiTemplate& form, JsonDocument& document
     reading.response_id = text_of(form.response_id.find(root));
     read_usage(form, root, reading);
     if (!content.present() && !reading.token_bearing && !reading.has_usage &&
-        reading.finish_reason.empty()) {
+        reading.finish_reason.empty() && reading.response_id.empty()) {
         reading.kind = EventReading::Kind::ignored;
     }
     return reading;
