@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/api/event.hpp"
 #include "proto/api/template_body.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/http/url.hpp"
@@ -66,7 +67,7 @@ class Reader {
                        : wrong(name, member, "is not one of \"sse\", \"ndjson\"");
         }
         if (name == "end") {
-            form_.end = std::string(member.as_string().value_or(""));
+            form_.end = without_blanks(member.as_string().value_or(""));  // as payloads are read
             return form_.end.empty() ? wrong(name, member, R"(is no text, as in "[END]" is)")
                                      : Result<void>{};
         }
@@ -81,6 +82,10 @@ class Reader {
 
     Result<void> read_path(const JsonValue& member) {
         form_.path = std::string(member.as_string().value_or(""));
+        if (!placeholder_in(form_.path).empty()) {
+            return wrong("path", member,
+                         "holds a placeholder, and none is filled there: write what it stands for");
+        }
         const bool good = form_.path.starts_with('/') && is_request_target(form_.path);
         return good ? Result<void>{}
                     : wrong("path", member, "is no path: write it as in \"/v1/generate\"");
@@ -126,6 +131,12 @@ class Reader {
             return fault(
                 "body holds no {prompt}, or more than one: write \"{prompt}\" once, where "
                 "the prompt goes");
+        }
+        if (!filled.misplaced.empty()) {
+            return fault(
+                filled.misplaced +
+                " in body holds a placeholder inside a longer text, where none but "
+                "{prompt} is filled: let it be the whole text, or write what it stands for");
         }
         if (std::count(text.begin(), text.end(), length_mark) != 1 ||
             text.find(length_mark) < text.find(prompt_mark)) {

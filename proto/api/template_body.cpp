@@ -1,5 +1,6 @@
 #include "proto/api/template_body.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -115,12 +116,15 @@ class Filler {
             const char* const around = spec_.prompt == PromptKind::ids ? "[]" : "\"\"";
             return {around[0], prompt_mark, around[1]};
         }
-        if (const std::size_t at = raw.find(prompt_name); at != std::string::npos) {
-            return raw.replace(at, prompt_name.size(), 1, prompt_mark);
-        }
         if (text.size() > 2 && text.starts_with('{') &&
             text.find_first_not_of(letters, 1) == text.size() - 1 && text.ends_with('}')) {
             return fill_placeholder(raw);
+        }
+        if (const std::size_t at = raw.find(prompt_name); at != std::string::npos) {
+            raw.replace(at, prompt_name.size(), 1, prompt_mark);
+        }
+        if (filled_.misplaced.empty() && !placeholder_in(raw).empty()) {
+            filled_.misplaced = std::string(value.raw());
         }
         return raw;
     }
@@ -149,6 +153,18 @@ class Filler {
 };
 
 }  // namespace
+
+std::string_view placeholder_in(std::string_view text) {
+    std::string_view known = placeholder_names;
+    while (!known.empty()) {
+        const std::string_view name = known.substr(0, known.find(','));
+        if (text.find(name) != std::string_view::npos) {
+            return name;
+        }
+        known.remove_prefix(std::min(name.size() + 2, known.size()));
+    }
+    return {};
+}
 
 FilledBody fill_body(const JsonValue& body, const BodySpec& spec, const JsonValue& extra) {
     return Filler(spec).fill(body, extra);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "proto/api/dialect.hpp"
 #include "proto/json/document.hpp"
@@ -16,9 +17,13 @@ inline constexpr char length_mark = '\x02';
 inline constexpr const char* placeholder_names =
     "{prompt}, {output_length}, {model}, {stream}, {ignore_eos}";
 
+/// The first of those placeholders in a text; empty: none.
+std::string_view placeholder_in(std::string_view text);
+
 struct FilledBody {
     std::string text;
     std::string unknown;        ///< the first placeholder that is none of ours; empty: none
+    std::string misplaced;      ///< the first string with one that goes out unfilled; empty: none
     bool prompt_alone = false;  ///< {prompt} is a whole value
     bool extra_fits = true;     ///< the extra members leave the prompt where it is
 };

@@ -111,6 +111,17 @@ TEST(ApiTemplate, MergesTheExtraBodyMemberByMember) {
     }
 }
 
+// Blanks around the end of a stream are none of it: payloads are read without theirs.
+TEST(ApiTemplate, TrimsItsEnd) {
+    std::string why;
+    const std::string text = template_of(R"({"p":"{prompt}","n":"{output_length}"})");
+    const Result<ApiTemplate> form =
+        read_api_template(R"({"end":" <END>\n",)" + text.substr(1), why);
+    ASSERT_TRUE(form) << why;
+    JsonDocument document;
+    EXPECT_EQ(dialect_of(form.value()).read(document, "", "<END>").kind, EventReading::Kind::done);
+}
+
 // What goes for a described server and for the dialect of ours is the same.
 TEST(ApiTemplate, MergesLikeTheDialectThatItDescribes) {
     const BodySpec spec{.extra_body = R"({"sampling_params":{"top_p":1,"temperature":0.5}})"};
@@ -132,6 +143,9 @@ TEST(ApiTemplate, NamesEachFault) {
         {"{}", "path is missing: write it as in \"/generate\""},
         {R"({"path":"p"})", "path: \"p\" is no path: write it as in \"/v1/generate\""},
         {R"({"path":"/a b"})", "path: \"/a b\" is no path: write it as in \"/v1/generate\""},
+        {R"({"path":"/v2/{model}/generate"})",
+         "path: \"/v2/{model}/generate\" holds a placeholder, and none is filled there: write what "
+         "it stands for"},
         {R"({"path":"/p"})",
          R"(body is missing: write it as in {"prompt": "{prompt}", "max_tokens": "{output_length}"})"},
         {R"({"path":"/p","body":)" + body + "}",
@@ -141,6 +155,7 @@ TEST(ApiTemplate, NamesEachFault) {
          "framing, end, repeats_text"},
         {R"({"framing":"raw"})", "framing: \"raw\" is not one of \"sse\", \"ndjson\""},
         {R"({"end":1})", R"(end: 1 is no text, as in "[END]" is)"},
+        {R"({"end":" \n"})", R"(end: " \n" is no text, as in "[END]" is)"},
         {R"({"repeats_text":1})", "repeats_text: 1 is not true or false"},
         {R"({"event":"/t"})", R"(event: "/t" is no object: write it as in {"content": "/text"})"},
         {R"({"event":{"content":"t"}})",
@@ -178,6 +193,23 @@ TEST(ApiTemplate, HoldsOnePromptAndOneLengthBehindIt) {
     EXPECT_EQ(
         fault_of(template_of(R"({"p":"{prompt}","a":["{output_length}","{output_length}"]})")),
         length);
+}
+
+// Placeholders are filled where they are the whole text; elsewhere they would go out as they stand.
+TEST(ApiTemplate, RefusesPlaceholdersInsideLongerTexts) {
+    for (const char* const name : {"org/{model}", "{model}:v1 {stream}", "<{ignore_eos}",
+                                   "{output_length} ", "{prompt} {model}"}) {
+        const std::string text = '"' + std::string(name) + '"';
+        const bool prompts = text.find("{prompt}") != std::string::npos;
+        EXPECT_EQ(
+            fault_of(template_of(R"({"m":[)" + text + (prompts ? "]" : R"(],"p":"{prompt}")") +
+                                 R"(,"n":"{output_length}"})")),
+            text +
+                " in body holds a placeholder inside a longer text, where none but "
+                "{prompt} is filled: let it be the whole text, or write what it stands for");
+    }
+    EXPECT_EQ(
+        fault_of(template_of(R"({"m":"{ model } {x}","p":"{prompt}","n":"{output_length}"})")), "");
 }
 
 // Another file, another digest; a server without its file is none.
