@@ -108,6 +108,7 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
                 break;
             case ResponsePiece::head_done:
                 reply_.status = parser_.status();
+                reply_.limits = parser_.keep_alive_limits();
                 reply_.headers = stamp;
                 break;
             case ResponsePiece::body:

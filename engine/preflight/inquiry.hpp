@@ -28,6 +28,7 @@ struct Reply {
     Instant last_body;                ///< the latest receive that brought some
     std::uint32_t body_receives = 0;  ///< those that brought some, told apart by their stamps
     bool keep_alive = false;
+    KeepAliveLimits limits;  ///< what the head says of its connection
 };
 
 class Inquiry {

@@ -107,7 +107,7 @@ Task<bool> Preflight::ask_models() {
                        (tls ? "" : "; is the server up? --wait-ready T waits for it"));
     }
     findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
-    findings_.keep_alive = read_keep_alive(header_value(asker_.reply().head, "keep-alive"));
+    findings_.keep_alive = asker_.reply().limits;
     if (asker_.reply().status == 200) {
         read_models();
     }

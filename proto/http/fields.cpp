@@ -5,10 +5,6 @@
 namespace driftless {
 
 namespace {
-char lower(char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
-}
-
 bool is_token_char(char c) {
     constexpr std::string_view others = "!#$%&'*+-.^_`|~";
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -32,6 +28,10 @@ bool is_header_value(std::string_view text) {
 std::string_view trim_blanks(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
     return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+char lower(char byte) {
+    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

@@ -19,6 +19,7 @@ bool is_header_name(std::string_view text);
 bool is_header_value(std::string_view text);
 
 /// ASCII only, as header names compare.
+char lower(char byte);
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 }  // namespace driftless

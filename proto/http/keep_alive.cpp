@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::string_view field_begin = "keep-alive:";
 
-char lower(char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
-}
-
 std::optional<std::uint32_t> number_of(std::string_view text) {
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
         text = text.substr(1, text.size() - 2);
@@ -33,8 +29,7 @@ void lower_to(std::optional<std::uint32_t>& limit, std::optional<std::uint32_t> 
     }
 }
 
-}  // namespace
-
+/// A field's value: the smallest of several numbers counts, those beyond 32 bits as the largest.
 KeepAliveLimits read_keep_alive(std::string_view value) {
     KeepAliveLimits limits;
     while (!value.empty()) {
@@ -54,6 +49,8 @@ KeepAliveLimits read_keep_alive(std::string_view value) {
     }
     return limits;
 }
+
+}  // namespace
 
 void KeepAliveScanner::feed(std::string_view head) {
     while (!head.empty()) {
@@ -77,21 +74,27 @@ void KeepAliveScanner::take(char byte) {
         if (++matched_ == field_begin.size() && place_ == Place::name) {
             place_ = Place::value;
         }
-    } else if (place_ == Place::value && value_bytes_ < value_bytes_max) {
-        value_[value_bytes_++] = byte;
+    } else if (place_ == Place::value && byte != '\r') {
+        cut_ = value_bytes_ == value_bytes_max;
+        if (!cut_) {
+            value_[value_bytes_++] = byte;
+        }
     }
 }
 
 void KeepAliveScanner::end_line() {
     if (place_ == Place::value) {
         std::string_view value(value_, value_bytes_);
-        value.remove_suffix(value.ends_with('\r') ? 1 : 0);
+        if (cut_) {  // what goes on behind the limit may be a number
+            value = value.substr(0, value.find_last_of(",;") + 1);
+        }
         const KeepAliveLimits said = read_keep_alive(value);
         lower_to(limits_.timeout_s, said.timeout_s);
         lower_to(limits_.max, said.max);
     }
     place_ = Place::name;
     matched_ = value_bytes_ = 0;
+    cut_ = false;
 }
 
 }  // namespace driftless

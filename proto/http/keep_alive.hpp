@@ -20,10 +20,8 @@ struct KeepAliveLimits {
     bool operator==(const KeepAliveLimits&) const = default;
 };
 
-/// Reads a field's value. Names are case-insensitive, values may be quoted; the smallest of several
-/// counts, and numbers beyond 32 bits count as the largest.
-KeepAliveLimits read_keep_alive(std::string_view value);
-
+/// Names are case-insensitive, values may be quoted; the smallest of several counts, and numbers
+/// beyond 32 bits count as the largest.
 class KeepAliveScanner {
   public:
     /// Ready for the next head.
@@ -33,7 +31,7 @@ class KeepAliveScanner {
     /// Of all fields of that name whose lines are complete.
     const KeepAliveLimits& limits() const { return limits_; }
 
-    /// The longest that servers send is below 40; what is beyond is not looked at.
+    /// The longest that servers send is below 40; a parameter that goes on beyond is left out.
     static constexpr std::size_t value_bytes_max = 96;
 
   private:
@@ -44,6 +42,7 @@ class KeepAliveScanner {
     Place place_ = Place::elsewhere;  ///< the status line is no field
     std::size_t matched_ = 0;         ///< bytes of the name that this line begins with
     std::size_t value_bytes_ = 0;
+    bool cut_ = false;  ///< the value is longer than what is kept of it
     char value_[value_bytes_max] = {};
     KeepAliveLimits limits_;
 };

@@ -62,16 +62,27 @@ TEST(KeepAlive, IsReadWholeByteByByteAndAtEverySplit) {
     }
 }
 
-// A value is kept up to a limit: limit - 1, limit, limit + 1.
+// A value is kept up to a limit (limit - 1, limit, limit + 1); no number is read in part, and what
+// stands before the limit holds.
 TEST(KeepAlive, BoundsItsValue) {
-    for (const int more : {-1, 0, 1}) {
-        const std::string tail = "timeout=5";
-        const std::size_t bytes =
-            KeepAliveScanner::value_bytes_max + static_cast<std::size_t>(more);
-        const std::string value = std::string(bytes - tail.size(), ' ') + tail;
-        const std::string head = "HTTP/1.1 200 OK\nKeep-Alive:" + value + "\n";
-        const KeepAliveLimits limits = scan({head});
-        EXPECT_EQ(limits.timeout_s.has_value(), more <= 0) << more;
+    for (const std::string tail : {"timeout=5", "timeout=50", "timeout=5000", "timeout=50 "}) {
+        for (const int more : {-1, 0, 1, 2, 20}) {
+            for (const std::string end : {"\n", "\r\n"}) {
+                const std::size_t bytes =
+                    KeepAliveScanner::value_bytes_max + static_cast<std::size_t>(more);
+                const std::string first = "max=7;";
+                const std::string blanks(bytes - tail.size() - first.size(), ' ');
+                const KeepAliveLimits limits =
+                    scan({"HTTP/1.1 200 OK\nKeep-Alive:" + first + blanks + tail + end});
+                const bool whole = more <= 0;
+                EXPECT_EQ(limits.timeout_s.has_value(), whole) << tail << more;
+                EXPECT_EQ(limits.max, 7u) << tail << more;
+                if (whole) {
+                    EXPECT_EQ(std::to_string(*limits.timeout_s),
+                              tail.substr(8, tail.find(' ') - 8));
+                }
+            }
+        }
     }
 }
 
