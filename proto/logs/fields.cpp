@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/core/decimal.hpp"
+#include "proto/http/fields.hpp"
 #include "proto/trace/decimal_time.hpp"
 #include "proto/trace/fields.hpp"
 
@@ -92,11 +93,8 @@ void read_usage(const JsonValue& usage, LogCall& call) {
 }
 
 bool is_one_of(std::string_view text, Names names) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-        return std::equal(text.begin(), text.end(), name.begin(), name.end(),
-                          [&](char a, char b) { return lower(a) == lower(b); });
-    });
+    return std::any_of(names.begin(), names.end(),
+                       [text](std::string_view name) { return equal_ignoring_case(text, name); });
 }
 
 }  // namespace driftless

@@ -28,8 +28,6 @@ class Fields {
         return value;
     }
 
-    JsonValue find(const char* key) const { return root_.find(key); }
-
     template <typename T>
     void read(const char* key, T& out) {
         const JsonValue value = get(key);
@@ -248,7 +246,7 @@ void read_end(Fields& fields, Record& record) {
     fields.read("finish_reason", record.finish_reason);
     fields.read("response_id", record.response_id);
     fields.read_later("trace_id", record.trace_id);
-    read_headers(fields, fields.find("headers"), record);
+    read_headers(fields, fields.get_later("headers"), record);
     fields.read("inflight", record.inflight);
     read_digest(fields, record);
     fields.read("bytes_sent", record.bytes_sent);
