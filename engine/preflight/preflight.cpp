@@ -217,7 +217,10 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     Probe probe;
     const Result<BodyFrame> frame = plan_.dialect->frame(spec);
     if (!frame) {
-        probe.message = "--extra-body is no JSON object";
+        probe.message =
+            frame.error().code == ErrorCode::bad_json
+                ? "--extra-body is no JSON object"
+                : "--extra-body would take away the prompt, or the object that holds the length";
         co_return probe;
     }
     const BodyFrame& parts = frame.value();

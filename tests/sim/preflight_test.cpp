@@ -51,6 +51,24 @@ TEST(Preflight, HearsTheLimitsOfConnections) {
     EXPECT_EQ(preflight.findings().keep_alive, (KeepAliveLimits{5, 100}));
 }
 
+// An object that does not fit is not called none.
+TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
+    const auto said = [](const char* extra) {
+        SimDriver driver(1, Weather{}, mock::CoreOptions{});
+        Loop loop(driver, 8);
+        PreflightPlan plan = plan_of(Api::sglang, PromptKind::text, WordTable::built_in());
+        plan.body.extra_body = extra;
+        Preflight preflight(loop, plan);
+        EXPECT_FALSE(preflight.run());
+        return preflight.failure().text;
+    };
+    EXPECT_NE(said(R"({"text":"a"})").find("--extra-body would take away the prompt"),
+              std::string::npos);
+    EXPECT_NE(said(R"({"sampling_params":1})").find("the object that holds the length"),
+              std::string::npos);
+    EXPECT_NE(said("{").find("--extra-body is no JSON object"), std::string::npos);
+}
+
 // Token ids have no overhead, and 4,096 of them count as 4,096.
 TEST(Preflight, CountsTokenIds) {
     SimDriver driver(2, Weather{}, mock::CoreOptions{});
