@@ -2,12 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/parts.hpp"
 #include "engine/input/sink.hpp"
+#include "proto/api/api_template.hpp"
 #include "proto/core/check.hpp"
 #include "proto/trace/write.hpp"
 
@@ -35,6 +37,16 @@ std::vector<WrittenRow> planned_rows(const Plan& plan) {
     return rows;
 }
 
+/// Whom bodies are made for. Two servers that files describe are told apart by those files.
+std::string api_of(const Dialect& dialect) {
+    if (dialect.form == nullptr) {
+        return dialect.name;
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, "%s:%016" PRIx64, dialect.name, dialect.form->digest);
+    return text;
+}
+
 std::string_view body_of(const ArmedRequest& request) {
     return request.bytes.substr(request.bytes.find("\r\n\r\n") + 4);
 }
@@ -57,7 +69,8 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
     TraceTarget target = canonical_target;
     target.by_time = true;
     TraceWriter writer(workload.trace, target, planned_rows(workload.plan));
-    writer.replace_bodies(options.dialect->name);
+    const std::string api = api_of(*options.dialect);
+    writer.replace_bodies(api);
     std::string text;
     writer.begin(text);
     Armer& armer = parts.armer();
@@ -101,11 +114,14 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
     if (trace.body_ends.empty()) {
         return exit_done;
     }
-    if (!trace.recorded && trace.body_api != options.dialect->name) {
+    if (const std::string api = api_of(*options.dialect);
+        !trace.recorded && trace.body_api != api) {
+        const bool by_file = trace.body_api.starts_with(options.dialect->name);
         std::fprintf(stderr,
-                     "driftless: the trace holds bodies that were saved for --api %s, not %s; say "
-                     "so, or replay the trace that they were made from\n",
-                     trace.body_api.c_str(), options.dialect->name);
+                     "driftless: the trace holds bodies that were saved for --api %s, not %s; %s, "
+                     "or replay the trace that they were made from\n",
+                     trace.body_api.c_str(), api.c_str(),
+                     by_file ? "give the --template that they were made with" : "say so");
         return exit_usage;
     }
     if (options.load.copies > 1) {

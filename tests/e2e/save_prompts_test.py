@@ -72,6 +72,23 @@ class SavePrompts(Case):
         self.assertEqual(again.code, 2)
         self.assertIn("exists already", again.complained)
 
+    def test_another_template_is_refused(self):
+        """Bodies of one described server are not sent to another, nor to one that has changed."""
+        saved = self.scratch / "saved.jsonl"
+        templates = SAMPLE.parent / "templates"
+        words, other = templates / "words.json", templates / "llamacpp.json"
+        api = ("--api", "template", "--template")
+        self.replay_well(SAMPLE, "--dry-run", "--limit", 5, *api, words, "--save-prompts", saved)
+        self.assertRegex(saved.read_text().split("\n")[0], '"body_api":"template:[0-9a-f]{16}"')
+        self.replay_well(saved, "--dry-run", *api, words)
+        for refused in (other, self.write("words.json", words.read_text() + "\n")):
+            run = self.replay(saved, "--dry-run", *api, refused)
+            self.assertEqual(run.code, 2)
+            self.assertIn("give the --template that they were made with", run.complained)
+        run = self.replay(saved, "--dry-run", "--api", "llamacpp")
+        self.assertEqual(run.code, 2)
+        self.assertIn("not llamacpp; say so", run.complained)
+
     def test_what_bodies_cannot_do_is_said(self):
         """Copies would say the same; Mooncake rows hold no bodies."""
         saved = self.scratch / "saved.jsonl"
