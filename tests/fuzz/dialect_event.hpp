@@ -24,9 +24,29 @@ inline void check_reading(const EventReading& reading) {
     CHECK(reading.has_usage || reading.completion_tokens == -1);
 }
 
+/// Whatever the bits of `choice` ask for, and whatever is added, a body is JSON around its prompt.
+inline void check_body(const Dialect& dialect, unsigned choice, std::string_view extra,
+                       JsonDocument& document) {
+    BodySpec spec;
+    spec.extra_body = std::string(extra);
+    spec.output = choice % 2 == 0 ? OutputRule::exact : OutputRule::free;
+    spec.prompt = (choice & 8) == 0 ? PromptKind::text : PromptKind::ids;
+    spec.stream = (choice & 16) == 0;
+    spec.model = (choice & 32) == 0 ? "" : "org/\"{prompt}\"\x01\x02";
+    const Result<BodyFrame> frame = dialect.frame(spec);
+    CHECK(!frame || dialect.takes_ids || spec.prompt == PromptKind::text);
+    if (frame) {
+        const BodyFrame& parts = frame.value();
+        const char* const prompt = spec.prompt == PromptKind::ids ? "1,2" : R"(a \" b)";
+        const std::string length = parts.has_length ? "1" : "";
+        CHECK(static_cast<bool>(
+            document.parse(parts.before + prompt + parts.between + length + parts.after)));
+    }
+}
+
 /// Any payload reads as one event without reading past it, and what it says holds together. The
-/// first byte chooses the event's name; the payload is tried as an error body and as extra members
-/// of a request, too.
+/// first byte chooses the event's name and the kind of body; the payload is tried as an error body
+/// and as extra members of a request, too.
 inline int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::size_t size) {
     static JsonDocument document;
     if (size == 0) {
@@ -40,15 +60,7 @@ inline int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::s
     const std::size_t bytes_max = data[0];
     CHECK(error_message_of(document, payload, bytes_max).size() <= bytes_max);
 
-    BodySpec spec;
-    spec.extra_body = std::string(payload);
-    spec.output = data[0] % 2 == 0 ? OutputRule::exact : OutputRule::free;
-    if (const Result<BodyFrame> frame = dialect.frame(spec)) {
-        const BodyFrame& parts = frame.value();
-        const std::string length = parts.has_length ? "1" : "";
-        CHECK(
-            static_cast<bool>(document.parse(parts.before + parts.between + length + parts.after)));
-    }
+    check_body(dialect, data[0], payload, document);
     return 0;
 }
 
