@@ -19,6 +19,7 @@
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
+#include "engine/record/fired_marks.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
 
@@ -91,6 +92,8 @@ class Execution {
     int replay();
     int write_interrupted();
     int open_files();
+    void open_marks();
+    void forget_past(int code) const;
     void begin_segment();
     int write_time_zero(Instant zero, Lasting lasting);
     int settle_time_zero(Run& run);
@@ -111,6 +114,7 @@ class Execution {
     ThreadMeter meter_;
     ReplayParts parts_;
     EventRing ring_;
+    FiredMarks marks_;
     std::optional<RecordWriter> writer_;
     RunEnd end_;
 };
@@ -118,7 +122,7 @@ class Execution {
 int Execution::replay() {
     Run run(driver_,
             {workload_.trace, workload_.plan, parts_.armer(), parts_.bodies(), ring_,
-             server_.endpoints, stop_requests(), &meter_},
+             server_.endpoints, stop_requests(), &meter_, &marks_},
             settings_);
     while (!run.warm()) {
         (void)run.turn();
@@ -127,6 +131,7 @@ int Execution::replay() {
     ProgressLine progress(STDERR_FILENO);
     int code = open_files();
     if (code == exit_done) {
+        open_marks();
         file_.engine = settle_engine(meter_, options_.realtime);
         code = settle_time_zero(run);
     }
@@ -142,6 +147,7 @@ int Execution::replay() {
         code = started ? exit_done : fail_host("writer thread", started.error());
     }
     if (code != exit_done) {
+        FiredMarks::remove(file_.run_id);
         run.abandon();
         return code;
     }
@@ -164,11 +170,30 @@ int Execution::write_interrupted() {
         begin_segment();
         code = write_time_zero(zero, Lasting::synced);
         writer_->begin(zero);
+        forget_past(code);
     }
     if (code == exit_done) {
         writer_->finish();
     }
     return code;
+}
+
+/// Without them a run goes on all the same; when it is killed, its last second must be guessed at.
+void Execution::open_marks() {
+    Result<FiredMarks> marks = FiredMarks::create(file_.run_id, workload_.trace.rows.size());
+    if (marks) {
+        marks_ = std::move(marks).value();
+    } else {
+        std::printf("marks: none, after a kill --resume guesses at what had left (%s: %s)\n",
+                    marks.error().doing, name_of(marks.error().code));
+    }
+}
+
+/// What the last segment had marked is in records, once this one stands in run.json.
+void Execution::forget_past(int code) const {
+    if (code == exit_done && resumption_ != nullptr) {
+        FiredMarks::remove(resumption_->facts().segments.back().run_id);
+    }
 }
 
 int Execution::open_files() {
@@ -207,7 +232,7 @@ int Execution::open_files() {
     const Past& past = resumption_->past();
     writer_.emplace(config, past.summary(), std::move(sinks).value(), past.client());
     writer_->add(resumption_->interrupted(config));
-    return exit_done;
+    return writer_->failed() ? fail_host("records", writer_->error()) : exit_done;
 }
 
 void Execution::begin_segment() {
@@ -240,6 +265,7 @@ int Execution::settle_time_zero(Run& run) {
     const Duration first_due{workload_.plan.rows.front().due_ns};
     begin_segment();
     int code = write_time_zero(driver_.now() + lead - first_due, Lasting::synced);
+    forget_past(code);
     for (Duration ahead = lead; code == exit_done; ahead = ahead + ahead) {
         const Instant zero = driver_.now() + ahead - first_due;
         code = write_time_zero(zero, Lasting::written);
@@ -306,6 +332,9 @@ int Execution::exit_code(const SummaryFigures& figures, Verdict verdict) const {
 }
 
 int Execution::close_books() {
+    if (!writer_->failed()) {  // else --resume needs them
+        FiredMarks::remove(file_.run_id);
+    }
     const SummaryFigures figures = writer_->summary().figures();
     // The conservation law: rows selected = records written = sum over outcomes.
     CHECK(writer_->counts().ended == workload_.plan.rows.size());

@@ -94,8 +94,21 @@ std::int64_t Resumption::died_before_ns(const Workload& workload) const {
     return std::max(known, next_sign) + unseen_ns;
 }
 
+std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const {
+    Result<FiredMarks> marks =
+        FiredMarks::open(facts_.segments.back().run_id, workload.trace.rows.size());
+    if (!marks) {
+        std::printf(
+            "resume: the run's marks in shared memory are gone: rows that were due when it "
+            "died may have left\n");
+        return {};
+    }
+    return std::move(marks).value();
+}
+
 void Resumption::narrow(bool resend, Workload& workload) {
     whole_ = workload.plan;
+    const std::optional<FiredMarks> marks = find_marks(workload);
     const std::int64_t died_ns = died_before_ns(workload);
     workload.plan.rows.clear();
     std::uint64_t again = 0;
@@ -105,7 +118,8 @@ void Resumption::narrow(bool resend, Workload& workload) {
         if (past_->has_record(row)) {
             continue;
         }
-        const bool may_have_left = past_->open().contains(row) || planned.due_ns <= died_ns;
+        const bool unseen = marks ? marks->marked(planned.row) : planned.due_ns <= died_ns;
+        const bool may_have_left = unseen || past_->open().contains(row);
         if (may_have_left && !resend) {
             given_up_.push_back(position);
             continue;
@@ -117,8 +131,8 @@ void Resumption::narrow(bool resend, Workload& workload) {
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
-    std::printf("resume: %zu rows had left, or may have, and are %s%s\n",
-                given_up_.size() + static_cast<std::size_t>(again),
+    std::printf("resume: %zu rows had left%s, and are %s%s\n",
+                given_up_.size() + static_cast<std::size_t>(again), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
                 resend || given_up_.empty() ? "" : " (--resend sends them again)");
     if (!rest.empty()) {

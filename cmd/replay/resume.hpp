@@ -3,12 +3,14 @@
 ///
 /// The run goes on at the due instant of the first row that is still to be sent, on the same
 /// timeline: due and stamps count from the time 0 of the run, which lies in the past. A row that
-/// left and has no record, or was due so late that it may have left unseen, is `interrupted`, and
-/// not sent again without `--resend`.
+/// left and has no record is `interrupted`, and not sent again without `--resend`. Which rows left
+/// is in the marks of the run (FiredMarks); where those are gone, as after the end of the host,
+/// also a row that was due so late that it may have left unseen is taken to have.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +20,14 @@
 #include "cmd/replay/workload.hpp"
 #include "cmd/run_folder.hpp"
 #include "engine/history/past.hpp"
+#include "engine/record/fired_marks.hpp"
 #include "engine/record/judge.hpp"
 
 namespace driftless {
 
-/// What was due up to this long after the last sign of a run may have left unseen: its files are
-/// written twice a second (flush_every_ns), and a writer that is kept from its CPU has as long
-/// again.
+/// Without marks: what was due up to this long after the last sign of a run may have left unseen:
+/// its files are written twice a second (flush_every_ns), and a writer that is kept from its CPU
+/// has as long again.
 inline constexpr std::int64_t unseen_ns = 1'000'000'000;
 /// Signs come with every row, and once a second without any (client.jsonl).
 inline constexpr std::int64_t signs_every_ns = 1'000'000'000;
@@ -52,6 +55,7 @@ class Resumption {
 
   private:
     std::int64_t died_before_ns(const Workload& workload) const;
+    std::optional<FiredMarks> find_marks(const Workload& workload) const;
 
     std::string folder_;
     FolderLock lock_;

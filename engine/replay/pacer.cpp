@@ -34,13 +34,14 @@ AnswerLimits limits_of(const TraceRow& row, OutputRule rule, bool repeats_text) 
 }  // namespace
 
 Pacer::Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, LanePool& lanes,
-             EventRing& ring, Health& health, const ReplaySettings& settings)
+             EventRing& ring, FiredMarks* marks, Health& health, const ReplaySettings& settings)
     : loop_(loop),
       trace_(trace),
       plan_(plan),
       armer_(armer),
       lanes_(lanes),
       ring_(ring),
+      marks_(marks),
       health_(health),
       settings_(settings),
       waiting_(lanes.targets().size()),
@@ -309,7 +310,8 @@ void Pacer::fire(Lane& lane, const DueRow& row) {
     let_go(lane, row, prepare(lane, row));
 }
 
-// Everything that can be done before the instant: the exchange, its bounds, the entry in the queue.
+// Everything that can be done before the instant: the exchange, its bounds, the mark that the row
+// may have left, the entry in the queue.
 FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     const std::uint32_t planned = row.request.planned;
     ExchangeState& exchange = lane.exchange;
@@ -326,6 +328,9 @@ FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     info.target = lane.target;
     info.reused = lane.used;
     info.connection = lane.taken_as;
+    if (marks_ != nullptr) {
+        marks_->mark(plan_.rows[planned].row);
+    }
     lanes_.prepare_fire(lane);
     return info;
 }

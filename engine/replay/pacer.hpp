@@ -12,6 +12,7 @@
 
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
+#include "engine/record/fired_marks.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
@@ -22,7 +23,7 @@ namespace driftless {
 class Pacer {
   public:
     Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, LanePool& lanes,
-          EventRing& ring, Health& health, const ReplaySettings& settings);
+          EventRing& ring, FiredMarks* marks, Health& health, const ReplaySettings& settings);
 
     /// Time 0 is set; nothing is fired before this.
     void begin(Instant zero);
@@ -107,6 +108,7 @@ class Pacer {
     Armer& armer_;
     LanePool& lanes_;
     EventRing& ring_;
+    FiredMarks* marks_;  ///< null: none are kept
     Health& health_;
     const ReplaySettings& settings_;
 

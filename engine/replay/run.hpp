@@ -18,6 +18,7 @@
 #include "engine/io/loop.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
+#include "engine/record/fired_marks.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
@@ -38,6 +39,8 @@ struct RunParts {
     const std::atomic<int>& stop_requests;
     /// Of the engine's thread. Null: what the kernel counts of it is not asked (the simulator).
     const ThreadMeter* meter = nullptr;
+    /// By positions in the trace. Null: nobody will resume this run (benchmarks).
+    FiredMarks* marks = nullptr;
 };
 
 class Run {

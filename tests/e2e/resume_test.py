@@ -3,13 +3,15 @@ is recorded twice, none is sent again unasked."""
 
 import collections
 import json
+import os
+import pathlib
 import random
 import shutil
 import subprocess
 import time
 import unittest
 
-from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, TOKENIZERS, mock, read_jsonl
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, TOKENIZERS, mock, read_jsonl, row_of
 
 USAGE, INPUT = 2, 3
 
@@ -20,12 +22,12 @@ class Resume(Case):
         command, folder = self.command(*flags)
         return self.started(command, folder), folder
 
-    def started(self, command, folder):
+    def started(self, command, folder, **how):
         """Waits until fired.jsonl has grown."""
         fired = folder / "fired.jsonl"
         before = fired.stat().st_size if fired.exists() else 0
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
         )
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -83,7 +85,7 @@ class Resume(Case):
         with mock("--ttft", "5ms", "--itl", "1ms", "--fault", "500:0.1") as server:
             run = self.replay(
                 SAMPLE, "--url", server.url, "--speed", 20, "--goodput", "ttft:100", "--label",
-                "a=b", "--max-inflight", 50,
+                "a=b", "--max-inflight", 50, "--no-preflight", "--model", "mock-model",
             )  # fmt: skip
         table = run.said[run.said.index("====") : run.said.index("files:")]
         done = self.report(run.folder)
@@ -247,6 +249,69 @@ class Resume(Case):
             else:
                 self.assertGreater(outcomes["interrupted"], 0)
                 self.assertEqual(max(rows.values()), 1, "a row was sent twice")
+
+    def asked_for(self, log):
+        """How often the server was asked for each row."""
+        names = [line["request_id"] or "" for line in read_jsonl(log)]
+        return collections.Counter(row_of(name) for name in names if row_of(name) is not None)
+
+    def kill_on_a_hung_disk(self, server, *flags):
+        """A run that is killed when its disk has taken nothing for two seconds; its folder."""
+        disk = self.scratch / "disk-works"
+        disk.touch()
+        hung = {
+            **os.environ,
+            "LD_PRELOAD": os.environ["HUNG_DISK_LIBRARY"],
+            "HUNG_DISK": str(disk),
+            "ASAN_OPTIONS": "verify_asan_link_order=0",
+        }
+        command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 2, *flags)
+        process = self.started(command, folder, env=hung)
+        disk.unlink()
+        time.sleep(2.5)  # rows go on leaving
+        self.kill(process)
+        return folder
+
+    def test_killed_while_its_disk_hung(self):
+        """What had left is known though nothing could be written of it: no row reaches the server
+        twice, and rows that had not left are not given up."""
+        log = self.scratch / "asked.jsonl"
+        with mock("--ttft", "5ms", "--itl", "1ms", "--log", log) as server:
+            folder = self.kill_on_a_hung_disk(server)
+            before = self.asked_for(log)
+            unseen = before.keys() - {line["row"] for line in read_jsonl(folder / "fired.jsonl")}
+            self.assertGreater(len(unseen), 20, "the disk hung for too short: the test shows nothing")
+            done = self.again("--resume", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("or may have", done.stdout)
+        records = self.check_whole(folder, 240)
+        lost = {r["row"] for r in records if r["outcome"] == "interrupted"}
+        self.assertLessEqual(unseen, lost)
+        asked = self.asked_for(log)
+        self.assertLessEqual(lost, asked.keys(), "a row that had not left was given up")
+        self.assertEqual(max(asked.values()), 1, "a row was sent twice")
+        self.assertEqual(self.marks_of(folder), [])
+
+    def marks_of(self, folder):
+        """The names of what the run has left in shared memory."""
+        segments = json.loads((folder / "run.json").read_text())["segments"]
+        paths = [pathlib.Path("/dev/shm") / f"driftless-{s['run_id']}" for s in segments]
+        return [path for path in paths if path.exists()]
+
+    def test_marks_are_gone(self):
+        """As after the end of the host: what may have left is guessed at, and told so."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 5)
+            self.kill(process)
+            marks = self.marks_of(folder)
+            self.assertEqual(len(marks), 1)
+            marks[0].unlink()
+            done = self.again("--resume", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("marks in shared memory are gone", done.stdout)
+        self.assertIn("had left, or may have, and are interrupted", done.stdout)
+        self.check_whole(folder, 240)
+        self.assertEqual(self.marks_of(folder), [])
 
     @staticmethod
     def kind_of(line):

@@ -111,6 +111,24 @@ std::string fired_says_who_left(const SimResult& result) {
     return breaches.text();
 }
 
+// So are its marks: what a server has seen has one, and what has one was fired.
+std::string marks_say_who_left(const SimResult& result) {
+    Breaches breaches;
+    const std::set<std::uint32_t> marked(result.marked.begin(), result.marked.end());
+    for (const auto& [row, truth] : result.truth) {
+        breaches.unless(marked.contains(row), "row " + std::to_string(row) + " left unmarked");
+    }
+    std::size_t fired = 0;
+    for (const Record& record : result.records) {
+        fired += record.fired_ns ? 1 : 0;
+        breaches.unless(marked.contains(record.row) == record.fired_ns.has_value(), record,
+                        "has a mark, or was fired, but not both");
+    }
+    breaches.unless(result.disk_failed || fired == marked.size(),
+                    "marks: " + of(marked.size(), fired));
+    return breaches.text();
+}
+
 std::string stamps_in_order(const SimResult& result) {
     Breaches breaches;
     for (const Record& record : result.records) {
@@ -322,6 +340,7 @@ constexpr Law all_laws[] = {
     {"outcomes sum up", outcomes_sum_up},
     {"lines read back", lines_read_back},
     {"fired.jsonl says who left", fired_says_who_left},
+    {"marks say who left", marks_say_who_left},
     {"no stamp before its cause", stamps_in_order},
     {"nothing leaves early", nothing_early},
     {"chunks in order", chunks_in_order},

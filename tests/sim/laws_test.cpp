@@ -80,6 +80,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_look, "no operation in flight"},
     {Bug::early_look, "sockets are closed"},
     {Bug::early_look, "frames are returned"},
+    {Bug::unmarked, "marks say who left"},
     {Bug::endless, "the run ends"},
     {Bug::planned_twice, "one record per row"},
     {Bug::early_engine, "nothing leaves early"},

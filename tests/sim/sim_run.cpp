@@ -1,5 +1,7 @@
 #include "tests/sim/sim_run.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -77,6 +79,16 @@ PromptOptions prompts_of(const SimOptions& options) {
 
 constexpr const char* run_id = "sim";
 
+/// Without a name: simulations run side by side.
+FiredMarks marks_of(const Trace& trace, const void* owner) {
+    const std::string name = "sim-" + std::to_string(::getpid()) + "-" +
+                             std::to_string(reinterpret_cast<std::uintptr_t>(owner));
+    Result<FiredMarks> marks = FiredMarks::create(name, trace.rows.size());
+    CHECK(static_cast<bool>(marks));
+    FiredMarks::remove(name);
+    return std::move(marks).value();
+}
+
 /// Long enough that some heads outweigh their bodies.
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options) {
     const std::string longest(3'000, 'x');
@@ -138,6 +150,7 @@ class Simulation {
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
                    options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send}) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
+        marks_ = marks_of(trace, this);
     }
 
     SimResult go() {
@@ -149,10 +162,11 @@ class Simulation {
             arm.row_fields = &row_fields_;
             arm.traceparent = options_.own_fields;
             Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_, arm);
-            Run replay(driver_,
-                       {trace_, plan_, armer, bodies_, ring_,
-                        std::vector<Endpoint>(options_.targets), stop_requests_},
-                       settings_of(options_));
+            Run replay(
+                driver_,
+                {trace_, plan_, armer, bodies_, ring_, std::vector<Endpoint>(options_.targets),
+                 stop_requests_, nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
+                settings_of(options_));
             play(replay);
             plant_leftovers();
             count_what_is_left(replay);
@@ -252,6 +266,11 @@ class Simulation {
         result_.sockets_open = driver_.sockets_open();
         result_.frames_live = replay.frame_marks().live;
         result_.body_bytes_held = bodies_.used_bytes();
+        for (std::uint32_t at = 0; at < trace_.rows.size(); ++at) {
+            if (marks_.marked(at)) {
+                result_.marked.push_back(trace_.rows[at].index);
+            }
+        }
         while (ring_.front() != nullptr) {
             ++result_.events_left;
             ring_.pop();
@@ -324,6 +343,7 @@ class Simulation {
     const Plan written_plan_;  ///< the same, but for a bug
     RecordWriter writer_;
     SimDriver driver_;
+    FiredMarks marks_;
     std::atomic<int> stop_requests_{0};
     char* leaked_ = nullptr;
 };

@@ -32,6 +32,7 @@ enum class Bug : std::uint8_t {
     unread_event,     ///< the last event stays in the ring
     unsaid_limit,     ///< servers are held to have announced a limit that they keep to themselves
     early_look,       ///< the run is held to be over a turn before it is
+    unmarked,         ///< the run is given nothing to mark its rows in
     endless,          ///< the run is given too few turns
     planned_twice,    ///< a row stands in the plan in the place of another, too
     early_engine,     ///< the engine has another schedule than the records: each row a ms earlier
@@ -70,6 +71,7 @@ struct SimResult {
     // What was written.
     std::string jsonl;
     std::string fired_jsonl;
+    std::vector<std::uint32_t> marked;    ///< rows that a resumption would take to have left
     std::vector<Record> records;          ///< read back from `jsonl`
     std::vector<std::string> unreadable;  ///< lines that could not be read back
     bool disk_failed = false;

@@ -1,0 +1,104 @@
+#include "engine/record/fired_marks.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "engine/io/sockets.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::string name_for(const std::string& run_id) {
+    return "/driftless-" + run_id;
+}
+
+Error closing(int fd, Error error) {
+    ::close(fd);
+    return error;
+}
+
+}  // namespace
+
+Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows) {
+    FiredMarks marks;
+    const std::size_t words = (rows + bits_of_word - 1) / bits_of_word;
+    void* const memory = ::mmap(nullptr, (words + 1) * sizeof(Word), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_POPULATE, fd, 0);
+    if (memory == MAP_FAILED) {
+        return closing(fd, error_from_errno(errno, "map the marks of a run"));
+    }
+    ::close(fd);
+    marks.bits_ = static_cast<Word*>(memory);
+    marks.words_ = words;
+    return marks;
+}
+
+Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t rows) {
+    const std::string name = name_for(run_id);
+    const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd < 0) {
+        return error_from_errno(errno, "create the marks of a run");
+    }
+    const std::size_t words = (rows + bits_of_word - 1) / bits_of_word;
+    // Taken now: a page that the file system has no room for would kill us at the store.
+    const int failure = ::posix_fallocate(fd, 0, static_cast<off_t>((words + 1) * sizeof(Word)));
+    if (failure != 0) {
+        remove(run_id);
+        return closing(fd, error_from_errno(failure, "take memory for the marks of a run"));
+    }
+    Result<FiredMarks> marks = map(fd, rows);
+    if (!marks) {
+        remove(run_id);
+        return marks;
+    }
+    marks.value().bits_[words].store(rows);
+    return marks;
+}
+
+Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows) {
+    const int fd = ::shm_open(name_for(run_id).c_str(), O_RDWR, 0);
+    if (fd < 0) {
+        return error_from_errno(errno, "open the marks of a run");
+    }
+    const std::size_t words = (rows + bits_of_word - 1) / bits_of_word;
+    struct stat facts{};
+    if (::fstat(fd, &facts) != 0) {
+        return closing(fd, error_from_errno(errno, "open the marks of a run"));
+    }
+    const Error other{ErrorCode::invalid, 0, "open the marks of a run: they are of another one"};
+    if (facts.st_size != static_cast<off_t>((words + 1) * sizeof(Word))) {
+        return closing(fd, other);
+    }
+    Result<FiredMarks> marks = map(fd, rows);
+    if (marks && marks.value().bits_[words].load() != rows) {
+        return other;
+    }
+    return marks;
+}
+
+void FiredMarks::remove(const std::string& run_id) {
+    (void)::shm_unlink(name_for(run_id).c_str());
+}
+
+FiredMarks::~FiredMarks() {
+    if (bits_ != nullptr) {
+        (void)::munmap(bits_, (words_ + 1) * sizeof(Word));
+    }
+}
+
+FiredMarks::FiredMarks(FiredMarks&& other) noexcept
+    : bits_(std::exchange(other.bits_, nullptr)), words_(std::exchange(other.words_, 0)) {}
+
+FiredMarks& FiredMarks::operator=(FiredMarks&& other) noexcept {
+    std::swap(bits_, other.bits_);
+    std::swap(words_, other.words_);
+    return *this;
+}
+
+}  // namespace driftless
