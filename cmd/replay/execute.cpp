@@ -1,6 +1,5 @@
 #include "cmd/replay/execute.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/anchors.hpp"
 #include "cmd/replay/folders.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/run_settings.hpp"
@@ -33,29 +33,6 @@ constexpr Duration lead = milliseconds(200);
 constexpr Duration lead_left_min = milliseconds(100);
 // 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
 constexpr std::size_t event_ring_bytes = 32 << 20;
-
-std::int64_t read_clock(clockid_t clock) {
-    timespec time{};
-    (void)::clock_gettime(clock, &time);
-    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
-
-// The tightest of a few bracketed readings (timing-and-io.md, B.1).
-ClockAnchors anchor(Instant zero) {
-    ClockAnchors best;
-    best.error_ns = INT64_MAX;
-    for (int tries = 0; tries < 16; ++tries) {
-        const std::int64_t before = read_clock(CLOCK_MONOTONIC);
-        const std::int64_t utc = read_clock(CLOCK_REALTIME);
-        const std::int64_t after = read_clock(CLOCK_MONOTONIC);
-        if (after - before < best.error_ns) {
-            best.error_ns = after - before;
-            best.zero_utc_ns = utc + (zero.ns - (before + (after - before) / 2));
-        }
-    }
-    best.zero_monotonic_ns = zero.ns;
-    return best;
-}
 
 /// One run, in its order: parts, warm-up, files, time 0, the loop, the books.
 class Execution {
@@ -92,6 +69,8 @@ class Execution {
     int replay();
     int write_interrupted();
     int open_files();
+    void discard();
+    int fail_records() const { return fail_host(writer_->failed_path().c_str(), writer_->error()); }
     void open_marks();
     void forget_past(int code) const;
     void begin_segment();
@@ -99,7 +78,7 @@ class Execution {
     int settle_time_zero(Run& run);
     void note_end(Run& run);
     int close_books();
-    int exit_code(const SummaryFigures& figures, Verdict verdict) const;
+    int exit_code(const SummaryFigures& figures, Verdict verdict, bool summed) const;
 
     const ReplayOptions& options_;
     const Workload& workload_;
@@ -109,7 +88,8 @@ class Execution {
     const std::string& folder_;
     RunFile& file_;
     const Resumption* resumption_;  ///< null: a new run
-    FolderLock lock_;               ///< of a new run
+    bool made_folder_ = false;
+    FolderLock lock_;  ///< of a new run
     ReplaySettings settings_;
     ThreadMeter meter_;
     ReplayParts parts_;
@@ -147,8 +127,8 @@ int Execution::replay() {
         code = started ? exit_done : fail_host("writer thread", started.error());
     }
     if (code != exit_done) {
-        FiredMarks::remove(file_.run_id);
         run.abandon();
+        discard();
         return code;
     }
     while (run.turn()) {
@@ -196,9 +176,25 @@ void Execution::forget_past(int code) const {
     }
 }
 
+/// Before time 0: what is refused or fails leaves no folder behind, and a resumed one as it was.
+void Execution::discard() {
+    FiredMarks::remove(file_.run_id);
+    if (resumption_ != nullptr || !made_folder_) {
+        return;
+    }
+    if (writer_) {
+        remove_sinks(writer_->sinks());
+    }
+    (void)::unlink((folder_ + "/run.json").c_str());
+    (void)::rmdir(folder_.c_str());
+}
+
 int Execution::open_files() {
-    if (resumption_ == nullptr && !make_folder(folder_)) {
-        return fail_host(folder_.c_str(), error_from_errno(errno, "make the folder"));
+    if (resumption_ == nullptr) {
+        made_folder_ = make_folder(folder_);
+        if (!made_folder_) {
+            return fail_host(folder_.c_str(), error_from_errno(errno, "make the folder"));
+        }
     }
     if (!make_folders_above(options_.records_path)) {
         return fail_host(options_.records_path.c_str(), error_from_errno(errno, "make its folder"));
@@ -213,10 +209,11 @@ int Execution::open_files() {
     AssemblerConfig config =
         assembler_config(options_, workload_, file_.calibration.limits, file_.run_id);
     const bool saves = options_.save_responses > 0;
+    std::string failed;
     if (resumption_ == nullptr) {
-        Result<RecordSinks> sinks = create_sinks(folder_, options_.records_path, saves);
+        Result<RecordSinks> sinks = create_sinks(folder_, options_.records_path, saves, failed);
         if (!sinks) {
-            return fail_host(folder_.c_str(), sinks.error());
+            return fail_host(failed.c_str(), sinks.error());
         }
         const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
         const Overhead& overhead = server_.findings.overhead;
@@ -224,15 +221,15 @@ int Execution::open_files() {
                         std::move(sinks).value());
         return exit_done;
     }
-    Result<RecordSinks> sinks = append_sinks(folder_, options_.records_path, saves);
+    Result<RecordSinks> sinks = append_sinks(folder_, options_.records_path, saves, failed);
     if (!sinks) {
-        return fail_host(folder_.c_str(), sinks.error());
+        return fail_host(failed.c_str(), sinks.error());
     }
     config.segment = resumption_->segment();
     const Past& past = resumption_->past();
     writer_.emplace(config, past.summary(), std::move(sinks).value(), past.client());
     writer_->add(resumption_->interrupted(config));
-    return writer_->failed() ? fail_host("records", writer_->error()) : exit_done;
+    return writer_->failed() ? fail_records() : exit_done;
 }
 
 void Execution::begin_segment() {
@@ -253,8 +250,9 @@ void Execution::begin_segment() {
 
 int Execution::write_time_zero(Instant zero, Lasting lasting) {
     file_.segments.back().clock = anchor(zero);
-    const Result<void> written = write_whole_file(folder_ + "/run.json", to_json(file_), lasting);
-    return written ? exit_done : fail_host("run.json", written.error());
+    const std::string path = folder_ + "/run.json";
+    const Result<void> written = write_whole_file(path, to_json(file_), lasting);
+    return written ? exit_done : fail_host(path.c_str(), written.error());
 }
 
 /// The first row to be sent is due after the lead: at time 0 itself, but for a resumed run. No row
@@ -317,11 +315,11 @@ void Execution::note_end(Run& run) {
 }
 
 // 130 before 7 before 5 before 6 (design, section 4).
-int Execution::exit_code(const SummaryFigures& figures, Verdict verdict) const {
+int Execution::exit_code(const SummaryFigures& figures, Verdict verdict, bool summed) const {
     if (end_.interrupted) {
         return exit_interrupted;
     }
-    if (writer_->failed()) {
+    if (writer_->failed() || !summed) {
         return exit_host;
     }
     if (figures.completed + figures.short_output == 0) {
@@ -352,20 +350,26 @@ int Execution::close_books() {
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.client = &writer_->client();
-    end_.exit_code = exit_code(figures, judged.verdict);
+    // run.json comes last: its exit code tells of all files but itself.
+    const std::string summary = folder_ + "/summary.json";
+    const std::string run = folder_ + "/run.json";
+    const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
+    end_.exit_code = exit_code(figures, judged.verdict, static_cast<bool>(summed));
     end_.verdict = info.verdict;
     end_.verdict_reasons = info.verdict_reasons;
     end_.marks.resident_max = read_memory_marks().resident_max;
     file_.end = end_;
-    const Result<void> summed =
-        write_whole_file(folder_ + "/summary.json", summary_json(figures, info));
-    const Result<void> closed = write_whole_file(folder_ + "/run.json", to_json(file_));
+    const Result<void> closed = write_whole_file(run, to_json(file_));
     std::fputs(summary_table(figures, info).c_str(), stdout);
     std::printf("files: %s\n", folder_.c_str());
     if (writer_->failed()) {
-        (void)fail_host("records", writer_->error());
-    } else if (!summed || !closed) {
-        (void)fail_host("summary", summed ? closed.error() : summed.error());
+        (void)fail_records();
+    }
+    if (!summed) {
+        (void)fail_host(summary.c_str(), summed.error());
+    }
+    if (!closed) {
+        (void)fail_host(run.c_str(), closed.error());
         return end_.interrupted ? exit_interrupted : exit_host;
     }
     return end_.exit_code;

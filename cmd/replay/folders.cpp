@@ -4,13 +4,20 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "cmd/exit_codes.hpp"
 
 namespace driftless {
 
 int fail_host(const char* what, const Error& error) {
-    std::fprintf(stderr, "driftless: %s: %s failed (%s)\n", what, error.doing, name_of(error.code));
+    if (error.sys_errno == 0) {
+        std::fprintf(stderr, "driftless: %s: %s failed (%s)\n", what, error.doing,
+                     name_of(error.code));
+    } else {
+        std::fprintf(stderr, "driftless: %s: %s failed (%s: %s)\n", what, error.doing,
+                     name_of(error.code), std::strerror(error.sys_errno));
+    }
     return exit_host;
 }
 

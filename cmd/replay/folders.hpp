@@ -7,7 +7,7 @@
 
 namespace driftless {
 
-/// Prints `what` and the error; returns `exit_host`.
+/// Prints `what` and the error, with what the system says of it; returns `exit_host`.
 int fail_host(const char* what, const Error& error);
 
 /// Makes the folders above a path that are missing. errno says why not.

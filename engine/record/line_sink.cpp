@@ -75,7 +75,7 @@ Result<LineSink> LineSink::create(const std::string& path) {
     if (fd < 0) {
         return Error{code_of(errno), errno, "create a file of the run"};
     }
-    return of(fd, 0);
+    return of(path, fd, 0);
 }
 
 Result<LineSink> LineSink::append(const std::string& path) {
@@ -89,12 +89,13 @@ Result<LineSink> LineSink::append(const std::string& path) {
         ::close(fd);
         return error;
     }
-    return of(fd, static_cast<std::uint64_t>(whole));
+    return of(path, fd, static_cast<std::uint64_t>(whole));
 }
 
-LineSink LineSink::of(int fd, std::uint64_t written) {
+LineSink LineSink::of(const std::string& path, int fd, std::uint64_t written) {
     LineSink sink;
     sink.fd_ = fd;
+    sink.path_ = path;
     sink.written_ = written;
     sink.buffer_.reserve(2 * sink_bytes_max);
     return sink;
@@ -114,6 +115,7 @@ LineSink::LineSink(LineSink&& other) noexcept {
 LineSink& LineSink::operator=(LineSink&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(fd_, other.fd_);
+    std::swap(path_, other.path_);
     std::swap(buffer_, other.buffer_);
     std::swap(written_, other.written_);
     std::swap(error_, other.error_);

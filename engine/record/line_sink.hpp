@@ -40,14 +40,17 @@ class LineSink {
     void commit();
     /// Writes what there is.
     void flush();
+    /// Of the file; empty in memory.
+    const std::string& path() const { return path_; }
     /// The first error, for good.
     const std::optional<Error>& error() const { return error_; }
 
   private:
-    static LineSink of(int fd, std::uint64_t written);
+    static LineSink of(const std::string& path, int fd, std::uint64_t written);
 
     std::string* memory_ = nullptr;
     int fd_ = -1;
+    std::string path_;
     std::string buffer_;
     std::uint64_t written_ = 0;  ///< bytes in the file; it always ends with a whole line
     std::optional<Error> error_;

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -43,9 +44,8 @@ void append_saved(std::string& out, const Record& record, const SavedText& text)
 
 using OpenSink = Result<LineSink> (*)(const std::string& path);
 
-Result<RecordSinks> open_sinks(OpenSink open, const std::string& folder,
-                               const std::string& records_path, bool save_responses) {
-    RecordSinks sinks;
+Result<void> open_sinks(OpenSink open, const std::string& folder, const std::string& records_path,
+                        bool save_responses, RecordSinks& sinks, std::string& failed) {
     const std::pair<LineSink*, std::string> files[] = {
         {&sinks.requests, records_path.empty() ? folder + "/requests.jsonl" : records_path},
         {&sinks.fired, folder + "/fired.jsonl"},
@@ -58,23 +58,45 @@ Result<RecordSinks> open_sinks(OpenSink open, const std::string& folder,
         }
         Result<LineSink> file = open(path);
         if (!file) {
+            failed = path;
             return file.error();
         }
         *sink = std::move(file).value();
     }
-    return sinks;
+    return {};
 }
 
 }  // namespace
 
 Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses) {
-    return open_sinks(LineSink::create, folder, records_path, save_responses);
+                                 bool save_responses, std::string& failed) {
+    RecordSinks sinks;
+    const Result<void> opened =
+        open_sinks(LineSink::create, folder, records_path, save_responses, sinks, failed);
+    if (!opened) {
+        remove_sinks(sinks);
+        return opened.error();
+    }
+    return sinks;
 }
 
 Result<RecordSinks> append_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses) {
-    return open_sinks(LineSink::append, folder, records_path, save_responses);
+                                 bool save_responses, std::string& failed) {
+    RecordSinks sinks;
+    const Result<void> opened =
+        open_sinks(LineSink::append, folder, records_path, save_responses, sinks, failed);
+    if (!opened) {
+        return opened.error();
+    }
+    return sinks;
+}
+
+void remove_sinks(const RecordSinks& sinks) {
+    for (const LineSink* sink : {&sinks.requests, &sinks.fired, &sinks.client, &sinks.responses}) {
+        if (!sink->path().empty()) {
+            (void)::unlink(sink->path().c_str());
+        }
+    }
 }
 
 RecordWriter::RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks,
@@ -163,6 +185,9 @@ void RecordWriter::write_fired(const Event& event) {
 void RecordWriter::write_record(const Record& record) {
     append_jsonl(sinks_.requests.buffer(), record);
     probe_record(record.row, static_cast<unsigned>(record.outcome));
+    if (sinks_.requests.buffer().size() >= sink_bytes_max) {
+        sinks_.fired.flush();  // before what `commit` writes
+    }
     sinks_.requests.commit();
     if (assembler_.saved() != nullptr) {
         append_saved(sinks_.responses.buffer(), record, *assembler_.saved());
@@ -182,12 +207,15 @@ void RecordWriter::add(const std::vector<Record>& records) {
 void RecordWriter::note_error(const LineSink& sink) {
     if (sink.error().has_value() && !failed_.load(std::memory_order_relaxed)) {
         error_ = *sink.error();
+        failed_path_ = sink.path();
         failed_.store(true, std::memory_order_release);
     }
 }
 
+/// Who left before who ended: a kill between the two leaves no record of a row that is not in
+/// fired.jsonl.
 void RecordWriter::flush() {
-    for (LineSink* sink : {&sinks_.requests, &sinks_.fired, &sinks_.client, &sinks_.responses}) {
+    for (LineSink* sink : {&sinks_.fired, &sinks_.requests, &sinks_.client, &sinks_.responses}) {
         sink->flush();
         note_error(*sink);
     }

@@ -39,12 +39,14 @@ struct RecordSinks {
 
 /// Creates them in a folder that exists: requests.jsonl (or at `records_path` where that is not
 /// empty), fired.jsonl, client.jsonl, and responses.jsonl where asked for. Errors: those of
-/// LineSink; what had been created before the error stays, empty.
+/// LineSink, for the file at `failed`; what had been created before the error is removed.
 Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses);
-/// The same for a run that is resumed: its files go on where their last whole lines end.
+                                 bool save_responses, std::string& failed);
+/// The same for a run that is resumed: its files go on where their last whole lines end, and stay.
 Result<RecordSinks> append_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses);
+                                 bool save_responses, std::string& failed);
+/// Takes files that `create_sinks` made away again.
+void remove_sinks(const RecordSinks& sinks);
 
 /// Longest time that a line waits in memory, and between two looks at an empty ring.
 inline constexpr std::int64_t flush_every_ns = 500'000'000;
@@ -70,6 +72,8 @@ class RecordWriter {
     /// A file could not be written: the run should end with exit code 7. `error` says why.
     bool failed() const { return failed_.load(std::memory_order_acquire); }
     Error error() const { return failed() ? error_ : Error{}; }
+    /// Path of that file; empty where none failed.
+    std::string failed_path() const { return failed() ? failed_path_ : std::string(); }
 
     // Inline.
     /// Takes at most `events_max` events; returns how many.
@@ -90,6 +94,7 @@ class RecordWriter {
     const Summary& summary() const { return summary_; }
     const ClientTotals& client() const { return client_; }
     const AssemblerCounts& counts() const { return assembler_.counts(); }
+    const RecordSinks& sinks() const { return sinks_; }
 
   private:
     static void* thread_main(void* self);
@@ -111,6 +116,7 @@ class RecordWriter {
     std::int64_t time_zero_ns_ = no_stamp;  ///< the writer's own copy
     std::atomic<std::int64_t> begin_ns_{no_stamp};
     Error error_;
+    std::string failed_path_;
     std::atomic<bool> failed_{false};
 
     EventRing* ring_ = nullptr;         ///< of the thread

@@ -109,6 +109,30 @@ class Durable(Case):
         late = max(record["drift_ns"] for record in run.records().values())
         self.assertLess(late, 500_000_000, "rows were due while a file was synced")
 
+    def test_failing_disk(self):
+        """Whichever file fails: exit code 7, told with file and reason, on the screen as in run.json;
+        before time 0 no folder is left."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            for number, name in enumerate(
+                ("requests.jsonl", "fired.jsonl", "client.jsonl", "responses.jsonl",
+                 "summary.json", "run.json")
+            ):  # fmt: skip
+                command, folder = self.command(
+                    SAMPLE, "--url", server.url, "--speed", 6, "--save-responses", "all",
+                    folder=self.scratch / f"failing{number}",
+                )  # fmt: skip
+                done = subprocess.run(
+                    command, env=self.on_a_disk(FAILING_FILE=str(folder / name)),
+                    capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+                )  # fmt: skip
+                self.assertEqual(done.returncode, HOST, f"{name}: {done.stderr}")
+                self.assertIn(f"{folder / name}: ", done.stderr)
+                self.assertIn("Input/output error", done.stderr)
+                self.assertEqual(folder.exists(), name != "run.json")
+                if folder.exists():
+                    end = json.loads((folder / "run.json").read_text())["end"]
+                    self.assertEqual(end["exit_code"], HOST, name)
+
     def test_third_interrupt_leaves(self):
         """The writer waits for a disk that hangs: the first two interrupts cannot end the run, the
         third does, and what is on the disk can be resumed."""

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -47,6 +49,11 @@ struct Folder {
         return text.str();
     }
 };
+
+Result<RecordSinks> make_sinks(const std::string& folder) {
+    std::string failed;
+    return create_sinks(folder, "", false, failed);
+}
 
 // The events of a whole row with one token.
 void push_row(EventRing& ring, std::uint32_t row) {
@@ -156,7 +163,7 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     inline_writer.finish();
 
     Folder folder;
-    Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false);
+    Result<RecordSinks> sinks = make_sinks(folder.path.string());
     ASSERT_TRUE(sinks);
     EventRing ring(4 << 20, rows);
     RecordWriter writer(input.config(), {}, std::move(sinks).value());
@@ -191,17 +198,69 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     EXPECT_EQ(writer.counts().unended, 0u);
 }
 
+// Names of the files in the order in which they grew since `watch` began.
+std::vector<std::string> grown(int watch) {
+    std::vector<std::string> names;
+    alignas(inotify_event) char events[64 * 1024];
+    const ssize_t bytes = ::read(watch, events, sizeof events);
+    for (ssize_t at = 0; at < bytes;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+        names.emplace_back(event->name);
+        at += static_cast<ssize_t>(sizeof *event + event->len);
+    }
+    return names;
+}
+
+// Whenever the process dies, a row that has a record is in fired.jsonl: that is written first, as
+// buffers overflow and at the end.
+TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
+    for (const std::uint32_t rows : {3u, 2000u}) {
+        Folder folder;
+        ScriptTrace input(rows);
+        Result<RecordSinks> sinks = make_sinks(folder.path.string());
+        ASSERT_TRUE(sinks);
+        RecordWriter writer(input.config(), {}, std::move(sinks).value());
+        writer.begin({script_zero_ns});
+        const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        ASSERT_GE(::inotify_add_watch(watch, folder.path.c_str(), IN_MODIFY), 0);
+        EventRing ring(1 << 20, 4);
+        std::vector<std::string> order;
+        for (std::uint32_t row = 0; row < rows; ++row) {
+            push_row(ring, row);
+            writer.drain(ring, 100);
+            for (std::string& name : grown(watch)) {
+                order.push_back(std::move(name));
+            }
+        }
+        EXPECT_EQ(order.empty(), rows == 3);
+        writer.finish();
+        for (std::string& name : grown(watch)) {
+            order.push_back(std::move(name));
+        }
+        ::close(watch);
+        ASSERT_GE(order.size(), 2u);
+        std::string before;
+        for (const std::string& name : order) {
+            EXPECT_TRUE(name != "requests.jsonl" || before == "fired.jsonl") << "after " << before;
+            before = name;
+        }
+    }
+}
+
 // A file that exists is not touched.
 TEST(RecordWriter, NeverOverwrites) {
     Folder folder;
     {
         std::ofstream(folder.path / "fired.jsonl") << "mine";
     }
-    const Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false);
+    std::string failed;
+    const Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false, failed);
     ASSERT_FALSE(sinks);
     EXPECT_EQ(sinks.error().code, ErrorCode::exists);
+    EXPECT_EQ(failed, folder.path / "fired.jsonl");
     EXPECT_EQ(folder.read("fired.jsonl"), "mine");
-    EXPECT_EQ(create_sinks("/nowhere/at/all", "", false).error().code, ErrorCode::not_found);
+    EXPECT_FALSE(std::filesystem::exists(folder.path / "requests.jsonl")) << "made and left";
+    EXPECT_EQ(make_sinks("/nowhere/at/all").error().code, ErrorCode::not_found);
 }
 
 // A file that may not grow any more, as on a full disk: an error to be seen, the ring is drained
@@ -209,7 +268,7 @@ TEST(RecordWriter, NeverOverwrites) {
 TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     Folder folder;
     ScriptTrace input(2000);
-    Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false);
+    Result<RecordSinks> sinks = make_sinks(folder.path.string());
     ASSERT_TRUE(sinks);
     RecordWriter writer(input.config(), {}, std::move(sinks).value());
     writer.begin({script_zero_ns});
@@ -232,6 +291,7 @@ TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     sigaction(SIGXFSZ, &before, nullptr);
     EXPECT_TRUE(writer.failed());
     EXPECT_EQ(writer.error().code, ErrorCode::exhausted);
+    EXPECT_EQ(writer.failed_path(), folder.path / "requests.jsonl");
     EXPECT_EQ(writer.counts().ended, 2000u);
     EXPECT_EQ(ring.front(), nullptr);
     const std::string text = folder.read("requests.jsonl");
