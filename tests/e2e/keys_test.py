@@ -14,6 +14,7 @@ from harness import Case, DRIFTLESS, SAMPLE, SANITIZED, SECONDS_MAX, mock
 
 USAGE, PREFLIGHT = 2, 4
 KEY = "sk-0123456789abcdef"
+NOBODY = 65534
 
 
 class Asked(http.server.BaseHTTPRequestHandler):
@@ -74,6 +75,33 @@ class Keys(Case):
         process.returncode = -signal.SIGSEGV
         self.assertEqual(os.WTERMSIG(status), signal.SIGSEGV)
         return os.WCOREDUMP(status)
+
+    def looked_into_by(self, server, *flags):
+        """The owner of the process's files: root, where the kernel keeps others of its user out
+        (PR_GET_DUMPABLE is not 1)."""
+        process, _ = self.start(server, *flags, **self.as_nobody())
+        owner = pathlib.Path(f"/proc/{process.pid}/environ").stat().st_uid
+        process.kill()
+        process.wait()
+        return owner
+
+    def as_nobody(self):
+        """Of root everything belongs to root: then as somebody else, in a folder that they can use."""
+        if os.geteuid() != 0:
+            return {}
+        self.scratch.chmod(0o777)
+        return {"preexec_fn": lambda: os.setuid(NOBODY)}
+
+    def test_nobody_looks_into_a_process_with_a_key(self):
+        """Where no core can be had, too."""
+        user = os.geteuid() or NOBODY
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            try:
+                self.assertEqual(self.looked_into_by(server), user)
+            except (PermissionError, subprocess.SubprocessError) as denied:
+                self.skipTest(f"the program cannot be run by another user here: {denied}")
+            self.assertEqual(self.looked_into_by(server, "--api-key", KEY), 0)
+            self.assertEqual(self.looked_into_by(server, "--header", "X-Api-Key: " + KEY), 0)
 
     @unittest.skipIf(SANITIZED, "sanitizers catch the signal")
     def test_no_core_holds_a_key(self):
