@@ -44,6 +44,34 @@ std::uint64_t ports_for(const ReplayOptions& options) {
     return std::uint64_t{ephemeral_ports()} * static_cast<std::uint64_t>(distinct);
 }
 
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
+/// How long a port that was used is not there for the next row.
+std::int64_t port_kept(const ReplayOptions& options) {
+    const std::uint32_t rule = reused_ports();  // 1: all; 2: those of the loopback
+    for (const ReplayTarget& target : options.targets) {
+        const Url& place = options.connect_to ? *options.connect_to : target.url;
+        if (rule == 0 || (rule == 2 && !is_loopback(place.host))) {
+            return port_kept_ns;
+        }
+    }
+    return port_reused_ns;
+}
+
+/// Said and not refused: a server that closes first keeps the port of its own side instead.
+void tell_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
+    if (options.connection != ConnectionRule::fresh || ports == 0) {
+        return;
+    }
+    const std::int64_t kept_ns = port_kept(options);
+    const std::string text = ports_run_out(rows_within(plan, kept_ns), kept_ns, ports);
+    if (!text.empty()) {
+        std::printf("ports: %s\n", text.c_str());
+    }
+}
+
 /// What must be open at once is known for the rows of one instant, and where a flag says it.
 std::string why_not_enough(const ReplayOptions& options, const Workload& workload,
                            const ConnectionRoom& room) {
@@ -92,6 +120,31 @@ std::uint32_t lanes_most(const ReplayOptions& options, const Workload& workload,
     return options.connections.value_or(std::max(rows, 1u));
 }
 
+std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {
+    std::size_t most = 0;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; end < plan.rows.size(); ++end) {
+        while (plan.rows[end].due_ns - plan.rows[begin].due_ns >= stretch_ns) {
+            ++begin;
+        }
+        most = std::max(most, end - begin + 1);
+    }
+    return most;
+}
+
+std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports) {
+    if (rows <= ports) {
+        return "";
+    }
+    const std::string seconds = std::to_string(kept_ns / 1'000'000'000);
+    return "--connection fresh: " + std::to_string(rows) + " rows are due within " + seconds +
+           " s, and a port is kept for as long behind its connection; the kernel has " +
+           std::to_string(ports) +
+           ": unless the server closes first, rows will fail to connect. Widen "
+           "net.ipv4.ip_local_port_range, give further --url" +
+           (kept_ns > port_reused_ns ? ", or set net.ipv4.tcp_tw_reuse to 1" : "");
+}
+
 int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host) {
     const std::vector<std::uint32_t> allowed = allowed_cpus();
     host.engine_cpu = choose_engine_cpu(allowed);
@@ -120,6 +173,7 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         std::fprintf(stderr, "driftless: %s\n", why.c_str());
         return exit_host;
     }
+    tell_of_ports(options, workload.plan, room.ports);
     const std::uint32_t most = connections_most(room);
     host.inflight_max = std::min(options.inflight_max.value_or(most), most);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);

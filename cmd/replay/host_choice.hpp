@@ -41,6 +41,18 @@ std::uint32_t connections_most(const ConnectionRoom& room);
 /// says what needs them.
 std::string why_too_many(std::uint64_t needed, const std::string& what, const ConnectionRoom& room);
 
+/// A connection that we close first keeps its port for this long (the kernel's TIME_WAIT), or,
+/// where net.ipv4.tcp_tw_reuse lets the port be taken again, for a second.
+inline constexpr std::int64_t port_kept_ns = 60'000'000'000;
+inline constexpr std::int64_t port_reused_ns = 1'000'000'000;
+
+/// Most rows that are due within any stretch of that length, its end left out.
+std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns);
+
+/// Under `--connection fresh` each row takes a port: what is to be said where `rows` of them are
+/// due while one port is kept for `kept_ns`, and there are no more than `ports`; or empty.
+std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports);
+
 /// The rings of the run; null where the kernel refuses, which is printed with the remedy.
 std::unique_ptr<UringDriver> make_driver(const ReplayOptions& options, const HostChoice& host,
                                          const Workload& workload);

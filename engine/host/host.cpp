@@ -151,6 +151,12 @@ std::uint32_t ephemeral_ports() {
     return known ? last - first + 1 : 0;
 }
 
+std::uint32_t reused_ports() {
+    unsigned rule = 0;
+    const std::string text = read_proc("/proc/sys/net/ipv4/tcp_tw_reuse");
+    return std::sscanf(text.c_str(), "%u", &rule) == 1 ? rule : 0;
+}
+
 HostFacts read_host_facts() {
     HostFacts facts;
     utsname name{};

@@ -39,6 +39,10 @@ std::uint64_t raise_file_limit();
 /// port. 0 where it does not say.
 std::uint32_t ephemeral_ports();
 
+/// net.ipv4.tcp_tw_reuse: whether the port of a connection that we closed is given again after a
+/// second: 0 not, 1 always, 2 over the loopback. 0 where the kernel does not say.
+std::uint32_t reused_ports();
+
 /// Facts for `run.json`.
 struct HostFacts {
     std::string kernel;   ///< "Linux 6.1.0-18-amd64"

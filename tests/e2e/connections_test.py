@@ -4,11 +4,12 @@ import collections
 import contextlib
 import json
 import socket
+import subprocess
 import threading
 import types
 import unittest
 
-from harness import DRIFTLESS, Case, Server, mock, read_jsonl, receiver, row_of
+from harness import DRIFTLESS, SECONDS_MAX, Case, Server, mock, read_jsonl, receiver, row_of
 from raw_server import DONE, HEAD, Peer, RawServer, token
 
 
@@ -196,6 +197,46 @@ class Connections(Case):
         with mock("--keep-alive-requests", "3", "--itl", "1ms") as server:
             run = self.replay_rows(server, self.bursts(10, 2, 50), "--no-preflight", "--model", "mock-model")
         self.assertEqual(run.json("run.json")["end"]["stale_retries"], 0)
+
+
+class Ports(Case):
+    """In a network of its own, with 200 ports and nobody who listens."""
+
+    SETUP = (
+        "ip link set lo up && echo 40000 40199 > /proc/sys/net/ipv4/ip_local_port_range"
+        ' && echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse && exec "$@"'
+    )
+
+    def said_of_ports(self, rows, *flags):
+        trace = self.write(
+            "trace.jsonl",
+            "".join(
+                json.dumps({"timestamp": i * 10, "input_length": 9, "output_length": 1}) + "\n"
+                for i in range(rows)
+            ),
+        )
+        command, _ = self.command(trace, "--url", "http://127.0.0.1:9", *flags)
+        done = subprocess.run(
+            ["unshare", "-n", "sh", "-c", self.SETUP, "sh", *command],
+            capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 4, done.stderr)  # nobody listens
+        return [line for line in done.stdout.splitlines() if line.startswith("ports: ")]
+
+    def test_ports_that_run_out_are_told_before(self):
+        """A row of its own connection every 10 ms takes 201 ports in 2 s, and each for a minute."""
+        with contextlib.suppress(FileNotFoundError):
+            probe = subprocess.run(
+                ["unshare", "-n", "sh", "-c", self.SETUP, "sh", "true"], capture_output=True,
+                text=True, check=False,
+            )  # fmt: skip
+            if probe.returncode == 0:
+                self.assertEqual(self.said_of_ports(200, "--connection", "fresh"), [])
+                self.assertEqual(self.said_of_ports(201), [])
+                (line,) = self.said_of_ports(201, "--connection", "fresh")
+                self.assertIn("201 rows are due within 60 s", line)
+                return
+        self.skipTest("no network of its own")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace driftless {
 namespace {
 
@@ -32,6 +35,31 @@ TEST(ConnectionRoom, NeverNone) {
     EXPECT_EQ(connections_most({10, 0}), 1u);
     EXPECT_EQ(connections_most({1 << 20, 0}), 65'536u);
     EXPECT_NE(why_too_many(65'537, "x", {1 << 20, 0}).find("65536"), std::string::npos);
+}
+
+Plan due_at(const std::vector<std::int64_t>& instants) {
+    Plan plan;
+    for (const std::int64_t due_ns : instants) {
+        plan.rows.push_back({due_ns});
+    }
+    return plan;
+}
+
+TEST(FreshPorts, AStretchLeavesOutItsEnd) {
+    EXPECT_EQ(rows_within(due_at({}), 10), 0u);
+    EXPECT_EQ(rows_within(due_at({0, 0, 0}), 10), 3u);
+    EXPECT_EQ(rows_within(due_at({0, 9}), 10), 2u);
+    EXPECT_EQ(rows_within(due_at({0, 10}), 10), 1u);
+    EXPECT_EQ(rows_within(due_at({0, 5, 9, 14, 14, 30}), 10), 4u);  // from 5 to 14
+}
+
+TEST(FreshPorts, AreCountedOverTheTimeThatTheyAreKept) {
+    EXPECT_EQ(ports_run_out(28'232, port_kept_ns, 28'232), "");
+    const std::string text = ports_run_out(28'233, port_kept_ns, 28'232);
+    EXPECT_NE(text.find("28233 rows are due within 60 s"), std::string::npos) << text;
+    EXPECT_NE(text.find("the kernel has 28232"), std::string::npos) << text;
+    EXPECT_NE(text.find("tcp_tw_reuse to 1"), std::string::npos) << text;
+    EXPECT_EQ(ports_run_out(9, port_reused_ns, 8).find("tcp_tw_reuse"), std::string::npos);
 }
 
 }  // namespace
