@@ -101,7 +101,14 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="driftless-e2e-"))
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.addCleanup(self.forget_marks)
         self.runs = 0
+
+    def forget_marks(self):
+        """What runs that were killed have left in shared memory for a resumption."""
+        for path in self.scratch.glob("*/run.json"):
+            for run_id in re.findall(r'"run_id":"([0-9a-f]{8})"', path.read_text()):
+                pathlib.Path(f"/dev/shm/driftless-{run_id}").unlink(missing_ok=True)
 
     def command(self, *flags, folder=None):
         self.runs += 1
