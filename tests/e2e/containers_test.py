@@ -117,6 +117,7 @@ class Containers(Case):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             records = read_jsonl(self.scratch / "out" / "run" / "requests.jsonl")
             self.assertEqual({record["outcome"] for record in records}, {"ok"})
+            self.assertNotIn("marks: none", done.stdout)  # shared memory, for a kill
             self.assertNotIn(None, [record["wire_ns"] for record in records])
             for group in profile["syscalls"]:
                 group["names"] = [name for name in group["names"] if "io_uring" not in name]
