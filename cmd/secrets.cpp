@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "proto/http/fields.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
@@ -21,11 +22,26 @@ std::string lower(std::string_view text) {
 /// "Name: value" or "Name=value" with its value masked where the name calls for it.
 std::string mask_header(std::string_view text) {
     const std::size_t cut = text.find_first_of(":=");
-    if (cut == text.npos || !is_secret_header(trim_blanks(text.substr(0, cut))) ||
+    if (cut == text.npos || !is_secret_name(trim_blanks(text.substr(0, cut))) ||
         !environment_name(trim_blanks(text.substr(cut + 1))).empty()) {
         return std::string(text);
     }
     return std::string(text.substr(0, cut + 1)) + std::string(mask_text);
+}
+
+/// A JSON object with the texts of its credentials masked. One that cannot be read is shown, so
+/// that its mistake can be found, unless it speaks of such.
+std::string mask_json(std::string_view json) {
+    std::string out(json);
+    const std::string mask = '"' + std::string(mask_text) + '"';
+    for (const SecretMember& member : secret_members(json)) {
+        for (std::size_t at = out.find(member.raw); at != std::string::npos;
+             at = out.find(member.raw, at + mask.size())) {
+            out.replace(at, member.raw.size(), mask);
+        }
+    }
+    JsonDocument document;
+    return document.parse(json) || !is_secret_name(json) ? out : std::string(mask_text);
 }
 
 }  // namespace
@@ -47,17 +63,23 @@ std::string mask_value(std::string_view flag, std::string_view value) {
     if (flag == "--header") {
         return mask_header(value);
     }
-    return mask_url(value);
+    if (flag == "--extra-body") {
+        return mask_json(value);
+    }
+    constexpr std::array<std::string_view, 6> of_urls{"--url",      "--base-url", "--target",
+                                                      "--endpoint", "--host",     "--connect-to"};
+    const bool is_url = std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();
+    return is_url ? mask_url(value) : std::string(value);
 }
 
 bool is_authorization(std::string_view header_name) {
     return equal_ignoring_case(header_name, "authorization");
 }
 
-bool is_secret_header(std::string_view header_name) {
+bool is_secret_name(std::string_view text) {
     constexpr std::array<std::string_view, 6> parts{"auth",  "cookie", "key",
                                                     "token", "secret", "password"};
-    const std::string name = lower(header_name);
+    const std::string name = lower(text);
     for (const std::string_view part : parts) {
         if (name.find(part) != name.npos) {
             return true;
@@ -98,20 +120,51 @@ std::vector<std::string> mask_command(const std::vector<std::string>& arguments)
     return masked;
 }
 
-std::vector<std::string> secrets_of(const std::vector<Header>& headers) {
-    std::vector<std::string> secrets;
-    for (const Header& header : headers) {
-        std::string_view value = header.value;
-        if (!is_secret_header(header.name)) {
-            continue;
+std::vector<SecretMember> secret_members(std::string_view json) {
+    struct Open {
+        JsonValue value;
+        std::string name;  ///< the secret name that it stands under; empty: none
+    };
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(json);
+    std::vector<SecretMember> found;
+    std::vector<Open> open;
+    if (root) {
+        open.push_back({root.value(), ""});
+    }
+    while (!open.empty()) {  // ends: each value is opened once
+        const Open one = open.back();
+        open.pop_back();
+        if (const auto text = one.value.as_string(); text && !one.name.empty()) {
+            found.push_back({one.name, std::string(*text), std::string(one.value.raw())});
         }
-        if (value.starts_with("Bearer ")) {
-            value.remove_prefix(7);
-        }
-        if (value.size() >= secret_bytes_min) {
-            secrets.emplace_back(value);
+        for (JsonValue inner = one.value.first(); inner.present(); inner = inner.next()) {
+            const bool secret = is_secret_name(inner.key());
+            open.push_back({inner, secret ? std::string(inner.key()) : one.name});
         }
     }
+    return found;
+}
+
+std::vector<std::string> secrets_of(const std::vector<Header>& credentials) {
+    std::vector<std::string> secrets;
+    const auto add = [&secrets](std::string_view text) {
+        if (text.size() >= secret_bytes_min) {
+            secrets.emplace_back(text);
+        }
+    };
+    for (const Header& credential : credentials) {
+        std::string_view value = credential.value;
+        add(value);
+        for (std::size_t blank = value.find(' '); blank != value.npos; blank = value.find(' ')) {
+            value = trim_blanks(value.substr(blank));
+            add(value);
+        }
+    }
+    std::sort(secrets.begin(), secrets.end(), [](const std::string& a, const std::string& b) {
+        return a.size() != b.size() ? a.size() > b.size() : a < b;
+    });
+    secrets.erase(std::unique(secrets.begin(), secrets.end()), secrets.end());
     return secrets;
 }
 

@@ -1,7 +1,8 @@
 /// Secrets: what must never be printed or recorded, and how text is cleaned of it.
 ///
 /// Pure functions on text. A secret is the value of `--api-key`, of a header that carries a
-/// credential, or the user part of a URL.
+/// credential, of a member of `--extra-body` whose name says that it does, or the user part of a
+/// URL.
 #pragma once
 
 #include <string>
@@ -19,24 +20,34 @@ bool is_authorization(std::string_view header_name);
 /// itself; else empty.
 std::string_view environment_name(std::string_view value);
 
-/// Header names whose values are credentials: Authorization, Cookie, and all that speak of keys,
-/// tokens or secrets. Ignores case.
-bool is_secret_header(std::string_view header_name);
+/// Names, of headers and of members of a body, whose texts are credentials: Authorization, Cookie,
+/// and all that speak of keys, tokens or secrets. Ignores case.
+bool is_secret_name(std::string_view name);
+
+/// A text in a JSON object that stands under a secret name, at whatever depth.
+struct SecretMember {
+    std::string name;
+    std::string value;
+    std::string raw;  ///< as written, with its quotes
+};
+
+/// None where `json` cannot be read. Numbers are no credentials: "max_tokens" is one.
+std::vector<SecretMember> secret_members(std::string_view json);
 
 /// "http://user:word@host" becomes "http://***@host", without scheme too; other text stays as it
 /// is.
 std::string mask_url(std::string_view text);
 
-/// The value of a flag as it may be shown.
+/// The value of a flag as it may be shown. A JSON object keeps its other members as they are.
 std::string mask_value(std::string_view flag, std::string_view value);
 
 /// A command line as it may be recorded: `arguments` with the secrets in the values of flags
 /// masked, whether written as `--flag value` or `--flag=value`.
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments);
 
-/// The values of the headers that are secrets, for masking in what a server sends back; a bearer
-/// token counts without its "Bearer ". Shorter ones than 4 bytes are left out: they would mask
-/// ordinary text.
-std::vector<std::string> secrets_of(const std::vector<Header>& headers);
+/// The texts that are secrets, for masking in what a server sends back (`masked`): each value, and
+/// what stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic".
+/// Longest first. Shorter ones than `secret_bytes_min` are left out.
+std::vector<std::string> secrets_of(const std::vector<Header>& credentials);
 
 }  // namespace driftless

@@ -31,12 +31,13 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts
     if (resend && !resumes) {
         return refuse("--resend", "goes with --resume");
     }
-    const std::string other = resumes ? flag_not_to_resume_with(line.arguments) : "";
-    if (!other.empty()) {
-        return refuse(other, "a run goes on as it began; leave the flag out");
-    }
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(flag, why);
+    }
+    const std::string other =
+        resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";
+    if (!other.empty()) {
+        return refuse(other, "a run goes on as it began; leave the flag out");
     }
     const Recalled recalled = recall(facts.arguments, line.arguments, !api_key.empty());
     if (!recalled.refused.empty()) {

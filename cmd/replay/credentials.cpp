@@ -2,6 +2,8 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "cmd/secrets.hpp"
+#include "proto/http/fields.hpp"
 
 namespace driftless {
 
@@ -59,27 +62,46 @@ std::string take_from_environment(ReplayOptions& options) {
     return why;
 }
 
-void hide_secrets(const ReplayOptions& options, int argc, char** argv) {
-    std::vector<std::string> secrets;
+std::vector<Header> credentials_of(const ReplayOptions& options) {
+    std::vector<Header> credentials;
+    const auto add = [&credentials](const std::string& name, std::string_view value) {
+        if (is_secret_name(name) && !value.empty()) {
+            credentials.push_back({name, std::string(value)});
+        }
+    };
     for (const Header& header : options.headers) {
-        if (is_secret_header(header.name) && !header.value.empty()) {
-            const std::string_view value = header.value;
-            secrets.emplace_back(value.starts_with(bearer) ? value.substr(bearer.size()) : value);
+        add(header.name, header.value);
+    }
+    for (const FieldTemplate& field : options.row_headers) {
+        for (const TemplatePiece& piece : field.pieces) {
+            add(field.name, piece.placeholder == Placeholder::none ? trim_blanks(piece.text) : "");
         }
     }
-    if (secrets.empty()) {
+    for (const SecretMember& member : secret_members(options.extra_body)) {
+        add(member.name, member.value);
+        add(member.name, std::string_view(member.raw).substr(1, member.raw.size() - 2));
+    }
+    return credentials;
+}
+
+void hide_secrets(const ReplayOptions& options, int argc, char** argv) {
+    constexpr std::array<std::string_view, 3> carriers{"--api-key", "--header", "--extra-body"};
+    const std::vector<Header> credentials = credentials_of(options);
+    if (credentials.empty() && options.tls.key_file.empty()) {
         return;
     }
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     for (int i = 1; i < argc; ++i) {
         // Only flags that carry credentials: a short key may be part of other words.
-        const bool carries = std::strncmp(argv[i], "--api-key", 9) == 0 ||
-                             std::strncmp(argv[i], "--header", 8) == 0 ||
-                             std::strcmp(argv[i - 1], "--api-key") == 0 ||
-                             std::strcmp(argv[i - 1], "--header") == 0;
-        for (const std::string& secret : secrets) {
-            if (carries && !secret.empty()) {
-                wipe(argv[i], secret);
+        const bool carries =
+            std::any_of(carriers.begin(), carriers.end(), [&](std::string_view flag) {
+                return std::string_view(argv[i]).starts_with(flag) || argv[i - 1] == flag;
+            });
+        for (const Header& credential : credentials) {
+            const std::string& value = credential.value;
+            const bool has_scheme = value.starts_with(bearer) && value.size() > bearer.size();
+            if (carries) {
+                wipe(argv[i], has_scheme ? value.substr(bearer.size()) : value);
             }
         }
     }

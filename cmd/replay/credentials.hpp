@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cmd/replay/options.hpp"
 
@@ -14,10 +15,15 @@ namespace driftless {
 /// Returns why that cannot be, or the empty text.
 std::string take_from_environment(ReplayOptions& options);
 
+/// All that is a credential, by name: headers, the text around the placeholders of rows' headers,
+/// and members of `--extra-body`, decoded and as written. `secrets_of` makes of it what is masked.
+std::vector<Header> credentials_of(const ReplayOptions& options);
+
 /// Where the run has a secret: overwrites it in `argv`, which is what the process list shows, and
 /// forbids dumps of this process (PR_SET_DUMPABLE). That holds for core files, for cores piped to a
 /// handler, which RLIMIT_CORE does not bind, and for debuggers of the same user; MADV_DONTDUMP
-/// would have to follow every copy into every buffer. Without a secret all stays as it was.
+/// would have to follow every copy into every buffer. A TLS key that is read from a file is such a
+/// secret, too. Without one all stays as it was.
 void hide_secrets(const ReplayOptions& options, int argc, char** argv);
 
 }  // namespace driftless

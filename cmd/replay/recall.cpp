@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 8> passing{"--out",     "--output-path", 
                                                   "--dry-run", "--no-progress"};
 constexpr std::array<std::string_view, 7> paths{
     "--tokenizer", "--dataset", "--calibration", "--template", "--ca", "--cert", "--key"};
+constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
 constexpr std::array<std::string_view, 18> resumable{
@@ -53,6 +54,31 @@ std::string absolute_socket(const std::string& value, const std::string& folder)
     const std::string path = value.substr(socket_scheme.size());
     return std::string(socket_scheme) +
            (path.starts_with('@') ? path : absolute_path(path, folder));
+}
+
+/// Whether a kept argument has a mask where it had a key.
+bool is_masked(std::string_view argument) {
+    const std::string_view name = name_of(argument);
+    const std::string_view value = value_of(argument);
+    if (name == extra_body) {
+        const std::vector<SecretMember> members = secret_members(value);
+        return std::any_of(members.begin(), members.end(),
+                           [](const SecretMember& member) { return member.value == mask_text; });
+    }
+    return (name == "--api-key" || name == "--header") && value.ends_with(mask_text);
+}
+
+/// What must be given again in the place of a masked argument, as a clause.
+std::string ask_again(std::string_view argument) {
+    const std::string_view name = name_of(argument);
+    if (name == "--api-key") {
+        return "--api-key, which is never recorded: give it again, or set OPENAI_API_KEY";
+    }
+    if (name == extra_body) {
+        return "a key in --extra-body, which is never recorded: give all of --extra-body again";
+    }
+    return "--header " + std::string(header_name(argument)) +
+           ", whose value is never recorded: give it again";
 }
 
 bool replaces(std::string_view given, std::string_view kept) {
@@ -99,18 +125,13 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
         const bool replaced = std::any_of(given.begin(), given.end(), [&](const std::string& one) {
             return replaces(one, argument);
         });
-        const bool masked = value_of(argument).ends_with(mask_text);
         const std::string_view name = name_of(argument);
+        const bool masked = is_masked(argument);
         if (replaced || (masked && name == "--api-key" && key_in_environment)) {
             continue;
         }
-        if (masked && (name == "--api-key" || name == "--header")) {
-            recalled.refused =
-                name == "--api-key"
-                    ? "the run was given --api-key, which is never recorded: give it again, or set "
-                      "OPENAI_API_KEY"
-                    : "the run was given --header " + std::string(header_name(argument)) +
-                          ", whose value is never recorded: give it again";
+        if (masked) {
+            recalled.refused = "the run was given " + ask_again(argument);
             return recalled;
         }
         if (argument == "-") {
@@ -129,10 +150,14 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
     return recalled;
 }
 
-std::string flag_not_to_resume_with(const std::vector<std::string>& given) {
-    const auto found = std::find_if(given.begin(), given.end(), [](const std::string& argument) {
-        return !holds(resumable, name_of(argument));
-    });
+std::string flag_not_to_resume_with(const std::vector<std::string>& given,
+                                    const std::vector<std::string>& kept) {
+    const auto changes = [&kept](const std::string& argument) {
+        const std::string name(name_of(argument));
+        return name == extra_body ? !holds(kept, name + "=" + mask_value(name, value_of(argument)))
+                                  : !holds(resumable, name);
+    };
+    const auto found = std::find_if(given.begin(), given.end(), changes);
     return found == given.end() ? "" : std::string(name_of(*found));
 }
 

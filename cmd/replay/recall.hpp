@@ -31,8 +31,11 @@ struct Recalled {
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
                 bool key_in_environment);
 
-/// A flag of `given` that would change the run that goes on, or empty. What may be given with
-/// `--resume`: where the server is and how it is asked, who may use which CPU, and when to stop.
-std::string flag_not_to_resume_with(const std::vector<std::string>& given);
+/// A flag of `given` that would change the run of the `kept` ones, or empty. What may be given with
+/// `--resume`: where the server is and how it is asked, who may use which CPU, and when to stop;
+/// and
+/// `--extra-body` where nothing but its keys may differ.
+std::string flag_not_to_resume_with(const std::vector<std::string>& given,
+                                    const std::vector<std::string>& kept);
 
 }  // namespace driftless

@@ -1,5 +1,6 @@
 #include "cmd/replay/run_settings.hpp"
 
+#include "cmd/replay/credentials.hpp"
 #include "cmd/secrets.hpp"
 
 namespace driftless {
@@ -41,7 +42,7 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     config.stream = options.stream;
     config.chunks = options.chunks;
     config.save_responses = options.save_responses;
-    config.secrets = secrets_of(options.headers);
+    config.secrets = secrets_of(credentials_of(options));
     config.record_headers = options.record_headers;
     config.trace_run_id = options.traceparent ? run_id : "";
     config.limits = limits;

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
@@ -216,7 +217,7 @@ AskedServer asked_server(const ReplayOptions& options, const Server& server,
     asked.host = host_header(target.url);
     asked.root_path = target.root_path;
     asked.headers = options.headers;
-    asked.secrets = secrets_of(options.headers);
+    asked.secrets = secrets_of(credentials_of(options));
     asked.run_id = run_id;
     asked.stop_requests = &stop_requests();
     return asked;

@@ -76,6 +76,15 @@ void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_
     out.append(bytes.substr(0, bytes_max - std::min(bytes_max, out.size())));
 }
 
+/// A model may repeat a key that it was sent.
+void mask(SavedText& saved, const std::vector<std::string>& secrets) {
+    for (std::string* text : {&saved.content, &saved.reasoning, &saved.tool_text}) {
+        if (!secrets.empty()) {
+            *text = masked(*text, secrets, saved_text_bytes_max);
+        }
+    }
+}
+
 }  // namespace
 
 Assembler::Assembler(AssemblerConfig config)
@@ -315,6 +324,7 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
     if (saves_left_ > 0 && state.body == BodyKind::stream) {
         --saves_left_;
         std::swap(saved_text_, state.answer.text);
+        mask(saved_text_, config_.secrets);
         saved_ = &saved_text_;
     }
     free_.push_back(slot_of_[event.row]);

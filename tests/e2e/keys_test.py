@@ -1,6 +1,7 @@
 """Keys stay between us and the server; nothing that a user types can begin another header."""
 
 import http.server
+import json
 import os
 import pathlib
 import resource
@@ -54,6 +55,8 @@ class Keys(Case):
             ("--api-key=" + KEY,),
             ("--header", "X-Api-Key: " + KEY),
             ("--header=Authorization: Bearer " + KEY,),
+            ("--header", "X-Api-Key: " + KEY + "-{row}"),
+            ("--extra-body", json.dumps({"litellm": {"api_key": KEY}})),
         ):
             with mock("--ttft", "1ms", "--itl", "1ms") as server:
                 process, _ = self.start(server, *flags)
@@ -112,7 +115,12 @@ class Keys(Case):
                 self.skipTest("core dumps cannot be allowed here")
             if not plain:
                 self.skipTest("this host dumps no core at all")
-            self.assertFalse(self.dies_with_core(server, "--api-key", KEY))
+            for flags in (
+                ("--api-key", KEY),
+                ("--extra-body", json.dumps({"api_key": KEY})),
+                ("--cert", "client.pem", "--key", "key.pem"),
+            ):
+                self.assertFalse(self.dies_with_core(server, *flags), flags)
 
     def test_keys_by_name(self):
         """`env:NAME` sends the variable, and the name alone is recorded."""

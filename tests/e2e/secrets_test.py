@@ -5,9 +5,9 @@ import json
 import threading
 import unittest
 
-from harness import Case, SAMPLE
+from harness import Case, SAMPLE, mock
 
-DONE, PREFLIGHT, NO_SUCCESS = 0, 4, 5
+DONE, USAGE, PREFLIGHT, NO_SUCCESS = 0, 2, 4, 5
 KEY = "sk-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 PART = 8  # bytes of a key in a row that nobody may see
 
@@ -67,7 +67,8 @@ class Echo(http.server.BaseHTTPRequestHandler):
         asked = body["max_completion_tokens"]
         words = len(body["messages"][0]["content"].split())
         finish = self.echo("finish", "length")
-        choice = {"index": 0, "delta": {"content": "a"}, "finish_reason": None}
+        delta = {"content": self.echo("text", "a")}
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
         events = [{"id": self.echo("id", "r"), "choices": [choice]}] * (asked - 1)
         events.append({"id": "r", "choices": [{**choice, "finish_reason": finish}]})
         usage = {"prompt_tokens": words + 4, "completion_tokens": asked}
@@ -122,14 +123,41 @@ class Secrets(Case):
             ("models moved", PREFLIGHT), ("ignore_eos", DONE), ("probe", PREFLIGHT),
             ("tokenize", DONE), ("row", NO_SUCCESS), ("id", DONE), ("X-Request-Id", DONE),
             ("finish", DONE), ("pod", DONE), ("event", NO_SUCCESS), ("bad event", NO_SUCCESS),
-            ("type", NO_SUCCESS), ("encoding", NO_SUCCESS),
+            ("type", NO_SUCCESS), ("encoding", NO_SUCCESS), ("text", DONE),
         ):  # fmt: skip
             for before in (0, 236):
                 run = self.replay_beside({place}, "--api-key", KEY, "--record-header", "X-Pod",
-                                         before=before)  # fmt: skip
+                                         "--save-responses", "all", before=before)  # fmt: skip
                 why = f"{place} behind {before} bytes: {run.said}{run.complained}"
                 self.assertEqual(run.code, code, why)
                 self.expect_no_part(run, why)
+
+    def test_no_credential_leaks(self):
+        """Under another scheme, in the headers of rows, in a body: the server says it bare."""
+        for flags in (
+            ("--header", "Authorization: Basic " + KEY),
+            ("--header", "X-Api-Key: Some Scheme " + KEY),
+            ("--header", "X-Api-Key: " + KEY + "-{row}"),
+            ("--extra-body", json.dumps({"litellm": {"api_key": KEY}, "user": "a:b@c"})),
+        ):
+            run = self.replay_beside({"row"}, *flags)
+            self.assertEqual(run.code, NO_SUCCESS, run.complained)
+            self.expect_no_part(run, flags)
+
+    def test_a_key_in_a_body_must_be_given_again(self):
+        """The rest of the body is kept as it was, and a repetition sends the same."""
+        body = {"user": "me:you@example.org", "api_key": KEY}
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            flags = ("--url", server.url, "--limit", 3, "--speed", 50)
+            first = self.replay_well(SAMPLE, *flags, "--extra-body", json.dumps(body))
+            self.expect_no_part(first, "--extra-body")
+            run = self.replay("--from", first.folder)
+            self.assertEqual(run.code, USAGE)
+            self.assertIn("give all of --extra-body again", run.complained)
+            self.replay_well("--from", first.folder, "--extra-body", json.dumps(body))
+            del body["api_key"]
+            plain = self.replay_well(SAMPLE, *flags, "--extra-body", json.dumps(body))
+            self.replay_well("--from", plain.folder)
 
     def test_a_short_key_leaves_answers_readable(self):
         """"model" and "data" are words of every answer: they are masked where they are told."""

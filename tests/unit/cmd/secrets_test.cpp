@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace driftless {
 namespace {
 
@@ -63,18 +65,55 @@ TEST(Secrets, LeaveReferences) {
 TEST(Secrets, KnowHeadersThatCarryThem) {
     for (const char* name : {"Authorization", "authorization", "Proxy-Authorization", "Cookie",
                              "X-API-Key", "api-key", "X-Auth-Token", "Client-Secret"}) {
-        EXPECT_TRUE(is_secret_header(name)) << name;
+        EXPECT_TRUE(is_secret_name(name)) << name;
     }
     for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent"}) {
-        EXPECT_FALSE(is_secret_header(name)) << name;
+        EXPECT_FALSE(is_secret_name(name)) << name;
     }
 }
 
-// A server may repeat the bare token without "Bearer"; very short values would mask plain words.
+// A server may repeat the bare token without its scheme; very short values would mask plain words.
+// The longest comes first: of two that begin alike, the rest of the longer one would stay.
 TEST(Secrets, AreListedForMasking) {
-    const std::vector<std::string> secrets = secrets_of(
-        {{"Authorization", "Bearer sk-123"}, {"X-Api-Key", "abc"}, {"X-Team", "blue-green"}});
-    EXPECT_EQ(secrets, std::vector<std::string>{"sk-123"});
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(secrets_of({{"Authorization", "Bearer sk-123"}, {"X-Api-Key", "abc"}}),
+              (Texts{"Bearer sk-123", "sk-123"}));
+    EXPECT_EQ(secrets_of({{"Authorization", "Basic  dTpw"}, {"Cookie", "a=1; b=2"}}),
+              (Texts{"Basic  dTpw", "a=1; b=2", "dTpw"}));
+    EXPECT_EQ(secrets_of({{"X-Key", "sk-1"}, {"X-Token", "sk-1-more"}, {"X-Auth", "sk-1"}}),
+              (Texts{"sk-1-more", "sk-1"}));
+}
+
+// At whatever depth, as text and as written; numbers are no keys, and other members stay.
+TEST(Secrets, AreFoundInBodies) {
+    const char* const body =
+        R"({"max_tokens": 5, "api_key":"a\u0062c","n":{"x":[{"Secret":["one","one"]}]},"top":"t"})";
+    std::vector<std::string> found;
+    for (const SecretMember& member : secret_members(body)) {
+        found.push_back(member.name + "=" + member.value + "=" + member.raw);
+    }
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, (std::vector<std::string>{R"(Secret=one="one")", R"(Secret=one="one")",
+                                               R"(api_key=abc="a\u0062c")"}));
+    EXPECT_EQ(
+        mask_value("--extra-body", body),
+        R"({"max_tokens": 5, "api_key":"***","n":{"x":[{"Secret":["***","***"]}]},"top":"t"})");
+    EXPECT_TRUE(secret_members("{\"api_key\":").empty());
+    EXPECT_EQ(mask_value("--extra-body", "{\"api_key\":\"sk"), "***");
+    EXPECT_EQ(mask_value("--extra-body", "{top_p}"), "{top_p}");
+}
+
+// What looks like the user of a URL is one in flags of URLs, and text in all others.
+TEST(Secrets, MaskUrlsWhereTheyStand) {
+    const char* const body = R"({"user":"me:you@example.org"})";
+    EXPECT_EQ(mask_value("--extra-body", body), body);
+    for (const char* flag : {"--label", "--cache-salt", "--model", ""}) {
+        EXPECT_EQ(mask_value(flag, "a:b@c"), "a:b@c") << flag;
+    }
+    for (const char* flag :
+         {"--url", "--base-url", "--target", "--endpoint", "--host", "--connect-to"}) {
+        EXPECT_EQ(mask_value(flag, "a:b@c"), "***@c") << flag;
+    }
 }
 
 }  // namespace

@@ -97,6 +97,11 @@ TEST(Recall, MaskedValuesAreAskedFor) {
     const Texts header = {"t.jsonl", "--header=X-Api-Key:***"};
     EXPECT_NE(recall(header, {}, true).refused.find("X-Api-Key"), std::string::npos);
     EXPECT_EQ(recall(header, {"--header=x-api-key: 1"}, false).refused, "");
+    const Texts body = {"t.jsonl", R"(--extra-body={"a":1,"api_key":"***"})"};
+    EXPECT_NE(recall(body, {}, true).refused.find("--extra-body"), std::string::npos);
+    EXPECT_EQ(recall(body, {"--extra-body={}"}, false).arguments,
+              (Texts{"t.jsonl", "--extra-body={}"}));
+    EXPECT_EQ(recall({R"(--extra-body={"user":"a:b@c"})"}, {}, false).refused, "");
     EXPECT_NE(recall({"-"}, {}, false).refused.find("standard input"), std::string::npos);
     EXPECT_EQ(recall({"-"}, {"t.jsonl"}, false).arguments, Texts{"t.jsonl"});
 }
@@ -104,10 +109,16 @@ TEST(Recall, MaskedValuesAreAskedFor) {
 TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
     EXPECT_EQ(
         flag_not_to_resume_with({"t.jsonl", "--resume=r", "--resend", "--url=http://a",
-                                 "--connect-to=p:1", "--header=A: b", "--cpu=1", "--grace=1s"}),
+                                 "--connect-to=p:1", "--header=A: b", "--cpu=1", "--grace=1s"},
+                                {}),
         "");
-    EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--seed=1"}), "--seed");
-    EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--out=x"}), "--out");
+    EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--seed=1"}, {}), "--seed");
+    EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--out=x"}, {}), "--out");
+    const Texts kept = {R"(--extra-body={"a":1,"api_key":"***"})"};
+    EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":1,"api_key":"sk-2"})"}, kept), "");
+    EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":2,"api_key":"sk-2"})"}, kept),
+              "--extra-body");
+    EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":1})"}, {}), "--extra-body");
 }
 
 }  // namespace
