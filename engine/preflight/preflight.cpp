@@ -148,9 +148,7 @@ void Preflight::read_models() {
             listed = true;
             const JsonValue length = entry.find("max_model_len");
             findings_.max_model_len =  // llama.cpp: that of one slot
-                (length.present() ? length : entry.find("meta").find("n_ctx"))
-                    .as_i64()
-                    .value_or(-1);
+                context_of(length.present() ? length : entry.find("meta").find("n_ctx"));
             findings_.owned_by = asker_.told(entry.find("owned_by").as_string().value_or(""));
         }
     }

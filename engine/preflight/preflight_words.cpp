@@ -113,7 +113,7 @@ Task<bool> Preflight::agree_on_overhead(std::int64_t counted) {
         if (!going) {
             co_return false;
         }
-        if (many - single != copies - 1) {
+        if (single < 1 || many - single != copies - 1) {
             continue;
         }
         if (std::find(singles.begin(), singles.end(), single) != singles.end()) {

@@ -1,7 +1,6 @@
 #include "engine/preflight/probe.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "proto/sse/events.hpp"
 #include "proto/sse/scanner.hpp"
@@ -51,11 +50,15 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
         rest.remove_prefix(cut == 0 ? rest.size() : cut);
     }
     if (dialect.prompt_tokens_header[0] != '\0' && probe.prompt_tokens < 0) {
-        const std::string_view count = header_value(reply.head, dialect.prompt_tokens_header);
-        (void)std::from_chars(count.data(), count.data() + count.size(), probe.prompt_tokens);
+        probe.prompt_tokens = count_in(header_value(reply.head, dialect.prompt_tokens_header));
     }
     probe.ok = probe.message.empty();
     return probe;
+}
+
+std::int64_t context_of(const JsonValue& value) {
+    const std::int64_t tokens = value.as_i64().value_or(-1);
+    return tokens < 0 || tokens > tokens_told_max ? -1 : tokens;
 }
 
 std::int64_t read_context(std::string_view body) {
@@ -65,8 +68,8 @@ std::int64_t read_context(std::string_view body) {
         return -1;
     }
     const JsonValue settings = root.value().find("default_generation_settings");
-    const auto total = root.value().find("max_total_tokens").as_i64();
-    return total ? *total : settings.find("n_ctx").as_i64().value_or(-1);
+    const std::int64_t total = context_of(root.value().find("max_total_tokens"));
+    return total >= 0 ? total : context_of(settings.find("n_ctx"));
 }
 
 }  // namespace driftless

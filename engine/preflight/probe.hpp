@@ -24,6 +24,9 @@ struct Probe {
 /// A stream of events, or one JSON text (`stream` false, and errors).
 Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply);
 
+/// A context in tokens; -1 where it is absent, negative, or more than any prompt can be.
+std::int64_t context_of(const JsonValue& value);
+
 /// The context that an info page tells, in tokens: TGI's /info (`max_total_tokens`), llama.cpp's
 /// /props (`default_generation_settings.n_ctx`, that of one slot). -1 where it does not.
 std::int64_t read_context(std::string_view body);

@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "proto/core/check.hpp"
 #include "proto/http/response.hpp"
@@ -62,14 +61,6 @@ BodyKind body_kind_of(const RowState& state, Framing framing) {
         return BodyKind::foreign;
     }
     return BodyKind::stream;
-}
-
-/// A count in a header field; -1 where it is none that can be.
-std::int64_t count_in(std::string_view text) {
-    std::int64_t count = -1;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
-    const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-    return whole && count >= 0 && count <= counted_tokens_max ? count : -1;
 }
 
 void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "proto/api/api_template.hpp"
 #include "proto/api/dialects.hpp"
@@ -111,6 +112,13 @@ std::string error_message_of(JsonDocument& document, std::string_view body, std:
         message = title_of(body);
     }
     return std::string(cut_at_code_point(message.empty() ? body : message, bytes_max));
+}
+
+std::int64_t count_in(std::string_view text) {
+    std::int64_t count = -1;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
+    const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+    return whole && count >= 0 && count <= tokens_told_max ? count : -1;
 }
 
 Usage read_usage(const JsonValue& usage) {

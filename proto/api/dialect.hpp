@@ -58,9 +58,12 @@ struct BodyFrame {
     bool has_length = true;
 };
 
-/// A count of tokens beyond it says nothing and is unknown: far above any context, and sums of
-/// millions of rows stay far from overflow.
-inline constexpr std::int64_t counted_tokens_max = std::int64_t{1} << 40;
+/// Largest count of tokens that a server is believed, that of a trace's row (`row_tokens_max`):
+/// what is above it is unknown. Sums and differences of such counts never overflow.
+inline constexpr std::int64_t tokens_told_max = std::int64_t{1} << 27;
+
+/// A count that a header field holds, of digits alone; -1 where it is none, or too large.
+std::int64_t count_in(std::string_view text);
 
 /// What one event of a stream said, or an answer that is not streamed. Unknown numbers are -1;
 /// views live until the document's next parse.

@@ -76,7 +76,7 @@ std::string_view text_of(const JsonValue& value) {
 
 std::int64_t count_of(const JsonValue& value) {
     const std::int64_t count = value.as_i64().value_or(-1);
-    return count < 0 || count > counted_tokens_max ? -1 : count;
+    return count < 0 || count > tokens_told_max ? -1 : count;
 }
 
 }  // namespace driftless

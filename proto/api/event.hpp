@@ -25,7 +25,7 @@ std::optional<std::string_view> error_said(const JsonValue& error);
 
 /// A string's text; empty for all else.
 std::string_view text_of(const JsonValue& value);
-/// A count; -1 where it is absent, negative, beyond `counted_tokens_max` or no integer.
+/// A count; -1 where it is absent, negative, no integer or above `tokens_told_max`.
 std::int64_t count_of(const JsonValue& value);
 
 }  // namespace driftless

@@ -20,10 +20,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string body = tokenize_body(TokenizeForm::templated, "m", escaped);
     CHECK(document.parse(body));
     (void)read_context(reply.body);
-    for (const Api api : {Api::openai_chat, Api::tgi, Api::ollama}) {
+    reply.head =
+        "HTTP/1.1 200 OK\r\nx-prompt-tokens: " + reply.body.substr(0, reply.body.find('\n')) +
+        "\r\n\r\n";
+    constexpr std::int64_t parts_max = 3;  // that a prompt is counted in
+    for (auto api = std::uint8_t{0}; api < static_cast<std::uint8_t>(Api::user_template); ++api) {
         const bool stream = size % 2 == 0;
-        const Probe probe = read_probe(dialect_of(api), stream, reply);
-        CHECK(probe.status == 200 && probe.prompt_tokens >= -1);
+        const Probe probe = read_probe(dialect_of(Api{api}), stream, reply);
+        CHECK(probe.status == 200);
+        CHECK(probe.prompt_tokens >= -1 && probe.prompt_tokens <= parts_max * tokens_told_max);
     }
     reply.status = 503;
     CHECK(!read_probe(dialect_of(Api::openai_chat), true, reply).ok);
