@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "proto/record/masked.hpp"
+#include "proto/record/printable.hpp"
 
 namespace driftless {
 
@@ -75,7 +76,7 @@ std::string Asker::why() const {
 }
 
 std::string Asker::told(std::string_view words) const {
-    return masked(words, server_.secrets, words_bytes_max);
+    return printable(masked(words, server_.secrets, words_bytes_max));
 }
 
 bool Asker::stopped() const {

@@ -40,7 +40,8 @@ class Asker {
     const Error& error() const { return error_; }
     /// The error as a clause for people: "connect failed (refused)", or in the words of TLS.
     std::string why() const;
-    /// Words of the server as they may be told: without secrets, `words_bytes_max` at most.
+    /// Words of the server as they may be told: without secrets, cut to `words_bytes_max`, and such
+    /// as a terminal may get.
     std::string told(std::string_view words) const;
 
     /// The tokens of an escaped text, as `form` has them; empty where the server does not say.

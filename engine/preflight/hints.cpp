@@ -77,6 +77,19 @@ std::string list_models(const std::vector<std::string>& models) {
     return models.size() > shown ? text + ", .." : text;
 }
 
+/// `--url` takes what stands before the path that was asked, and --endpoint a path.
+std::string remedy_of_redirect(std::string_view location, std::string_view path) {
+    const std::string leads = "it leads to " + std::string(location);
+    if (location.find("://") == location.npos) {
+        return leads + " on the same server: check the paths in --url and --endpoint";
+    }
+    if (path.empty() || !location.ends_with(path)) {
+        return leads + ": if the server is there, give that to --url";
+    }
+    location.remove_suffix(path.size());
+    return "it leads elsewhere: give --url " + std::string(location);
+}
+
 }  // namespace
 
 std::vector<std::string> hints_for(const PreflightFindings& found) {
@@ -103,12 +116,12 @@ std::vector<std::string> hints_for(const PreflightFindings& found) {
     return hints;
 }
 
-std::string remedy_for(int status, std::string_view message, std::string_view location,
-                       const std::vector<std::string>& models) {
-    if (status >= 300 && status < 400 && !location.empty()) {
-        return "it leads to " + std::string(location) + ": give that to --url";
+std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& models) {
+    const int status = refusal.status;
+    if (status >= 300 && status < 400 && !refusal.location.empty()) {
+        return remedy_of_redirect(refusal.location, refusal.path);
     }
-    const std::string said = lower(message);
+    const std::string said = lower(refusal.message);
     const bool no_model = status == 404 || said.find("invalid model") != said.npos;
     if (no_model && said.find("model") != said.npos && !models.empty()) {
         return "give --model one of those that it lists: " + list_models(models);

@@ -17,9 +17,16 @@ namespace driftless {
 /// is what it says of itself (`owned_by` of its model, else its Server header).
 std::vector<std::string> hints_for(const PreflightFindings& found);
 
-/// What may mend a refusal, as a clause; empty where its status and words tell nothing. `location`:
-/// that of a redirect. `models`: those that the server lists.
-std::string remedy_for(int status, std::string_view message, std::string_view location,
-                       const std::vector<std::string>& models);
+/// What was asked and refused, in the server's words.
+struct Refusal {
+    int status = 0;
+    std::string_view message;
+    std::string_view location;  ///< where a redirect leads
+    std::string_view path;      ///< that was asked, behind the one of `--url`: "/v1/models"
+};
+
+/// What may mend a refusal, as a clause; empty where its status and words tell nothing. `models`:
+/// those that the server lists.
+std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& models);
 
 }  // namespace driftless

@@ -272,7 +272,9 @@ bool Preflight::fail_models() {
     const bool refused = reply.status != 200 && reply.status != 404;
     const std::string said =
         refused ? asker_.told(error_message_of(document, reply.body, reply.body.size())) : "";
-    const std::string remedy = refused ? remedy_for(reply.status, said, location(), {}) : "";
+    const std::string leads = location();
+    const std::string remedy =
+        refused ? remedy_for({reply.status, said, leads, "/v1/models"}, {}) : "";
     failure_.status = reply.status;
     return fail("GET " + plan_.server.root_path + "/v1/models answered " +
                 std::to_string(reply.status) + (said.empty() ? "" : " (" + said + ")") +
@@ -285,8 +287,12 @@ bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
     failure_.text = "the " + what + " (POST " + plan_.api_path + ") ";
     failure_.text += probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
     failure_.text += probe.message.empty() ? "" : ": " + probe.message;
-    const std::string remedy =
-        remedy_for(probe.status, probe.message, location(), findings_.models);
+    const std::string& root = plan_.server.root_path;
+    const std::size_t behind = plan_.api_path.starts_with(root) ? root.size() : 0;
+    const std::string leads = location();
+    const std::string remedy = remedy_for(
+        {probe.status, probe.message, leads, std::string_view(plan_.api_path).substr(behind)},
+        findings_.models);
     failure_.text += remedy.empty() ? "" : "; " + remedy;
     return false;
 }

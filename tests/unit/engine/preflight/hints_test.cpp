@@ -46,7 +46,7 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
 TEST(Hints, FindTheRemedyOfARefusal) {
     const std::vector<std::string> models = {"llama", "qwen"};
     const auto begins = [&](int status, std::string_view message) {
-        return remedy_for(status, message, "", models).substr(0, 24);
+        return remedy_for({status, message, "", ""}, models).substr(0, 24);
     };
     EXPECT_EQ(begins(400, "Input length (9) exceeds model's maximum context length (8)."),
               "serve a longer context (");
@@ -63,17 +63,32 @@ TEST(Hints, FindTheRemedyOfARefusal) {
     EXPECT_EQ(begins(503, "Loading model"), "the server is loading or");
     EXPECT_EQ(begins(400, "prompt must be a string"), "");
     EXPECT_EQ(begins(500, ""), "");
-    EXPECT_EQ(remedy_for(404, "The model `x` does not exist.", "", models),
+    EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, models),
               "give --model one of those that it lists: llama, qwen");
-    EXPECT_EQ(remedy_for(400, "Invalid model name passed in model=x.", "", models),
+    EXPECT_EQ(remedy_for({400, "Invalid model name passed in model=x.", "", ""}, models),
               "give --model one of those that it lists: llama, qwen");
-    EXPECT_EQ(remedy_for(404, "The model `x` does not exist.", "", {}),
-              remedy_for(404, "Not Found", "", models));
-    EXPECT_EQ(remedy_for(404, "model", "", {"a", "b", "c", "d", "e"}),
+    EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, {}),
+              remedy_for({404, "Not Found", "", ""}, models));
+    EXPECT_EQ(remedy_for({404, "model", "", ""}, {"a", "b", "c", "d", "e"}),
               "give --model one of those that it lists: a, b, c, d, ..");
-    EXPECT_EQ(remedy_for(308, "", "https://h/v1", models),
-              "it leads to https://h/v1: give that to --url");
-    EXPECT_EQ(remedy_for(308, "", "", models), "");
+    EXPECT_EQ(remedy_for({308, "", "", ""}, models), "");
+}
+
+// What --url takes is what stands before the path that was asked: the whole Location leads to
+// /v1/models/v1/models.
+TEST(Hints, LeadWhereARedirectLeads) {
+    const auto remedy = [](std::string_view location, std::string_view path) {
+        return remedy_for({308, "", location, path}, {});
+    };
+    EXPECT_EQ(remedy("https://h/v1/models", "/v1/models"),
+              "it leads elsewhere: give --url https://h");
+    EXPECT_EQ(remedy("https://h/base/v1/chat/completions", "/v1/chat/completions"),
+              "it leads elsewhere: give --url https://h/base");
+    EXPECT_EQ(remedy("https://login/v1", "/v1/models"),
+              "it leads to https://login/v1: if the server is there, give that to --url");
+    EXPECT_EQ(remedy("/v1/models/", "/v1/models"),
+              "it leads to /v1/models/ on the same server: check the paths in --url and "
+              "--endpoint");
 }
 
 }  // namespace
