@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "proto/api/api_template.hpp"
+
 namespace driftless {
 
 namespace {
@@ -77,6 +79,55 @@ std::string list_models(const std::vector<std::string>& models) {
     return models.size() > shown ? text + ", .." : text;
 }
 
+/// What an API has a place for, however its server was started.
+struct CountsTold {
+    bool prompt = true;
+    bool cached = true;
+};
+
+CountsTold counts_told(const Dialect& dialect) {
+    if (dialect.form != nullptr) {
+        return {dialect.form->prompt_tokens.leads(), dialect.form->cached_tokens.leads()};
+    }
+    const bool is_triton = dialect.api == Api::triton;
+    return {!is_triton, !is_triton && dialect.api != Api::tgi && dialect.api != Api::ollama};
+}
+
+std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect,
+                          std::string_view kind) {
+    const std::string lacks = found.has_completion_tokens
+                                  ? ": prompt counts cannot be verified"
+                                  : ": tokens are counted by chunks, and prompt counts cannot be "
+                                    "verified";
+    if (!counts_told(dialect).prompt) {
+        return (dialect.form != nullptr ? "the template has no event.prompt_tokens"
+                                        : "this API tells no prompt tokens") +
+               lacks;
+    }
+    if (dialect.form != nullptr) {
+        return "no count of prompt tokens stands at the template's event.prompt_tokens" + lacks;
+    }
+    return found.has_completion_tokens
+               ? "usage came without prompt tokens" + lacks
+               : with_flag("no usage came" + lacks, flag_of(usage_flags, kind));
+}
+
+std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
+    const std::string lacks = ": cache hits stay unknown";
+    if (!counts_told(dialect).cached) {
+        return (dialect.form != nullptr ? "the template has no event.cached_tokens"
+                                        : "this API tells no cached tokens") +
+               lacks;
+    }
+    if (dialect.form != nullptr) {
+        return "no count of cached tokens stands at the template's event.cached_tokens, not even "
+               "for a prompt that the server had seen" +
+               lacks;
+    }
+    return with_flag("no cached tokens were told, not even for a prompt that it had seen" + lacks,
+                     flag_of(cache_flags, kind));
+}
+
 /// `--url` takes what stands before the path that was asked, and --endpoint a path.
 std::string remedy_of_redirect(std::string_view location, std::string_view path) {
     const std::string leads = "it leads to " + std::string(location);
@@ -92,19 +143,16 @@ std::string remedy_of_redirect(std::string_view location, std::string_view path)
 
 }  // namespace
 
-std::vector<std::string> hints_for(const PreflightFindings& found) {
+std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect) {
     const std::string kind = lower(found.owned_by + " " + found.server);
     std::vector<std::string> hints;
     if (!found.has_usage) {
-        hints.push_back(
-            with_flag("no usage came, though each request asks for it: tokens are "
-                      "counted by chunks",
-                      flag_of(usage_flags, kind)));
+        hints.push_back(hint_of_usage(found, dialect, kind));
     } else if (!found.has_cached_tokens) {
-        hints.push_back(
-            with_flag("no cached tokens were told, not even for a prompt that it had "
-                      "seen: cache hits stay unknown",
-                      flag_of(cache_flags, kind)));
+        hints.push_back(hint_of_cache(dialect, kind));
+    }
+    if (found.stream_chunks == 0) {
+        hints.push_back("no event of an answer had text: such rows end as no_tokens");
     }
     constexpr std::int64_t chunks_told_apart = 4;
     if (found.stream_chunks >= chunks_told_apart && found.stream_receives == 1) {

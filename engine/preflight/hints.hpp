@@ -15,7 +15,8 @@ namespace driftless {
 
 /// One line for each thing that records will lack because of how the server was started; its kind
 /// is what it says of itself (`owned_by` of its model, else its Server header).
-std::vector<std::string> hints_for(const PreflightFindings& found);
+/// Where the API, or the template of one, has no place for a number, that is said instead.
+std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect);
 
 /// What was asked and refused, in the server's words.
 struct Refusal {

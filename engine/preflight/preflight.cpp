@@ -68,7 +68,8 @@ Task<void> Preflight::all() {
     if (going) {
         co_await ask_again();
         co_await ask_for_stream();
-        const std::vector<std::string> hints = hints_for(findings_);
+        going = plan_.dialect->form == nullptr || findings_.stream_chunks != 0 || fail_content();
+        const std::vector<std::string> hints = hints_for(findings_, *plan_.dialect);
         findings_.notes.insert(findings_.notes.end(), hints.begin(), hints.end());
     }
     ok_ = going;
@@ -231,6 +232,8 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     }
     probe = read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
     probe.message = asker_.told(probe.message);
+    findings_.has_completion_tokens =
+        findings_.has_completion_tokens || probe.completion_tokens >= 0;
     findings_.has_cached_tokens = findings_.has_cached_tokens || probe.cached_tokens >= 0;
     findings_.has_token_ids = findings_.has_token_ids || probe.has_token_ids;
     co_return probe;
@@ -280,6 +283,13 @@ bool Preflight::fail_models() {
                 std::to_string(reply.status) + (said.empty() ? "" : " (" + said + ")") +
                 " and named no model; " +
                 (remedy.empty() ? "name it with --model, or check the URL" : remedy));
+}
+
+/// Every row would be without a token.
+bool Preflight::fail_content() {
+    return fail("an answer of " + std::to_string(stream_tokens) +
+                " tokens came and none of its events has text where event.content of the template "
+                "points: mend the pointer");
 }
 
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {

@@ -49,7 +49,8 @@ struct PreflightFindings {
     bool split_known = false;              ///< of the overhead; else it is all in front
     std::optional<TokenizeForm> tokenize;  ///< how the server's endpoint understood us
     Overhead tokenize_overhead;            ///< the tokens around a text, as that endpoint counts
-    bool has_usage = false;
+    bool has_usage = false;                ///< prompts are counted
+    bool has_completion_tokens = false;    ///< answers are
     bool has_cached_tokens = false;     ///< some answer told them, if only of a prompt sent again
     bool has_token_ids = false;         ///< answers hold the ids of their tokens
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
@@ -110,6 +111,7 @@ class Preflight {
     void read_models();
     bool fail(const std::string& what);
     bool fail_models();
+    bool fail_content();
     std::string location() const;
     bool fail_answer(const std::string& what, const Probe& probe);
 

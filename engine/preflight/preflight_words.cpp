@@ -44,7 +44,6 @@ Task<bool> Preflight::settle_overhead(std::int64_t counted) {
         findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
     bool going = true;
     if (!findings_.has_usage) {
-        findings_.notes.push_back("without usage, prompt counts cannot be verified");
         findings_.overhead = by_tokenize ? findings_.tokenize_overhead : Overhead{};
         findings_.overhead_source = by_tokenize ? "tokenize" : "none";
         findings_.split_known = by_tokenize;

@@ -25,6 +25,7 @@ void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocum
     probe.chunks += reading.token_bearing ? 1 : 0;
     probe.has_token_ids = probe.has_token_ids || reading.token_ids >= 0;
     probe.prompt_tokens = std::max(probe.prompt_tokens, reading.prompt_tokens);
+    probe.completion_tokens = std::max(probe.completion_tokens, reading.completion_tokens);
     probe.cached_tokens = std::max(probe.cached_tokens, reading.cached_tokens);
 }
 

@@ -16,6 +16,7 @@ struct Probe {
     int status = 0;       ///< 0: no answer
     std::string message;  ///< what went wrong, in the server's words where it has any, unmasked
     std::int64_t prompt_tokens = -1;
+    std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
     bool has_token_ids = false;  ///< of the tokens that it made
     std::uint32_t chunks = 0;    ///< events that bear tokens

@@ -24,6 +24,8 @@ class JsonPointer {
     /// Errors: invalid; `doing` is the rest of a sentence that begins with the pointer.
     static Result<JsonPointer> parse(std::string_view text);
 
+    /// False for a default-made one.
+    bool leads() const { return steps_.has_value(); }
     /// The value it leads to, or absent.
     JsonValue find(JsonValue root) const;
 

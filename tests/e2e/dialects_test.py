@@ -1,5 +1,6 @@
 """Every API that replay speaks, against the mock that speaks it too: counts, lengths, errors."""
 
+import json
 import unittest
 
 from harness import Case, SAMPLE, mock, read_jsonl
@@ -121,6 +122,24 @@ class Dialects(Case):
                                "--template", TEMPLATES / "words.json")
             self.assertEqual(lost.code, 4)
             self.assertIn("POST /say", lost.complained)
+
+    def test_a_template_that_sees_no_text_is_refused(self):
+        """Its rows would all be without a token; what a template cannot tell is said of it."""
+        text = (TEMPLATES / "chat.json").read_text()
+        pointer = '"content": "/choices/0/delta/content"'
+        self.assertIn(pointer, text)
+        wrong = self.write("wrong.json", text.replace(pointer, '"content": "/choices/0/txt"'))
+        blind = json.loads(text)
+        del blind["event"]["prompt_tokens"]
+        blind = self.write("blind.json", json.dumps(blind))
+        with mock(*FAST) as server:
+            flags = (SAMPLE, "--url", server.url, *SOME, "--api", "template", "--template")
+            run = self.replay(*flags, wrong)
+            self.assertEqual(run.code, 4, run.said)
+            self.assertIn("event.content of the template", run.complained)
+            run = self.replay_well(*flags, blind)
+            self.assertIn("server: the template has no event.prompt_tokens: prompt counts cannot "
+                          "be verified\n", run.said)
 
     def test_whole_answers(self):
         """--no-stream: the counts are the same, the first token is unknown, the end is known."""

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "proto/api/api_template.hpp"
+
 namespace driftless {
 namespace {
 
@@ -23,7 +25,7 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
         found.owned_by = one.owned_by;
         found.server = one.server;
         found.has_usage = one.has_usage;
-        const std::vector<std::string> hints = hints_for(found);
+        const std::vector<std::string> hints = hints_for(found, dialect_of(Api::openai_chat));
         ASSERT_EQ(hints.size(), 1u);
         const bool has_flag = hints.front().find("; start ") != std::string::npos;
         EXPECT_EQ(has_flag, one.flag != nullptr) << hints.front();
@@ -31,16 +33,51 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
     }
     PreflightFindings whole;
     whole.has_usage = whole.has_cached_tokens = true;
-    EXPECT_TRUE(hints_for(whole).empty());
+    EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
     whole.stream_chunks = 8;
     whole.stream_receives = 2;
-    EXPECT_TRUE(hints_for(whole).empty());
+    EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
     whole.stream_receives = 1;
-    ASSERT_EQ(hints_for(whole).size(), 1u);
-    EXPECT_NE(hints_for(whole).front().find("8 chunks of an answer came in one piece"),
+    ASSERT_EQ(hints_for(whole, dialect_of(Api::openai_chat)).size(), 1u);
+    EXPECT_NE(hints_for(whole, dialect_of(Api::openai_chat))
+                  .front()
+                  .find("8 chunks of an answer came in one piece"),
               std::string::npos);
     whole.stream_chunks = 3;
-    EXPECT_TRUE(hints_for(whole).empty());
+    EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
+}
+
+// What an API or its template has no place for is said of it, and no flag of a server mends it.
+TEST(Hints, KnowTheApi) {
+    PreflightFindings found;
+    found.owned_by = "vllm";
+    const auto hint = [&found](const Dialect& dialect) {
+        const std::vector<std::string> hints = hints_for(found, dialect);
+        EXPECT_EQ(hints.size(), 1u);
+        return hints.empty() ? "" : hints.front();
+    };
+    const std::string unverified = "prompt counts cannot be verified";
+    const std::string by_chunks = "tokens are counted by chunks, and " + unverified;
+    ApiTemplate form;
+    const Dialect described = dialect_of(form);
+    const Dialect& chat = dialect_of(Api::openai_chat);
+    EXPECT_EQ(hint(dialect_of(Api::triton)), "this API tells no prompt tokens: " + by_chunks);
+    EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + by_chunks);
+    EXPECT_EQ(hint(chat),
+              "no usage came: " + by_chunks + "; start vLLM with --enable-force-include-usage");
+    found.has_completion_tokens = true;
+    EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + unverified);
+    EXPECT_EQ(hint(chat), "usage came without prompt tokens: " + unverified);
+    found.has_usage = true;
+    const std::string unknown = ": cache hits stay unknown";
+    EXPECT_EQ(hint(dialect_of(Api::tgi)), "this API tells no cached tokens" + unknown);
+    EXPECT_EQ(hint(described), "the template has no event.cached_tokens" + unknown);
+    form.cached_tokens = JsonPointer::parse("/cached").value();
+    EXPECT_TRUE(hint(described).starts_with("no count of cached tokens stands at the template's"));
+    EXPECT_TRUE(hint(chat).ends_with("; start vLLM with --enable-prompt-tokens-details"));
+    found.has_cached_tokens = true;
+    found.stream_chunks = 0;
+    EXPECT_TRUE(hint(chat).starts_with("no event of an answer had text"));
 }
 
 TEST(Hints, FindTheRemedyOfARefusal) {
