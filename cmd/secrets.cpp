@@ -44,6 +44,14 @@ std::string mask_json(std::string_view json) {
     return document.parse(json) || !is_secret_name(json) ? out : std::string(mask_text);
 }
 
+/// Members of bodies that speak of keys and tokens and hold none: names of caches, and the special
+/// tokens of a model.
+bool is_plain(std::string_view member) {
+    constexpr std::array<std::string_view, 6> plain{"prompt_cache_key", "cache_key",  "eos_token",
+                                                    "bos_token",        "stop_token", "pad_token"};
+    return std::find(plain.begin(), plain.end(), member) != plain.end();
+}
+
 }  // namespace
 
 std::string_view environment_name(std::string_view value) {
@@ -139,8 +147,9 @@ std::vector<SecretMember> secret_members(std::string_view json) {
             found.push_back({one.name, std::string(*text), std::string(one.value.raw())});
         }
         for (JsonValue inner = one.value.first(); inner.present(); inner = inner.next()) {
-            const bool secret = is_secret_name(inner.key());
-            open.push_back({inner, secret ? std::string(inner.key()) : one.name});
+            const bool element = one.value.is(JsonType::array);
+            const bool secret = !element && is_secret_name(inner.key()) && !is_plain(inner.key());
+            open.push_back({inner, element ? one.name : secret ? std::string(inner.key()) : ""});
         }
     }
     return found;

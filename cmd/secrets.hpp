@@ -24,7 +24,8 @@ std::string_view environment_name(std::string_view value);
 /// and all that speak of keys, tokens or secrets. Ignores case.
 bool is_secret_name(std::string_view name);
 
-/// A text in a JSON object that stands under a secret name, at whatever depth.
+/// A text, or one of a list of texts, that is a member of a secret name, at whatever depth. What
+/// stands in an object of such a name goes by its own name: a schema may describe a "key".
 struct SecretMember {
     std::string name;
     std::string value;

@@ -99,6 +99,9 @@ TEST(Secrets, AreFoundInBodies) {
         mask_value("--extra-body", body),
         R"({"max_tokens": 5, "api_key":"***","n":{"x":[{"Secret":["***","***"]}]},"top":"t"})");
     EXPECT_TRUE(secret_members("{\"api_key\":").empty());
+    EXPECT_TRUE(secret_members(R"({"prompt_cache_key":"abcd","eos_token":"</s>",)"
+                               R"("tools":[{"properties":{"key":{"type":"string"}}}]})")
+                    .empty());
     EXPECT_EQ(mask_value("--extra-body", "{\"api_key\":\"sk"), "***");
     EXPECT_EQ(mask_value("--extra-body", "{top_p}"), "{top_p}");
 }
