@@ -11,14 +11,6 @@ namespace driftless {
 
 namespace {
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    return out;
-}
-
 /// "Name: value" or "Name=value" with its value masked where the name calls for it.
 std::string mask_header(std::string_view text) {
     const std::size_t cut = text.find_first_of(":=");

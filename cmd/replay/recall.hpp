@@ -26,15 +26,13 @@ struct Recalled {
 
 /// The kept arguments of a run with those that are `given` anew, which replace the kept ones of the
 /// same name (a header: of the same header's name; a server: every kept server, and the place that
-/// stood in for it). A key that was
-/// masked must be given, or be in the environment.
+/// stood in for it). A key that was masked must be given, or be in the environment.
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
                 bool key_in_environment);
 
 /// A flag of `given` that would change the run of the `kept` ones, or empty. What may be given with
-/// `--resume`: where the server is and how it is asked, who may use which CPU, and when to stop;
-/// and
-/// `--extra-body` where nothing but its keys may differ.
+/// `--resume`: where the server is and how it is asked, who may use which CPU, when to stop, and
+/// `--extra-body`, where nothing but its keys may differ.
 std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept);
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "proto/json/printable.hpp"
 #include "proto/record/masked.hpp"
-#include "proto/record/printable.hpp"
 
 namespace driftless {
 

@@ -1,9 +1,9 @@
 #include "engine/preflight/hints.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "proto/api/api_template.hpp"
+#include "proto/http/fields.hpp"
 
 namespace driftless {
 
@@ -49,13 +49,6 @@ constexpr Remedy remedies[] = {
     {503, "", "the server is loading or overloaded: --wait-ready T waits for it"},
     {504, "", "nobody answers behind the gateway: --wait-ready T waits for it"},
 };
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
-}
 
 template <std::size_t count>
 const char* flag_of(const ServerFlag (&flags)[count], std::string_view kind) {

@@ -1,8 +1,8 @@
 #include "engine/preflight/template_table.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <string>
+
+#include "proto/http/fields.hpp"
 
 namespace driftless {
 
@@ -31,9 +31,7 @@ Overhead split_overhead(Api api, std::string_view model, std::uint32_t tokens, b
     if (known) {
         return {tokens, 0};
     }
-    std::string name(model);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string name = lower(model);
     for (const Template& entry : templates) {
         if (entry.tokens == tokens && name.find(entry.model) != std::string::npos) {
             known = true;

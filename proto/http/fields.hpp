@@ -1,6 +1,7 @@
 /// Header fields inside a head that was collected as bytes. Pure functions over views.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace driftless {
@@ -20,6 +21,7 @@ bool is_header_value(std::string_view text);
 
 /// ASCII only, as header names compare.
 char lower(char byte);
+std::string lower(std::string_view text);
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 }  // namespace driftless

@@ -1,5 +1,6 @@
 #include "proto/trace/row.hpp"
 
+#include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -22,7 +23,7 @@ std::string to_text(const InputError& error) {
     if (!error.remedy.empty()) {
         text += "; " + error.remedy;
     }
-    return text;
+    return printable(text);  // names of files and columns may hold anything
 }
 
 }  // namespace driftless

@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<std::string> kept = take_lines(text);
     const std::vector<std::string> given = take_lines(text);
     check_keeping(kept);
-    (void)flag_not_to_resume_with(given);
+    (void)flag_not_to_resume_with(given, kept);
     const Recalled recalled = recall(kept, given, true);
     const Recalled without_key = recall(kept, given, false);
     CHECK(!without_key.refused.empty() || without_key.arguments == recalled.arguments);

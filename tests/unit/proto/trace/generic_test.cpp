@@ -137,6 +137,9 @@ TEST(Generic, ChecksTheMap) {
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:2: --map \"time=wen\" names no column; columns are when, in, out, user");
+    const Reading screen = read({"wh\x1b[2Jen,in,out", "1,1,1"}, mapped({{"time", "x"}}, "s"));
+    EXPECT_EQ(screen.first_error(),
+              "t.jsonl:2: --map \"time=x\" names no column; columns are wh\\u001b[2Jen, in, out");
     const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
               "--map \"session=usr\" names a column of no row; other columns are user");

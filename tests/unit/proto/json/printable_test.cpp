@@ -1,5 +1,5 @@
 // No byte of a server's reaches the terminal that does more there than show a letter.
-#include "proto/record/printable.hpp"
+#include "proto/json/printable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "proto/record/printable.hpp"
+#include "proto/json/printable.hpp"
 
 #include <cstddef>
 #include <cstdint>
