@@ -188,6 +188,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
         lane.broken = true;  // the server goes on after the end: nothing more can be trusted
         return;
     }
+    exchange.first_byte = exchange.any_byte ? exchange.first_byte : done.stamp;
     exchange.last_byte = done.stamp;
     exchange.bytes_received += done.bytes.size();
     probe_receive(exchange.planned, done.bytes.size(), done.stamp.ns);

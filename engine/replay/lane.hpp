@@ -48,7 +48,8 @@ struct ExchangeState {
     AnswerLimits limits;
 
     Instant fired;
-    Instant last_byte;  ///< stamp of the latest response byte
+    Instant first_byte;  ///< stamp of the first response byte, once there is `any_byte`
+    Instant last_byte;   ///< stamp of the latest response byte
     bool any_byte = false;
     bool head_done = false;
     bool over = false;         ///< the outcome below stands

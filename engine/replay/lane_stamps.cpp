@@ -66,7 +66,10 @@ void LanePool::take_stamp(Lane& lane, const Completion& done) {
     if (exchange.wire_known) {
         return;
     }
-    const std::int64_t wire_ns = believable_stamp_ns(done.kernel_ns, exchange.fired, done.stamp);
+    // A head has left before it is answered: a later stamp is that of a later packet, as where the
+    // head's own was lost and the server answers before it has read all.
+    const Instant not_after = exchange.any_byte ? exchange.first_byte : done.stamp;
+    const std::int64_t wire_ns = believable_stamp_ns(done.kernel_ns, exchange.fired, not_after);
     if (wire_ns == 0) {
         counts_.stamps_refused += 1;
         return;
