@@ -48,6 +48,9 @@ target_link_libraries(sim_tests PRIVATE sim GTest::gtest_main)
 gtest_discover_tests(sim_tests DISCOVERY_TIMEOUT 60)
 add_executable(sim_swarm tests/sim/swarm/sim_swarm.cpp)
 target_link_libraries(sim_swarm PRIVATE sim)
+if(MODE STREQUAL "fuzz")
+  target_link_libraries(fuzz_interview PRIVATE sim)
+endif()
 
 # headers: every header compiles by itself. One whose own source includes it first is proved by that;
 # the others get a source here. Built by tests/run, not by default.

@@ -1,5 +1,7 @@
 #include "tests/sim/scripted_server.hpp"
 
+#include <charconv>
+
 #include "cmd/mock/behaviour.hpp"
 #include "proto/core/hash.hpp"
 
@@ -30,9 +32,19 @@ void ScriptedServer::choose() {
     const std::string_view id = parser_.header("X-Request-Id");
     const std::optional<std::uint64_t> row = mock::row_of_request_id(id);
     row_ = row ? std::optional(static_cast<std::uint32_t>(*row)) : std::nullopt;
-    Random random(mix64(script_.seed ^ row.value_or(0)));
-    answer_ = &(*script_.answers)[random.below(script_.answers->size())];
+    answer_ = &(*script_.answers)[pick(id)];
     phase_ = answer_->early ? Phase::due : Phase::listening;
+}
+
+std::uint64_t ScriptedServer::pick(std::string_view request_id) const {
+    const std::uint64_t answers = script_.answers->size();
+    if (!script_.in_turn) {
+        return Random(mix64(script_.seed ^ row_.value_or(0))).below(answers);
+    }
+    std::uint64_t number = 0;
+    request_id.remove_prefix(request_id.rfind('-') + 1);
+    (void)std::from_chars(request_id.data(), request_id.data() + request_id.size(), number);
+    return (number + answers - 1) % answers;
 }
 
 std::optional<std::string_view> ScriptedServer::say() {

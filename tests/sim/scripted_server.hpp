@@ -36,6 +36,8 @@ struct Script {
     const std::vector<CannedAnswer>* answers = nullptr;  ///< outlives the driver; null: none
     double share = 0;                                    ///< of connections
     std::uint64_t seed = 0;                              ///< with the row, picks the answer
+    bool in_turn =
+        false;  ///< a preflight's request N, from 1 on, gets answer N, then from the first
 };
 
 class ScriptedServer {
@@ -56,6 +58,7 @@ class ScriptedServer {
   private:
     enum class Phase : std::uint8_t { listening, due, going_on };
     void choose();
+    std::uint64_t pick(std::string_view request_id) const;
 
     Script script_;
     RequestParser parser_;
