@@ -255,10 +255,12 @@ std::string contradiction(const ReplayOptions& options) {
         (!options.routing_strategy.empty() || !options.user.empty())) {
         return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
     }
-    if (!options.save_prompts.empty() && !secret_members(options.extra_body).empty()) {
-        return "--save-prompts writes whole bodies and --extra-body has the key \"" +
-               secret_members(options.extra_body).front().name +
-               "\": give the key in --api-key or --header";
+    if (!options.save_prompts.empty()) {
+        const std::vector<SecretMember> secrets = secret_members(options.extra_body);
+        if (!secrets.empty()) {
+            return "--save-prompts writes whole bodies and --extra-body has the key \"" +
+                   secrets.front().name + "\": give the key in --api-key or --header";
+        }
     }
     if (options.traceparent && has_header(options, "traceparent")) {
         return "--traceparent and --header traceparent exclude each other: give one";

@@ -13,6 +13,7 @@
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/io/reachable.hpp"
+#include "engine/preflight/hints.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
 
 namespace driftless {
@@ -20,6 +21,7 @@ namespace driftless {
 namespace {
 
 constexpr std::size_t preflight_timers = 8;
+constexpr std::size_t words_shown = 8;
 constexpr std::int64_t address_pause_ns = 500'000'000;
 
 BodySpec body_spec(const ReplayOptions& options, PromptKind prompt) {
@@ -120,17 +122,6 @@ TlsPeer* add_peer(const ReplayOptions& options, const std::string& host, Server&
     return server.peers.back().get();
 }
 
-/// The first `shown` words, and how many there are beside them.
-std::string list_words(const std::vector<std::string>& words) {
-    constexpr std::size_t shown = 8;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(words.size(), shown); ++i) {
-        text += (i == 0 ? "" : ", ") + words[i];
-    }
-    return words.size() > shown ? text + ", and " + std::to_string(words.size() - shown) + " more"
-                                : text;
-}
-
 /// What the server does to the words, as a clause.
 std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
     const std::string kind = prompt == PromptKind::text ? "words" : "token ids";
@@ -142,8 +133,9 @@ std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
     if (found.joins > 0) {
         text += ", and some " + kind + " become one token beside others";
     } else if (!found.dropped_words.empty()) {
-        text += " (not " + list_words(found.dropped_words) + "), which leaves fewer than the " +
-                std::to_string(WordTable::words_min) + " that prompts need";
+        text += " (not " + list_first(found.dropped_words, words_shown) +
+                "), which leaves fewer than the " + std::to_string(WordTable::words_min) +
+                " that prompts need";
     }
     return text;
 }
@@ -279,7 +271,8 @@ NextStep decide_words(const ReplayOptions& options, const WordTable& table, Serv
             std::printf(
                 "server: %zu words are not one token each there and are left out (%s); %u "
                 "words remain\n",
-                found.dropped.size(), list_words(found.dropped_words).c_str(), kept->size());
+                found.dropped.size(), list_first(found.dropped_words, words_shown).c_str(),
+                kept->size());
             server.kept = std::move(kept);
             return NextStep::go_on;
         }

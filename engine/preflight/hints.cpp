@@ -9,6 +9,8 @@ namespace driftless {
 
 namespace {
 
+constexpr std::size_t models_shown = 4;
+
 /// A server's flag, and what is missing without it.
 struct ServerFlag {
     std::string_view server;  ///< part of what it says of itself, lower case
@@ -60,16 +62,6 @@ const char* flag_of(const ServerFlag (&flags)[count], std::string_view kind) {
 
 std::string with_flag(std::string text, const char* flag) {
     return flag == nullptr ? text : text + "; " + flag;
-}
-
-/// The models that there are, as far as a line holds them.
-std::string list_models(const std::vector<std::string>& models) {
-    constexpr std::size_t shown = 4;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(models.size(), shown); ++i) {
-        text += (i == 0 ? "" : ", ") + models[i];
-    }
-    return models.size() > shown ? text + ", .." : text;
 }
 
 /// What an API has a place for, however its server was started.
@@ -136,6 +128,15 @@ std::string remedy_of_redirect(std::string_view location, std::string_view path)
 
 }  // namespace
 
+std::string list_first(const std::vector<std::string>& names, std::size_t shown) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i) {
+        text += (i == 0 ? "" : ", ") + names[i];
+    }
+    return names.size() > shown ? text + ", and " + std::to_string(names.size() - shown) + " more"
+                                : text;
+}
+
 std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect) {
     const std::string kind = lower(found.owned_by + " " + found.server);
     std::vector<std::string> hints;
@@ -165,7 +166,7 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
     const std::string said = lower(refusal.message);
     const bool no_model = status == 404 || said.find("invalid model") != said.npos;
     if (no_model && said.find("model") != said.npos && !models.empty()) {
-        return "give --model one of those that it lists: " + list_models(models);
+        return "give --model one of those that it lists: " + list_first(models, models_shown);
     }
     for (const Remedy& remedy : remedies) {
         if (remedy.status == status && said.find(remedy.says) != said.npos) {

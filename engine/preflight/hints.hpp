@@ -13,6 +13,9 @@
 
 namespace driftless {
 
+/// The first `shown` names and how many there are beside them: "a, b, and 3 more".
+std::string list_first(const std::vector<std::string>& names, std::size_t shown);
+
 /// One line for each thing that records will lack because of how the server was started; its kind
 /// is what it says of itself (`owned_by` of its model, else its Server header).
 /// Where the API, or the template of one, has no place for a number, that is said instead.

@@ -2,6 +2,7 @@
 #include "engine/input/trace_file.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -25,7 +26,8 @@ std::string slurp(const std::string& path) {
 class TempFile {
   public:
     TempFile(const std::string& name, const std::string& bytes)
-        : path_(testing::TempDir() + "driftless_trace_file_" + name) {
+        : path_(testing::TempDir() + "driftless_trace_file_" + std::to_string(::getpid()) + "_" +
+                name) {
         std::ofstream(path_, std::ios::binary) << bytes;
     }
     ~TempFile() { fs::remove(path_); }

@@ -107,7 +107,7 @@ TEST(Hints, FindTheRemedyOfARefusal) {
     EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, {}),
               remedy_for({404, "Not Found", "", ""}, models));
     EXPECT_EQ(remedy_for({404, "model", "", ""}, {"a", "b", "c", "d", "e"}),
-              "give --model one of those that it lists: a, b, c, d, ..");
+              "give --model one of those that it lists: a, b, c, d, and 1 more");
     EXPECT_EQ(remedy_for({308, "", "", ""}, models), "");
 }
 
