@@ -1,6 +1,5 @@
 #include "cmd/replay/resume.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -11,10 +10,6 @@
 namespace driftless {
 
 namespace {
-
-std::uint32_t index_of(const Workload& workload, const Planned& planned) {
-    return workload.trace.rows[planned.row].index;
-}
 
 double seconds_of(std::int64_t ns) {
     return static_cast<double>(ns) / 1e9;
@@ -79,21 +74,6 @@ int Resumption::check(const ReplayOptions& options, const Workload& workload,
     return exit_done;
 }
 
-/// When the run had died at the latest, by its own clock: the signs of life come every second, and
-/// with each row; the first row without any would have been one.
-std::int64_t Resumption::died_before_ns(const Workload& workload) const {
-    const std::int64_t known = std::max(past_->known_ns(), facts_.segments.back().first_due_ns);
-    std::int64_t next_sign = known + signs_every_ns;
-    for (const Planned& planned : workload.plan.rows) {
-        const std::uint32_t row = index_of(workload, planned);
-        if (!past_->has_record(row) && !past_->open().contains(row)) {
-            next_sign = std::min(next_sign, planned.due_ns);
-            break;
-        }
-    }
-    return std::max(known, next_sign) + unseen_ns;
-}
-
 std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const {
     Result<FiredMarks> marks =
         FiredMarks::open(facts_.segments.back().run_id, workload.trace.rows.size());
@@ -109,54 +89,27 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
 void Resumption::narrow(bool resend, Workload& workload) {
     whole_ = workload.plan;
     const std::optional<FiredMarks> marks = find_marks(workload);
-    const std::int64_t died_ns = died_before_ns(workload);
-    workload.plan.rows.clear();
-    std::uint64_t again = 0;
-    for (std::uint32_t position = 0; position < whole_.rows.size(); ++position) {
-        const Planned& planned = whole_.rows[position];
-        const std::uint32_t row = index_of(workload, planned);
-        if (past_->has_record(row)) {
-            continue;
-        }
-        const bool unseen = marks ? marks->marked(planned.row) : planned.due_ns <= died_ns;
-        const bool may_have_left = unseen || past_->open().contains(row);
-        if (may_have_left && !resend) {
-            given_up_.push_back(position);
-            continue;
-        }
-        again += may_have_left ? 1 : 0;
-        workload.plan.rows.push_back(planned);
-    }
-    const auto& rest = workload.plan.rows;
+    rest_ = rest_of(remains(workload.trace, marks ? &*marks : nullptr), resend);
+    workload.plan.rows = rest_.send;
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
     std::printf("resume: %zu rows had left%s, and are %s%s\n",
-                given_up_.size() + static_cast<std::size_t>(again), marks ? "" : ", or may have",
+                rest_.given_up.size() + rest_.again.size(), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
-                resend || given_up_.empty() ? "" : " (--resend sends them again)");
-    if (!rest.empty()) {
-        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest.size(),
-                    seconds_of(rest.front().due_ns));
+                resend || rest_.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!rest_.send.empty()) {
+        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest_.send.size(),
+                    seconds_of(rest_.send.front().due_ns));
     }
 }
 
-std::vector<Record> Resumption::interrupted(AssemblerConfig config) const {
-    config.plan = &whole_;
-    std::vector<Record> records;
-    for (const std::uint32_t position : given_up_) {
-        Record& record = records.emplace_back();
-        fill_origin(record, position, config);
-        record.segment = segment() - 1;
-        record.outcome = Outcome::interrupted;
-        record.has_chunks = false;
-        const auto left = past_->open().find(record.row);
-        if (left != past_->open().end()) {
-            record.fired_ns = left->second;
-            record.drift_ns = left->second - record.due_ns;
-        }
-    }
-    return records;
+Remains Resumption::remains(const Trace& trace, const FiredMarks* marks) const {
+    return {trace, whole_, *past_, marks, facts_.segments.back().first_due_ns};
+}
+
+std::vector<Record> Resumption::interrupted(const AssemblerConfig& config) const {
+    return interrupted_records(remains(*config.trace, nullptr), rest_, config);
 }
 
 }  // namespace driftless

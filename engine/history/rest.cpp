@@ -1,0 +1,70 @@
+#include "engine/history/rest.hpp"
+
+#include <algorithm>
+
+namespace driftless {
+
+namespace {
+
+/// When the run had died at the latest, by its own clock: the signs of life come every second, and
+/// with each row; the first row without any would have been one.
+std::int64_t died_before_ns(const Remains& remains) {
+    const Past& past = remains.past;
+    const std::int64_t known = std::max(past.known_ns(), remains.last_first_due_ns);
+    std::int64_t next_sign = known + signs_every_ns;
+    for (const Planned& planned : remains.plan.rows) {
+        const std::uint32_t row = remains.trace.rows[planned.row].index;
+        if (!past.has_record(row) && !past.open().contains(row)) {
+            next_sign = std::min(next_sign, planned.due_ns);
+            break;
+        }
+    }
+    return std::max(known, next_sign) + unseen_ns;
+}
+
+}  // namespace
+
+Rest rest_of(const Remains& remains, bool resend) {
+    const std::int64_t died_ns = died_before_ns(remains);
+    Rest rest;
+    for (std::uint32_t position = 0; position < remains.plan.rows.size(); ++position) {
+        const Planned& planned = remains.plan.rows[position];
+        const std::uint32_t row = remains.trace.rows[planned.row].index;
+        if (remains.past.has_record(row)) {
+            continue;
+        }
+        const bool unseen = remains.marks != nullptr ? remains.marks->marked(planned.row)
+                                                     : planned.due_ns <= died_ns;
+        const bool may_have_left = unseen || remains.past.open().contains(row);
+        if (may_have_left && !resend) {
+            rest.given_up.push_back(position);
+            continue;
+        }
+        if (may_have_left) {
+            rest.again.push_back(planned.row);
+        }
+        rest.send.push_back(planned);
+    }
+    return rest;
+}
+
+std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest,
+                                        AssemblerConfig config) {
+    config.plan = &remains.plan;
+    std::vector<Record> records;
+    for (const std::uint32_t position : rest.given_up) {
+        Record& record = records.emplace_back();
+        fill_origin(record, position, config);
+        record.segment = config.segment - 1;
+        record.outcome = Outcome::interrupted;
+        record.has_chunks = false;
+        const auto left = remains.past.open().find(record.row);
+        if (left != remains.past.open().end()) {
+            record.fired_ns = left->second;
+            record.drift_ns = left->second - record.due_ns;
+        }
+    }
+    return records;
+}
+
+}  // namespace driftless

@@ -1,0 +1,160 @@
+// Which rows of a killed run are sent, and which are given up: by its records, by what left, by its
+// marks, and without those by the time at which it can have died.
+#include "engine/history/rest.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+/// Rows 10, 20, 30, .. of a file, due every 100 ms; the last of the trace is not selected.
+struct DeadRun {
+    Trace trace;
+    Plan plan;
+    RunFacts facts;
+    Past past{facts};
+    FiredMarks marks;
+
+    explicit DeadRun(std::uint32_t rows) {
+        for (std::uint32_t i = 0; i < rows; ++i) {
+            TraceRow row;
+            row.index = 10 * (i + 1);
+            trace.rows.push_back(row);
+            if (i + 1 < rows) {
+                plan.rows.push_back({100 * ms * i, i, 0});
+            }
+        }
+        const std::string name = "rest-test-" + std::to_string(::getpid());
+        Result<FiredMarks> made = FiredMarks::create(name, rows);
+        CHECK(static_cast<bool>(made));
+        FiredMarks::remove(name);
+        marks = std::move(made).value();
+    }
+
+    void record(std::uint32_t at, std::int64_t ended_ns) {
+        Record record;
+        record.row = trace.rows[at].index;
+        record.ended_ns = ended_ns;
+        record.outcome = Outcome::ok;
+        std::string line;
+        append_jsonl(line, record);
+        CHECK(static_cast<bool>(past.add_record(line)));
+    }
+    void leave(std::uint32_t at, std::int64_t fired_ns) {
+        CHECK(
+            static_cast<bool>(past.add_fired(R"({"row":)" + std::to_string(trace.rows[at].index) +
+                                             R"(,"fired_ns":)" + std::to_string(fired_ns) + "}")));
+    }
+
+    Remains with_marks() const { return {trace, plan, past, &marks, 0}; }
+    Remains without_marks() const { return {trace, plan, past, nullptr, 0}; }
+};
+
+std::vector<std::uint32_t> sent(const Rest& rest) {
+    std::vector<std::uint32_t> rows;
+    for (const Planned& planned : rest.send) {
+        rows.push_back(planned.row);
+    }
+    return rows;
+}
+
+using Rows = std::vector<std::uint32_t>;
+
+TEST(Rest, GivesUpWhatIsMarked) {
+    DeadRun run(6);
+    run.record(0, 50 * ms);
+    run.marks.mark(0);
+    run.marks.mark(2);  // row 1 was held back, row 2 was not
+    const Rest rest = rest_of(run.with_marks(), false);
+    EXPECT_EQ(sent(rest), (Rows{1, 3, 4}));
+    EXPECT_EQ(rest.given_up, (Rows{2}));
+    EXPECT_EQ(rest.again, Rows{});
+}
+
+// Marks of a segment know nothing of what had left in the one before.
+TEST(Rest, GivesUpWhatLeftUnmarked) {
+    DeadRun run(4);
+    run.leave(1, 100 * ms + 7);
+    EXPECT_EQ(rest_of(run.with_marks(), false).given_up, (Rows{1}));
+    EXPECT_EQ(sent(rest_of(run.with_marks(), false)), (Rows{0, 2}));
+}
+
+TEST(Rest, SendsAgainWhenAsked) {
+    DeadRun run(5);
+    run.record(0, 50 * ms);
+    run.leave(1, 100 * ms);
+    run.marks.mark(1);
+    run.marks.mark(2);
+    const Rest rest = rest_of(run.with_marks(), true);
+    EXPECT_EQ(sent(rest), (Rows{1, 2, 3}));
+    EXPECT_EQ(rest.again, (Rows{1, 2}));
+    EXPECT_EQ(rest.given_up, Rows{});
+}
+
+TEST(Rest, OfARunThatWasKilledAtOnceIsAllOfIt) {
+    DeadRun run(4);
+    EXPECT_EQ(sent(rest_of(run.with_marks(), false)), (Rows{0, 1, 2}));
+}
+
+// Where it can have died: a second after the sign that it owed.
+TEST(Rest, WithoutMarksGoesByTheClock) {
+    DeadRun run(60);
+    run.record(0, 50 * ms);
+    run.leave(1, 100 * ms);
+    const Rest rest = rest_of(run.without_marks(), false);
+    EXPECT_EQ(rest.given_up.front(), 1u);
+    EXPECT_EQ(rest.given_up.back(), 12u);  // row 2 would have been a sign, at 200 ms
+    EXPECT_EQ(sent(rest).front(), 13u);
+    EXPECT_EQ(sent(rest).back(), 58u);
+}
+
+// A segment has not died before it began, whatever its files say.
+TEST(Rest, WithoutMarksGoesByTheLastSegment) {
+    DeadRun run(60);
+    run.record(0, 50 * ms);
+    const Remains remains{run.trace, run.plan, run.past, nullptr, 3'000 * ms};
+    EXPECT_EQ(sent(rest_of(remains, false)).front(), 41u);
+}
+
+TEST(Rest, WithoutMarksSendsAgainWhenAsked) {
+    DeadRun run(60);
+    run.record(0, 50 * ms);
+    const Rest rest = rest_of(run.without_marks(), true);
+    EXPECT_EQ(rest.send.size(), 58u);
+    EXPECT_EQ(rest.again.size(), 11u);
+}
+
+TEST(Rest, RecordsWhatIsGivenUp) {
+    DeadRun run(5);
+    run.leave(1, 100 * ms + 7);
+    run.marks.mark(1);
+    run.marks.mark(3);
+    AssemblerConfig config;
+    config.trace = &run.trace;
+    config.dialect = &dialect_of(Api::openai_chat);
+    config.urls = {"http://server/"};
+    config.segment = 2;
+    const Remains remains = run.with_marks();
+    const std::vector<Record> records =
+        interrupted_records(remains, rest_of(remains, false), config);
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_EQ(records[0].row, 20u);
+    EXPECT_EQ(records[0].fired_ns, 100 * ms + 7);
+    EXPECT_EQ(records[0].drift_ns, 7);
+    EXPECT_EQ(records[1].row, 40u);
+    EXPECT_EQ(records[1].due_ns, 300 * ms);
+    EXPECT_FALSE(records[1].fired_ns);  // marked, and its line had not been written
+    for (const Record& record : records) {
+        EXPECT_EQ(record.outcome, Outcome::interrupted);
+        EXPECT_EQ(record.segment, 1u);
+        EXPECT_FALSE(record.has_chunks);
+    }
+}
+
+}  // namespace
+}  // namespace driftless
