@@ -11,6 +11,21 @@ namespace {
 
 constexpr Duration turn_max = milliseconds(100);
 
+/// What may mend that no whole answer came.
+const char* remedy_for(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::bad_http:
+            return "is host and port of --url a model server's? One that speaks TLS wants https://";
+        case ErrorCode::too_large:
+            return "is that page a model server's? Check --url and --endpoint";
+        case ErrorCode::closed:
+        case ErrorCode::reset:
+            return "the log of the server, or of the proxy in front of it, says why it hung up";
+        default:
+            return "is the server up? --wait-ready T waits for it";
+    }
+}
+
 }  // namespace
 
 Asker::Asker(Loop& loop, const AskedServer& server, std::uint32_t first)
@@ -72,7 +87,15 @@ std::string Asker::why() const {
     if (inquiry_.tls_failure() != 0) {
         return describe(inquiry_.tls_failure());
     }
-    return std::string(error_.doing) + " failed (" + name_of(error_.code) + ")";
+    const std::string_view begun = inquiry_.begun();
+    const std::string_view line = begun.substr(0, begun.find_first_of("\r\n"));
+    return std::string(error_.doing) + " failed (" + name_of(error_.code) + ")" +
+           (heard() ? "; the answer begins \"" + told(line) + "\"" : "") + "; " +
+           remedy_for(error_.code);
+}
+
+std::string Asker::status_or_why() const {
+    return reply_.status > 0 ? "status " + std::to_string(reply_.status) : why();
 }
 
 std::string Asker::told(std::string_view words) const {

@@ -38,8 +38,11 @@ class Asker {
     Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
     const Reply& reply() const { return reply_; }
     const Error& error() const { return error_; }
-    /// The error as a clause for people: "connect failed (refused)", or in the words of TLS.
+    /// The error as clauses for people: "connect failed (refused)", or in the words of TLS; how an
+    /// answer begins that is no whole one; what may mend it.
     std::string why() const;
+    /// Why the latest question has no answer that helps: its status, or `why`.
+    std::string status_or_why() const;
     /// Words of the server as they may be told: without secrets, cut to `words_bytes_max`, and such
     /// as a terminal may get.
     std::string told(std::string_view words) const;
@@ -51,6 +54,8 @@ class Asker {
     /// Turns the loop until `done`, a job's last word. Bounded by the timeouts of the requests.
     void run_until(const bool& done);
     bool stopped() const;
+    /// Whether a part of an answer came, at least.
+    bool heard() const { return !inquiry_.begun().empty(); }
     Loop& loop() { return loop_; }
     std::uint32_t next_name() const { return next_name_; }
 

@@ -97,6 +97,7 @@ void Inquiry::take_records(std::string_view records, Instant stamp) {
 }
 
 void Inquiry::take(std::string_view bytes, Instant stamp) {
+    begun_.append(bytes.substr(0, begun_bytes_max - begun_.size()));
     while (!complete_ && !failed_) {
         const ResponseParser::Step step = parser_.feed(bytes);
         bytes.remove_prefix(step.consumed);
@@ -125,7 +126,7 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
                 complete_ = true;
                 break;
             case ResponsePiece::error:
-                fail(ErrorCode::bad_http, 0, "read the answer");
+                fail(ErrorCode::bad_http, 0, "take the answer for HTTP");
                 break;
         }
     }
@@ -243,6 +244,7 @@ Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::stri
     tls_failure_ = 0;
     plain_.resize(tls != nullptr ? record_bytes_max : 0);
     reply_ = Reply{};
+    begun_.clear();
     parser_.reset();
     progress_.clear();
     loop_.timers().set(timer_, loop_.driver().now() + timeout);

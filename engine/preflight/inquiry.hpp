@@ -46,6 +46,8 @@ class Inquiry {
                             Duration timeout);
     /// Why TLS failed, where it did in the latest call; else 0.
     TlsFailure tls_failure() const { return tls_failure_; }
+    /// The first bytes that the server said in the latest call, HTTP or not.
+    std::string_view begun() const { return begun_; }
 
     /// Gives up what is being asked: it ends soon with `cancelled`.
     void cancel() { fail(ErrorCode::cancelled, 0, "ask the server"); }
@@ -56,6 +58,7 @@ class Inquiry {
 
     /// A models list or a tokenised word list stays far below this.
     static constexpr std::size_t body_bytes_max = 16 << 20;
+    static constexpr std::size_t begun_bytes_max = 64;
 
   private:
     Task<void> connect(const Address& address);
@@ -87,6 +90,7 @@ class Inquiry {
     std::string plain_;   ///< room for what one record holds
     ResponseParser parser_;
     Reply reply_;
+    std::string begun_;
     Error error_;
     std::int32_t result_ = 0;
     Instant stamp_;

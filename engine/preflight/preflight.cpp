@@ -103,9 +103,10 @@ Task<bool> Preflight::ask_models() {
     }
     if (!answered) {
         failure_.error = asker_.error();
-        const bool tls = asker_.error().code == ErrorCode::denied;  // waiting does not mend it
-        co_return fail("cannot reach " + plan_.server.address.to_text() + ": " + asker_.why() +
-                       (tls ? "" : "; is the server up? --wait-ready T waits for it"));
+        const std::string server = plan_.server.address.to_text();
+        co_return fail((asker_.heard() ? "no whole answer to GET /v1/models came from " + server
+                                       : "cannot reach " + server) +
+                       ": " + asker_.why());
     }
     findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
     findings_.keep_alive = asker_.reply().limits;
@@ -227,7 +228,7 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
                              (parts.has_length ? std::to_string(tokens) : "") + parts.after;
     const bool answered = co_await asker_.fetch("POST", plan_.api_path, body);
     if (!answered) {
-        probe.message = asker_.why();
+        probe.message = plan_.server.address.to_text() + ": " + asker_.why();
         co_return probe;
     }
     probe = read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());

@@ -120,6 +120,7 @@ class Preflight {
     Task<bool> agree_on_overhead(std::int64_t counted);
     Task<bool> probe_words();
     Task<bool> count_words(std::span<const std::uint32_t> words, bool whole, std::int64_t& tokens);
+    Task<bool> go_without_tokenize(bool counted, const std::string& prompt, std::int64_t& tokens);
     Task<bool> count_by_usage(const std::string& prompt, std::int64_t& tokens);
     void take_overhead(std::int64_t around);
     std::uint32_t words_at_once() const;

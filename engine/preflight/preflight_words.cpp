@@ -190,6 +190,10 @@ Task<bool> Preflight::count_words(std::span<const std::uint32_t> words, bool who
     }
     const std::vector<std::int64_t> ids =
         co_await asker_.tokenize(*findings_.tokenize, model(), prompt);
+    if (ids.empty()) {
+        const bool going = co_await go_without_tokenize(by_usage, prompt, tokens);
+        co_return going;
+    }
     const Overhead own = findings_.tokenize_overhead;
     const std::int64_t told = static_cast<std::int64_t>(ids.size()) - own.pre - own.post - 1;
     if (!by_usage) {
@@ -200,10 +204,25 @@ Task<bool> Preflight::count_words(std::span<const std::uint32_t> words, bool who
                                   std::to_string(words.size()) + " words, usage " +
                                   std::to_string(tokens) + ": usage is believed");
     }
-    if (ids.empty() && !by_usage) {
-        co_return fail("/tokenize stopped answering in the middle of the preflight");
-    }
     co_return true;
+}
+
+/// The endpoint has stopped telling tokens: usage counts alone, where there is some.
+Task<bool> Preflight::go_without_tokenize(bool counted, const std::string& prompt,
+                                          std::int64_t& tokens) {
+    const std::string stopped =
+        "/tokenize stopped telling tokens (" + asker_.status_or_why() + "): ";
+    if (!findings_.has_usage) {
+        co_return fail(stopped + "nothing else counts the words; --no-preflight goes without");
+    }
+    tokenize_believed_ = false;
+    findings_.notes.push_back(stopped + "usage alone counts");
+    bool going = true;
+    if (!counted) {
+        going = co_await count_by_usage(prompt, tokens);
+        tokens -= around_ + 1;
+    }
+    co_return going;
 }
 
 void Preflight::note_words() {

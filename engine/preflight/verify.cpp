@@ -175,9 +175,8 @@ Task<bool> Verification::check_row(std::uint32_t position, std::string& prompt,
     prompt = build(row);
     tokens = co_await asker_.tokenize(plan_.form, plan_.model, prompt);
     if (tokens.empty()) {
-        const int status = asker_.reply().status;
-        co_return fail(name + ": the tokenize endpoint gave no tokens (" +
-                       (status > 0 ? "status " + std::to_string(status) : asker_.why()) + ")");
+        co_return fail(name + ": the tokenize endpoint gave no tokens (" + asker_.status_or_why() +
+                       ")");
     }
     const std::int64_t own = std::int64_t{plan_.own.pre} + plan_.own.post;
     const std::int64_t around = std::int64_t{plan_.overhead.pre} + plan_.overhead.post;
