@@ -1,5 +1,6 @@
 #include "proto/api/recorded.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "proto/api/body.hpp"
@@ -57,6 +58,16 @@ std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_
                       : unsupported("find messages or a prompt in the recorded payload");
 }
 
+void append_object(std::string& out, const Members& members) {
+    const std::size_t begin = out.size();
+    for (const BodyMember& member : members) {
+        append_member(out, member.name, member.json);
+    }
+    out.resize(std::max(out.size(), begin + 1));
+    out[begin] = '{';  // in place of the first comma
+    out += '}';
+}
+
 /// A grammar and ignore_eos together crash servers (trace-formats 2.3).
 bool is_constrained(const Members& members) {
     for (const BodyMember& member : members) {
@@ -90,7 +101,7 @@ struct RecordedComposer::State {
     Members payload_members(const JsonValue& payload);
     void patch_length(Members& members, std::uint32_t output_length);
     void patch_model(Members& members);
-    Result<void> add_extras(Members& members, const JsonValue& extra);
+    Result<Members> extras_of(const JsonValue& extra);
 
     const Dialect& dialect;
     BodySpec spec;
@@ -107,17 +118,12 @@ Result<void> RecordedComposer::State::compose_text(std::string_view text, const 
         row.output = OutputRule::free;
     }
     if (extra.present()) {
-        Members members;
-        const Result<void> merged = add_extras(members, extra);
-        if (!merged) {
-            return merged;
+        const Result<Members> extras = extras_of(extra);
+        if (!extras) {
+            return extras.error();
         }
         row.extra_body.clear();
-        for (const BodyMember& member : members) {
-            append_member(row.extra_body, member.name, member.json);
-        }
-        row.extra_body.front() = '{';
-        row.extra_body += '}';
+        append_object(row.extra_body, extras.value());
     }
     const Result<BodyFrame> frame = dialect.frame(row);
     if (!frame) {
@@ -190,21 +196,22 @@ void RecordedComposer::State::patch_length(Members& members, std::uint32_t outpu
     }
 }
 
-/// Members of `--extra-body`, then those of the row, which go before.
-Result<void> RecordedComposer::State::add_extras(Members& members, const JsonValue& extra) {
+/// Members of `--extra-body`, then those of the row, which go before. A null removes.
+Result<Members> RecordedComposer::State::extras_of(const JsonValue& extra) {
+    Members extras;
     if (!spec.extra_body.empty()) {
         const Result<JsonValue> all = extra_document.parse(spec.extra_body);
         if (!all || !all.value().is(JsonType::object)) {
             return no_extra;
         }
         for (JsonValue one = all.value().first(); one.present(); one = one.next()) {
-            set_member(members, one.key(), one.raw());
+            extras.push_back({std::string(one.key()), std::string(one.raw())});
         }
     }
     for (JsonValue one = extra.first(); one.present(); one = one.next()) {
-        set_member(members, one.key(), one.raw());
+        extras.push_back({std::string(one.key()), std::string(one.raw())});
     }
-    return {};
+    return extras;
 }
 
 Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
@@ -221,17 +228,15 @@ Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
     set_member(members, "stream", spec.stream ? "true" : "false");
     set_member(members, "stream_options",
                spec.stream ? openai_stream_options(spec.continuous_usage) : "null");
-    const Result<void> merged = add_extras(members, request.find("extra"));
-    if (!merged) {
-        return merged;
+    const Result<Members> extras = extras_of(request.find("extra"));
+    if (!extras) {
+        return extras.error();
+    }
+    for (const BodyMember& member : extras.value()) {
+        set_member(members, member.name, member.json);
     }
     patch_length(members, output_length);
-    const std::size_t begin = out.size();
-    for (const BodyMember& member : members) {
-        append_member(out, member.name, member.json);
-    }
-    out[begin] = '{';  // in place of the first comma
-    out += '}';
+    append_object(out, members);
     return {};
 }
 

@@ -130,7 +130,58 @@ TEST(Recorded, MergesExtras) {
               R"("nvext":{"priority":9},"max_completion_tokens":4})");
 }
 
+// Beside a prompt as text as beside messages; members that are none add nothing.
+TEST(Recorded, MergesExtrasOfText) {
+    BodySpec spec = spec_of(OutputRule::free);
+    spec.stream = false;
+    const auto body = [&spec](const std::string& extra) {
+        return make(R"({"text_input":"x","extra":)" + extra + "}", 4, spec, "openai-completions")
+            .body;
+    };
+    const std::string begin = R"({"model":"m","prompt":"x")";
+    EXPECT_EQ(body("{}"), begin + R"(,"temperature":0})");
+    EXPECT_EQ(body(R"({"temperature":null})"), begin + "}");
+    EXPECT_EQ(body(R"({"absent":null})"), begin + R"(,"temperature":0})");
+    spec.extra_body = R"({"top_p":0.1,"seed":1})";
+    EXPECT_EQ(body(R"({"top_p":null})"), begin + R"(,"temperature":0,"seed":1})");
+    EXPECT_EQ(body(R"({"top_p":0.2})"), begin + R"(,"temperature":0,"top_p":0.2,"seed":1})");
+}
+
+// What the command line adds is an object, and takes no prompt away: the error is the frame's.
+TEST(Recorded, RefusesExtrasThatAreNone) {
+    BodySpec spec = spec_of();
+    for (const char* extra : {"[]", "{", R"({"prompt":"y"})"}) {
+        spec.extra_body = extra;
+        EXPECT_NE(make(R"({"text_input":"x"})", 4, spec, "openai-completions").error, "") << extra;
+    }
+    for (const char* extra : {"[]", "{"}) {
+        spec.extra_body = extra;
+        for (const char* request : {R"({"messages":[{"role":"user","content":"q"}]})",
+                                    R"({"text_input":"x","extra":{}})"}) {
+            EXPECT_EQ(make(request, 4, spec).error, "read the extra body, a JSON object") << extra;
+        }
+    }
+}
+
+// Logs hold calls, messages and payloads that are no objects: they go out as they are. A call
+// without arguments has none, and its other nulls go.
+TEST(Recorded, SendsOddWordsAsTheyAre) {
+    const Made made = make(
+        R"({"payload":{"messages":["hi",{"role":"assistant","content":null,"tool_calls":)"
+        R"(["c",{"id":"i","index":null,"function":{"name":"f","arguments":null,"strict":null}}]}],)"
+        R"("tools":[{"type":"function"}]}})",
+        0);
+    EXPECT_EQ(made.body, R"({"messages":["hi",{"role":"assistant","content":null,"tool_calls":)"
+                         R"(["c",{"id":"i","function":{"name":"f","arguments":"{}"}}]}],)"
+                         R"("tools":[{"type":"function"}],"model":"m","stream":true,)"
+                         R"("stream_options":{"include_usage":true}})");
+    EXPECT_EQ(made.mends.nulls, 2U);
+    EXPECT_EQ(made.mends.arguments, 1U);
+}
+
 TEST(Recorded, NamesTheApiThatFits) {
+    EXPECT_EQ(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "anthropic").error,
+              "send recorded messages or payloads; --api openai-chat does");
     EXPECT_NE(make(R"({"payload":{"prompt":"x"}})", 1).error.find("openai-completions"),
               std::string::npos);
     EXPECT_NE(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "openai-completions")
