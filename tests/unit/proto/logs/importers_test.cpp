@@ -95,6 +95,54 @@ TEST(Langfuse, AddsUpUsage) {
     EXPECT_FALSE(with("null").calls[0].input_tokens);
 }
 
+// Its older shape names them as OpenAI does.
+TEST(Langfuse, TakesUsageOfOpenAi) {
+    for (const char* usage :
+         {R"({"promptTokens":7,"completionTokens":2,"totalTokens":9})",
+          R"({"prompt_tokens":7,"completion_tokens":2,"input":1000,"output":1000})"}) {
+        const LogReading got =
+            read_log(R"({"type":"GENERATION","traceId":"t","startTime":1767607200,"input":"x",)"
+                     R"("output":["y"],"usage":)" +
+                     std::string(usage) + "}\n");
+        ASSERT_EQ(got.calls.size(), 1U) << got.first_error();
+        EXPECT_EQ(got.calls[0].input_tokens, 7U);
+        EXPECT_EQ(got.calls[0].output_tokens, 2U);
+        EXPECT_EQ(got.calls[0].answer, "y");
+    }
+}
+
+// A call without its instant has no place in a trace: its line is refused, the others are read.
+TEST(Importers, NeedTheirTimes) {
+    for (const std::string& call :
+         {std::string(R"({"type":"GENERATION","traceId":"t","input":"x")"),
+          std::string(R"({"name":"chat m","attributes":{"gen_ai.prompt":"x"})")}) {
+        const std::string timed = call + R"(,"start_time":1767607200})";
+        const LogReading got = read_log(timed + "\n" + call + "}\n" + timed + "\n");
+        EXPECT_EQ(got.calls.size(), 2U) << call;
+        EXPECT_EQ(got.errors.count, 1U);
+        EXPECT_NE(got.first_error().find("log:2: start_time is missing"), std::string::npos)
+            << got.first_error();
+    }
+}
+
+// The format may be named; an array of objects that are of no log is refused once.
+TEST(Importers, TakeTheNamedFormatAlone) {
+    const std::string langfuse =
+        R"([{"type":"GENERATION","traceId":"t","startTime":"2026-01-05T10:00:00Z","input":"x"},7])";
+    const LogReading named = read_log(langfuse, "langfuse");
+    EXPECT_EQ(named.calls.size(), 1U);
+    EXPECT_EQ(named.format, "langfuse");
+    EXPECT_NE(named.first_error().find("is no JSON object"), std::string::npos);
+    EXPECT_TRUE(read_log(langfuse, "litellm").calls.empty());
+    const LogReading unknown = read_log(R"([{"a":1},{"b":2}])");
+    EXPECT_EQ(unknown.errors.count, 1U);
+    EXPECT_NE(unknown.first_error().find("has the keys of no known log"), std::string::npos);
+    const LogReading foreign = read_log(langfuse, "nginx");
+    EXPECT_NE(foreign.first_error().find("this version reads otel, langfuse, litellm, plain"),
+              std::string::npos)
+        << foreign.first_error();
+}
+
 TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
     const LogReading numbered =
         read_log(R"({"name":"openai.chat","context":{"trace_id":"t","span_id":"s"},)"
@@ -159,6 +207,8 @@ TEST(Plain, TakesEveryApi) {
                      R"("tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}]})"),
               "|tools:[{\"x\":1}]|assistant:f\n{}");
     EXPECT_EQ(prompt(R"({"prompt":[1,2,3]})"), "");
+    EXPECT_EQ(prompt(R"({"messages":[{"role":"user","content":{"type":"text","text":"u"}}]})"),
+              "|user:u");
 }
 
 TEST(Plain, CountsWhatIsNoText) {
