@@ -191,7 +191,7 @@ bool Rewriter::take_class_item(std::string& items) {
     if (at("[:")) {
         const std::size_t end = in_.find(":]", next_);
         if (end == in_.npos) {
-            return refuse("classes nested three deep, which is not supported");
+            return refuse("a class with '[:' without ':]', which is not supported");
         }
         items += in_.substr(next_, end + 2 - next_);
         next_ = end + 2;

@@ -73,34 +73,22 @@ bool read_behavior(JsonValue json, SplitStep::Behavior& behavior, std::string& w
     return false;
 }
 
-bool add_expression(std::string_view expression, SplitStep::Behavior behavior, bool invert,
-                    Splitter& splitter, std::string& why) {
-    Result<Pattern> pattern = Pattern::compile(expression, why);
-    if (!pattern) {
-        return false;
-    }
-    SplitStep step;
-    step.behavior = behavior;
-    step.invert = invert;
-    step.pattern = std::move(pattern).value();
-    splitter.add(std::move(step));
-    return true;
-}
-
-bool add_byte_level(JsonValue json, Splitter& splitter, std::string& why) {
+void add_byte_level(JsonValue json, Splitter& splitter) {
     if (flag_at(json, "add_prefix_space", true)) {
         SplitStep step;
         step.kind = SplitStep::Kind::prefix_blank;
         splitter.add(std::move(step));
     }
-    if (flag_at(json, "use_regex", true) &&
-        !add_expression(gpt2_expression, SplitStep::Behavior::isolated, false, splitter, why)) {
-        return false;
+    if (flag_at(json, "use_regex", true)) {
+        std::string why;
+        SplitStep step;
+        step.behavior = SplitStep::Behavior::isolated;
+        step.pattern = Pattern::compile(gpt2_expression, why).value();
+        splitter.add(std::move(step));
     }
     SplitStep letters;
     letters.kind = SplitStep::Kind::letters;
     splitter.add(std::move(letters));
-    return true;
 }
 
 bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
@@ -155,7 +143,8 @@ bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std
             return false;
         }
         byte_level = true;
-        return add_byte_level(json, splitter, why);
+        add_byte_level(json, splitter);
+        return true;
     }
     if (type == "Metaspace") {
         return add_metaspace(json, splitter, why);

@@ -275,6 +275,30 @@ TEST(WordSelection, RefusesAVocabularyWithHoles) {
     expect_says(refusal_of(moved), "vocabulary has holes: no token has the id ");
 }
 
+// Words that have a token with the blank in front, and texts that are cut between the two: what
+// counts is the text.
+TEST(WordSelection, RefusesWordsThatTheirTextsCut) {
+    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
+    const std::string byte_level =
+        R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,)"
+        R"("use_regex":true})";
+    const std::string cut_at_blanks =
+        R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":)"
+        R"({"String":" "},"behavior":"Isolated"},{"type":"ByteLevel","add_prefix_space":false,)"
+        R"("use_regex":false}]})";
+    expect_says(refusal_of(replaced(gpt2, byte_level, cut_at_blanks)),
+                "its pre-tokenizer cuts words from the blank in front of them");
+}
+
+// Of tokens that reach beyond a word, those that no text becomes are passed over.
+TEST(WordSelection, PassesOverTokensThatAreNeverMade) {
+    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
+    const std::string never = R"("vocab":{"e\u0120t":1100,)";
+    const TemporaryFile file(replaced(gpt2, R"("vocab":{)", never));
+    std::string why;
+    EXPECT_TRUE(load_words(file.path(), why)) << why;
+}
+
 TEST(WordSelection, RefusesTokenizersThatJoinWords) {
     std::string why;
     EXPECT_FALSE(load_words(tokenizer_path("superword"), why));

@@ -247,6 +247,37 @@ TEST_F(CorpusOfOne, LeavesOutWhatIsNotSafe) {
     EXPECT_EQ(figures.empty_texts, 2u);
 }
 
+// A tokenizer whose tokens reach over the borders of pieces: what does not add up is left out, and
+// what is left is exact.
+TEST(Corpus, LeavesOutWhatDoesNotAddUp) {
+    Tokenizer tokenizer = load_tokenizer("superword");
+    CorpusMaker maker(tokenizer, "the");
+    EXPECT_EQ(maker.refused(), "");
+    for (int i = 0; i < 200; ++i) {
+        maker.add("sit in the and on the list with the red ones and a fox to go in the wine");
+        maker.add("9 x 1 y 2 z 3 x 4 y 5 z 6 x 7 y 8 z 9 x 1 y 2 z 3 x 4 y 5 z 6 x 7 y 8 z");
+    }
+    const Corpus corpus = maker.finish();
+    EXPECT_GT(maker.figures().sections_left_out, 0U);
+    EXPECT_GT(maker.figures().left_out_bytes, 0U);
+    std::vector<TokenId> ids;
+    tokenizer.encode("the" + unescaped(std::string(corpus.bytes())), ids);
+    EXPECT_EQ(ids.size(), corpus.tokens() + 1);
+}
+
+// An added token across a border would be found where two pieces meet.
+TEST(Corpus, RefusesAddedTokensOverBorders) {
+    std::string why;
+    Result<TokenizerParts> parts =
+        read_tokenizer(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]},)"
+                       R"("added_tokens":[{"id":1,"content":"on a"},{"id":2,"content":"  "}]})",
+                       why);
+    ASSERT_TRUE(parts) << why;
+    Tokenizer tokenizer(std::move(parts).value());
+    EXPECT_EQ(CorpusMaker(tokenizer, "a").refused(),
+              "its added token 'on a' reaches beyond a word");
+}
+
 // A short prompt says something of the dataset even where most pieces are too long for it.
 TEST_F(CorpusOfOne, ShortPromptsFindAShortPiece) {
     std::vector<std::string> texts;

@@ -36,6 +36,23 @@ TEST(Pattern, ReadsOnigurumasSyntax) {
     EXPECT_EQ(matches("x[ab]{2}+b", "xaabb xabb"), Texts({"xaab", "xabb"}));
     EXPECT_EQ(matches("a{2}?b", "b aab"), Texts({"b", "aab"}));
     EXPECT_EQ(matches("^b$", "a\nb\nc"), Texts({"b"}));
+    EXPECT_EQ(matches("[[:digit:]x]+", "a1x2"), Texts({"1x2"}));
+    EXPECT_EQ(matches("[a[[:digit:]x]]+", "ba1x"), Texts({"a1x"}));
+    EXPECT_EQ(matches(R"(\p{^L}+)", "a12b"), Texts({"12"}));
+    EXPECT_EQ(matches(R"([\p{^Han}&&\p{L}]+)", "ab\u4e2d"), Texts({"ab"}));
+    EXPECT_EQ(matches("a{x|b{", "a{x b{"), Texts({"a{x", "b{"}));
+}
+
+// Rank files come with expressions of Rust's regex crates, where \pX is a property of one letter.
+TEST(Pattern, ReadsPropertiesOfOneLetter) {
+    EXPECT_EQ(matches(R"(\pL+)", "ab1\u4e2d"), Texts({"ab", "\u4e2d"}));
+    EXPECT_EQ(matches(R"(\PN+)", "ab1c"), Texts({"ab", "c"}));
+}
+
+// The compiled code has a stack of its own; where a search runs out of it, the interpreter goes on.
+TEST(Pattern, FindsWhatNeedsADeepStack) {
+    const std::string text(200'000, 'a');
+    EXPECT_EQ(matches("(a|b)+c|(?:a|b)+", text), Texts({text}));
 }
 
 // Oniguruma's documentation (doc/RE, 7. Character class): [a-w&&[^c-g]z] is ([a-w] and ([^c-g] or
@@ -69,6 +86,9 @@ TEST(Pattern, RefusesWhatItCannotMean) {
     EXPECT_NE(why.find("nested three deep"), why.npos) << why;
     EXPECT_FALSE(Pattern::compile("[a[b&&c]]", why));
     EXPECT_FALSE(Pattern::compile("[ab", why));
+    EXPECT_FALSE(Pattern::compile("[a[b[c", why));
+    EXPECT_FALSE(Pattern::compile("[[:a]", why));
+    EXPECT_NE(why.find("'[:' without ':]'"), why.npos) << why;
     EXPECT_FALSE(Pattern::compile("(a", why));
     EXPECT_NE(why.find("cannot be run"), why.npos) << why;
 }
