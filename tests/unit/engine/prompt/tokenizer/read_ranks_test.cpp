@@ -72,6 +72,66 @@ TEST(RankFile, UnknownCutsAreRefusedWithTheRemedy) {
     expect_says(refusal(ranks, R"({"pat_str": "("})"), "cannot be run");
 }
 
+std::string base64(std::string_view bytes) {
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(3, bytes.size()))) {
+        std::uint32_t bits = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+            bits = bits << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U);
+        }
+        for (std::size_t i = 0; i < 4; ++i) {
+            out += i > bytes.size() ? '=' : letters[bits >> (18 - 6 * i) & 63];
+        }
+    }
+    return out;
+}
+
+/// So many ranks: every byte, every two bytes, every three.
+std::string made_up(std::uint32_t ranks) {
+    std::string text = "\n";  // an empty line means nothing
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        std::string token(1, static_cast<char>(rank));
+        if (rank >= 256) {
+            const std::uint32_t pair = rank - 256;
+            const std::uint32_t rest = pair < 65'536 ? pair : pair - 65'536;
+            token = {static_cast<char>(rest >> 8 & 0xFF), static_cast<char>(rest & 0xFF)};
+            token.insert(0, pair < 65'536 ? 0 : 1, static_cast<char>(rest >> 16));
+        }
+        text += base64(token) + " " + std::to_string(rank) + "\n";
+    }
+    return text;
+}
+
+// Without a word of how texts are cut, the number of ranks tells whose they are: their special
+// tokens, and how they cut digits (tiktoken's openai_public.py, the models' own files).
+TEST(RankFile, TheNumberOfRanksTellsWhoseTheyAre) {
+    struct Case {
+        std::uint32_t ranks;
+        const char* special;
+        TokenId id;
+        std::size_t tokens;  // of 1234: 12 and 34; 12, 3 and 4 for those that cut threes; or each
+    };
+    for (const Case& known :
+         {Case{50'256, "<|endoftext|>", 50256, 2}, Case{100'256, "<|endofprompt|>", 100276, 3},
+          Case{128'000, "<|eot_id|>", 128009, 3}, Case{151'643, "<|im_end|>", 151645, 4},
+          Case{163'584, nullptr, 0, 3}, Case{199'998, "<|endoftext|>", 199999, 3}}) {
+        std::string why;
+        Result<TokenizerParts> parts = read_rank_file(made_up(known.ranks), "", why);
+        ASSERT_TRUE(parts) << why;
+        Tokenizer tokenizer(std::move(parts).value());
+        std::vector<TokenId> ids;
+        tokenizer.encode("1234", ids);
+        EXPECT_EQ(ids.size(), known.tokens) << known.ranks;
+        if (known.special != nullptr) {
+            ids.clear();
+            tokenizer.encode(known.special, ids);
+            EXPECT_EQ(ids, std::vector{known.id});
+        }
+    }
+}
+
 TEST(RankFile, TekkenSaysWhatItLacks) {
     JsonDocument document;
     std::string why;
@@ -84,6 +144,12 @@ TEST(RankFile, TekkenSaysWhatItLacks) {
     expect_says(why, "entry 0 of its 'vocab'");
     EXPECT_FALSE(read_tekken(document.parse(replaced(text, "300", "3")).value(), why));
     expect_says(why, "lacks pattern, default_vocab_size");
+    const std::string twice = R"(AA=="},{"rank":0,"token_bytes":"AQ==)";
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), why));
+    expect_says(why, "entry 1 of its 'vocab' gives the rank 0 again");
+    const std::string huge = base64(std::string(4097, 'a'));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), why));
+    expect_says(why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be");
 }
 
 std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {
