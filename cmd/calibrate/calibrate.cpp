@@ -194,7 +194,8 @@ int run_calibrate(int argc, char** argv) {
     }
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
     const std::vector<std::uint32_t> allowed = allowed_cpus();
-    const std::uint32_t cpu = parsed.options.cpu.value_or(choose_engine_cpu(allowed).cpu);
+    const std::uint32_t cpu =
+        parsed.options.cpu.value_or(choose_engine_cpu(allowed, isolated_cpus()).cpu);
     std::vector<std::uint32_t> others;
     std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(others),
                  [cpu](std::uint32_t other) { return other != cpu; });

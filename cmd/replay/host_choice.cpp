@@ -147,7 +147,7 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
 
 int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host) {
     const std::vector<std::uint32_t> allowed = allowed_cpus();
-    host.engine_cpu = choose_engine_cpu(allowed);
+    host.engine_cpu = choose_engine_cpu(allowed, isolated_cpus());
     if (options.cpu) {
         host.engine_cpu = {*options.cpu, "--cpu"};
     }

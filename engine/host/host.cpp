@@ -60,6 +60,21 @@ std::int64_t number_of(std::string_view text) {
     return value;
 }
 
+/// Whether a list of the kernel's ("2-3,6") names this CPU.
+bool is_listed(std::uint32_t cpu, std::string_view list) {
+    while (!list.empty() && list.front() >= '0' && list.front() <= '9') {
+        const std::string_view range = list.substr(0, list.find(','));
+        const std::size_t dash = range.find('-');
+        const std::int64_t first = number_of(range);
+        const std::int64_t last = dash == range.npos ? first : number_of(range.substr(dash + 1));
+        if (first <= cpu && cpu <= last) {
+            return true;
+        }
+        list.remove_prefix(std::min(range.size() + 1, list.size()));
+    }
+    return false;
+}
+
 std::int64_t nth_number(std::string_view text, int index) {
     for (int i = 0; i < index; ++i) {
         const std::size_t blank = text.find(' ');
@@ -88,16 +103,19 @@ std::vector<std::uint32_t> allowed_cpus() {
     return cpus;
 }
 
-CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed) {
+std::string isolated_cpus() {
+    return read_proc("/sys/devices/system/cpu/isolated");
+}
+
+CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed, std::string_view isolated) {
     if (allowed.empty()) {
         return {0, "the allowed CPUs cannot be read"};
     }
-    const std::string isolated = read_proc("/sys/devices/system/cpu/isolated");
-    if (!isolated.empty() && isolated[0] >= '0' && isolated[0] <= '9') {
-        const auto cpu = static_cast<std::uint32_t>(number_of(isolated));
-        if (std::find(allowed.begin(), allowed.end(), cpu) != allowed.end()) {
-            return {cpu, "isolated from the scheduler"};
-        }
+    const auto found = std::find_if(allowed.begin(), allowed.end(), [isolated](std::uint32_t cpu) {
+        return is_listed(cpu, isolated);
+    });
+    if (found != allowed.end()) {
+        return {*found, "isolated from the scheduler"};
     }
     if (allowed.size() == 1) {
         return {allowed[0], "the only allowed one: the writer shares it"};

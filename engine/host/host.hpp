@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/core/result.hpp"
@@ -19,7 +20,10 @@ struct CpuChoice {
     std::uint32_t cpu = 0;
     std::string reason;
 };
-CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed);
+/// `isolated`: as `isolated_cpus` gives it.
+CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed, std::string_view isolated);
+/// CPUs that the scheduler leaves alone, as the kernel lists them ("2-3,6\n"); often none.
+std::string isolated_cpus();
 
 /// Pins the calling thread. Errors: denied, invalid (a CPU that is not allowed).
 Result<void> pin_this_thread(std::uint32_t cpu);

@@ -1,0 +1,122 @@
+// What the kernel refuses about CPUs, priorities and files of /proc is an error or an unknown,
+// never a guess; the engine's CPU is an isolated one where there is one.
+#include "engine/host/host.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "engine/host/memory.hpp"
+#include "engine/host/thread_meter.hpp"
+#include "tests/unit/refusing_kernel.hpp"
+
+namespace driftless {
+namespace {
+
+using Cpus = std::vector<std::uint32_t>;
+
+// Lists as the kernel writes them (Documentation/admin-guide/cputopology.rst).
+TEST(Host, TakesAnIsolatedCpuWhereItMay) {
+    const auto chosen = [](const Cpus& allowed, std::string_view isolated) {
+        return choose_engine_cpu(allowed, isolated).cpu;
+    };
+    EXPECT_EQ(chosen({0, 1, 2, 3}, "2-3\n"), 2U);
+    EXPECT_EQ(chosen({0, 1, 3}, "2-3\n"), 3U) << "not the first of the list, which is forbidden";
+    EXPECT_EQ(chosen({0, 1, 6, 7}, "2-3,6\n"), 6U);
+    EXPECT_EQ(chosen({0, 1, 7}, "2-3,6\n"), 7U);
+    EXPECT_EQ(chosen({0, 1}, "\n"), 1U);
+    EXPECT_EQ(chosen({0, 1}, ""), 1U);
+    EXPECT_EQ(chosen({4}, ""), 4U);
+    EXPECT_NE(choose_engine_cpu({4}, "").reason.find("the writer shares it"), std::string::npos);
+    EXPECT_NE(choose_engine_cpu({4, 5}, "5").reason.find("isolated"), std::string::npos);
+    EXPECT_NE(choose_engine_cpu({}, "").reason.find("cannot be read"), std::string::npos);
+    EXPECT_EQ(choose_engine_cpu(allowed_cpus(), "").cpu, allowed_cpus().back());
+    EXPECT_LT(isolated_cpus().size(), 4096U);
+}
+
+TEST(Host, SaysWhyAThreadCannotBePinned) {
+    EXPECT_EQ(pin_this_thread(CPU_SETSIZE).error().code, ErrorCode::invalid);
+    if (allowed_cpus().back() + 1 < CPU_SETSIZE) {
+        EXPECT_EQ(pin_this_thread(CPU_SETSIZE - 1).error().code, ErrorCode::invalid);
+    }
+    if (!while_refusing({{SYS_sched_setaffinity, EPERM}, {SYS_sched_setscheduler, EPERM}}, [] {
+            EXPECT_EQ(pin_this_thread(0).error().code, ErrorCode::denied);
+            EXPECT_EQ(run_before_others().error().code, ErrorCode::denied);
+        })) {
+        GTEST_SKIP() << "no seccomp filters here";
+    }
+}
+
+TEST(Host, WhatCannotBeReadIsUnknown) {
+    if (!while_refusing({{SYS_openat, EACCES},
+                         {SYS_sched_getaffinity, EINVAL},
+                         {SYS_prlimit64, EPERM},
+                         {SYS_uname, EFAULT}},
+                        [] {
+                            EXPECT_TRUE(allowed_cpus().empty());
+                            EXPECT_EQ(raise_file_limit(), 1024U) << "what every Linux allows";
+                            EXPECT_EQ(ephemeral_ports(), 0U);
+                            EXPECT_EQ(reused_ports(), 0U);
+                            EXPECT_EQ(read_memory_marks().resident, 0U);
+                            EXPECT_EQ(available_memory(), 0U);
+                            const HostFacts facts = read_host_facts();
+                            EXPECT_EQ(facts.kernel + facts.machine + facts.cpu_model, "");
+                            EXPECT_EQ(facts.memory_bytes, 0U);
+                            const ThreadToll toll = ThreadProbe(this_thread_id()).next();
+                            EXPECT_EQ(toll.run_delay_ns + toll.steal_ns, 0);
+                        })) {
+        GTEST_SKIP() << "no seccomp filters here";
+    }
+}
+
+// The reason names what would mend it.
+TEST(Host, SaysWhyInstructionsAreNotCounted) {
+    const auto reason = [](int sys_errno) {
+        std::string why;
+        const bool ran = while_refusing({{SYS_perf_event_open, sys_errno}}, [&why] {
+            const ThreadMeter meter;
+            why = meter.why_no_instructions();
+            EXPECT_EQ(meter.read().instructions, -1);
+        });
+        return ran ? why : "skipped";
+    };
+    if (reason(EACCES) == "skipped") {
+        GTEST_SKIP() << "no seccomp filters here";
+    }
+    EXPECT_NE(reason(EACCES).find("kernel.perf_event_paranoid"), std::string::npos);
+    EXPECT_EQ(reason(EPERM), reason(EACCES));
+    EXPECT_NE(reason(ENOENT).find("virtual machines"), std::string::npos);
+    EXPECT_NE(reason(ENOSYS).find("built without"), std::string::npos);
+    EXPECT_EQ(reason(EMFILE), "perf_event_open failed");
+}
+
+// Memory that cannot be touched is not handed out, and its reason survives giving it back.
+TEST(Host, SaysWhyMemoryIsNotThere) {
+    constexpr std::uint32_t bytes = 3 * 4096;
+    if (!while_refusing({{SYS_madvise, ENOMEM, 2, 23 /* MADV_POPULATE_WRITE */},
+                         {SYS_madvise, ENOMEM, 2, 22 /* MADV_POPULATE_READ */},
+                         {SYS_mlockall, EPERM}},
+                        [] {
+                            errno = 0;
+                            EXPECT_EQ(map_touched(bytes), nullptr);
+                            EXPECT_EQ(errno, ENOMEM);
+                            const MemoryGrants grants = settle_memory();
+                            EXPECT_FALSE(grants.present);
+                            EXPECT_FALSE(grants.locked);
+                            EXPECT_EQ(grants.why_not,
+                                      "not every page could be made present; memory cannot be "
+                                      "locked: raise the limit (ulimit -l unlimited)");
+                        })) {
+        GTEST_SKIP() << "no seccomp filters here";
+    }
+    EXPECT_TRUE(while_refusing({{SYS_openat, EACCES}, {SYS_mlockall, EPERM}}, [] {
+        const MemoryGrants grants = settle_memory();
+        EXPECT_FALSE(grants.present) << "without the list of what is mapped";
+        EXPECT_EQ(grants.huge_bytes, 0U);
+    }));
+}
+
+}  // namespace
+}  // namespace driftless
