@@ -36,7 +36,7 @@ int Resumption::open(const std::string& folder, RunFacts facts) {
         std::fprintf(stderr, "driftless: --resume: %s; nothing was changed\n", why.c_str());
         return exit_input;
     }
-    if (past_->records() >= facts_.rows) {
+    if (facts_.ended && past_->records() >= facts_.rows) {
         std::fprintf(stderr,
                      "driftless: --resume %s: each of its %llu rows has a record; --from repeats a "
                      "run\n",

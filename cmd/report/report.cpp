@@ -41,12 +41,14 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
             "report: the records have no chunks (--chunks none): inter-token latencies and "
             "the peak throughput are only in the run's own summary.json\n");
     }
-    if (past.records() >= facts.rows) {
+    const bool complete = past.records() >= facts.rows;
+    if (complete && facts.ended) {
         return;
     }
     const bool live = goes_on(folder);
     const char* what = live          ? "the run still goes on"
                        : facts.ended ? "the run could not write all of its records"
+                       : complete    ? "the run was killed before its summary.json"
                                      : "the run was killed";
     std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %zu of them had left\n",
                  what, static_cast<Long>(facts.rows - past.records()),

@@ -332,6 +332,21 @@ class Resume(Case):
         outcomes = {record["outcome"] for record in self.check_whole(folder, 240)}
         self.assertEqual(outcomes, {"interrupted"})
 
+    def test_killed_before_its_summary(self):
+        """Every row has its record, and nobody had summed up."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50)
+            file = run.folder / "run.json"
+            facts = json.loads(file.read_text())
+            file.write_text(json.dumps({**facts, "end": None}))
+            (run.folder / "summary.json").unlink()
+            self.assertIn("killed before its summary.json", self.report(run.folder).stderr)
+            done = self.again("--resume", run.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("240 of 240 rows have a record", done.stdout)
+        records = self.check_whole(run.folder, 240)
+        self.assertEqual({record["segment"] for record in records}, {0})
+
     def test_resume_refuses(self):
         """A run that ended, goes on, or would be another; nothing is changed."""
         trace = self.write("trace.jsonl", SAMPLE.read_text())
