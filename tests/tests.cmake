@@ -43,6 +43,7 @@ list(REMOVE_ITEM sim_sources ${sim_tests_sources})
 add_library(sim STATIC ${sim_sources} tests/golden/cases.cpp)
 target_compile_definitions(sim PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
 target_link_libraries(sim PUBLIC driftless_cmd)
+target_link_options(sim INTERFACE -Wl,--wrap=write)  # sim_disk.hpp stands between
 add_executable(sim_tests ${sim_tests_sources})
 target_link_libraries(sim_tests PRIVATE sim GTest::gtest_main)
 gtest_discover_tests(sim_tests DISCOVERY_TIMEOUT 60)

@@ -212,8 +212,6 @@ void RecordWriter::note_error(const LineSink& sink) {
     }
 }
 
-/// Who left before who ended: a kill between the two leaves no record of a row that is not in
-/// fired.jsonl.
 void RecordWriter::flush() {
     for (LineSink* sink : {&sinks_.fired, &sinks_.requests, &sinks_.client, &sinks_.responses}) {
         sink->flush();

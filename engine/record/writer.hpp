@@ -78,6 +78,9 @@ class RecordWriter {
     // Inline.
     /// Takes at most `events_max` events; returns how many.
     std::size_t drain(EventRing& ring, std::size_t events_max);
+    /// Writes every line that there is. Who left goes before who ended: a kill between the two
+    /// leaves no record of a row that is not in fired.jsonl.
+    void flush();
     /// After the last event: a record for each row without one, and everything written.
     void finish();
 
@@ -103,7 +106,6 @@ class RecordWriter {
     void add_toll(ClientSample& sample);
     void write_record(const Record& record);
     void write_fired(const Event& event);
-    void flush();
     void note_error(const LineSink& sink);
     bool begun();
     void show_progress(std::int64_t now_ns);

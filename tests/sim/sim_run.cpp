@@ -1,16 +1,13 @@
 #include "tests/sim/sim_run.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
-#include <memory>
 #include <utility>
 
-#include "engine/prompt/arm.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
-#include "tests/sim/small_disk.hpp"
+#include "tests/sim/sim_disk.hpp"
+#include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {
 
@@ -20,114 +17,6 @@ constexpr std::uint64_t turns_max = 2'000'000;
 constexpr std::uint64_t turns_of_an_endless_run = 2'000;
 constexpr std::size_t drain_all = SIZE_MAX;
 constexpr Duration lead = milliseconds(200);
-
-ReplaySettings settings_of(const SimOptions& options) {
-    ReplaySettings settings;
-    settings.inflight_max = options.inflight_max;
-    settings.lanes_max =
-        options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
-    settings.connections_fixed = options.connections_fixed;
-    settings.connection =
-        options.bug == Bug::other_lanes ? ConnectionRule::reuse : options.connection;
-    settings.framing = options.stream ? Framing::sse : Framing::whole;
-    settings.warm_sends = options.warm_sends;
-    settings.timeouts = options.timeouts;
-    settings.grace = milliseconds(50);
-    return settings;
-}
-
-Plan plan_of(const Trace& trace, const SimOptions& options) {
-    PlanOptions plan_options;
-    plan_options.seed = options.seed;
-    Result<Plan> plan = make_plan(trace, plan_options);
-    CHECK(static_cast<bool>(plan));
-    if (options.bug == Bug::planned_twice) {
-        plan.value().rows[1].row = plan.value().rows[0].row;
-    }
-    return std::move(plan).value();
-}
-
-Plan later(Plan plan) {
-    for (Planned& planned : plan.rows) {
-        planned.due_ns += 1'000'000;
-    }
-    return plan;
-}
-
-BodyFrame frame_of(const Dialect& dialect, bool stream) {
-    BodySpec spec;
-    spec.stream = stream;
-    spec.model = "mock-model";
-    Result<BodyFrame> frame = dialect.frame(spec);
-    CHECK(static_cast<bool>(frame));
-    return std::move(frame).value();
-}
-
-std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets) {
-    RequestHeadSpec spec;
-    spec.target = dialect.default_path;
-    spec.host = "simulated";
-    return std::vector<RequestHead>(targets, RequestHead(spec));
-}
-
-PromptOptions prompts_of(const SimOptions& options) {
-    PromptOptions prompts;
-    prompts.seed = options.seed;
-    prompts.overhead = {options.server.overhead.pre, options.server.overhead.post};
-    return prompts;
-}
-
-constexpr const char* run_id = "sim";
-
-/// Without a name: simulations run side by side.
-FiredMarks marks_of(const Trace& trace, const void* owner) {
-    const std::string name = "sim-" + std::to_string(::getpid()) + "-" +
-                             std::to_string(reinterpret_cast<std::uintptr_t>(owner));
-    Result<FiredMarks> marks = FiredMarks::create(name, trace.rows.size());
-    CHECK(static_cast<bool>(marks));
-    FiredMarks::remove(name);
-    return std::move(marks).value();
-}
-
-/// Long enough that some heads outweigh their bodies.
-RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options) {
-    const std::string longest(3'000, 'x');
-    std::vector<FieldTemplate> templates;
-    std::string unknown;
-    for (const Header& header : {Header{"X-Session", "{session}"}, Header{"X-Row", "{row}"},
-                                 Header{"X-Long", longest + "{row}"}}) {
-        templates.push_back(parse_field_template(header, unknown));
-    }
-    InputErrors errors;
-    RowFields fields(options.own_fields ? templates : std::vector<FieldTemplate>(), trace, plan,
-                     errors);
-    CHECK(errors.empty());
-    return fields;
-}
-
-AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
-                             const SimOptions& options) {
-    AssemblerConfig config;
-    config.trace = &trace;
-    config.plan = &plan;
-    config.dialect = &dialect;
-    config.stream = options.stream;
-    for (std::uint32_t i = 0; i < options.targets; ++i) {
-        config.urls.push_back("http://simulated/" + std::to_string(i));
-    }
-    if (options.own_fields) {
-        config.trace_run_id = run_id;
-        config.record_headers = {"X-Request-Id"};
-    }
-    return config;
-}
-
-mock::CoreOptions server_of(const SimOptions& options) {
-    mock::CoreOptions server = options.server;
-    server.keep_log = true;
-    server.overhead.pre += options.bug == Bug::wrong_count ? 1 : 0;
-    return server;
-}
 
 /// The parts of a run, in the order of their lives, and the loop over them.
 class Simulation {
@@ -142,7 +31,6 @@ class Simulation {
           row_fields_(fields_of(trace, plan_, options)),
           prompts_(trace, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
-          disk_(options.disk_bytes),
           written_plan_(options.bug == Bug::early_engine ? later(plan_) : plan_),
           writer_(assembler_of(trace, written_plan_, dialect_, options), Summary(), sinks()),
           driver_(options.bug == Bug::other_dice ? ~options.seed : options.seed, options.weather,
@@ -150,7 +38,8 @@ class Simulation {
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
                    options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send}) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
-        marks_ = marks_of(trace, this);
+        disk_.begin(options.disk);
+        marks_ = marks_of(trace);
     }
 
     SimResult go() {
@@ -182,13 +71,17 @@ class Simulation {
 
   private:
     RecordSinks sinks() {
-        RecordSinks sinks;
-        sinks.requests = disk_.bounded() ? disk_.open() : LineSink(&result_.jsonl);
-        sinks.fired = LineSink(options_.bug == Bug::no_fired_file ? &lost_jsonl_
-                               : options_.bug == Bug::shared_file ? &result_.jsonl
-                                                                  : &result_.fired_jsonl);
-        sinks.client = LineSink(&client_jsonl_);
-        return sinks;
+        std::string failed;
+        Result<RecordSinks> made = create_sinks(disk_.folder(), "", false, failed);
+        CHECK(static_cast<bool>(made));
+        if (options_.bug == Bug::no_fired_file) {
+            made.value().fired = LineSink();
+        } else if (options_.bug == Bug::shared_file) {
+            Result<LineSink> shared = LineSink::append(made.value().requests.path());
+            CHECK(static_cast<bool>(shared));
+            made.value().fired = std::move(shared).value();
+        }
+        return std::move(made).value();
     }
 
     void play(Run& replay) {
@@ -204,9 +97,11 @@ class Simulation {
         Random random(mix64(options_.seed));
         while (++result_.turns < most && !result_.ended) {
             result_.ended = !replay.turn() || is_held_to_be_over();
-            watch_clock((driver_.now() - zero).ns);
+            const std::int64_t at_ns = (driver_.now() - zero).ns;
+            watch_clock(at_ns);
             if (random.uniform() < options_.drain_share) {
                 drain();
+                flush(at_ns);
             }
             if (writer_.failed()) {
                 replay.stop();  // as cmd/replay does
@@ -215,7 +110,6 @@ class Simulation {
         if (options_.bug != Bug::unread_event) {
             drain();
         }
-        const SmallDisk::Limit limit(disk_);
         writer_.finish();
     }
 
@@ -224,9 +118,14 @@ class Simulation {
                          (options_.stop_again_ns >= 0 && at_ns >= options_.stop_again_ns ? 1 : 0);
     }
 
-    void drain() {
-        const SmallDisk::Limit limit(disk_);
-        (void)writer_.drain(ring_, drain_all);
+    void drain() { (void)writer_.drain(ring_, drain_all); }
+
+    /// As the writer's thread does when it has drained.
+    void flush(std::int64_t at_ns) {
+        if (at_ns >= flush_at_ns_) {
+            writer_.flush();
+            flush_at_ns_ = at_ns + flush_every_ns;
+        }
     }
 
     bool is_held_to_be_over() const {
@@ -285,9 +184,8 @@ class Simulation {
     }
 
     void read_files() {
-        if (disk_.bounded()) {
-            result_.jsonl = disk_.read();
-        }
+        result_.jsonl = disk_.read("requests.jsonl");
+        result_.fired_jsonl = disk_.read("fired.jsonl");
         JsonDocument document;
         std::string_view rest = result_.jsonl;
         while (!rest.empty()) {  // ends: each line takes a byte at least
@@ -329,8 +227,6 @@ class Simulation {
     const Trace& trace_;
     const SimOptions& options_;
     SimResult result_;
-    std::string client_jsonl_;
-    std::string lost_jsonl_;
     const Plan plan_;
     const Dialect& dialect_;
     const BodyFrame frame_;
@@ -339,12 +235,13 @@ class Simulation {
     PromptBuilder prompts_;
     BodyPool bodies_;
     EventRing ring_;
-    SmallDisk disk_;
+    SimDisk disk_;
     const Plan written_plan_;  ///< the same, but for a bug
     RecordWriter writer_;
     SimDriver driver_;
     FiredMarks marks_;
     std::atomic<int> stop_requests_{0};
+    std::int64_t flush_at_ns_ = 0;
     char* leaked_ = nullptr;
 };
 

@@ -15,6 +15,7 @@
 #include "engine/replay/settings.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
+#include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {
@@ -63,7 +64,7 @@ struct SimOptions {
     double drain_share = 0.2;         ///< of the turns, after which the event ring is drained
     std::int64_t stop_at_ns = -1;     ///< run time of a first interruption; -1: never
     std::int64_t stop_again_ns = -1;  ///< and of a second one
-    std::optional<std::uint64_t> disk_bytes;  ///< requests.jsonl can grow to this and no further
+    DiskRoom disk;
     Bug bug = Bug::none;
 };
 

@@ -13,6 +13,7 @@ constexpr std::uint64_t options_stream = 0x5EED;
 constexpr std::uint64_t bodies_stream = 0xB0D1E5;
 constexpr std::uint64_t gaps_stream = 0x6A9;
 constexpr std::uint64_t sessions_stream = 0x5E55;
+constexpr std::uint64_t disk_stream = 0xD15C;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -105,7 +106,16 @@ void draw_client(Dice& dice, SimOptions& options) {
             dice.one_in(2) ? options.stop_at_ns + dice.number(0, 30'000'000) : -1;
     }
     if (dice.one_in(16)) {
-        options.disk_bytes = dice.random.below(300'000);  // some hold all
+        options.disk.bytes = dice.random.below(300'000);  // some hold all
+    }
+}
+
+/// The file that has no room, where it is not that of the records: a few lines are all of it.
+void draw_disk(std::uint64_t seed, DiskRoom& disk) {
+    Dice dice{Random(mix64(seed ^ disk_stream))};
+    if (disk.bytes && dice.one_in(2)) {
+        disk.only_for = dice.one_in(2) ? "fired.jsonl" : "client.jsonl";
+        *disk.bytes %= 8'192;
     }
 }
 
@@ -200,6 +210,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_client(dice, options);
     options.own_fields = dice.one_in(3);
     options.stream = !dice.one_in(8);
+    draw_disk(seed, options.disk);
     return options;
 }
 

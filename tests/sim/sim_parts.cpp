@@ -1,0 +1,115 @@
+#include "tests/sim/sim_parts.hpp"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "proto/core/check.hpp"
+
+namespace driftless::sim {
+
+ReplaySettings settings_of(const SimOptions& options) {
+    ReplaySettings settings;
+    settings.inflight_max = options.inflight_max;
+    settings.lanes_max =
+        options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
+    settings.connections_fixed = options.connections_fixed;
+    settings.connection =
+        options.bug == Bug::other_lanes ? ConnectionRule::reuse : options.connection;
+    settings.framing = options.stream ? Framing::sse : Framing::whole;
+    settings.warm_sends = options.warm_sends;
+    settings.timeouts = options.timeouts;
+    settings.grace = milliseconds(50);
+    return settings;
+}
+
+Plan plan_of(const Trace& trace, const SimOptions& options) {
+    PlanOptions plan_options;
+    plan_options.seed = options.seed;
+    Result<Plan> plan = make_plan(trace, plan_options);
+    CHECK(static_cast<bool>(plan));
+    if (options.bug == Bug::planned_twice) {
+        plan.value().rows[1].row = plan.value().rows[0].row;
+    }
+    return std::move(plan).value();
+}
+
+Plan later(Plan plan) {
+    for (Planned& planned : plan.rows) {
+        planned.due_ns += 1'000'000;
+    }
+    return plan;
+}
+
+BodyFrame frame_of(const Dialect& dialect, bool stream) {
+    BodySpec spec;
+    spec.stream = stream;
+    spec.model = "mock-model";
+    Result<BodyFrame> frame = dialect.frame(spec);
+    CHECK(static_cast<bool>(frame));
+    return std::move(frame).value();
+}
+
+std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets) {
+    RequestHeadSpec spec;
+    spec.target = dialect.default_path;
+    spec.host = "simulated";
+    return std::vector<RequestHead>(targets, RequestHead(spec));
+}
+
+PromptOptions prompts_of(const SimOptions& options) {
+    PromptOptions prompts;
+    prompts.seed = options.seed;
+    prompts.overhead = {options.server.overhead.pre, options.server.overhead.post};
+    return prompts;
+}
+
+FiredMarks marks_of(const Trace& trace) {
+    const std::string name = "sim-" + std::to_string(::getpid());
+    Result<FiredMarks> marks = FiredMarks::create(name, trace.rows.size());
+    CHECK(static_cast<bool>(marks));
+    FiredMarks::remove(name);
+    return std::move(marks).value();
+}
+
+RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options) {
+    const std::string longest(3'000, 'x');
+    std::vector<FieldTemplate> templates;
+    std::string unknown;
+    for (const Header& header : {Header{"X-Session", "{session}"}, Header{"X-Row", "{row}"},
+                                 Header{"X-Long", longest + "{row}"}}) {
+        templates.push_back(parse_field_template(header, unknown));
+    }
+    InputErrors errors;
+    RowFields fields(options.own_fields ? templates : std::vector<FieldTemplate>(), trace, plan,
+                     errors);
+    CHECK(errors.empty());
+    return fields;
+}
+
+AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
+                             const SimOptions& options) {
+    AssemblerConfig config;
+    config.trace = &trace;
+    config.plan = &plan;
+    config.dialect = &dialect;
+    config.stream = options.stream;
+    for (std::uint32_t i = 0; i < options.targets; ++i) {
+        config.urls.push_back("http://simulated/" + std::to_string(i));
+    }
+    if (options.own_fields) {
+        config.trace_run_id = run_id;
+        config.record_headers = {"X-Request-Id"};
+    }
+    return config;
+}
+
+mock::CoreOptions server_of(const SimOptions& options) {
+    mock::CoreOptions server = options.server;
+    server.keep_log = true;
+    server.overhead.pre += options.bug == Bug::wrong_count ? 1 : 0;
+    return server;
+}
+
+}  // namespace driftless::sim

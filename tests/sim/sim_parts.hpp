@@ -1,0 +1,38 @@
+/// The parts of a simulated run: what the product makes of a command line, made of SimOptions. Each
+/// is the product's own type; bugs that tests of the laws plant are built in here. Owns nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/plan/plan.hpp"
+#include "engine/prompt/arm.hpp"
+#include "engine/prompt/builder.hpp"
+#include "engine/prompt/row_fields.hpp"
+#include "engine/record/fired_marks.hpp"
+#include "engine/record/judge.hpp"
+#include "engine/replay/settings.hpp"
+#include "proto/api/dialect.hpp"
+#include "tests/sim/sim_run.hpp"
+
+namespace driftless::sim {
+
+/// Begins the X-Request-Id of every request.
+inline constexpr const char* run_id = "sim";
+
+ReplaySettings settings_of(const SimOptions& options);
+Plan plan_of(const Trace& trace, const SimOptions& options);
+/// The same, each row due a ms later.
+Plan later(Plan plan);
+BodyFrame frame_of(const Dialect& dialect, bool stream);
+std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets);
+PromptOptions prompts_of(const SimOptions& options);
+/// Marks without a name: simulations run side by side.
+FiredMarks marks_of(const Trace& trace);
+/// Long enough that some heads outweigh their bodies.
+RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options);
+AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
+                             const SimOptions& options);
+mock::CoreOptions server_of(const SimOptions& options);
+
+}  // namespace driftless::sim
