@@ -1,6 +1,7 @@
 #include "engine/history/past.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "engine/input/lines.hpp"
@@ -26,7 +27,7 @@ Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, s
         if (source.error().code == ErrorCode::not_found) {
             return LineBytes{};
         }
-        why = path + ": cannot be read (" + name_of(source.error().code) + ")";
+        why = path + ": cannot be read (" + std::strerror(source.error().sys_errno) + ")";
         return source.error();
     }
     LineBytes bytes;
@@ -34,7 +35,7 @@ Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, s
     while (true) {  // until the file ends
         const Result<std::string_view> piece = source.value().read();
         if (!piece) {
-            why = path + ": cannot be read (" + name_of(piece.error().code) + ")";
+            why = path + ": cannot be read (" + source.value().reason_of(piece.error()) + ")";
             return piece.error();
         }
         if (piece.value().empty()) {

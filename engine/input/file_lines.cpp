@@ -1,6 +1,5 @@
 #include "engine/input/file_lines.hpp"
 
-#include <cstring>
 #include <utility>
 
 namespace driftless {
@@ -18,8 +17,7 @@ bool FileLines::feed() {
     const Result<std::string_view> piece = source_.read();
     if (!piece) {
         broke_off_ = piece.error().code == ErrorCode::truncated;
-        trouble_ = piece.error().sys_errno != 0 ? std::strerror(piece.error().sys_errno)
-                                                : std::string(source_.error_text());
+        trouble_ = source_.reason_of(piece.error());
         return false;
     }
     if (piece.value().empty()) {

@@ -34,7 +34,8 @@ Result<std::string_view> RawBytes::ahead(std::size_t least) {
     while (end_ - begin_ < least && !ended_) {  // ends: every turn reads something or nothing more
         const ssize_t got = ::read(fd_, buffer_.get() + end_, buffer_bytes - end_);
         if (got < 0 && errno != EINTR) {
-            return Error{ErrorCode::io_failed, errno, "read the trace"};
+            failure_ = Error{ErrorCode::io_failed, errno, "read the trace"};
+            return *failure_;
         }
         ended_ = got == 0;
         end_ += got > 0 ? static_cast<std::size_t>(got) : 0;

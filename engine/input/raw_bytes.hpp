@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "proto/core/result.hpp"
@@ -27,12 +28,16 @@ class RawBytes {
     /// Moves on over bytes that were seen ahead.
     void take(std::size_t bytes);
 
+    /// Why a read failed, if one did.
+    const std::optional<Error>& failure() const { return failure_; }
+
   private:
     int fd_;
     std::unique_ptr<char[]> buffer_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     bool ended_ = false;
+    std::optional<Error> failure_;
 };
 
 }  // namespace driftless

@@ -117,8 +117,10 @@ Result<InputSource> InputSource::open(const std::string& path) {
 }
 
 Result<std::string_view> InputSource::State::fail() {
-    // A failing read of the descriptor leaves the system's errno; a damaged stream leaves none, or
-    // EILSEQ.
+    if (raw.failure()) {
+        return *raw.failure();
+    }
+    // A damaged stream leaves no errno, or EILSEQ.
     const int sys_errno = archive_errno(archive);
     const bool damaged = sys_errno <= 0 || sys_errno == EILSEQ;
     return Error{damaged ? ErrorCode::truncated : ErrorCode::io_failed, damaged ? 0 : sys_errno,
@@ -157,8 +159,7 @@ la_ssize_t read_raw(struct archive* archive, void* bytes_of, const void** out) {
     RawBytes& raw = *static_cast<RawBytes*>(bytes_of);
     const Result<std::string_view> ahead = raw.ahead();
     if (!ahead) {
-        archive_set_error(archive, ahead.error().sys_errno, "%s",
-                          std::strerror(ahead.error().sys_errno));
+        archive_set_error(archive, ahead.error().sys_errno, "read failed");
         return -1;
     }
     *out = ahead.value().data();
@@ -199,11 +200,13 @@ Result<std::string_view> InputSource::State::read_archive() {
     la_int64_t offset = 0;
     const int result =
         empty ? ARCHIVE_EOF : archive_read_data_block(archive, &bytes, &size, &offset);
+    // The library may take a read that fails for the end of the file.
+    if (raw.failure() ||
+        (result != ARCHIVE_OK && result != ARCHIVE_WARN && result != ARCHIVE_EOF)) {
+        return fail();
+    }
     if (result == ARCHIVE_EOF) {
         return std::string_view{};
-    }
-    if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
-        return fail();
     }
     return std::string_view(static_cast<const char*>(bytes), size);
 }
@@ -228,6 +231,10 @@ std::string_view InputSource::compression() const {
         }
     }
     return "none";
+}
+
+std::string InputSource::reason_of(const Error& error) const {
+    return error.sys_errno != 0 ? std::strerror(error.sys_errno) : std::string(error_text());
 }
 
 std::string_view InputSource::error_text() const {

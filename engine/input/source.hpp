@@ -33,6 +33,8 @@ class InputSource {
     std::string_view compression() const;
     /// What the library said about the last error, for messages.
     std::string_view error_text() const;
+    /// Why `read` failed with this error: in the system's words, or in the library's.
+    std::string reason_of(const Error& error) const;
 
   private:
     struct State;

@@ -19,7 +19,7 @@ Result<std::string> read_file(const std::string& path, std::string& why) {
     while (source) {
         const Result<std::string_view> piece = source.value().read();
         if (!piece) {
-            why = "cannot be read to its end: " + std::string(source.value().error_text());
+            why = "cannot be read to its end: " + source.value().reason_of(piece.error());
             return piece.error();
         }
         if (piece.value().empty()) {

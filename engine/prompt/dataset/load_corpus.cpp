@@ -24,11 +24,14 @@ std::string_view problem_of(ErrorCode code) {
 }
 
 /// Feeds the file's texts to `maker`; true where that took all of them.
-Result<bool> read_texts(InputSource& source, DatasetReader& reader, CorpusMaker& maker) {
+Result<bool> read_texts(InputSource& source, DatasetReader& reader, CorpusMaker& maker,
+                        std::string& why) {
     std::vector<std::string> texts;
     for (bool ended = false; !ended && !maker.full();) {
         const Result<std::string_view> piece = source.read();
         if (!piece) {
+            why = std::string(problem_of(piece.error().code)) + " (" +
+                  source.reason_of(piece.error()) + ")";
             return piece.error();
         }
         ended = piece.value().empty();
@@ -65,10 +68,9 @@ Result<LoadedCorpus> load_corpus(const std::string& path, const std::string& col
         return source.error();
     }
     DatasetReader reader(column);
-    const Result<bool> whole = read_texts(source.value(), reader, maker);
+    const Result<bool> whole = read_texts(source.value(), reader, maker, why);
     if (!whole) {
-        why = path + ": " +
-              (reader.why().empty() ? std::string(problem_of(whole.error().code)) : reader.why());
+        why = path + ": " + (reader.why().empty() ? why : reader.why());
         return whole.error();
     }
     LoadedCorpus loaded;
