@@ -163,13 +163,16 @@ void Execution::open_marks() {
     Result<FiredMarks> marks = FiredMarks::create(file_.run_id, workload_.trace.rows.size());
     if (marks) {
         marks_ = std::move(marks).value();
+        if (resumption_ != nullptr) {
+            mark_again(resumption_->rest(), marks_);
+        }
     } else {
         std::printf("marks: none, after a kill --resume guesses at what had left (%s: %s)\n",
                     marks.error().doing, name_of(marks.error().code));
     }
 }
 
-/// What the last segment had marked is in records, once this one stands in run.json.
+/// What the last segment had marked is in records or in new marks, once this one is in run.json.
 void Execution::forget_past(int code) const {
     if (code == exit_done && resumption_ != nullptr) {
         FiredMarks::remove(resumption_->facts().segments.back().run_id);

@@ -35,6 +35,7 @@ class Resumption {
     /// The records of the rows that are given up. `config` is that of this segment; its plan is not
     /// used.
     std::vector<Record> interrupted(const AssemblerConfig& config) const;
+    const Rest& rest() const { return rest_; }
 
     const Past& past() const { return *past_; }
     const RunFacts& facts() const { return facts_; }

@@ -48,6 +48,12 @@ Rest rest_of(const Remains& remains, bool resend) {
     return rest;
 }
 
+void mark_again(const Rest& rest, FiredMarks& marks) {
+    for (const std::uint32_t row : rest.again) {
+        marks.mark(row);
+    }
+}
+
 std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest,
                                         AssemblerConfig config) {
     config.plan = &remains.plan;

@@ -43,6 +43,10 @@ struct Rest {
 /// Every row without a record is either sent or given up; with `resend` none is given up.
 Rest rest_of(const Remains& remains, bool resend);
 
+/// In the marks of the segment that sends them: rows that may have left before stay marked, should
+/// it die before their turn.
+void mark_again(const Rest& rest, FiredMarks& marks);
+
 /// The records of the rows that are given up: `interrupted`, in the segment before the one that
 /// `config` is of; its plan is not used.
 std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest,

@@ -96,6 +96,15 @@ TEST(Rest, SendsAgainWhenAsked) {
     EXPECT_EQ(rest.given_up, Rows{});
 }
 
+// A row that was to be sent again and was not: who resumes the next time does not send it unasked.
+TEST(Rest, OfARunThatWasToSendAgainKeepsItsMarks) {
+    DeadRun run(5);
+    run.marks.mark(1);
+    DeadRun next(5);
+    mark_again(rest_of(run.with_marks(), true), next.marks);
+    EXPECT_EQ(rest_of(next.with_marks(), false).given_up, (Rows{1}));
+}
+
 TEST(Rest, OfARunThatWasKilledAtOnceIsAllOfIt) {
     DeadRun run(4);
     EXPECT_EQ(sent(rest_of(run.with_marks(), false)), (Rows{0, 1, 2}));
