@@ -7,34 +7,11 @@
 #include <set>
 
 #include "proto/json/document.hpp"
+#include "tests/sim/breaches.hpp"
 
 namespace driftless::sim {
 
 namespace {
-
-constexpr std::size_t breaches_told = 5;
-
-/// Collects breaches, the first few in words.
-class Breaches {
-  public:
-    void unless(bool holds, const Record& record, const std::string& what) {
-        unless(holds, "row " + std::to_string(record.row) + " " + what);
-    }
-    void unless(bool holds, const std::string& what) {
-        if (!holds && ++count_ <= breaches_told) {
-            text_ += (text_.empty() ? "" : "; ") + what;
-        }
-    }
-    std::string text() const {
-        return count_ <= breaches_told
-                   ? text_
-                   : text_ + "; and " + std::to_string(count_ - breaches_told) + " more";
-    }
-
-  private:
-    std::string text_;
-    std::size_t count_ = 0;
-};
 
 std::string only(bool holds, const std::string& what) {
     return holds ? std::string() : what;
@@ -116,14 +93,15 @@ std::string marks_say_who_left(const SimResult& result) {
     for (const auto& [row, truth] : result.truth) {
         breaches.unless(marked.contains(row), "row " + std::to_string(row) + " left unmarked");
     }
-    std::size_t fired = 0;
+    std::size_t wanted = 0;
     for (const Record& record : result.records) {
-        fired += record.fired_ns ? 1 : 0;
-        breaches.unless(marked.contains(record.row) == record.fired_ns.has_value(), record,
+        const bool left = record.fired_ns || result.again.contains(record.row);
+        wanted += left ? 1 : 0;
+        breaches.unless(marked.contains(record.row) == left, record,
                         "has a mark, or was fired, but not both");
     }
-    breaches.unless(result.disk_failed || fired == marked.size(),
-                    "marks: " + of(marked.size(), fired));
+    breaches.unless(result.disk_failed || wanted == marked.size(),
+                    "marks: " + of(marked.size(), wanted));
     return breaches.text();
 }
 

@@ -21,10 +21,12 @@ constexpr Duration lead = milliseconds(200);
 /// The parts of a run, in the order of their lives, and the loop over them.
 class Simulation {
   public:
-    Simulation(const Trace& trace, const SimOptions& options)
+    Simulation(const Trace& trace, const SimOptions& options, const Segment& segment)
         : trace_(trace),
           options_(options),
-          plan_(plan_of(trace, options)),
+          segment_(segment),
+          plan_(plan_of(segment)),
+          disk_(segment.disk),
           dialect_(dialect_of(Api::openai_chat)),
           frame_(frame_of(dialect_, options.stream)),
           heads_(heads_of(dialect_, options.targets)),
@@ -32,17 +34,86 @@ class Simulation {
           prompts_(trace, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
           written_plan_(options.bug == Bug::early_engine ? later(plan_) : plan_),
-          writer_(assembler_of(trace, written_plan_, dialect_, options), Summary(), sinks()),
-          driver_(options.bug == Bug::other_dice ? ~options.seed : options.seed, options.weather,
+          writer_(config(), segment.past != nullptr ? segment.past->summary() : Summary(), sinks(),
+                  segment.past != nullptr ? segment.past->client() : ClientTotals()),
+          driver_(options.bug == Bug::other_dice ? ~dice() : dice(), options.weather,
                   server_of(options), options.script,
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
                    options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send}) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
-        disk_.begin(options.disk);
         marks_ = marks_of(trace);
+        if (segment.rest != nullptr) {
+            mark_again(*segment.rest, marks_);
+            for (const std::uint32_t row : segment.rest->again) {
+                result_.again.insert(trace.rows[row].index);
+            }
+        }
     }
 
     SimResult go() {
+        note_beginning();
+        if (result_.stood && plan_.rows.empty()) {  // all had left
+            writer_.begin(driver_.now());
+            writer_.finish();
+            result_.ended = true;
+        } else if (result_.stood) {
+            replay();
+        }
+        result_.summary = summary_of(writer_.summary(), writer_.client());
+        read_files();
+        read_truth();
+        return std::move(result_);
+    }
+
+  private:
+    static Plan plan_of(const Segment& segment) {
+        Plan plan = segment.whole;
+        if (segment.rest != nullptr) {
+            plan.rows = segment.rest->send;
+        }
+        return plan;
+    }
+
+    std::uint64_t dice() const {
+        return segment_.number == 0 ? options_.seed : mix64(options_.seed + segment_.number);
+    }
+
+    AssemblerConfig config() const {
+        AssemblerConfig config = assembler_of(trace_, written_plan_, dialect_, options_);
+        config.segment = segment_.number;
+        return config;
+    }
+
+    /// The rows that are given up have their records before the first turn.
+    void note_beginning() {
+        disk_.begin(options_.disk);
+        fired_before_ = disk_.size("fired.jsonl");
+        if (segment_.past != nullptr) {
+            result_.killed = segment_.kill && segment_.kill->resuming;
+            if (result_.killed) {
+                disk_.die_after(Random(segment_.kill->dice).below(20'000));
+            }
+            const Remains remains{trace_, segment_.whole, *segment_.past};
+            writer_.add(interrupted_records(remains, *segment_.rest, config()));
+            result_.disk_failed = writer_.failed();
+            result_.stood = !result_.killed && !result_.disk_failed;
+        }
+        if (!result_.stood) {
+            disk_.die_after(0);
+        }
+        result_.outcomes = writer_.summary().figures().outcomes;
+        note_flushed(plan_.rows.empty() ? 0 : plan_.rows.front().due_ns - lead.ns);
+    }
+
+    void note_flushed(std::int64_t at_ns) {
+        Flushed& flushed = result_.flushes.emplace_back();
+        flushed.at_ns = at_ns;
+        for (std::size_t i = 0; i < flushed.bytes.size(); ++i) {
+            flushed.bytes[i] = disk_.size(flushed_files[i]);
+        }
+    }
+
+    void replay() {
         {
             ArmerOptions arm;
             arm.run_id = options_.bug == Bug::other_names ? "other" : run_id;
@@ -64,15 +135,14 @@ class Simulation {
         if (leaked_ != nullptr) {
             bodies_.give(leaked_);
         }
-        read_files();
-        read_truth();
-        return std::move(result_);
     }
 
-  private:
     RecordSinks sinks() {
         std::string failed;
-        Result<RecordSinks> made = create_sinks(disk_.folder(), "", false, failed);
+        disk_.begin({});
+        Result<RecordSinks> made = segment_.past == nullptr
+                                       ? create_sinks(disk_.folder(), "", false, failed)
+                                       : append_sinks(disk_.folder(), "", false, failed);
         CHECK(static_cast<bool>(made));
         if (options_.bug == Bug::no_fired_file) {
             made.value().fired = LineSink();
@@ -90,17 +160,22 @@ class Simulation {
         while (!replay.warm() && ++result_.turns < most) {
             (void)replay.turn();
         }
-        const Instant zero = driver_.now() + lead;
+        const Duration first_due{plan_.rows.front().due_ns};
+        const Instant zero = driver_.now() + lead - first_due;
         result_.zero_ns = zero.ns;
         replay.begin(zero);
         writer_.begin(zero);
-        Random random(mix64(options_.seed));
+        Random random(mix64(dice()));
         while (++result_.turns < most && !result_.ended) {
             result_.ended = !replay.turn() || is_held_to_be_over();
             const std::int64_t at_ns = (driver_.now() - zero).ns;
             watch_clock(at_ns);
+            if (segment_.kill && at_ns >= segment_.kill->at_ns) {
+                die(at_ns);
+                return;
+            }
             if (random.uniform() < options_.drain_share) {
-                drain();
+                drain(drain_all);
                 flush(at_ns);
             }
             if (writer_.failed()) {
@@ -108,9 +183,29 @@ class Simulation {
             }
         }
         if (options_.bug != Bug::unread_event) {
-            drain();
+            drain(drain_all);
         }
         writer_.finish();
+    }
+
+    /// At any instant for the engine; for the writer between two writes, or in the middle of one.
+    void die(std::int64_t at_ns) {
+        Random random(segment_.kill->dice);
+        if (random.below(3) > 0) {
+            drain(random.below(200));
+            disk_.die_after(random.below(random.below(2) == 0 ? 500 : 100'000));
+            writer_.flush();
+        }
+        disk_.die_after(0);
+        drain(drain_all);  // into nothing: what had left is in these events
+        result_.killed = true;
+        result_.ended = false;
+        result_.died_ns = at_ns;
+        if (random.below(2) == 0) {  // what the kernel had taken still arrives
+            for (const Instant until = driver_.now() + milliseconds(1); driver_.now() < until;) {
+            }
+            (void)driver_.turn({driver_.now(), 0, Wait::none, true});
+        }
     }
 
     void watch_clock(std::int64_t at_ns) {
@@ -118,12 +213,23 @@ class Simulation {
                          (options_.stop_again_ns >= 0 && at_ns >= options_.stop_again_ns ? 1 : 0);
     }
 
-    void drain() { (void)writer_.drain(ring_, drain_all); }
+    void drain(std::size_t events_max) {
+        for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
+            if (event->kind == EventKind::fired) {
+                result_.left.insert(trace_.rows[plan_.rows[event->row].row].index);
+            }
+            if (writer_.drain(ring_, 1) == 0) {
+                break;
+            }
+            event = ring_.front();
+        }
+    }
 
     /// As the writer's thread does when it has drained.
     void flush(std::int64_t at_ns) {
         if (at_ns >= flush_at_ns_) {
             writer_.flush();
+            note_flushed(at_ns);
             flush_at_ns_ = at_ns + flush_every_ns;
         }
     }
@@ -140,7 +246,7 @@ class Simulation {
             event.kind = EventKind::sent;
             (void)ring_.push(event);
             if (options_.bug == Bug::forgotten_event) {
-                drain();
+                drain(drain_all);
             }
         }
     }
@@ -150,7 +256,9 @@ class Simulation {
         result_.balance = options_.balance;
         result_.rows = plan_.rows.size();
         result_.counts = writer_.counts();
-        result_.outcomes = writer_.summary().figures().outcomes;
+        for (std::size_t i = 0; i < outcome_count; ++i) {
+            result_.outcomes[i] = writer_.summary().figures().outcomes[i] - result_.outcomes[i];
+        }
         result_.disk_failed = writer_.failed();
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
@@ -183,9 +291,14 @@ class Simulation {
         }
     }
 
+    /// Of its own rows; those of the segments before it are told apart by its plan.
     void read_files() {
+        std::set<std::uint32_t> own;
+        for (const Planned& planned : plan_.rows) {
+            own.insert(trace_.rows[planned.row].index);
+        }
         result_.jsonl = disk_.read("requests.jsonl");
-        result_.fired_jsonl = disk_.read("fired.jsonl");
+        result_.fired_jsonl = disk_.read("fired.jsonl").substr(fired_before_);
         JsonDocument document;
         std::string_view rest = result_.jsonl;
         while (!rest.empty()) {  // ends: each line takes a byte at least
@@ -195,7 +308,9 @@ class Simulation {
             std::string again;
             if (record) {
                 append_jsonl(again, record.value());
-                result_.records.push_back(std::move(record).value());
+                if (own.contains(record.value().row)) {
+                    result_.records.push_back(std::move(record).value());
+                }
             }
             if (again != whole) {
                 result_.unreadable.emplace_back(whole);
@@ -226,8 +341,10 @@ class Simulation {
 
     const Trace& trace_;
     const SimOptions& options_;
+    const Segment& segment_;
     SimResult result_;
     const Plan plan_;
+    SimDisk& disk_;
     const Dialect& dialect_;
     const BodyFrame frame_;
     const std::vector<RequestHead> heads_;
@@ -235,20 +352,32 @@ class Simulation {
     PromptBuilder prompts_;
     BodyPool bodies_;
     EventRing ring_;
-    SimDisk disk_;
     const Plan written_plan_;  ///< the same, but for a bug
     RecordWriter writer_;
     SimDriver driver_;
     FiredMarks marks_;
     std::atomic<int> stop_requests_{0};
     std::int64_t flush_at_ns_ = 0;
+    std::uint64_t fired_before_ = 0;  ///< bytes of the segments before it
     char* leaked_ = nullptr;
 };
 
 }  // namespace
 
+std::string summary_of(const Summary& summary, const ClientTotals& client) {
+    SummaryInfo info;
+    info.client = &client;
+    return summary_json(summary.figures(), info);
+}
+
 SimResult run(const Trace& trace, const SimOptions& options) {
-    return Simulation(trace, options).go();
+    SimDisk disk;
+    const Plan plan = plan_of(trace, options);
+    return run_segment(trace, options, {disk, plan});
+}
+
+SimResult run_segment(const Trace& trace, const SimOptions& options, const Segment& segment) {
+    return Simulation(trace, options, segment).go();
 }
 
 }  // namespace driftless::sim

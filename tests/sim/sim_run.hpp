@@ -1,15 +1,17 @@
-/// One whole replay in virtual time: the product's plan, prompts, lanes, pacer, ring and writer,
-/// over the simulator's world. What comes out are the files, byte for byte, and every count that
-/// the laws (laws.hpp) are held against.
+/// One replay in virtual time, or a segment of one: the product's plan, prompts, lanes, pacer, ring
+/// and writer, over the simulator's world. What comes out are the files, byte for byte, and every
+/// count that the laws (laws.hpp) are held against.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "engine/history/rest.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
@@ -68,11 +70,36 @@ struct SimOptions {
     Bug bug = Bug::none;
 };
 
+/// How the process of a run dies.
+struct Kill {
+    std::int64_t at_ns = 0;  ///< run time
+    std::uint64_t dice = 0;  ///< between two writes, or in the middle of one
+    bool resuming = false;   ///< before that: while it records the rows that it gives up
+};
+
+/// One of the segments of a run (killed_run.hpp): what it finds, and how it ends.
+struct Segment {
+    SimDisk& disk;
+    const Plan& whole;  ///< of the run
+    std::optional<Kill> kill;
+    std::uint32_t number = 0;
+    const Past* past = nullptr;  ///< null: it is the first
+    const Rest* rest = nullptr;
+};
+
+/// Bytes of the files of a run when they had been flushed.
+struct Flushed {
+    std::int64_t at_ns = 0;  ///< run time
+    std::array<std::uint64_t, 3> bytes{};
+};
+inline constexpr const char* flushed_files[] = {"requests.jsonl", "fired.jsonl", "client.jsonl"};
+
 struct SimResult {
     // What was written.
     std::string jsonl;
     std::string fired_jsonl;
     std::vector<std::uint32_t> marked;    ///< rows that a resumption would take to have left
+    std::set<std::uint32_t> again;        ///< rows that may have left before, and are sent again
     std::vector<Record> records;          ///< read back from `jsonl`
     std::vector<std::string> unreadable;  ///< lines that could not be read back
     bool disk_failed = false;
@@ -89,6 +116,14 @@ struct SimResult {
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
     std::vector<std::uint32_t> scripted_rows;
+
+    // What its end tells whoever resumes it.
+    bool stood = true;  ///< it had begun: its number and its marks hold
+    bool killed = false;
+    std::int64_t died_ns = 0;      ///< run time
+    std::set<std::uint32_t> left;  ///< rows that were fired, whatever the files say
+    std::vector<Flushed> flushes;
+    std::string summary;  ///< `summary_of` the writer's sums
 
     // What is left over.
     ConnectionRule connection = ConnectionRule::reuse;
@@ -107,6 +142,10 @@ struct SimResult {
     bool ended = false;  ///< within the bound on turns
 };
 
+/// summary.json of these sums.
+std::string summary_of(const Summary& summary, const ClientTotals& client);
+
 SimResult run(const Trace& trace, const SimOptions& options);
+SimResult run_segment(const Trace& trace, const SimOptions& options, const Segment& segment);
 
 }  // namespace driftless::sim

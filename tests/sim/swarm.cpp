@@ -14,6 +14,7 @@ constexpr std::uint64_t bodies_stream = 0xB0D1E5;
 constexpr std::uint64_t gaps_stream = 0x6A9;
 constexpr std::uint64_t sessions_stream = 0x5E55;
 constexpr std::uint64_t disk_stream = 0xD15C;
+constexpr std::uint64_t fates_stream = 0xFA7E;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -214,8 +215,32 @@ SimOptions swarm_options(std::uint64_t seed) {
     return options;
 }
 
-SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
-    const SimOptions options = swarm_options(seed);
+std::vector<Fate> swarm_fates(std::uint64_t seed) {
+    Dice dice{Random(mix64(seed ^ fates_stream))};
+    std::vector<Fate> fates(dice.number(2, 2));
+    for (std::size_t i = 0; i < fates.size(); ++i) {
+        Fate& fate = fates[i];
+        fate.resend = dice.one_in(4);
+        fate.stop_ns = i > 0 && dice.one_in(8) ? dice.number(0, 400'000'000) : -1;
+        if (i + 1 == fates.size()) {
+            break;
+        }
+        const bool full = dice.one_in(6);
+        fate.dies = !full || dice.one_in(2);
+        fate.disk.bytes = full ? std::optional(dice.random.below(200'000)) : std::nullopt;
+        draw_disk(mix64(seed + i), fate.disk);
+        fate.at = dice.random.uniform();
+        fate.dice = dice.random.below(UINT64_MAX);
+        fate.resuming = dice.one_in(8);
+        fate.host = dice.one_in(4);
+        fate.after_stop_ns = dice.one_in(2) ? dice.number(0, 60'000'000) : -1;
+    }
+    return fates;
+}
+
+namespace {
+
+Trace trace_for(std::uint64_t seed, std::uint32_t rows, const SimOptions& options) {
     Trace trace = make_trace(seed, rows);
     if (seed % 4 == 0) {
         const mock::TemplateTokens& overhead = options.server.overhead;
@@ -225,7 +250,19 @@ SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
     if (options.server.keep_alive_timeout.ns > 0) {
         add_gaps(trace, seed);
     }
-    return run(trace, options);
+    return trace;
+}
+
+}  // namespace
+
+SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
+    const SimOptions options = swarm_options(seed);
+    return run(trace_for(seed, rows, options), options);
+}
+
+KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {
+    const SimOptions options = swarm_options(seed);
+    return run_killed(trace_for(seed, rows, options), options, swarm_fates(seed));
 }
 
 }  // namespace driftless::sim

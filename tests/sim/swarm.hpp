@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "proto/trace/row.hpp"
+#include "tests/sim/killed_run.hpp"
 #include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
@@ -22,5 +24,11 @@ SimOptions swarm_options(std::uint64_t seed);
 
 /// Trace and faults of a seed, run.
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
+
+/// How the segments of a run that dies fare: two or three of them, the last of which does not.
+std::vector<Fate> swarm_fates(std::uint64_t seed);
+
+/// The same trace and faults, in a run that dies and goes on.
+KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows);
 
 }  // namespace driftless::sim

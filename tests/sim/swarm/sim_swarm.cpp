@@ -1,6 +1,7 @@
-// sim_swarm FIRST COUNT: so many simulated runs of 200 rows from seed FIRST on, one process for
-// each CPU that it may use (taskset chooses them). Prints every seed that breaks a law or dies,
-// then what the runs met and how long they took. Exit 1 when a law was broken, 2 for wrong words.
+// sim_swarm FIRST COUNT [killed]: so many simulated runs of 200 rows from seed FIRST on, one
+// process for each CPU that it may use (taskset chooses them); with `killed`, runs that die and are
+// resumed. Prints every seed that breaks a law or dies, then what the runs met and how long they
+// took. Exit 1 when a law was broken, 2 for wrong words.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -10,9 +11,11 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <span>
 
+#include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"
 
@@ -33,6 +36,7 @@ struct Share {
     std::uint64_t stale_retries = 0;
     std::uint64_t tainted = 0;
     std::uint64_t full_disks = 0;
+    std::uint64_t segments = 0;  ///< of runs that die
     std::array<std::uint64_t, outcome_count> outcomes{};
 };
 
@@ -42,18 +46,36 @@ double now_s() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-void run_one(Share& share) {
+void count(Share& share, const Record& record) {
+    ++share.outcomes[static_cast<std::size_t>(record.outcome)];
+    share.stale_retries += record.stale_retries;
+    share.tainted += record.tainted.empty() ? 0 : 1;
+}
+
+std::string run_alive(Share& share) {
     const SimResult result = run_swarm(share.next, rows);
-    const std::string broken = broken_laws(result);
-    ++share.runs;
     share.full_disks += result.disk_failed ? 1 : 0;
-    for (std::size_t i = 0; i < outcome_count; ++i) {
-        share.outcomes[i] += result.outcomes[i];
-    }
     for (const Record& record : result.records) {
-        share.stale_retries += record.stale_retries;
-        share.tainted += record.tainted.empty() ? 0 : 1;
+        count(share, record);
     }
+    return broken_laws(result);
+}
+
+std::string run_killed(Share& share) {
+    const KilledRun run = run_killed_swarm(share.next, rows);
+    share.segments += run.lives.size();
+    for (const Life& life : run.lives) {
+        share.full_disks += life.result.disk_failed ? 1 : 0;
+    }
+    for (const Record& record : run.records) {
+        count(share, record);
+    }
+    return broken_laws(run);
+}
+
+void run_one(Share& share, bool killed) {
+    const std::string broken = killed ? run_killed(share) : run_alive(share);
+    ++share.runs;
     if (!broken.empty()) {
         ++share.broken;
         std::printf("seed %lu breaks a law\n%s", share.next, broken.c_str());
@@ -61,12 +83,12 @@ void run_one(Share& share) {
     }
 }
 
-pid_t start(Share& share) {
+pid_t start(Share& share, bool killed) {
     std::fflush(stdout);
     const pid_t child = ::fork();
     if (child == 0) {
         for (; share.next < share.end; share.next += share.step) {
-            run_one(share);
+            run_one(share, killed);
             if (share.runs % tell_every == 0) {
                 std::fprintf(stderr, "%lu runs, up to seed %lu\n", share.runs, share.next);
             }
@@ -77,7 +99,7 @@ pid_t start(Share& share) {
 }
 
 /// Waits for all; one that died on a seed is started again behind it.
-void attend(std::map<pid_t, Share*>& workers) {
+void attend(std::map<pid_t, Share*>& workers, bool killed) {
     while (!workers.empty()) {  // ends: a worker ends, or its share shrinks by a seed
         int status = 0;
         const pid_t child = ::waitpid(-1, &status, 0);
@@ -91,7 +113,7 @@ void attend(std::map<pid_t, Share*>& workers) {
             std::printf("seed %lu dies, status %d\n", share.next, status);
             ++share.broken;
             share.next += share.step;
-            workers.emplace(start(share), &share);
+            workers.emplace(start(share, killed), &share);
         }
     }
 }
@@ -122,15 +144,15 @@ void tell(std::span<const Share> shares, double seconds) {
     }
     std::printf(
         "stale retries        %12lu\ntainted rows         %12lu\n"
-        "full disks           %12lu\n",
+        "full disks           %12lu\nsegments             %12lu\n",
         sum(shares, &Share::stale_retries), sum(shares, &Share::tainted),
-        sum(shares, &Share::full_disks));
+        sum(shares, &Share::full_disks), sum(shares, &Share::segments));
     const std::uint64_t runs = sum(shares, &Share::runs);
     std::printf("%lu runs of %u rows in %.1f s by %zu processes, %lu broke a law\n", runs, rows,
                 seconds, shares.size(), sum(shares, &Share::broken));
 }
 
-int swarm(std::uint64_t first, std::uint64_t count) {
+int swarm(std::uint64_t first, std::uint64_t count, bool killed) {
     const std::size_t workers = cpus();
     void* memory = ::mmap(nullptr, workers * sizeof(Share), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -142,9 +164,9 @@ int swarm(std::uint64_t first, std::uint64_t count) {
         shares[i].next = first + i;
         shares[i].end = first + count;
         shares[i].step = workers;
-        running.emplace(start(shares[i]), &shares[i]);
+        running.emplace(start(shares[i], killed), &shares[i]);
     }
-    attend(running);
+    attend(running, killed);
     tell(shares, now_s() - began);
     return sum(shares, &Share::broken) == 0 ? 0 : 1;
 }
@@ -153,10 +175,11 @@ int swarm(std::uint64_t first, std::uint64_t count) {
 }  // namespace driftless::sim
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::fprintf(stderr, "usage: sim_swarm FIRST COUNT  (seeds; runs of 200 rows)\n");
+    const bool killed = argc == 4 && std::strcmp(argv[3], "killed") == 0;
+    if (argc != 3 && !killed) {
+        std::fprintf(stderr, "usage: sim_swarm FIRST COUNT [killed]  (seeds; runs of 200 rows)\n");
         return 2;
     }
     return driftless::sim::swarm(std::strtoull(argv[1], nullptr, 10),
-                                 std::strtoull(argv[2], nullptr, 10));
+                                 std::strtoull(argv[2], nullptr, 10), killed);
 }

@@ -1,0 +1,35 @@
+/// Breaches: what breaks a law, the first few in words. Owns its text.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "proto/record/record.hpp"
+
+namespace driftless::sim {
+
+class Breaches {
+  public:
+    void unless(bool holds, const Record& record, const std::string& what) {
+        unless(holds, record.row, what);
+    }
+    void unless(bool holds, std::uint32_t row, const std::string& what) {
+        unless(holds, "row " + std::to_string(row) + " " + what);
+    }
+    void unless(bool holds, const std::string& what) {
+        if (!holds && ++count_ <= told) {
+            text_ += (text_.empty() ? "" : "; ") + what;
+        }
+    }
+    std::string text() const {
+        return count_ <= told ? text_ : text_ + "; and " + std::to_string(count_ - told) + " more";
+    }
+
+  private:
+    static constexpr std::size_t told = 5;
+
+    std::string text_;
+    std::size_t count_ = 0;
+};
+
+}  // namespace driftless::sim

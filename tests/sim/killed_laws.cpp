@@ -1,0 +1,213 @@
+#include "tests/sim/killed_laws.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+
+#include "tests/sim/breaches.hpp"
+#include "tests/sim/laws.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+using Rows = std::set<std::uint32_t>;
+
+/// Rows that a server has begun to read, or that the engine let go.
+Rows seen_of(const SimResult& result) {
+    Rows seen = result.left;
+    for (const auto& [row, truth] : result.truth) {
+        seen.insert(row);
+    }
+    seen.insert(result.scripted_rows.begin(), result.scripted_rows.end());
+    return seen;
+}
+
+/// The life that a row's record is of: the last one that had to do with it.
+const Life* last_life_of(const KilledRun& run, std::uint32_t row) {
+    const auto found = std::find_if(run.lives.rbegin(), run.lives.rend(), [&](const Life& life) {
+        return life.planned.contains(row) || life.given_up.contains(row);
+    });
+    return found == run.lives.rend() ? nullptr : &*found;
+}
+
+bool ended(const KilledRun& run) {
+    return run.lives.back().result.ended && !run.lives.back().result.disk_failed;
+}
+
+std::string prefixes_can_be_read(const KilledRun& run) {
+    return run.why_unreadable;
+}
+
+std::string one_record_in_the_end(const KilledRun& run) {
+    Breaches breaches;
+    std::map<std::uint32_t, std::uint32_t> records;
+    for (const Record& record : run.records) {
+        breaches.unless(++records[record.row] == 1, record, "has two records");
+        breaches.unless(run.due_ns.contains(record.row), record, "is not in the plan");
+    }
+    for (const auto& [row, due_ns] : run.due_ns) {
+        breaches.unless(records.contains(row), row, "has no record");
+    }
+    return breaches.text();
+}
+
+std::string records_stay(const KilledRun& run) {
+    Breaches breaches;
+    for (const Life& life : run.lives) {
+        breaches.unless(run.jsonl.starts_with(life.found) || life.lines_lost,
+                        "what segment " + std::to_string(life.number) + " found has changed");
+    }
+    return breaches.text();
+}
+
+std::string nothing_twice(const KilledRun& run) {
+    Breaches breaches;
+    std::map<std::uint32_t, bool> seen;  // [row] a resumption since could not know of it
+    for (const Life& life : run.lives) {
+        for (auto& [row, unknown] : seen) {
+            unknown = unknown || !life.certain;
+        }
+        for (const std::uint32_t row : seen_of(life.result)) {
+            const auto before = seen.find(row);
+            breaches.unless(before == seen.end() || before->second || life.resend, row,
+                            "is sent again in segment " + std::to_string(life.number));
+        }
+        for (const std::uint32_t row : seen_of(life.result)) {
+            seen[row] = false;
+        }
+    }
+    return breaches.text();
+}
+
+// With its marks a resumption gives up what has left, and nothing else.
+std::string given_up_had_left(const KilledRun& run) {
+    Breaches breaches;
+    Rows left;
+    for (const Life& life : run.lives) {
+        for (const std::uint32_t row : life.given_up) {
+            breaches.unless(!life.marks || left.contains(row), row,
+                            "is interrupted and had never left");
+        }
+        left.merge(seen_of(life.result));
+        left.insert(life.again.begin(), life.again.end());
+    }
+    return breaches.text();
+}
+
+std::string resend_sends_all(const KilledRun& run) {
+    Breaches breaches;
+    for (const Life& life : run.lives) {
+        breaches.unless(!life.resend || life.given_up.empty(),
+                        "segment " + std::to_string(life.number) + " gave up rows");
+    }
+    for (const Record& record : run.records) {
+        const Life* const life = last_life_of(run, record.row);
+        const bool given_up = life != nullptr && life->given_up.contains(record.row);
+        breaches.unless((record.outcome == Outcome::interrupted) == given_up, record,
+                        "is interrupted, or was given up, but not both");
+    }
+    return breaches.text();
+}
+
+std::string due_times_stay(const KilledRun& run) {
+    Breaches breaches;
+    for (const Record& record : run.records) {
+        const auto due = run.due_ns.find(record.row);
+        breaches.unless(due == run.due_ns.end() || due->second == record.due_ns, record,
+                        "is due at another time");
+    }
+    return breaches.text();
+}
+
+std::string segments_are_right(const KilledRun& run) {
+    Breaches breaches;
+    for (const Record& record : run.records) {
+        const Life* const life = last_life_of(run, record.row);
+        const bool lost = record.outcome == Outcome::interrupted;
+        const std::uint32_t segment = life == nullptr ? 0 : life->number - (lost ? 1 : 0);
+        breaches.unless(
+            record.segment == segment, record,
+            "is of segment " + std::to_string(record.segment) + ", not " + std::to_string(segment));
+    }
+    return breaches.text();
+}
+
+// Marks of a segment: what it fired, and what it was to send again.
+std::string marks_outlive(const KilledRun& run) {
+    Breaches breaches;
+    for (const Life& life : run.lives) {
+        const Rows marked(life.result.marked.begin(), life.result.marked.end());
+        Rows wanted = life.result.stood ? life.again : Rows();
+        wanted.insert(life.result.left.begin(), life.result.left.end());
+        Rows differ;
+        std::set_symmetric_difference(marked.begin(), marked.end(), wanted.begin(), wanted.end(),
+                                      std::inserter(differ, differ.end()));
+        for (const std::uint32_t row : differ) {
+            breaches.unless(false, row, "has a mark, or had left, but not both");
+        }
+    }
+    return breaches.text();
+}
+
+// Who left is written before who ended.
+std::string ends_had_beginnings(const KilledRun& run) {
+    Breaches breaches;
+    JsonDocument document;
+    for (const Life& life : run.lives) {
+        std::string_view rest = life.lines_lost ? std::string_view() : life.found;
+        while (!rest.empty()) {  // ends: a line has a byte
+            const std::size_t end = rest.find('\n');
+            const Result<Record> record = read_record(document, rest.substr(0, end));
+            rest.remove_prefix(end + 1);
+            if (record && record.value().fired_ns) {
+                const std::string line = R"({"row":)" + std::to_string(record.value().row) +
+                                         R"(,"fired_ns":)" +
+                                         std::to_string(*record.value().fired_ns) + "}\n";
+                breaches.unless(life.found_fired.find(line) != std::string::npos, record.value(),
+                                "has ended and is not in fired.jsonl");
+            }
+        }
+    }
+    return breaches.text();
+}
+
+std::string summary_is_of_the_files(const KilledRun& run) {
+    const std::string& live = run.lives.back().result.summary;
+    return !ended(run) || live == run.rebuilt
+               ? std::string()
+               : "of the writer:\n" + live + "of the files:\n" + run.rebuilt;
+}
+
+constexpr KilledLaw all_laws[] = {
+    {"prefixes can be read", prefixes_can_be_read},
+    {"one record in the end", one_record_in_the_end},
+    {"records stay", records_stay},
+    {"nothing is sent twice", nothing_twice},
+    {"what is given up had left", given_up_had_left},
+    {"what is asked for is sent again", resend_sends_all},
+    {"due times stay", due_times_stay},
+    {"segments are right", segments_are_right},
+    {"marks outlive", marks_outlive},
+    {"who ended is known to have left", ends_had_beginnings},
+    {"the summary is of the files", summary_is_of_the_files},
+};
+
+}  // namespace
+
+std::span<const KilledLaw> killed_laws() {
+    return all_laws;
+}
+
+std::string broken_laws(const KilledRun& run) {
+    std::string broken;
+    for (const KilledLaw& law : killed_laws()) {
+        const std::string breach = law.breach(run);
+        broken += breach.empty() ? "" : std::string(law.name) + ": " + breach + "\n";
+    }
+    const Life& last = run.lives.back();
+    return broken + (ended(run) && !last.planned.empty() ? broken_laws(last.result) : "");
+}
+
+}  // namespace driftless::sim

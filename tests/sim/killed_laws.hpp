@@ -1,0 +1,28 @@
+/// The laws of a run that dies and is resumed: no row is lost, none is sent twice unasked, whatever
+/// the moment. Each has a name, and tests (killed_laws_test.cpp) plant a bug for it. Pure functions
+/// of what happened; they own nothing.
+///
+/// A row may be sent again when the resumption was asked to (`--resend`), or when it could not
+/// know: the marks are gone, and the files had stopped to tell more than a second before the end,
+/// or the run had given no sign of life for longer than that.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tests/sim/killed_run.hpp"
+
+namespace driftless::sim {
+
+struct KilledLaw {
+    const char* name;
+    /// Empty where the law holds, else what breaks it: the first few breaches.
+    std::string (*breach)(const KilledRun& run);
+};
+std::span<const KilledLaw> killed_laws();
+
+/// Every law that the run breaks, "name: breach" a line, with those that its last segment breaks as
+/// a run of its own (laws.hpp); empty where all hold.
+std::string broken_laws(const KilledRun& run);
+
+}  // namespace driftless::sim

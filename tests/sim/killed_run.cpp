@@ -1,0 +1,196 @@
+#include "tests/sim/killed_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/core/check.hpp"
+#include "tests/sim/sim_parts.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+/// What goes with the host was written less than this long before. A second is what a resumption
+/// reckons with (unseen_ns); a sign of life may be a few ms late.
+constexpr std::int64_t unsynced_ns = 900'000'000;
+constexpr std::int64_t before_ns = 200'000'000;  // a segment begins before its first row
+constexpr std::int64_t behind_ns = 300'000'000;  // and goes on behind its last
+
+std::string whole_lines(std::string text) {
+    text.erase(text.rfind('\n') + 1);
+    return text;
+}
+
+class KilledSimulation {
+  public:
+    KilledSimulation(const Trace& trace, const SimOptions& options)
+        : trace_(trace),
+          options_(options),
+          whole_(plan_of(trace, options)),
+          steady_(options.weather.pause == 0 && options.ring_bytes > 1) {
+        for (const Planned& planned : whole_.rows) {
+            run_.due_ns[index_of(planned.row)] = planned.due_ns;
+        }
+    }
+
+    KilledRun go(const std::vector<Fate>& fates) {
+        for (const Fate& fate : fates) {
+            Past past{RunFacts()};
+            const Result<PastFiles> files =
+                read_past(disk_.folder(), "", past, run_.why_unreadable);
+            if (!files || past.records() == whole_.rows.size()) {
+                break;
+            }
+            live(fate, past);
+            const SimResult& result = run_.lives.back().result;
+            if (result.ended && !result.disk_failed) {
+                break;
+            }
+            die(fate);
+        }
+        look_back();
+        return std::move(run_);
+    }
+
+  private:
+    std::uint32_t index_of(std::uint32_t row) const { return trace_.rows[row].index; }
+
+    void live(const Fate& fate, const Past& past) {
+        const bool first = run_.lives.empty();
+        const FiredMarks* const marks = marks_ ? &*marks_ : nullptr;
+        const Rest rest = first
+                              ? Rest{whole_.rows, {}, {}}
+                              : rest_of({trace_, whole_, past, marks, first_due_ns_}, fate.resend);
+        Life& life = run_.lives.emplace_back();
+        life.number = number_;
+        life.resend = !first && fate.resend;
+        life.marks = first || marks != nullptr;
+        life.certain = life.marks || certain_;
+        life.lines_lost = lines_lost_;
+        life.found = whole_lines(disk_.read("requests.jsonl"));
+        life.found_fired = whole_lines(disk_.read("fired.jsonl"));
+        for (const Planned& planned : rest.send) {
+            life.planned.insert(index_of(planned.row));
+        }
+        for (const std::uint32_t row : rest.again) {
+            life.again.insert(index_of(row));
+        }
+        for (const std::uint32_t position : rest.given_up) {
+            life.given_up.insert(index_of(whole_.rows[position].row));
+        }
+        const SimOptions options = options_in(fate, rest, first);
+        life.result = run_segment(trace_, options,
+                                  {disk_, whole_, kill_of(fate, options, rest), number_,
+                                   first ? nullptr : &past, first ? nullptr : &rest});
+        if (life.result.stood) {
+            first_due_ns_ = rest.send.empty() ? whole_.last_due_ns : rest.send.front().due_ns;
+        }
+    }
+
+    SimOptions options_in(const Fate& fate, const Rest& rest, bool first) const {
+        SimOptions options = options_;
+        options.disk = fate.disk;
+        if (!first) {
+            options.stop_at_ns = fate.stop_ns < 0 || rest.send.empty()
+                                     ? -1
+                                     : rest.send.front().due_ns + fate.stop_ns;
+            options.stop_again_ns = -1;
+        }
+        return options;
+    }
+
+    std::optional<Kill> kill_of(const Fate& fate, const SimOptions& options,
+                                const Rest& rest) const {
+        if (!fate.dies) {
+            return std::nullopt;
+        }
+        Kill kill{0, fate.dice, fate.resuming && number_ > 0};
+        if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
+            kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
+        } else if (!rest.send.empty()) {
+            const std::int64_t from = rest.send.front().due_ns - before_ns;
+            const std::int64_t to = rest.send.back().due_ns + behind_ns;
+            kill.at_ns = from + static_cast<std::int64_t>(fate.at * static_cast<double>(to - from));
+        }
+        return kill;
+    }
+
+    /// What outlives it.
+    void die(const Fate& fate) {
+        const SimResult& result = run_.lives.back().result;
+        disk_failed_ = disk_failed_ || result.disk_failed;
+        lines_lost_ = lines_lost_ || result.disk_failed;
+        if (!result.stood) {
+            return;  // as if it had not been
+        }
+        ++number_;
+        certain_ = steady_ && !disk_failed_;
+        marks_ = marks_of(trace_);
+        for (const std::uint32_t row : result.marked) {
+            CHECK(index_of(row) == row);
+            marks_->mark(row);
+        }
+        if (fate.host && result.killed) {
+            marks_.reset();
+            lose_ends(result, fate.dice);
+        }
+    }
+
+    /// Each file is as it was at some flush of the last second.
+    void lose_ends(const SimResult& result, std::uint64_t dice) {
+        Random random(mix64(dice));
+        const auto& flushes = result.flushes;
+        const auto first = std::find_if(flushes.begin(), flushes.end(), [&](const Flushed& flush) {
+            return flush.at_ns >= result.died_ns - unsynced_ns;
+        });
+        const auto count = static_cast<std::uint64_t>(flushes.end() - first);
+        certain_ = certain_ && count > 0;
+        lines_lost_ = true;
+        for (std::size_t i = 0; i < std::size(flushed_files); ++i) {
+            const Flushed& flushed =
+                count == 0 ? flushes.back()
+                           : *(first + static_cast<std::ptrdiff_t>(random.below(count)));
+            disk_.cut(flushed_files[i], flushed.bytes[i]);
+        }
+    }
+
+    void look_back() {
+        run_.jsonl = disk_.read("requests.jsonl");
+        Past past{RunFacts()};
+        std::string why;
+        if (const Result<PastFiles> files = read_past(disk_.folder(), "", past, why); !files) {
+            run_.why_unreadable = why;
+        }
+        run_.rebuilt = summary_of(past.summary(), past.client());
+        JsonDocument document;
+        for (std::string_view rest = run_.jsonl; !rest.empty();) {  // ends: a line has a byte
+            const std::string_view line = rest.substr(0, rest.find('\n'));
+            if (Result<Record> record = read_record(document, line)) {
+                run_.records.push_back(std::move(record).value());
+            }
+            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        }
+    }
+
+    const Trace& trace_;
+    const SimOptions& options_;
+    const Plan whole_;
+    const bool steady_;  ///< nothing keeps the run from its signs of life
+    SimDisk disk_;
+    KilledRun run_;
+    std::optional<FiredMarks> marks_;  ///< of the last segment that stood
+    std::uint32_t number_ = 0;
+    std::int64_t first_due_ns_ = 0;  ///< of the last segment that stood
+    bool certain_ = true;
+    bool disk_failed_ = false;
+    bool lines_lost_ = false;
+};
+
+}  // namespace
+
+KilledRun run_killed(const Trace& trace, const SimOptions& options,
+                     const std::vector<Fate>& fates) {
+    return KilledSimulation(trace, options).go(fates);
+}
+
+}  // namespace driftless::sim

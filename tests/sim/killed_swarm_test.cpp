@@ -1,0 +1,58 @@
+// A swarm of seeds in which runs die at any moment, with or without their host, and are resumed:
+// every row has one record in the end, and none is sent twice unasked. DRIFTLESS_SIM_SEEDS says how
+// many; `sim_swarm` runs any number.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "tests/sim/killed_laws.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr std::uint32_t rows = 200;
+constexpr std::uint64_t seeds_for_all = 300;
+
+std::uint64_t seeds() {
+    const char* text = std::getenv("DRIFTLESS_SIM_SEEDS");
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : 300;
+}
+
+TEST(KilledSwarm, SameSeedSameBytes) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const KilledRun first = run_killed_swarm(seed, rows);
+        const KilledRun again = run_killed_swarm(seed, rows);
+        ASSERT_FALSE(first.jsonl.empty());
+        ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
+    }
+}
+
+// The kills have really struck, in every way that there is.
+TEST(KilledSwarm, LosesNothingAndRepeatsNothing) {
+    std::map<std::string, std::uint64_t> met;
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        const KilledRun run = run_killed_swarm(seed, rows);
+        ASSERT_EQ(broken_laws(run), "") << "seed " << seed;
+        for (const Life& life : run.lives) {
+            const SimResult& result = life.result;
+            ++met[result.killed ? "killed" : result.disk_failed ? "disk failed" : "ended"];
+            met["killed while resuming"] += result.killed && !result.stood ? 1 : 0;
+            met["without marks, certain"] += !life.marks && life.certain ? 1 : 0;
+            met["without marks, guessed"] += !life.marks && !life.certain ? 1 : 0;
+            met["sent again"] += life.again.size();
+            met["given up"] += life.given_up.size();
+            met["nothing left to send"] += life.planned.empty() ? 1 : 0;
+        }
+    }
+    for (const char* const kind :
+         {"killed", "disk failed", "ended", "killed while resuming", "without marks, certain",
+          "without marks, guessed", "sent again", "given up", "nothing left to send"}) {
+        EXPECT_TRUE(met[kind] > 0 || seeds() < seeds_for_all) << kind;
+        RecordProperty(kind, std::to_string(met[kind]));
+    }
+}
+
+}  // namespace
+}  // namespace driftless::sim
