@@ -22,7 +22,7 @@ namespace driftless {
 /// its files are written twice a second (flush_every_ns), and a writer that is kept from its CPU
 /// has as long again.
 inline constexpr std::int64_t unseen_ns = 1'000'000'000;
-/// Signs come with every row, and once a second without any (client.jsonl).
+/// Signs of life come once a second (client.jsonl), and with every row that leaves or ends.
 inline constexpr std::int64_t signs_every_ns = 1'000'000'000;
 
 /// What a run leaves behind when it is killed.

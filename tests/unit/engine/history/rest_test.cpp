@@ -110,15 +110,15 @@ TEST(Rest, OfARunThatWasKilledAtOnceIsAllOfIt) {
     EXPECT_EQ(sent(rest_of(run.with_marks(), false)), (Rows{0, 1, 2}));
 }
 
-// Where it can have died: a second after the sign that it owed.
+// Where it can have died: a second after the sign that it owed a second after the last one.
 TEST(Rest, WithoutMarksGoesByTheClock) {
     DeadRun run(60);
     run.record(0, 50 * ms);
     run.leave(1, 100 * ms);
     const Rest rest = rest_of(run.without_marks(), false);
     EXPECT_EQ(rest.given_up.front(), 1u);
-    EXPECT_EQ(rest.given_up.back(), 12u);  // row 2 would have been a sign, at 200 ms
-    EXPECT_EQ(sent(rest).front(), 13u);
+    EXPECT_EQ(rest.given_up.back(), 21u);  // due at 2.1 s
+    EXPECT_EQ(sent(rest).front(), 22u);
     EXPECT_EQ(sent(rest).back(), 58u);
 }
 
@@ -127,7 +127,17 @@ TEST(Rest, WithoutMarksGoesByTheLastSegment) {
     DeadRun run(60);
     run.record(0, 50 * ms);
     const Remains remains{run.trace, run.plan, run.past, nullptr, 3'000 * ms};
-    EXPECT_EQ(sent(rest_of(remains, false)).front(), 41u);
+    EXPECT_EQ(sent(rest_of(remains, false)).front(), 51u);
+}
+
+// Rows 2 and 3 are held back (--max-inflight); what is due later may leave with them, all at once,
+// up to two seconds after the last line.
+TEST(Rest, WithoutMarksTakesNoHeldRowForASign) {
+    DeadRun run(60);
+    run.leave(0, 0);
+    run.leave(1, 100 * ms);
+    run.record(0, 1'400 * ms);
+    EXPECT_EQ(rest_of(run.without_marks(), false).given_up.back(), 34u);
 }
 
 TEST(Rest, WithoutMarksSendsAgainWhenAsked) {
@@ -135,7 +145,7 @@ TEST(Rest, WithoutMarksSendsAgainWhenAsked) {
     run.record(0, 50 * ms);
     const Rest rest = rest_of(run.without_marks(), true);
     EXPECT_EQ(rest.send.size(), 58u);
-    EXPECT_EQ(rest.again.size(), 11u);
+    EXPECT_EQ(rest.again.size(), 20u);  // due at 0.1 to 2.0 s
 }
 
 TEST(Rest, RecordsWhatIsGivenUp) {

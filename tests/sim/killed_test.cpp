@@ -1,0 +1,130 @@
+// Runs that die at moments of their own kind, one at a time, in fair weather. Mixes of them are in
+// killed_swarm_test.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/sim/killed_laws.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr std::uint32_t rows = 200;
+constexpr std::int64_t ms = 1'000'000;
+
+Fate dies_at(double at, std::uint64_t dice) {
+    Fate fate;
+    fate.dies = true;
+    fate.at = at;
+    fate.dice = dice;
+    return fate;
+}
+
+std::size_t count(const KilledRun& run, Outcome outcome) {
+    return static_cast<std::size_t>(
+        std::count_if(run.records.begin(), run.records.end(),
+                      [&](const Record& record) { return record.outcome == outcome; }));
+}
+
+// All rows were open when the run died: none is sent again unasked, all are when asked.
+TEST(Killed, WhenAllHadLeft) {
+    SimOptions options;
+    options.seed = 2;
+    options.server.pace.first = seconds(2);
+    options.timeouts.idle = seconds(5);
+    options.inflight_max = rows;
+    const Trace trace = make_trace(2, rows);
+    for (const bool resend : {false, true}) {
+        Fate next;
+        next.resend = resend;
+        const KilledRun run = run_killed(trace, options, {dies_at(1, 4), next});
+        EXPECT_EQ(broken_laws(run), "");
+        ASSERT_EQ(run.lives.size(), 2u);
+        EXPECT_EQ(run.lives[0].result.left.size(), rows);
+        EXPECT_EQ(run.lives[1].planned.size(), resend ? rows : 0u);
+        EXPECT_EQ(count(run, resend ? Outcome::ok : Outcome::interrupted), rows);
+    }
+}
+
+// A resumption that sends again dies before it comes to that: the next one is not asked to.
+TEST(Killed, BeforeItCouldSendAgain) {
+    SimOptions options;
+    options.seed = 2;
+    options.server.pace.first = seconds(2);
+    options.timeouts.idle = seconds(5);
+    options.inflight_max = rows;
+    Fate again = dies_at(0, 4);
+    again.resend = true;
+    const KilledRun run =
+        run_killed(make_trace(2, rows), options, {dies_at(0.5, 4), again, Fate()});
+    EXPECT_EQ(broken_laws(run), "");
+    ASSERT_EQ(run.lives.size(), 3u);
+    EXPECT_FALSE(run.lives[0].result.left.empty());
+    EXPECT_EQ(run.lives[1].again, run.lives[0].result.left);
+    EXPECT_EQ(run.lives[2].given_up, run.lives[0].result.left);
+}
+
+// Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a record,
+// or is still sent, as far as the writer had come.
+TEST(Killed, WhileItDrains) {
+    SimOptions options;
+    options.seed = 3;
+    options.server.pace.first = milliseconds(200);
+    options.stop_at_ns = 200 * ms;
+    std::set<bool> written;
+    for (std::uint64_t dice = 0; dice < 20; ++dice) {
+        Fate drains = dies_at(0, dice);
+        drains.after_stop_ns = static_cast<std::int64_t>(dice) * 2 * ms;  // of 50 ms
+        const KilledRun run = run_killed(make_trace(3, rows), options, {drains, Fate()});
+        EXPECT_EQ(broken_laws(run), "") << dice;
+        ASSERT_EQ(run.lives.size(), 2u) << dice;
+        written.insert(count(run, Outcome::not_sent) > 0);
+    }
+    EXPECT_EQ(written.size(), 2u);
+}
+
+// The host dies with it, 0.9 s behind what its files tell. By them two rows are held back; they
+// were no sign of its death: they have left since, and the rows that were due later behind them.
+TEST(Killed, WithItsHostBehindRowsThatWereHeld) {
+    constexpr std::uint32_t open_max = 20;
+    SimOptions options;
+    options.inflight_max = open_max;
+    options.server.pace.first = milliseconds(1300);
+    Trace trace = make_trace(4, open_max + 10);
+    for (std::uint32_t i = 0; i < trace.rows.size(); ++i) {
+        // More at 0.7 s than may be open; they end at 2.0 s. The last sign before that is the end
+        // of row 0, at 1.3 s, and the host dies at 2.4 s.
+        trace.rows[i].at_ns = i == 0 ? 0 : i <= open_max + 1 ? 700 * ms : (2090 + 10 * i) * ms;
+        trace.rows[i].output_length = 1;
+    }
+    std::size_t certain = 0;
+    for (std::uint64_t dice = 0; dice < 32; ++dice) {
+        options.seed = dice;
+        Fate killed = dies_at(0.901, dice);
+        killed.host = true;
+        const KilledRun run = run_killed(trace, options, {killed, Fate()});
+        EXPECT_EQ(broken_laws(run), "") << dice;
+        certain += run.lives[1].certain ? 1 : 0;
+    }
+    EXPECT_EQ(certain, 32u);
+}
+
+// The disk is full for the first segment, and for the next one, wherever that happens.
+TEST(Killed, ByDisksThatAreFull) {
+    SimOptions options;
+    options.seed = 5;
+    for (const char* const file : {"", "requests.jsonl", "fired.jsonl", "client.jsonl"}) {
+        for (const std::uint64_t bytes : {0, 1, 100, 5'000, 60'000}) {
+            Fate full;
+            full.disk = {bytes, file};
+            const KilledRun run = run_killed(make_trace(5, rows), options, {full, full, Fate()});
+            EXPECT_EQ(broken_laws(run), "") << file << " " << bytes;
+            EXPECT_EQ(run.records.size(), rows);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace driftless::sim
