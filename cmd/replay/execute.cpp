@@ -173,9 +173,12 @@ void Execution::open_marks() {
 }
 
 /// What the last segment had marked is in records or in new marks, once this one is in run.json.
+/// Marks of those before it are there where a kill came between the two.
 void Execution::forget_past(int code) const {
     if (code == exit_done && resumption_ != nullptr) {
-        FiredMarks::remove(resumption_->facts().segments.back().run_id);
+        for (const RunSegment& segment : resumption_->facts().segments) {
+            FiredMarks::remove(segment.run_id);
+        }
     }
 }
 

@@ -313,6 +313,22 @@ class Resume(Case):
         self.check_whole(folder, 240)
         self.assertEqual(self.marks_of(folder), [])
 
+    def test_marks_of_all_segments_are_removed(self):
+        """A kill right after run.json has the new segment leaves the marks of the one before."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 4)
+            self.kill(process)
+            first = self.marks_of(folder)[0]
+            process = self.started([DRIFTLESS, "replay", "--resume", str(folder)], folder)
+            self.kill(process)
+            self.assertNotIn(first, self.marks_of(folder))
+            first.touch()
+            self.addCleanup(first.unlink, missing_ok=True)
+            self.assertEqual(len(self.marks_of(folder)), 2)
+            done = self.again("--resume", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.marks_of(folder), [])
+
     @staticmethod
     def kind_of(line):
         name = line.get("request_id") or ""
