@@ -123,7 +123,7 @@ MockProcess::~MockProcess() {
 Cores take_cores() {
     const std::vector<std::uint32_t> allowed = allowed_cpus();
     Cores cores;
-    cores.engine = choose_engine_cpu(allowed).cpu;
+    cores.engine = choose_engine_cpu(allowed, isolated_cpus()).cpu;
     cores.other = cores.engine;
     for (const std::uint32_t cpu : allowed) {
         cores.other = cpu != cores.engine ? cpu : cores.other;
