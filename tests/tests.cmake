@@ -16,7 +16,7 @@ find_package(GTest REQUIRED)
 include(GoogleTest)
 
 # unit: one file per source file, same path. golden: bytes, then what they mean.
-file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp)
+file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp tests/tls/*.cpp)
 add_executable(unit_tests ${unit_sources})
 target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
                            SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
@@ -40,9 +40,9 @@ endif()
 file(GLOB sim_sources CONFIGURE_DEPENDS tests/sim/*.cpp)
 file(GLOB sim_tests_sources CONFIGURE_DEPENDS tests/sim/*_test.cpp)
 list(REMOVE_ITEM sim_sources ${sim_tests_sources})
-add_library(sim STATIC ${sim_sources} tests/golden/cases.cpp)
+add_library(sim STATIC ${sim_sources} tests/golden/cases.cpp tests/tls/certificates.cpp)
 target_compile_definitions(sim PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
-target_link_libraries(sim PUBLIC driftless_cmd)
+target_link_libraries(sim PUBLIC driftless_cmd PRIVATE OpenSSL::SSL)
 target_link_options(sim INTERFACE -Wl,--wrap=write)  # sim_disk.hpp stands between
 add_executable(sim_tests ${sim_tests_sources})
 target_link_libraries(sim_tests PRIVATE sim GTest::gtest_main)

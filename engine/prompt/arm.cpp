@@ -70,22 +70,33 @@ std::size_t Armer::front_room_of(std::uint32_t planned) const {
     return head_room_ + (options_.for_tls ? seal_room(bytes) : 0);
 }
 
+// Those that have storage first: they wait for nobody.
+std::vector<ArmedRequest>::iterator Armer::next_retry() {
+    const auto with_storage =
+        std::find_if(retries_wanted_.begin(), retries_wanted_.end(),
+                     [](const ArmedRequest& wanted) { return wanted.storage != nullptr; });
+    return with_storage != retries_wanted_.end() ? with_storage : retries_wanted_.begin();
+}
+
 bool Armer::begin_job() {
     job_is_retry_ = !retries_wanted_.empty();
     if (!job_is_retry_ && (next_ >= plan_.rows.size() || armed_count() >= options_.armed_max)) {
         return false;
     }
-    const std::uint32_t planned = job_is_retry_ ? retries_wanted_.front() : next_;
+    const auto wanted = next_retry();
+    const std::uint32_t planned = job_is_retry_ ? wanted->planned : next_;
     // What is built again may wait for rows that cannot leave before it: all places in flight are
     // taken by rows like it, and all memory by rows behind them.
     const std::size_t room = room_of(planned);
-    char* storage = job_is_retry_ ? bodies_.take_or_spare(room) : bodies_.take(room);
+    char* storage = !job_is_retry_               ? bodies_.take(room)
+                    : wanted->storage != nullptr ? wanted->storage
+                                                 : bodies_.take_or_spare(room);
     if (storage == nullptr) {
         job_is_retry_ = false;
         return false;
     }
     if (job_is_retry_) {
-        retries_wanted_.erase(retries_wanted_.begin());
+        retries_wanted_.erase(wanted);
     } else {
         ++next_;
     }
@@ -216,8 +227,8 @@ void Armer::give_back(const ArmedRequest& request) {
     }
 }
 
-void Armer::arm_again(std::uint32_t planned) {
-    retries_wanted_.push_back(planned);
+void Armer::arm_again(std::uint32_t planned, char* storage) {
+    retries_wanted_.push_back({planned, storage, {}, {}});
 }
 
 ArmedRequest Armer::take_retry() {
@@ -228,6 +239,9 @@ ArmedRequest Armer::take_retry() {
 }
 
 void Armer::stop() {
+    for (const ArmedRequest& wanted : retries_wanted_) {
+        give_back(wanted);
+    }
     retries_wanted_.clear();
     if (job_active_) {
         bodies_.give(job_storage_);

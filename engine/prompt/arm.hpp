@@ -73,8 +73,9 @@ class Armer {
     void put_back(const ArmedRequest& request);
 
     /// Builds a row once more (a stale retry, or a connection that was lost with its records): it
-    /// comes out of `take_retry`.
-    void arm_again(std::uint32_t planned);
+    /// comes out of `take_retry`. `storage`: that of its bytes so far, where it still has it; such
+    /// a row waits for no memory.
+    void arm_again(std::uint32_t planned, char* storage);
     bool retry_ready() const { return !retries_done_.empty(); }
     ArmedRequest take_retry();
 
@@ -96,6 +97,7 @@ class Armer {
     std::size_t room_of(std::uint32_t planned) const;
 
   private:
+    std::vector<ArmedRequest>::iterator next_retry();
     bool begin_job();
     void finish_job(Instant now);
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
@@ -122,10 +124,10 @@ class Armer {
     char* job_body_ = nullptr;  ///< where the body begins in it
     PromptCursor cursor_;
 
-    std::vector<ArmedRequest> queue_;  ///< ring of armed_max
-    std::uint64_t head_ = 0;           ///< next to take; positions grow without bound
-    std::uint64_t tail_ = 0;           ///< next to fill
-    std::vector<std::uint32_t> retries_wanted_;
+    std::vector<ArmedRequest> queue_;           ///< ring of armed_max
+    std::uint64_t head_ = 0;                    ///< next to take; positions grow without bound
+    std::uint64_t tail_ = 0;                    ///< next to fill
+    std::vector<ArmedRequest> retries_wanted_;  ///< without bytes, and most without storage
     std::vector<ArmedRequest> retries_done_;
 
     std::uint64_t prompts_digest_ = 0;

@@ -192,6 +192,14 @@ void LanePool::on_sent(Op& op, const Completion& done) {
     pool.release_body(lane);
 }
 
+namespace {
+// By an end of stream, an error or a close_notify, which comes before either.
+bool has_ended(const Lane& lane, const Completion& done) {
+    return done.result <= 0 ||
+           (lane.tls != nullptr && lane.tls->stream.state() == TlsStream::State::ended);
+}
+}  // namespace
+
 void LanePool::on_receive(Op& op, const Completion& done) {
     Lane& lane = *static_cast<Lane*>(op.owner);
     LanePool& pool = *lane.pool;
@@ -211,7 +219,7 @@ void LanePool::on_receive(Op& op, const Completion& done) {
         }
     } else if (lane.state == LaneState::idle || lane.state == LaneState::bound) {
         if (!pool.only_tls(lane, done)) {
-            pool.retire(lane, done.result <= 0);
+            pool.retire(lane, has_ended(lane, done));
         }
     }
     if (!done.more || lane.broken) {

@@ -244,12 +244,11 @@ void LanePool::unbind(Lane& lane) {
     tls.row.request.storage = nullptr;
 }
 
-// The row of a lane that will not carry it, without its bytes.
+// The row of a lane that will not carry it. Its bytes are worth nothing, but it keeps their
+// storage: it must not wait for memory behind rows that cannot leave before it.
 DueRow LanePool::drop_bound(Lane& lane) {
     DueRow row = lane.tls->row;
     unbind(lane);
-    bodies_.give(row.request.storage);
-    row.request.storage = nullptr;
     row.request.bytes = {};
     row.request.lane = ArmedRequest::no_lane;
     return row;
@@ -264,11 +263,29 @@ void LanePool::lose_bound(Lane& lane) {
     // The place of an end belongs to rows that have left: without one it is tried again.
     const bool may_end = row.tries > 0 || ring_.has_room_for_row();
     if (late && may_end && (refused || row.losses > losses_max)) {
+        bodies_.give(row.request.storage);
         end_without_lane(row, failure != 0 ? Outcome::tls_failed : Outcome::send_failed,
                          static_cast<std::int32_t>(failure));
     } else {
         again_.push_back(row);
     }
+}
+
+bool LanePool::give_up_old(const ArmedRequest& request) {
+    if (request.lane == ArmedRequest::no_lane) {
+        return false;
+    }
+    Lane& lane = *lanes_[request.lane];
+    const IdleLimit& limit = targets_[lane.target].limit;
+    if (!limit.known() || idle_for(lane) < limit.closed_after()) {
+        return false;
+    }
+    counts_.retired_idle += 1;
+    again_.push_back(drop_bound(lane));
+    lane.state = LaneState::closing;
+    lane.broken = true;
+    lane.progress.notify();
+    return true;
 }
 
 void LanePool::unbind_all() {
@@ -280,6 +297,8 @@ void LanePool::unbind_all() {
         const DueRow row = drop_bound(*lane);
         if (late) {
             again_.push_back(row);
+        } else {
+            bodies_.give(row.request.storage);
         }
         lane->state = LaneState::closing;
         lane->broken = true;

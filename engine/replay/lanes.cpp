@@ -195,6 +195,7 @@ void LanePool::settle(Lane& lane) {
                        exchange.stale_retries < stale_retries_max;
     if (stale) {
         counts_.stale_retries += 1;
+        counts_.bytes_stray += exchange.bytes_received;  // of TLS itself: the record is the retry's
         targets_[lane.target].limit.see_close(idle, loop_.driver().now());
         DueRow row;
         row.request.planned = exchange.planned;

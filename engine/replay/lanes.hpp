@@ -134,7 +134,7 @@ class LanePool {
     bool collect_stamps();
 
     /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
-    /// connection ended while it was bound to them.
+    /// connection ended while it was bound to them (they have kept their storage).
     std::vector<DueRow>& again() { return again_; }
 
     // TLS (lane_tls.cpp).
@@ -154,6 +154,9 @@ class LanePool {
         return late_.first == nullptr ? nullptr : &late_.first->tls->row;
     }
     std::uint32_t late_count() const { return late_count_; }
+    /// A bound lane that its server may be closing right now, because its row was held back, is
+    /// closed, and the row comes out of `again`; false where the lane may be used.
+    bool give_up_old(const ArmedRequest& request);
     /// Ends what is bound: late rows come out of `again`, the others are still their armer's.
     void unbind_all();
 

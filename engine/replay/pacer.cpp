@@ -195,6 +195,9 @@ bool Pacer::fire_next(Instant now) {
         }
         return false;
     }
+    if (lanes_.give_up_old(*armer_.front())) {
+        return true;
+    }
     DueRow row = take_next(now);
     const std::uint32_t target = target_of(row.request.planned);
     Lane* lane = take_lane(target, row);
@@ -262,7 +265,7 @@ DueRow Pacer::take_next(Instant now) {
 
 bool Pacer::fire_on_time() {
     const ArmedRequest* armed = armer_.front();
-    if (stopped_ || armed == nullptr || !has_room()) {
+    if (stopped_ || armed == nullptr || !has_room() || lanes_.give_up_old(*armed)) {
         return false;
     }
     const std::uint32_t target = target_of(next_);

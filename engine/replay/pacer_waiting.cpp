@@ -20,12 +20,15 @@ Outcome outcome_of_failure(const LaneTarget& target) {
 
 // A row that was due before it was all records, and is now.
 bool Pacer::fire_late() {
-    DueRow row;
-    Lane* lane = can_fire_late() ? lanes_.take_late(row) : nullptr;
-    if (lane != nullptr) {
+    if (!can_fire_late()) {
+        return false;
+    }
+    if (!lanes_.give_up_old(lanes_.late_front()->request)) {
+        DueRow row;
+        Lane* lane = lanes_.take_late(row);
         fire(*lane, row);
     }
-    return lane != nullptr;
+    return true;
 }
 
 bool Pacer::can_fire_late() const {
@@ -103,12 +106,15 @@ void Pacer::take_again(const DueRow& row) {
         if (planned >= next_) {
             armer_.find(planned)->lane = ArmedRequest::no_lane;
         }
-        armer_.arm_again(planned);
+        armer_.arm_again(planned, row.request.storage);
         again_.push_back(row);
+        again_.back().request.storage = nullptr;
     } else if (row.tries > 0) {
-        lanes_.end_without_lane(row, Outcome::cancelled);
+        end_waiting(row, Outcome::cancelled);
     } else if (planned < next_) {
         waiting_[target_of(planned)].push_back(row);  // `drop_unsent` ends it
+    } else {
+        armer_.give_back(row.request);  // it comes to its end under the cursor
     }
 }
 

@@ -1,7 +1,8 @@
-/// Breaches: what breaks a law, the first few in words. Owns its text.
+/// Breaches: what breaks a law, the first few in words, and how laws say it. It owns its text.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "proto/record/record.hpp"
@@ -31,5 +32,13 @@ class Breaches {
     std::string text_;
     std::size_t count_ = 0;
 };
+
+inline std::string only(bool holds, const std::string& what) {
+    return holds ? std::string() : what;
+}
+
+inline std::string of(std::uint64_t got, std::uint64_t wanted) {
+    return std::to_string(got) + " instead of " + std::to_string(wanted);
+}
 
 }  // namespace driftless::sim

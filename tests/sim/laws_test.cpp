@@ -40,6 +40,7 @@ SimResult run_with(Bug bug) {
         options.balance = Balance::session;
         options.targets = 2;
     }
+    options.tls.on = bug == Bug::crossed_send;
     return run(trace_with_a_gap(bug == Bug::unsaid_limit ? 2 : 0), options);
 }
 
@@ -85,6 +86,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::planned_twice, "one record per row"},
     {Bug::early_engine, "nothing leaves early"},
     {Bug::greedy_send, "sent bytes were taken"},
+    {Bug::crossed_send, "servers can read what is sent"},
     {Bug::other_servers, "sessions stay on their server"},
     {Bug::other_lanes, "connections are as asked"},
     {Bug::other_names, "rows are who they say"},

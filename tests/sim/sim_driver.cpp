@@ -19,16 +19,20 @@ constexpr Duration early_stamp = milliseconds(10);
 }  // namespace
 
 SimDriver::SimDriver(std::uint64_t seed, const Weather& weather, const mock::CoreOptions& server,
-                     const Script& script, const DriverBugs& bugs)
+                     const Script& script, const DriverBugs& bugs, TlsWorld* tls)
     : random_(seed),
       weather_(weather),
       core_(server),
       script_(script),
       bugs_(bugs),
+      tls_(tls),
       now_{first_instant_ns},
       stamp_(now_) {
     connections_.push_back(nullptr);  // number 0 is nobody's
     clock_.offset_ns = realtime_ahead_ns_;
+    if (tls_ != nullptr) {
+        tls_->set_clock(now_);
+    }
 }
 
 SimDriver::~SimDriver() {
@@ -105,6 +109,9 @@ void SimDriver::happen(Happening& happening) {
         case Happening::Kind::idle:
             close_idle(number, happening.version);
             break;
+        case Happening::Kind::murmur:
+            murmur(number);
+            break;
     }
 }
 
@@ -180,7 +187,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
     std::copy(visible.bytes.begin(), visible.bytes.end(), own.get());
     done.bytes = {own.get(), visible.bytes.size()};
-    if (!done.bytes.empty()) {
+    if (!done.bytes.empty() && !visible.own) {
         connection_of(op.spec.socket.number).heard = stamp_;
     }
     if (!done.more) {

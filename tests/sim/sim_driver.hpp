@@ -1,7 +1,8 @@
 /// SimDriver: the other side of the seam. Virtual time, a seed, and a world that is as unkind as
 /// its weather says: completions in random order, receives split anywhere, short and blocked sends,
 /// cuts, refused, slow and hanging connects, late timers. The servers behind it are MockCores, the
-/// code that the bundled mock serves over sockets, and ScriptedServers, which say anything.
+/// code that the bundled mock serves over sockets, and ScriptedServers, which say anything; either
+/// may speak through a TlsServer: then cuts, splits and stalls are those of ciphertext.
 ///
 /// Same seed, same calls: the same completions at the same virtual instants. Bytes that are handed
 /// to a handler live in a buffer of their own, so that a sanitizer sees whoever keeps them.
@@ -19,6 +20,7 @@
 #include "engine/io/driver.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/scripted_server.hpp"
+#include "tests/sim/tls_world.hpp"
 #include "tests/sim/weather.hpp"
 
 namespace driftless::sim {
@@ -29,13 +31,14 @@ struct DriverBugs {
     bool lost_byte = false;     ///< one byte of one receive never reaches its handler
     bool unsaid_limit = false;  ///< servers are held to have said `unsaid`, which they do not
     bool greedy_send = false;   ///< one send drops its last byte and says that it took it
+    bool crossed_send = false;  ///< one send reaches another server's end than its own
     static constexpr Duration unsaid = seconds(1);
 };
 
 class SimDriver final : public Driver {
   public:
     SimDriver(std::uint64_t seed, const Weather& weather, const mock::CoreOptions& server,
-              const Script& script = {}, const DriverBugs& bugs = {});
+              const Script& script = {}, const DriverBugs& bugs = {}, TlsWorld* tls = nullptr);
     ~SimDriver() override;
 
     Instant now() override;
@@ -63,6 +66,8 @@ class SimDriver final : public Driver {
     /// Sends on connections that had been idle for longer than their server had said.
     std::uint64_t overdue_sends() const { return overdue_sends_; }
     mock::MockCore& core() { return core_; }
+    /// Connections whose TLS could not read what the client sent, though nobody had harmed it.
+    std::uint64_t misread() const { return misread_; }
     /// Rows that a ScriptedServer has answered.
     const std::vector<std::uint32_t>& scripted_rows() const { return scripted_rows_; }
 
@@ -72,6 +77,7 @@ class SimDriver final : public Driver {
         std::string bytes;
         End end = End::none;
         std::int64_t realtime_ns = 0;  ///< kernel's receive stamp
+        bool own = false;              ///< nothing but TLS itself
     };
     /// A connection, both of its ends.
     struct Connection {
@@ -84,6 +90,10 @@ class SimDriver final : public Driver {
         std::vector<Piece> inbox;   ///< arrived, not received yet
         Instant to_server;          ///< the latest arrival in each direction: order is kept
         Instant to_client;
+        bool secure = false;  ///< where it goes to, TLS is spoken
+        std::unique_ptr<TlsServer> tls;
+        std::optional<std::uint64_t> corrupt_at;  ///< byte of what its server says
+        bool harmed = false;
         mock::MockConnection* server = nullptr;
         std::unique_ptr<ScriptedServer> scripted;
         bool asked = true;             ///< it has said nothing since it last read, or at all
@@ -92,8 +102,9 @@ class SimDriver final : public Driver {
         std::optional<Cut> cut;
         std::uint64_t deadline_version = 0;
         std::uint64_t idle_version = 0;
-        Duration limit{0};      ///< its server says how long it may be idle; 0: it does not
-        Instant heard = never;  ///< the client has read this late, and sent nothing since
+        Duration limit{0};           ///< its server says how long it may be idle; 0: it does not
+        Instant heard = never;       ///< the client has read this late, and sent nothing since
+        Instant overdue_at = never;  ///< a send that came too late
         bool stamped = false;
         std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
 
@@ -113,7 +124,8 @@ class SimDriver final : public Driver {
             to_client,
             rearm,
             deadline,
-            idle
+            idle,
+            murmur
         } kind;
         int connection = -1;
         std::uint32_t op = 0;
@@ -127,6 +139,7 @@ class SimDriver final : public Driver {
         bool more = false;
         std::string bytes;
         std::int64_t realtime_ns = 0;
+        bool own = false;
     };
     /// A transmit stamp on its way, or the end of an operation on stamps.
     struct Stamp {
@@ -160,6 +173,7 @@ class SimDriver final : public Driver {
     void connect_happens(const Happening& happening);
     void start_send(Op& op, std::uint32_t number);
     void send_now(Op& op, std::uint32_t number);
+    int crossed(int number);
     void fail_blocked(Connection& connection, std::int32_t result);
     std::int32_t cancel(Op& target);
     void arrive(int number, Piece& piece);
@@ -168,15 +182,24 @@ class SimDriver final : public Driver {
     // sim_server.cpp: the server's end.
     void open_server(int number);
     void server_receives(int number, std::string_view bytes);
+    void plain_receives(int number, std::string_view bytes);
     void server_turn(int number);
     void scripted_turn(int number);
     void close_idle(int number, std::uint64_t version);
-    void deliver_to_client(int number, std::string_view bytes, End end);
+    void say(int number, std::string_view bytes, End end);
+    void deliver_to_client(int number, std::string_view bytes, End end, bool own = false);
     std::size_t next_cut(std::size_t bytes);
     void wake_servers();
     void drop_server(Connection& connection);
     Duration said_limit() const;
     void watch_limit(Connection& connection);
+
+    // sim_tls.cpp: between the two, where TLS is spoken.
+    void open_tls(Connection& connection);
+    void tls_receives(int number, std::string_view bytes);
+    std::string corrupted(Connection& connection, std::string_view bytes);
+    void murmur_later(int number);
+    void murmur(int number);
 
     // sim_stamps.cpp
     void stamp_sent(Connection& connection, const Op& op, std::size_t size);
@@ -190,6 +213,7 @@ class SimDriver final : public Driver {
     mock::MockCore core_;
     const Script script_;
     DriverBugs bugs_;
+    TlsWorld* const tls_;
     Instant now_;
     std::map<std::pair<std::int64_t, std::uint64_t>, Happening> happenings_;
     std::uint64_t happenings_made_ = 0;
@@ -209,6 +233,7 @@ class SimDriver final : public Driver {
     std::uint64_t bytes_accepted_ = 0;
     std::size_t sockets_open_ = 0;
     std::uint64_t overdue_sends_ = 0;
+    std::uint64_t misread_ = 0;
     std::vector<std::uint32_t> scripted_rows_;
 };
 

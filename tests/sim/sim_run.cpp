@@ -18,6 +18,11 @@ constexpr std::uint64_t turns_of_an_endless_run = 2'000;
 constexpr std::size_t drain_all = SIZE_MAX;
 constexpr Duration lead = milliseconds(200);
 
+std::unique_ptr<TlsWorld> tls_of(const SimOptions& options) {
+    return options.tls.on ? std::make_unique<TlsWorld>(options.seed, options.tls, options.targets)
+                          : nullptr;
+}
+
 /// The parts of a run, in the order of their lives, and the loop over them.
 class Simulation {
   public:
@@ -36,10 +41,13 @@ class Simulation {
           written_plan_(options.bug == Bug::early_engine ? later(plan_) : plan_),
           writer_(config(), segment.past != nullptr ? segment.past->summary() : Summary(), sinks(),
                   segment.past != nullptr ? segment.past->client() : ClientTotals()),
+          tls_(tls_of(options)),
           driver_(options.bug == Bug::other_dice ? ~dice() : dice(), options.weather,
                   server_of(options), options.script,
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
-                   options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send}) {
+                   options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send,
+                   options.bug == Bug::crossed_send},
+                  tls_.get()) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         marks_ = marks_of(trace);
         if (segment.rest != nullptr) {
@@ -121,12 +129,12 @@ class Simulation {
             arm.balance = options_.bug == Bug::other_servers ? Balance::turn : options_.balance;
             arm.row_fields = &row_fields_;
             arm.traceparent = options_.own_fields;
+            arm.for_tls = tls_ != nullptr;
             Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_, arm);
-            Run replay(
-                driver_,
-                {trace_, plan_, armer, bodies_, ring_, std::vector<Endpoint>(options_.targets),
-                 stop_requests_, nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
-                settings_of(options_));
+            Run replay(driver_,
+                       {trace_, plan_, armer, bodies_, ring_, endpoints(), stop_requests_, nullptr,
+                        options_.bug == Bug::unmarked ? nullptr : &marks_},
+                       settings_of(options_));
             play(replay);
             plant_leftovers();
             count_what_is_left(replay);
@@ -135,6 +143,10 @@ class Simulation {
         if (leaked_ != nullptr) {
             bodies_.give(leaked_);
         }
+    }
+
+    std::vector<Endpoint> endpoints() const {
+        return tls_ != nullptr ? tls_->endpoints() : std::vector<Endpoint>(options_.targets);
     }
 
     RecordSinks sinks() {
@@ -264,6 +276,9 @@ class Simulation {
         result_.bytes_accepted = driver_.bytes_accepted();
         result_.warm_sends = driver_.warm_sends();
         result_.overdue_sends = driver_.overdue_sends();
+        result_.misread = driver_.misread();
+        result_.handshakes = tls_ != nullptr ? tls_->handshakes() : 0;
+        result_.resumed = tls_ != nullptr ? tls_->resumed() : 0;
         result_.scripted_rows = driver_.scripted_rows();
         result_.stale_retries = replay.lane_counts().stale_retries;
         result_.closed_idle = replay.lane_counts().closed_idle;
@@ -354,6 +369,7 @@ class Simulation {
     EventRing ring_;
     const Plan written_plan_;  ///< the same, but for a bug
     RecordWriter writer_;
+    const std::unique_ptr<TlsWorld> tls_;  ///< null: plain http everywhere
     SimDriver driver_;
     FiredMarks marks_;
     std::atomic<int> stop_requests_{0};

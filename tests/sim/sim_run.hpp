@@ -40,6 +40,7 @@ enum class Bug : std::uint8_t {
     planned_twice,    ///< a row stands in the plan in the place of another, too
     early_engine,     ///< the engine has another schedule than the records: each row a ms earlier
     greedy_send,      ///< the driver says that a send took all of it, and drops its last byte
+    crossed_send,     ///< the driver carries what is sent on one connection to another's server
     other_servers,    ///< requests are dealt to the servers in turn, whatever is asked
     other_lanes,      ///< connections are used again, whatever is asked
     other_names,      ///< requests bear another run's name
@@ -50,6 +51,7 @@ enum class Bug : std::uint8_t {
 struct SimOptions {
     std::uint64_t seed = 0;
     Weather weather;
+    TlsWeather tls;
     mock::CoreOptions server;
     Script script;
     Timeouts timeouts{milliseconds(300), seconds(3), seconds(1), seconds(20)};
@@ -113,6 +115,9 @@ struct SimResult {
     std::uint64_t bytes_accepted = 0;
     std::uint64_t warm_sends = 0;
     std::uint64_t overdue_sends = 0;  ///< on connections idle beyond what their server had said
+    std::uint64_t misread = 0;        ///< connections whose TLS could not read what was sent
+    std::uint64_t handshakes = 0;     ///< completed; some of them with a session taken up
+    std::uint64_t resumed = 0;
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
     std::vector<std::uint32_t> scripted_rows;

@@ -21,6 +21,9 @@ void SimDriver::open_server(int number) {
         connection.cut =
             Cut{random_.below(cut_bytes_max), static_cast<Cut::Kind>(random_.below(3))};
     }
+    if (connection.secure) {
+        open_tls(connection);
+    }
     if (script_.answers != nullptr && chance(script_.share)) {
         connection.scripted = std::make_unique<ScriptedServer>(script_);
         scripted_turn(number);
@@ -39,11 +42,13 @@ Duration SimDriver::said_limit() const {
     return bugs_.unsaid_limit ? DriverBugs::unsaid : seconds(said_s);
 }
 
-/// The client sends: has it waited for longer than it may?
+/// The client sends: has it waited for longer than it may? What was harmed on its way it has not
+/// heard.
 void SimDriver::watch_limit(Connection& connection) {
-    const bool overdue = connection.limit.ns > 0 && connection.heard != never &&
-                         now_ - connection.heard > connection.limit;
+    const bool overdue = connection.limit.ns > 0 && !connection.harmed &&
+                         connection.heard != never && now_ - connection.heard > connection.limit;
     overdue_sends_ += overdue ? 1 : 0;
+    connection.overdue_at = overdue ? now_ : never;
     connection.heard = never;
 }
 
@@ -53,22 +58,32 @@ void SimDriver::drop_server(Connection& connection) {
         connection.server = nullptr;
     }
     connection.scripted.reset();
+    connection.tls.reset();
 }
 
 void SimDriver::server_receives(int number, std::string_view bytes) {
     Connection& connection = connection_of(number);
     ++connection.idle_version;
     connection.asked = true;
+    if (connection.tls != nullptr) {
+        tls_receives(number, bytes);
+    } else if (connection.served()) {
+        plain_receives(number, bytes);
+    } else if (!connection.shut) {  // nobody listens any more
+        connection.to_client = std::max(connection.to_client, now_) + latency();
+        at(connection.to_client,
+           {Happening::Kind::to_client, number, 0, 0, 0, Piece{{}, End::reset}});
+    }
+}
+
+void SimDriver::plain_receives(int number, std::string_view bytes) {
+    Connection& connection = connection_of(number);
     if (connection.server != nullptr) {
         connection.server->receive(bytes, now_);
         server_turn(number);
     } else if (connection.scripted != nullptr) {
         connection.scripted->receive(bytes);
         scripted_turn(number);
-    } else if (!connection.shut) {  // nobody listens any more
-        connection.to_client = std::max(connection.to_client, now_) + latency();
-        at(connection.to_client,
-           {Happening::Kind::to_client, number, 0, 0, 0, Piece{{}, End::reset}});
     }
 }
 
@@ -84,7 +99,7 @@ void SimDriver::server_turn(int number) {
     while (connection.server != nullptr && connection.server->next_deadline() <= now_) {
         out.clear();
         connection.server->produce(now_, out);
-        deliver_to_client(number, out, End::none);
+        say(number, out, End::none);
     }
     if (connection.server != nullptr) {
         const Instant next = connection.server->next_deadline();
@@ -93,7 +108,7 @@ void SimDriver::server_turn(int number) {
             at(next, {Happening::Kind::deadline, number, 0, 0, ++connection.deadline_version, {}});
         } else if (action != mock::MockConnection::Action::keep) {
             const bool reset = action == mock::MockConnection::Action::reset;
-            deliver_to_client(number, {}, reset ? End::reset : End::close);
+            say(number, {}, reset ? End::reset : End::close);
         } else if (weather_.idle_close.ns > 0 && !connection.asked) {
             at(now_ + weather_.idle_close,
                {Happening::Kind::idle, number, 0, 0, ++connection.idle_version, {}});
@@ -113,7 +128,7 @@ void SimDriver::scripted_turn(int number) {
         scripted_rows_.push_back(*server.row());
     }
     const std::optional<Duration> pause = server.goes_on_after();
-    deliver_to_client(number, *bytes, server.closes() ? End::close : End::none);
+    say(number, *bytes, server.closes() ? End::close : End::none);
     if (connection.scripted != nullptr && pause) {
         // As with a full window: what has not arrived yet is not talked over.
         at(std::max(now_ + *pause, connection.to_client),
@@ -126,7 +141,7 @@ void SimDriver::close_idle(int number, std::uint64_t version) {
     Connection& connection = connection_of(number);
     if (connection.server != nullptr && version == connection.idle_version &&
         connection.server->next_deadline() == never) {
-        deliver_to_client(number, {}, End::close);
+        say(number, {}, End::close);
         wake_servers();
     }
 }
@@ -153,7 +168,21 @@ std::size_t SimDriver::next_cut(std::size_t bytes) {
     return bytes > 1 && chance(weather_.split) ? 1 + random_.below(bytes - 1) : bytes;
 }
 
-void SimDriver::deliver_to_client(int number, std::string_view bytes, End end) {
+/// What a server says leaves as records where it has TLS. `close` is an end in good order.
+void SimDriver::say(int number, std::string_view bytes, End end) {
+    TlsServer* tls = connection_of(number).tls.get();
+    if (tls == nullptr) {
+        deliver_to_client(number, bytes, end);
+        return;
+    }
+    std::string records = tls->seal(bytes);
+    if (end == End::close && !tls_->chance(tls_->weather().no_goodbye)) {
+        records += tls->say_goodbye();
+    }
+    deliver_to_client(number, records, end, bytes.empty());
+}
+
+void SimDriver::deliver_to_client(int number, std::string_view bytes, End end, bool own) {
     Connection& connection = connection_of(number);
     if (connection.server_ended || (bytes.empty() && end == End::none)) {
         return;
@@ -165,6 +194,8 @@ void SimDriver::deliver_to_client(int number, std::string_view bytes, End end) {
               : cut->kind == Cut::Kind::close ? End::close
                                               : End::half_close;
     }
+    const std::string harmed = corrupted(connection, bytes);
+    bytes = harmed.empty() ? bytes : harmed;
     connection.bytes_said += bytes.size();
     connection.asked = false;
     do {
@@ -176,7 +207,7 @@ void SimDriver::deliver_to_client(int number, std::string_view bytes, End end) {
         }
         at(connection.to_client,
            {Happening::Kind::to_client, number, 0, 0, 0,
-            Piece{std::string(bytes.substr(0, size)), last ? end : End::none}});
+            Piece{std::string(bytes.substr(0, size)), last ? end : End::none, 0, own}});
         bytes.remove_prefix(size);
     } while (!bytes.empty());  // ends: each piece takes a byte at least
     connection.server_ended = end != End::none;

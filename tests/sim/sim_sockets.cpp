@@ -13,9 +13,10 @@ constexpr Duration second = seconds(1);
 constexpr std::int64_t blocked_ns = 2'000'000'000;
 }  // namespace
 
-Result<Socket> SimDriver::open_socket(const Address&) {
+Result<Socket> SimDriver::open_socket(const Address& address) {
     connections_.push_back(std::make_unique<Connection>());
     connections_.back()->client_open = true;
+    connections_.back()->secure = TlsWorld::is_secure(address);
     ++sockets_open_;
     return Socket{static_cast<int>(connections_.size() - 1)};
 }
@@ -34,6 +35,9 @@ void SimDriver::shutdown(Socket socket) {
         return;
     }
     connection.shut = true;
+    if (connection.secure && connection.overdue_at == now_) {
+        --overdue_sends_;  // a farewell, which may come whenever it likes, goes right before this
+    }
     connection.inbox.clear();
     connection.inbox.push_back({{}, End::close});
     fail_blocked(connection, -EPIPE);
@@ -113,15 +117,28 @@ void SimDriver::send_now(Op& op, std::uint32_t number) {
     } else {
         at(now_ + latency(), {Happening::Kind::sent, socket, number, result, 0, {}});
     }
+    const int receiver = bugs_.crossed_send ? crossed(socket) : socket;
     std::string_view rest = op.spec.bytes.substr(0, size);
     while (!rest.empty()) {  // ends: each piece takes a byte at least
         const std::size_t cut =
             chance(weather_.split) ? 1 + random_.below(rest.size()) : rest.size();
         connection.to_server = std::max(connection.to_server, now_) + latency();
         Piece piece{std::string(rest.substr(0, cut))};
-        at(connection.to_server, {Happening::Kind::to_server, socket, 0, 0, 0, std::move(piece)});
+        at(connection.to_server, {Happening::Kind::to_server, receiver, 0, 0, 0, std::move(piece)});
         rest.remove_prefix(cut);
     }
+}
+
+/// Another connection whose server's end stands; the same where there is none.
+int SimDriver::crossed(int number) {
+    for (std::size_t other = 1; other < connections_.size(); ++other) {
+        const TlsServer* tls = connections_[other]->tls.get();
+        if (static_cast<int>(other) != number && tls != nullptr && tls->stands()) {
+            bugs_.crossed_send = false;
+            return static_cast<int>(other);
+        }
+    }
+    return number;
 }
 
 /// The connection is gone: a send that waits for room ends.
@@ -183,7 +200,8 @@ void SimDriver::feed_receive(int number) {
         if (!piece.bytes.empty()) {
             bytes_delivered_ += piece.bytes.size();
             const auto size = static_cast<std::int32_t>(piece.bytes.size());
-            visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns});
+            visible_.push_back(
+                {connection.receive, size, true, piece.bytes, piece.realtime_ns, piece.own});
         }
         if (piece.end != End::none) {
             const std::int32_t result = piece.end == End::reset ? -ECONNRESET : 0;

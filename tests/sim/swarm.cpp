@@ -15,6 +15,7 @@ constexpr std::uint64_t gaps_stream = 0x6A9;
 constexpr std::uint64_t sessions_stream = 0x5E55;
 constexpr std::uint64_t disk_stream = 0xD15C;
 constexpr std::uint64_t fates_stream = 0xFA7E;
+constexpr std::uint64_t tls_stream = 0x715;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -120,6 +121,27 @@ void draw_disk(std::uint64_t seed, DiskRoom& disk) {
     }
 }
 
+// One run in sixteen: a handshake costs 0.7 ms of real time, and such a run has a hundred.
+void draw_tls(Dice dice, SimOptions& options) {
+    TlsWeather& tls = options.tls;
+    tls.on = dice.one_in(16);
+    tls.only_first = dice.one_in(4);
+    tls.old = dice.one_in(3);
+    tls.tickets = dice.number(0, 3);
+    tls.no_tls = dice.rarely(0.05);
+    tls.alert = dice.rarely(0.05);
+    tls.hang_up = dice.rarely(0.05);
+    tls.deaf = dice.rarely(0.05);
+    tls.wrong_name = dice.rarely(0.05);
+    tls.forget = dice.rarely(0.5);
+    tls.corrupt = dice.rarely(0.2);
+    tls.murmur = dice.maybe(0.8);
+    tls.interrupt = dice.maybe(0.1);
+    tls.no_goodbye = dice.maybe(1);
+    tls.step_max = dice.one_in(2) ? microseconds(500) : Duration{0};
+    tls.record_max = dice.one_in(2) ? dice.duration(microseconds(200)) : Duration{0};
+}
+
 std::string recorded_body(const TraceRow& row, std::uint32_t words, bool stream, Random& random) {
     std::string body = R"({"model":"mock-model","messages":[{"role":"user","content":")";
     for (std::uint32_t i = 0; i < words; ++i) {
@@ -212,6 +234,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     options.own_fields = dice.one_in(3);
     options.stream = !dice.one_in(8);
     draw_disk(seed, options.disk);
+    draw_tls({Random(mix64(seed ^ tls_stream))}, options);
     return options;
 }
 
@@ -238,9 +261,8 @@ std::vector<Fate> swarm_fates(std::uint64_t seed) {
     return fates;
 }
 
-namespace {
-
-Trace trace_for(std::uint64_t seed, std::uint32_t rows, const SimOptions& options) {
+Trace swarm_trace(std::uint64_t seed, std::uint32_t rows) {
+    const SimOptions options = swarm_options(seed);
     Trace trace = make_trace(seed, rows);
     if (seed % 4 == 0) {
         const mock::TemplateTokens& overhead = options.server.overhead;
@@ -253,16 +275,12 @@ Trace trace_for(std::uint64_t seed, std::uint32_t rows, const SimOptions& option
     return trace;
 }
 
-}  // namespace
-
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
-    const SimOptions options = swarm_options(seed);
-    return run(trace_for(seed, rows, options), options);
+    return run(swarm_trace(seed, rows), swarm_options(seed));
 }
 
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {
-    const SimOptions options = swarm_options(seed);
-    return run_killed(trace_for(seed, rows, options), options, swarm_fates(seed));
+    return run_killed(swarm_trace(seed, rows), swarm_options(seed), swarm_fates(seed));
 }
 
 }  // namespace driftless::sim

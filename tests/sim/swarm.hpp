@@ -22,6 +22,9 @@ void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t
 
 SimOptions swarm_options(std::uint64_t seed);
 
+/// The trace that goes with them.
+Trace swarm_trace(std::uint64_t seed, std::uint32_t rows);
+
 /// Trace and faults of a seed, run.
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
 

@@ -57,4 +57,31 @@ struct Weather {
     double step_clock = 0;  ///< per turn: CLOCK_REALTIME jumps by up to a second, either way
 };
 
+/// TLS of the servers, and how badly they speak it. Probabilities are per connection where nothing
+/// else is said.
+struct TlsWeather {
+    bool on = false;
+    bool only_first = false;    ///< the other URLs are plain http
+    bool old = false;           ///< TLS 1.2 and no newer
+    std::uint32_t tickets = 2;  ///< right behind a full handshake
+
+    // Handshakes that come to nothing.
+    double no_tls = 0;      ///< the hello is answered in plain HTTP
+    double alert = 0;       ///< ... by an alert
+    double hang_up = 0;     ///< ... by the end of the connection
+    double deaf = 0;        ///< ... by nothing
+    double wrong_name = 0;  ///< the certificate is somebody else's
+    double forget = 0;      ///< tickets that were given before are not taken any more
+
+    // Behind the handshake.
+    double corrupt = 0;     ///< a bit flips somewhere in its first 8 KB, the handshake included
+    double murmur = 0;      ///< again and again, up to 300 ms later: a ticket, or new keys
+    double interrupt = 0;   ///< per piece of an answer: the same, in front of it
+    double no_goodbye = 0;  ///< per end in good order: without a close_notify
+
+    // Our host: arithmetic takes time.
+    Duration step_max{0};    ///< per message of a handshake
+    Duration record_max{0};  ///< per record that is made
+};
+
 }  // namespace driftless::sim

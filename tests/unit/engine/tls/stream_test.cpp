@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
-#include <unistd.h>
 
 #include <optional>
 
 #include "engine/tls/records.hpp"
-#include "tests/unit/engine/tls/certificates.hpp"
+#include "tests/tls/certificates.hpp"
 
 namespace driftless {
 namespace {
@@ -17,10 +16,9 @@ using State = TlsStream::State;
 
 /// One authority and one server's certificate, for all tests.
 struct Papers {
-    std::string prefix = "driftless-tls-" + std::to_string(::getpid()) + "-";
-    PemFiles authority = make_certificate({prefix + "authority", {}}, nullptr);
+    PemFiles authority = make_certificate({"authority", {}}, nullptr);
     PemFiles server =
-        make_certificate({prefix + "server", {"DNS:host.example", "IP:127.0.0.1"}}, &authority);
+        make_certificate({"server", {"DNS:host.example", "IP:127.0.0.1"}}, &authority);
 };
 
 const Papers& papers() {
@@ -277,12 +275,11 @@ TEST(TlsStream, RefusesWrongCertificates) {
     const Papers& ours = papers();
     const TlsClientOptions trust{true, ours.authority.cert, "", ""};
     const std::vector<std::string> names{"DNS:host.example"};
-    const PemFiles expired =
-        make_certificate({ours.prefix + "expired", names, -9, -1}, &ours.authority);
-    const PemFiles early = make_certificate({ours.prefix + "early", names, 1, 9}, &ours.authority);
-    const PemFiles alone = make_certificate({ours.prefix + "alone", names}, nullptr);
-    const PemFiles others = make_certificate({ours.prefix + "others", {}}, nullptr);
-    const PemFiles foreign = make_certificate({ours.prefix + "foreign", names}, &others);
+    const PemFiles expired = make_certificate({"expired", names, -9, -1}, &ours.authority);
+    const PemFiles early = make_certificate({"early", names, 1, 9}, &ours.authority);
+    const PemFiles alone = make_certificate({"alone", names}, nullptr);
+    const PemFiles others = make_certificate({"others", {}}, nullptr);
+    const PemFiles foreign = make_certificate({"foreign", names}, &others);
 
     EXPECT_EQ(refusal(ours.server, trust, "host.example"), "");
     EXPECT_EQ(refusal(ours.server, trust, "host.example."), "");
@@ -312,7 +309,7 @@ TEST(TlsStream, RefusesWrongCertificates) {
 // A server that asks for a client certificate gets it, and says so where there is none.
 TEST(TlsStream, ShowsAClientCertificate) {
     const Papers& ours = papers();
-    const PemFiles own = make_certificate({ours.prefix + "client", {"DNS:me"}}, &ours.authority);
+    const PemFiles own = make_certificate({"client", {"DNS:me"}}, &ours.authority);
     const TlsContext server_context = server_of(ours.server);
     SSL_CTX_set_verify(server_context.raw(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                        nullptr);

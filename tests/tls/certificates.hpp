@@ -1,5 +1,5 @@
-/// Certificates that tests make for themselves: an authority, and what it signs, as PEM files in
-/// the scratch folder of the test. EC P-256, which costs less than a millisecond.
+/// Certificates that tests make for themselves: an authority, and what it signs, as PEM files that
+/// live in memory for as long as the process. They cost less than a millisecond each.
 #pragma once
 
 #include <string>
@@ -13,10 +13,11 @@ struct PemFiles {
 };
 
 struct CertificateSpec {
-    std::string file;                ///< "NAME" gives NAME.pem and NAME.key
+    std::string subject;
     std::vector<std::string> names;  ///< "DNS:host", "IP:127.0.0.1"; empty: an authority
     long days_from = -1;             ///< validity from today on
     long days_to = 30;
+    bool even = false;  ///< Ed25519, whose signatures are all of one length; else EC P-256
 };
 
 /// Signed by `authority`, or by itself where that is null. Aborts where OpenSSL fails.

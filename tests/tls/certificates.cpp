@@ -1,9 +1,9 @@
-#include "tests/unit/engine/tls/certificates.hpp"
+#include "tests/tls/certificates.hpp"
 
-#include <gtest/gtest.h>
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <sys/mman.h>
 
 #include <cstdio>
 
@@ -17,6 +17,13 @@ void add_extension(X509* certificate, int kind, const std::string& value) {
     X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, kind, value.c_str());
     CHECK(extension != nullptr && X509_add_ext(certificate, extension, -1) == 1);
     X509_EXTENSION_free(extension);
+}
+
+/// The path of a file that has no name outside this process.
+std::string file_in_memory() {
+    const int fd = ::memfd_create("pem", 0);
+    CHECK(fd >= 0);
+    return "/proc/self/fd/" + std::to_string(fd);
 }
 
 FILE* open_file(const std::string& path, const char* mode) {
@@ -39,10 +46,15 @@ std::string joined(const std::vector<std::string>& names) {
     return text;
 }
 
+/// Ed25519 hashes by itself.
+const EVP_MD* hash_for(const EVP_PKEY* key) {
+    return EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 ? nullptr : EVP_sha256();
+}
+
 void sign(X509* certificate, EVP_PKEY* own_key, const PemFiles* authority) {
     if (authority == nullptr) {
         CHECK(X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) == 1);
-        CHECK(X509_sign(certificate, own_key, EVP_sha256()) > 0);
+        CHECK(X509_sign(certificate, own_key, hash_for(own_key)) > 0);
         return;
     }
     FILE* file = open_file(authority->cert, "r");
@@ -53,7 +65,7 @@ void sign(X509* certificate, EVP_PKEY* own_key, const PemFiles* authority) {
     (void)std::fclose(file);
     CHECK(issuer != nullptr && key != nullptr);
     CHECK(X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1);
-    CHECK(X509_sign(certificate, key, EVP_sha256()) > 0);
+    CHECK(X509_sign(certificate, key, hash_for(key)) > 0);
     X509_free(issuer);
     EVP_PKEY_free(key);
 }
@@ -63,14 +75,15 @@ void sign(X509* certificate, EVP_PKEY* own_key, const PemFiles* authority) {
 PemFiles make_certificate(const CertificateSpec& spec, const PemFiles* authority) {
     static long serial = 1;
     constexpr long day = 24 * 60 * 60;
-    EVP_PKEY* key = EVP_EC_gen("P-256");
+    EVP_PKEY* key =
+        spec.even ? EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519") : EVP_EC_gen("P-256");
     X509* certificate = X509_new();
     CHECK(key != nullptr && certificate != nullptr);
     (void)X509_set_version(certificate, X509_VERSION_3);
     (void)ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial++);
     (void)X509_gmtime_adj(X509_getm_notBefore(certificate), spec.days_from * day);
     (void)X509_gmtime_adj(X509_getm_notAfter(certificate), spec.days_to * day);
-    set_name(X509_get_subject_name(certificate), spec.file);
+    set_name(X509_get_subject_name(certificate), spec.subject);
     CHECK(X509_set_pubkey(certificate, key) == 1);
     if (spec.names.empty()) {
         add_extension(certificate, NID_basic_constraints, "critical,CA:TRUE");
@@ -79,8 +92,7 @@ PemFiles make_certificate(const CertificateSpec& spec, const PemFiles* authority
     }
     sign(certificate, key, authority);
 
-    const PemFiles files{::testing::TempDir() + spec.file + ".pem",
-                         ::testing::TempDir() + spec.file + ".key"};
+    const PemFiles files{file_in_memory(), file_in_memory()};
     FILE* file = open_file(files.cert, "w");
     CHECK(PEM_write_X509(file, certificate) == 1);
     (void)std::fclose(file);

@@ -1,0 +1,176 @@
+// Lanes with TLS, driven by hand: a row on its way from being bound to being fired, and what
+// becomes of it at each step when nothing more is to be sent.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "engine/replay/lanes.hpp"
+#include "engine/tls/records.hpp"
+#include "tests/sim/sim_driver.hpp"
+
+namespace driftless::sim {
+namespace {
+
+TlsWeather fair() {
+    TlsWeather weather;
+    weather.on = true;
+    return weather;
+}
+
+class SecureLane : public testing::Test {
+  protected:
+    SecureLane() {
+        CHECK(static_cast<bool>(bodies_.open(4 << 20)));
+        (void)lanes_.open_one(0);
+        while (lanes_.idle_count() == 0) {
+            turn();
+        }
+    }
+    ~SecureLane() override {
+        lanes_.close_all();
+        while (lanes_.in_use() > 0) {
+            turn();
+        }
+        loop_.jobs().reap();
+        EXPECT_EQ(bodies_.used_bytes(), 0u);
+        EXPECT_EQ(driver_.misread(), 0u);
+    }
+
+    void turn() {
+        (void)driver_.turn({driver_.now() + milliseconds(1), 16, Wait::sleep, true});
+        (void)driver_.collect_stamps(16, nullptr);
+        (void)lanes_.handshake_slice();
+        (void)loop_.ready().run(64);
+    }
+
+    /// A row of this many records, bound to the lane.
+    DueRow bind(std::uint32_t planned, std::size_t records, bool late) {
+        const std::size_t bytes = (records - 1) * record_bytes_max + 1000;
+        std::string request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ";
+        request += std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
+        const std::size_t room = seal_room(request.size());
+        char* const storage = bodies_.take(room + request.size());
+        std::memcpy(storage + room, request.data(), request.size());
+        DueRow row;
+        row.cause = LateCause::none;
+        row.request = {planned, storage, {storage + room, request.size()}, driver_.now()};
+        const Lane* lane = lanes_.bind(0, row, {}, late);
+        CHECK(lane != nullptr);
+        row.request.lane = lane->number;
+        row.request.storage = nullptr;  // the lane's
+        return row;
+    }
+
+    void fire(Lane& lane, const DueRow& row) {
+        lane.exchange.planned = row.request.planned;
+        lane.exchange.request = row.request;
+        lane.exchange.request_bytes = row.request.bytes.size();
+        lane.exchange.limits = {100, 1 << 20};
+        lanes_.prepare_fire(lane);
+        driver_.flush();
+        lane.exchange.fired = driver_.now();
+        lanes_.fired(lane);
+        while (lane.state == LaneState::busy) {
+            turn();
+            (void)lanes_.send_rest_slice();
+        }
+    }
+
+    /// What is to be built again has kept its storage.
+    void give_back_what_is_left() {
+        for (const DueRow& row : lanes_.again()) {
+            ASSERT_NE(row.request.storage, nullptr);
+            bodies_.give(row.request.storage);
+        }
+        lanes_.again().clear();
+    }
+
+    TlsWorld world_{1, fair(), 1};
+    SimDriver driver_{1, Weather{}, mock::CoreOptions{}, {}, {}, &world_};
+    Loop loop_{driver_, 8};
+    ReplaySettings settings_;
+    BodyPool bodies_;
+    EventRing ring_{1 << 16, 4};
+    LanePool lanes_{loop_, world_.endpoints(), settings_, bodies_, ring_};
+};
+
+// A row that is all records when it is due leaves at once.
+TEST_F(SecureLane, ARowThatIsReadyIsTaken) {
+    DueRow row = bind(0, 3, false);
+    EXPECT_EQ(lanes_.take_ready(row), nullptr);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(lanes_.seal_slice());
+    }
+    EXPECT_FALSE(lanes_.seal_slice());
+    Lane* lane = lanes_.take_ready(row);
+    ASSERT_NE(lane, nullptr);
+    fire(*lane, row);
+    EXPECT_EQ(lanes_.idle_count(), 1u);  // it was answered, and the connection is kept
+}
+
+// One that is not is late: it goes before what is not due, and comes out when it is ready, with
+// what has kept it.
+TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
+    (void)lanes_.open_one(0);
+    while (lanes_.idle_count() < 2) {
+        turn();
+    }
+    DueRow other = bind(0, 3, false);
+    DueRow row = bind(1, 3, false);
+    EXPECT_TRUE(lanes_.seal_slice());  // of the other row, which is the first
+    EXPECT_FALSE(lanes_.seal_late());
+    row.cause = LateCause::prepare;
+    row.held_ns = 7;
+    lanes_.now_late(row);
+    EXPECT_TRUE(lanes_.seal_late());
+    EXPECT_EQ(lanes_.late_count(), 1u);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(lanes_.late_front(), nullptr);
+        EXPECT_TRUE(lanes_.seal_slice());
+    }
+    EXPECT_FALSE(lanes_.seal_late());
+    ASSERT_NE(lanes_.late_front(), nullptr);
+    DueRow late;
+    Lane* lane = lanes_.take_late(late);
+    EXPECT_EQ(late.request.planned, 1u);
+    EXPECT_EQ(late.cause, LateCause::prepare);
+    EXPECT_EQ(late.held_ns, 7);
+    EXPECT_EQ(lanes_.late_count(), 0u);
+    fire(*lane, late);
+    EXPECT_EQ(lanes_.take_ready(other), nullptr);
+    lanes_.unbind_all();
+}
+
+// When nothing more is to be sent, a row that was due is handed back, one that was not is its
+// armer's; no memory is lost, whatever there is of its records, and the lane ends.
+TEST_F(SecureLane, NothingIsLeftBoundAfterAStop) {
+    for (const bool late : {false, true}) {
+        for (int sealed = 0; sealed <= 3; ++sealed) {
+            while (lanes_.idle_count() == 0) {
+                (void)lanes_.open_one(0);
+                while (lanes_.targets()[0].connecting > 0) {
+                    turn();
+                }
+            }
+            (void)bind(5, 3, late);
+            for (int i = 0; i < sealed; ++i) {
+                EXPECT_TRUE(lanes_.seal_slice());
+            }
+            lanes_.unbind_all();
+            EXPECT_EQ(lanes_.again().size(), late ? 1u : 0u);
+            EXPECT_EQ(lanes_.late_count(), 0u);
+            EXPECT_EQ(lanes_.late_front(), nullptr);
+            EXPECT_FALSE(lanes_.seal_slice());
+            EXPECT_EQ(lanes_.targets()[0].bound, 0u);
+            give_back_what_is_left();
+            EXPECT_EQ(bodies_.used_bytes(), 0u);
+            while (lanes_.in_use() > 0) {
+                turn();
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace driftless::sim

@@ -1,0 +1,268 @@
+// The replay over TLS in a simulated world: what fair weather gives, and what one kind of trouble
+// at a time does. Mixes of them are in swarm_test.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/sim/laws.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr std::uint32_t rows = 200;
+
+SimOptions secure(std::uint64_t seed) {
+    SimOptions options;
+    options.seed = seed;
+    options.tls.on = true;
+    options.server.overhead = {5, 3};
+    return options;
+}
+
+using Outcomes = std::map<Outcome, std::uint32_t>;
+
+Outcomes outcomes_of(const SimResult& result) {
+    Outcomes outcomes;
+    for (const Record& record : result.records) {
+        ++outcomes[record.outcome];
+    }
+    return outcomes;
+}
+
+std::uint32_t late_by(LateCause cause, const SimResult& result) {
+    return static_cast<std::uint32_t>(
+        std::count_if(result.records.begin(), result.records.end(),
+                      [&](const Record& record) { return record.late_cause == cause; }));
+}
+
+// In fair weather every row is ok and exact in both lengths, and later connections take up the
+// sessions of earlier ones.
+TEST(Tls, FairWeatherLeavesNothingToBeDesired) {
+    for (const bool old : {false, true}) {
+        SimOptions options = secure(1);
+        options.tls.old = old;
+        options.connection = ConnectionRule::fresh;
+        const SimResult result = run(make_trace(1, rows), options);
+        EXPECT_EQ(broken_laws(result), "");
+        EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, rows}}));
+        EXPECT_GT(result.resumed, rows / 4);
+        EXPECT_LT(result.resumed, result.handshakes);
+        for (const Record& record : result.records) {
+            EXPECT_TRUE(record.wire_ns.has_value()) << "row " << record.row;
+        }
+    }
+}
+
+// Same seed: the same bytes, though OpenSSL has random integers of many lengths to send.
+TEST(Tls, SameSeedSameBytes) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        SimOptions options = secure(seed);
+        options.weather.cut = 0.3;
+        options.tls.corrupt = 0.3;
+        options.tls.murmur = options.tls.interrupt = 0.3;
+        options.tls.old = seed % 2 == 0;
+        const SimResult first = run(make_trace(seed, rows), options);
+        const SimResult again = run(make_trace(seed, rows), options);
+        EXPECT_EQ(broken_laws(first), "") << seed;
+        ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
+        ASSERT_EQ(first.bytes_delivered, again.bytes_delivered) << "seed " << seed;
+    }
+}
+
+// Some URLs are https, others http.
+TEST(Tls, StandsBesidePlainHttp) {
+    SimOptions options = secure(2);
+    options.targets = 3;
+    options.tls.only_first = true;
+    const SimResult result = run(make_trace(2, rows), options);
+    EXPECT_EQ(broken_laws(result), "");
+    EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, rows}}));
+}
+
+// A handshake that comes to nothing is the end of a row that waits for it, by its name.
+TEST(Tls, FailedHandshakesAreNamed) {
+    struct Failure {
+        double TlsWeather::* what;
+        Outcome outcome;
+        const char* error;
+    };
+    for (const Failure& failure : {
+             Failure{&TlsWeather::no_tls, Outcome::tls_failed, "wrong version number"},
+             Failure{&TlsWeather::alert, Outcome::tls_failed, "handshake failure"},
+             Failure{&TlsWeather::hang_up, Outcome::tls_failed, "unexpected eof"},
+             Failure{&TlsWeather::wrong_name, Outcome::tls_failed, "hostname mismatch"},
+             Failure{&TlsWeather::deaf, Outcome::timeout_connect, ""},
+         }) {
+        for (const bool old : {false, true}) {
+            SimOptions options = secure(3);
+            options.tls.old = old;
+            options.tls.*failure.what = 1;
+            const SimResult result = run(make_trace(3, 20), options);
+            EXPECT_EQ(broken_laws(result), "");
+            EXPECT_EQ(outcomes_of(result), (Outcomes{{failure.outcome, 20}})) << failure.error;
+            const std::string error = result.records[0].error.value_or("");
+            EXPECT_NE(error.find(failure.error), std::string::npos) << error;
+            options.tls.*failure.what = 0.3;
+            const SimResult some = run(make_trace(3, rows), options);
+            EXPECT_EQ(broken_laws(some), "");
+            EXPECT_GT(outcomes_of(some)[Outcome::ok], 0u);
+        }
+    }
+}
+
+// Sessions that are refused, tickets and new keys at any time: no row sees any of it.
+TEST(Tls, TicketsAndKeysHarmNobody) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        SimOptions options = secure(seed);
+        options.tls.old = seed == 4;
+        options.tls.tickets = static_cast<std::uint32_t>(seed % 3);
+        options.tls.forget = 0.5;
+        options.tls.murmur = 1;
+        options.tls.interrupt = 0.5;
+        options.server.keep_alive_requests = 3;
+        const SimResult result = run(make_trace(seed, rows), options);
+        EXPECT_EQ(broken_laws(result), "") << seed;
+        EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, rows}})) << seed;
+        EXPECT_GT(result.handshakes, result.resumed) << seed;
+    }
+}
+
+// A bit that flips on the way is noticed: no row takes what it made for an answer.
+TEST(Tls, FlippedBitsAreNoticed) {
+    for (const bool old : {false, true}) {
+        SimOptions options = secure(5);
+        options.tls.old = old;
+        options.tls.corrupt = 0.5;
+        const SimResult result = run(make_trace(5, rows), options);
+        EXPECT_EQ(broken_laws(result), "");
+        for (const auto& [outcome, count] : outcomes_of(result)) {
+            EXPECT_TRUE(outcome == Outcome::ok || outcome == Outcome::tls_failed ||
+                        outcome == Outcome::truncated || outcome == Outcome::timeout_idle ||
+                        outcome == Outcome::timeout_first_byte ||
+                        outcome == Outcome::timeout_connect)
+                << name_of(outcome);
+        }
+        EXPECT_GT(outcomes_of(result)[Outcome::tls_failed], 0u);
+    }
+}
+
+// What TLS said on a connection that then turned out to be stale belongs to no row.
+TEST(Tls, BytesOfAStaleConnectionAreNobodys) {
+    std::uint64_t retries = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        SimOptions options = secure(seed);
+        options.connections_fixed = 1;
+        options.weather.idle_close = milliseconds(8);
+        options.weather.latency_max = milliseconds(5);
+        const SimResult result = run(make_trace(seed, 20), options);
+        EXPECT_EQ(broken_laws(result), "") << seed;
+        EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 20}})) << seed;
+        retries += result.stale_retries;
+    }
+    EXPECT_GT(retries, 0u);
+}
+
+/// Bursts of four rows at one instant, so far apart.
+Trace bursts_apart(Duration apart) {
+    Trace trace = make_trace(4, 48);
+    for (std::uint32_t i = 0; i < trace.rows.size(); ++i) {
+        trace.rows[i].at_ns = std::int64_t{i / 4} * apart.ns;
+    }
+    return trace;
+}
+
+// A close_notify is the close of an idle connection, too: what servers do not say is learned from
+// it (keep_alive_test.cpp has the same of a plain close).
+TEST(Tls, IdleLimitsAreLearnedFromGoodbyes) {
+    for (const double no_goodbye : {0.0, 1.0}) {
+        SimOptions options = secure(4);
+        options.server.keep_alive_timeout = seconds(1);
+        options.server.announce_keep_alive = false;
+        options.tls.no_goodbye = no_goodbye;
+        const SimResult result = run(bursts_apart(milliseconds(2900)), options);
+        EXPECT_EQ(broken_laws(result), "");
+        EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 48}}));
+        EXPECT_GT(result.closed_idle, 0u);
+        EXPECT_LE(result.closed_idle, 12u) << no_goodbye;
+    }
+}
+
+/// Rows of 24,000 tokens, all at one instant a second after the start.
+Trace large_rows(std::uint32_t count) {
+    Trace trace = make_trace(6, count + 1);
+    trace.ids.clear();
+    for (TraceRow& row : trace.rows) {
+        row.at_ns = row.index == 0 ? 0 : 1'000'000'000;
+        row.input_length = row.index == 0 ? 100 : 24'000;
+        row.ids_begin = trace.ids.size();
+        row.ids_count = (row.input_length + 511) / 512;
+        trace.ids.insert(trace.ids.end(), row.ids_count, row.index);
+    }
+    return trace;
+}
+
+// Where records cost more than the time that is left for them, rows are due while they are made
+// into records: they leave as soon as they are, and say that we were late.
+TEST(Tls, RowsThatAreDueWhileTheyAreSealedLeaveLate) {
+    SimOptions options = secure(6);
+    options.body_bytes = 32 << 20;
+    options.tls.record_max = milliseconds(2);
+    const SimResult result = run(large_rows(60), options);
+    EXPECT_EQ(broken_laws(result), "");
+    EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 61}}));
+    EXPECT_GT(late_by(LateCause::prepare, result), 10u);
+    for (const Record& record : result.records) {
+        EXPECT_GE(record.drift_ns, 0);
+        if (record.late_cause == LateCause::prepare) {
+            EXPECT_GT(record.armed_ns, record.due_ns) << "row " << record.row;
+        }
+    }
+}
+
+// A run that is stopped meanwhile sends none of them, and each has its end.
+TEST(Tls, RowsThatAreSealedWhenTheRunStopsAreNotSent) {
+    for (std::int64_t stop_at_ns = 750'000'000; stop_at_ns < 1'000'000'000;
+         stop_at_ns += 25'000'000) {
+        SimOptions options = secure(6);
+        options.body_bytes = 32 << 20;
+        options.tls.record_max = milliseconds(2);
+        options.stop_at_ns = stop_at_ns;
+        const SimResult result = run(large_rows(60), options);
+        EXPECT_EQ(broken_laws(result), "") << stop_at_ns;
+        EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 1}, {Outcome::not_sent, 60}}));
+    }
+}
+
+// A connection that is bound to a row which may not leave grows old like any other: the row leaves
+// on another one.
+TEST(Tls, BoundConnectionsGrowOld) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        SimOptions options = secure(seed);
+        options.inflight_max = 1;
+        options.connections_fixed = 2;
+        options.server.keep_alive_timeout = seconds(1);
+        options.server.pace.first = milliseconds(1500);
+        options.timeouts = {seconds(1), seconds(10), seconds(10), seconds(20)};
+        options.weather.stall = 0.1;  // the close, too
+        const SimResult result = run(make_trace(7, 10), options);
+        EXPECT_EQ(broken_laws(result), "") << seed;
+        EXPECT_GT(outcomes_of(result)[Outcome::ok], 0u) << seed;
+        EXPECT_GT(result.retired_idle, 0u) << seed;
+    }
+}
+
+// Rows that lose their connections keep the memory of their bytes: those behind them, which cannot
+// leave before them, took it once, and the run had no end.
+TEST(Tls, RowsWithoutAConnectionKeepTheirMemory) {
+    constexpr std::uint64_t seed = 280;
+    SimOptions options = swarm_options(seed);
+    options.tls.on = true;
+    const SimResult result = run(swarm_trace(seed, rows), options);
+    EXPECT_EQ(broken_laws(result), "");
+    EXPECT_GT(outcomes_of(result)[Outcome::ok], rows / 2);
+}
+
+}  // namespace
+}  // namespace driftless::sim
