@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -26,14 +27,25 @@ Trace one_row() {
     return trace;
 }
 
-SimResult answered_with(const CannedAnswer& answer, const Weather& weather) {
+SimResult answered_with(const CannedAnswer& answer, const Weather& weather,
+                        const TlsWeather& tls = {}) {
     const std::vector<CannedAnswer> answers{answer};
     const Trace trace = one_row();
     SimOptions options;
     options.seed = 21;
     options.weather = weather;
+    options.tls = tls;
     options.script = {&answers, 1.0, 0};
     return run(trace, options);
+}
+
+/// Its length is said, or it comes in chunks: the end of the connection completes nothing.
+bool is_framed(const std::string& wire) {
+    std::string head = wire.substr(0, wire.find("\r\n\r\n"));
+    std::transform(head.begin(), head.end(), head.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return head.find("content-length:") != std::string::npos ||
+           head.find("transfer-encoding:") != std::string::npos;
 }
 
 class Answers : public testing::TestWithParam<CannedAnswer> {};
@@ -58,6 +70,28 @@ TEST_P(Answers, HaveTheirOutcomeHoweverTheyAreCut) {
         EXPECT_TRUE(record.outcome == answer.outcome || record.outcome == answer.or_else)
             << name_of(record.outcome) << " instead of " << name_of(answer.outcome) << ": "
             << record.error.value_or("");
+    }
+}
+
+// The same over TLS, where the end of the connection is said. One that is not said may be
+// anybody's: what only the end would have completed is truncated then.
+TEST_P(Answers, HaveTheirOutcomeOverTls) {
+    const CannedAnswer& answer = GetParam();
+    TlsWeather tls;
+    tls.on = true;
+    tls.interrupt = 0.1;
+    for (const bool silent_end : {false, true}) {
+        tls.no_goodbye = silent_end ? 1 : 0;
+        const SimResult result = answered_with(answer, {}, tls);
+        EXPECT_EQ(broken_laws(result), "");
+        ASSERT_EQ(result.records.size(), 1u);
+        const Outcome outcome = result.records[0].outcome;
+        EXPECT_TRUE(outcome == answer.outcome || outcome == answer.or_else ||
+                    (silent_end && answer.closes && outcome == Outcome::truncated))
+            << name_of(outcome) << " instead of " << name_of(answer.outcome) << ": "
+            << result.records[0].error.value_or("");
+        const bool by_its_end = answer.closes && !is_framed(answer.wire);
+        EXPECT_TRUE(!silent_end || !by_its_end || outcome != Outcome::ok) << name_of(outcome);
     }
 }
 

@@ -21,9 +21,10 @@ Trace two_rows() {
     return trace;
 }
 
-SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed) {
+SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed, const TlsWeather& tls = {}) {
     SimOptions options;
     options.seed = seed;
+    options.tls = tls;
     options.weather.cut_at = cut;
     return run(two_rows(), options);
 }
@@ -65,6 +66,33 @@ TEST(Cuts, CloseAtEveryByte) {
 
 TEST(Cuts, HalfCloseAtEveryByte) {
     cut_everywhere(Cut::Kind::half_close);
+}
+
+/// Each handshake costs real time: some of the bytes, other ones in each way.
+constexpr std::uint64_t tls_stride = 31;
+
+// Over TLS the cuts are those of ciphertext: inside the handshake, a ticket, a record, the header
+// of one. No row is ok whose answer had not come whole; those before it are.
+TEST(Cuts, OfCiphertextLoseNoRow) {
+    for (const bool old : {false, true}) {
+        TlsWeather tls;
+        tls.on = true;
+        tls.old = old;
+        const SimResult whole = run_cut({}, 1, tls);
+        ASSERT_EQ(whole.records.size(), 2u);
+        ASSERT_TRUE(whole.records[1].reused);
+        const std::uint64_t first = whole.records[0].bytes_received;
+        for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {
+            for (std::uint64_t bytes = 10 * static_cast<std::uint64_t>(kind) + (old ? 5 : 0);
+                 bytes <= whole.bytes_delivered; bytes += tls_stride) {
+                const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1, tls);
+                ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
+                const auto [one, two] = outcomes_of(result);
+                ASSERT_TRUE(one != Outcome::ok || bytes >= first) << "after " << bytes;
+                ASSERT_TRUE(two != Outcome::ok || bytes >= first) << "after " << bytes;
+            }
+        }
+    }
 }
 
 }  // namespace

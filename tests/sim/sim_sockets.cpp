@@ -31,13 +31,13 @@ Result<Address> SimDriver::local_address(Socket) {
 
 void SimDriver::shutdown(Socket socket) {
     Connection& connection = connection_of(socket.number);
+    if (connection.secure && connection.overdue_at == now_) {
+        --overdue_sends_;  // a farewell, which may come whenever it likes, goes right before this
+    }
     if (connection.shut) {
         return;
     }
     connection.shut = true;
-    if (connection.secure && connection.overdue_at == now_) {
-        --overdue_sends_;  // a farewell, which may come whenever it likes, goes right before this
-    }
     connection.inbox.clear();
     connection.inbox.push_back({{}, End::close});
     fail_blocked(connection, -EPIPE);
