@@ -162,14 +162,7 @@ class KilledSimulation {
             run_.why_unreadable = why;
         }
         run_.rebuilt = summary_of(past.summary(), past.client());
-        JsonDocument document;
-        for (std::string_view rest = run_.jsonl; !rest.empty();) {  // ends: a line has a byte
-            const std::string_view line = rest.substr(0, rest.find('\n'));
-            if (Result<Record> record = read_record(document, line)) {
-                run_.records.push_back(std::move(record).value());
-            }
-            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        }
+        run_.records = read_back(run_.jsonl).records;
     }
 
     const Trace& trace_;

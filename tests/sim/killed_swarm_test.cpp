@@ -38,6 +38,8 @@ TEST(KilledSwarm, LosesNothingAndRepeatsNothing) {
         for (const Life& life : run.lives) {
             const SimResult& result = life.result;
             ++met[result.killed ? "killed" : result.disk_failed ? "disk failed" : "ended"];
+            met["killed when all had left"] +=
+                result.killed && result.left.size() == life.planned.size();
             met["killed while resuming"] += result.killed && !result.stood ? 1 : 0;
             met["without marks, certain"] += !life.marks && life.certain ? 1 : 0;
             met["without marks, guessed"] += !life.marks && !life.certain ? 1 : 0;
@@ -47,8 +49,9 @@ TEST(KilledSwarm, LosesNothingAndRepeatsNothing) {
         }
     }
     for (const char* const kind :
-         {"killed", "disk failed", "ended", "killed while resuming", "without marks, certain",
-          "without marks, guessed", "sent again", "given up", "nothing left to send"}) {
+         {"killed", "disk failed", "ended", "killed when all had left", "killed while resuming",
+          "without marks, certain", "without marks, guessed", "sent again", "given up",
+          "nothing left to send"}) {
         EXPECT_TRUE(met[kind] > 0 || seeds() < seeds_for_all) << kind;
         RecordProperty(kind, std::to_string(met[kind]));
     }

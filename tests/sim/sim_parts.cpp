@@ -112,4 +112,24 @@ mock::CoreOptions server_of(const SimOptions& options) {
     return server;
 }
 
+ReadBack read_back(std::string_view jsonl) {
+    ReadBack read;
+    JsonDocument document;
+    while (!jsonl.empty()) {  // ends: each line takes a byte at least
+        const std::string_view line = jsonl.substr(0, jsonl.find('\n') + 1);
+        const std::string_view whole = line.empty() ? jsonl : line;
+        Result<Record> record = read_record(document, whole);
+        std::string again;
+        if (record) {
+            append_jsonl(again, record.value());
+            read.records.push_back(std::move(record).value());
+        }
+        if (again != whole) {
+            read.unreadable.emplace_back(whole);
+        }
+        jsonl.remove_prefix(whole.size());
+    }
+    return read;
+}
+
 }  // namespace driftless::sim

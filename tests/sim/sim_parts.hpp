@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/plan/plan.hpp"
@@ -13,6 +15,7 @@
 #include "engine/record/judge.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/record/record.hpp"
 #include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
@@ -34,5 +37,12 @@ RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& opti
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options);
 mock::CoreOptions server_of(const SimOptions& options);
+
+/// The lines of requests.jsonl.
+struct ReadBack {
+    std::vector<Record> records;
+    std::vector<std::string> unreadable;  ///< those that do not read back as themselves
+};
+ReadBack read_back(std::string_view jsonl);
 
 }  // namespace driftless::sim

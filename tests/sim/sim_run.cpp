@@ -197,7 +197,21 @@ class Simulation {
         if (options_.bug != Bug::unread_event) {
             drain(drain_all);
         }
+        if (segment_.kill && result_.ended) {
+            die_at_the_end();
+        } else {
+            writer_.finish();
+        }
+    }
+
+    /// All is over for the engine; the writer is in its last lines.
+    void die_at_the_end() {
+        disk_.die_after(Random(segment_.kill->dice).below(200'000));
         writer_.finish();
+        disk_.die_after(0);
+        result_.killed = true;
+        result_.ended = false;
+        result_.died_ns = (driver_.now() - Instant{result_.zero_ns}).ns;
     }
 
     /// At any instant for the engine; for the writer between two writes, or in the middle of one.
@@ -314,23 +328,12 @@ class Simulation {
         }
         result_.jsonl = disk_.read("requests.jsonl");
         result_.fired_jsonl = disk_.read("fired.jsonl").substr(fired_before_);
-        JsonDocument document;
-        std::string_view rest = result_.jsonl;
-        while (!rest.empty()) {  // ends: each line takes a byte at least
-            const std::string_view line = rest.substr(0, rest.find('\n') + 1);
-            const std::string_view whole = line.empty() ? rest : line;
-            Result<Record> record = read_record(document, whole);
-            std::string again;
-            if (record) {
-                append_jsonl(again, record.value());
-                if (own.contains(record.value().row)) {
-                    result_.records.push_back(std::move(record).value());
-                }
+        ReadBack read = read_back(result_.jsonl);
+        result_.unreadable = std::move(read.unreadable);
+        for (Record& record : read.records) {
+            if (own.contains(record.row)) {
+                result_.records.push_back(std::move(record));
             }
-            if (again != whole) {
-                result_.unreadable.emplace_back(whole);
-            }
-            rest.remove_prefix(whole.size());
         }
     }
 
