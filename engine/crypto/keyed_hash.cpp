@@ -25,7 +25,6 @@ struct KeyedHash::State {
 
 KeyedHash::KeyedHash(std::unique_ptr<State> state) : state_(std::move(state)) {}
 KeyedHash::KeyedHash(KeyedHash&&) noexcept = default;
-KeyedHash& KeyedHash::operator=(KeyedHash&&) noexcept = default;
 KeyedHash::~KeyedHash() = default;
 
 Result<KeyedHash> KeyedHash::create(std::string_view secret) {

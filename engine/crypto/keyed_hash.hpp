@@ -25,7 +25,6 @@ class KeyedHash {
     static Result<KeyedHash> create(std::string_view secret);
 
     KeyedHash(KeyedHash&&) noexcept;
-    KeyedHash& operator=(KeyedHash&&) noexcept;
     ~KeyedHash();
 
     /// The value of some bytes.

@@ -35,7 +35,6 @@ class Facts {
         }
         out = static_cast<std::uint32_t>(wide);
     }
-    void flag(const char* key, bool& out) { keep(key, get(key).as_bool(), out); }
     void digest(const char* key, std::uint64_t& out) {
         std::string digits;
         text(key, digits);

@@ -27,8 +27,6 @@ struct GzipDecoder::State {
 
 GzipDecoder::GzipDecoder() : state_(std::make_unique<State>()) {}
 GzipDecoder::~GzipDecoder() = default;
-GzipDecoder::GzipDecoder(GzipDecoder&&) noexcept = default;
-GzipDecoder& GzipDecoder::operator=(GzipDecoder&&) noexcept = default;
 
 Result<std::string_view> GzipDecoder::read(RawBytes& raw) {
     z_stream& stream = state_->stream;

@@ -19,8 +19,6 @@ class GzipDecoder {
   public:
     GzipDecoder();
     ~GzipDecoder();
-    GzipDecoder(GzipDecoder&&) noexcept;
-    GzipDecoder& operator=(GzipDecoder&&) noexcept;
 
     /// The next piece, valid until the next read; empty at the end. Errors: truncated (the member
     /// ends early or is damaged; everything before was given), io_failed.

@@ -71,7 +71,6 @@ struct OutputSink::State {
 
 OutputSink::OutputSink(std::unique_ptr<State> state) : state_(std::move(state)) {}
 OutputSink::OutputSink(OutputSink&&) noexcept = default;
-OutputSink& OutputSink::operator=(OutputSink&&) noexcept = default;
 OutputSink::~OutputSink() = default;
 
 Result<OutputSink> OutputSink::create(const std::string& path) {

@@ -20,7 +20,6 @@ class OutputSink {
     static Result<OutputSink> create(const std::string& path);
 
     OutputSink(OutputSink&&) noexcept;
-    OutputSink& operator=(OutputSink&&) noexcept;
     ~OutputSink();
 
     /// Errors: io_failed, disk_full: nothing more can be written.

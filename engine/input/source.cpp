@@ -99,7 +99,6 @@ struct InputSource::State {
 
 InputSource::InputSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
 InputSource::InputSource(InputSource&&) noexcept = default;
-InputSource& InputSource::operator=(InputSource&&) noexcept = default;
 InputSource::~InputSource() = default;
 
 Result<InputSource> InputSource::open(const std::string& path) {

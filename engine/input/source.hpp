@@ -21,7 +21,6 @@ class InputSource {
     static Result<InputSource> open(const std::string& path);
 
     InputSource(InputSource&&) noexcept;
-    InputSource& operator=(InputSource&&) noexcept;
     ~InputSource();
 
     /// The next piece, valid until the next read; empty at the end. Errors: truncated (compressed

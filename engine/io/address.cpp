@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 std::string Address::to_text() const {
@@ -47,17 +49,13 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
     }
     std::vector<Address> addresses;
     for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-        if (at->ai_addrlen <= sizeof(sockaddr_storage)) {
-            Address address;
-            std::memcpy(&address.storage, at->ai_addr, at->ai_addrlen);
-            address.length = at->ai_addrlen;
-            addresses.push_back(address);
-        }
+        CHECK(at->ai_addrlen <= sizeof(sockaddr_storage));
+        Address address;
+        std::memcpy(&address.storage, at->ai_addr, at->ai_addrlen);
+        address.length = at->ai_addrlen;
+        addresses.push_back(address);
     }
     ::freeaddrinfo(found);
-    if (addresses.empty()) {
-        return Error{ErrorCode::unreachable, 0, "resolve the host name"};
-    }
     return addresses;
 }
 

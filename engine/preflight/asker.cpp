@@ -18,6 +18,8 @@ const char* remedy_for(ErrorCode code) {
             return "is host and port of --url a model server's? One that speaks TLS wants https://";
         case ErrorCode::too_large:
             return "is that page a model server's? Check --url and --endpoint";
+        case ErrorCode::exhausted:
+            return "this host has no descriptor or memory left for it: raise the limit (ulimit -n)";
         case ErrorCode::closed:
         case ErrorCode::reset:
             return "the log of the server, or of the proxy in front of it, says why it hung up";
@@ -89,8 +91,10 @@ std::string Asker::why() const {
     }
     const std::string_view begun = inquiry_.begun();
     const std::string_view line = begun.substr(0, begun.find_first_of("\r\n"));
-    return std::string(error_.doing) + " failed (" + name_of(error_.code) + ")" +
-           (heard() ? "; the answer begins \"" + told(line) + "\"" : "") + "; " +
+    return (error_.code == ErrorCode::bad_http
+                ? "what it says is no HTTP (" + std::string(error_.doing)
+                : std::string(error_.doing) + " failed (" + name_of(error_.code)) +
+           ")" + (heard() ? "; the answer begins \"" + told(line) + "\"" : "") + "; " +
            remedy_for(error_.code);
 }
 

@@ -126,7 +126,7 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
                 complete_ = true;
                 break;
             case ResponsePiece::error:
-                fail(ErrorCode::bad_http, 0, "take the answer for HTTP");
+                fail(ErrorCode::bad_http, 0, parser_.error_text());
                 break;
         }
     }

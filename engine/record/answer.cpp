@@ -11,18 +11,12 @@ namespace {
 constexpr std::size_t kept_bytes_max = 64 * 1024;
 constexpr std::size_t kept_chunks_max = 8 * 1024;
 
-void clear_text(std::string& text) {
-    text.clear();
-    if (text.capacity() > kept_bytes_max) {
-        text.shrink_to_fit();
-    }
-}
-
-template <typename T>
-void clear_list(std::vector<T>& list) {
+/// Not by shrink_to_fit, which does nothing to a vector where there are no exceptions (libstdc++).
+template <typename List>
+void clear(List& list, std::size_t kept_max) {
     list.clear();
-    if (list.capacity() > kept_chunks_max) {
-        list.shrink_to_fit();
+    if (list.capacity() > kept_max) {
+        List().swap(list);
     }
 }
 
@@ -38,11 +32,11 @@ void Answer::reset(bool keep_text) {
     std::vector<std::int64_t> stamps = std::move(chunk_stamps);
     std::vector<std::int32_t> tokens = std::move(chunk_tokens);
     SavedText texts = std::move(text);
-    clear_list(stamps);
-    clear_list(tokens);
-    clear_text(texts.content);
-    clear_text(texts.reasoning);
-    clear_text(texts.tool_text);
+    clear(stamps, kept_chunks_max);
+    clear(tokens, kept_chunks_max);
+    clear(texts.content, kept_bytes_max);
+    clear(texts.reasoning, kept_bytes_max);
+    clear(texts.tool_text, kept_bytes_max);
     texts.cut = false;
     *this = Answer{};
     chunk_stamps = std::move(stamps);

@@ -68,7 +68,6 @@ class Run {
     bool interrupted() const { return interrupted_; }
     const LaneCounts& lane_counts() { return lanes_.counts(); }
     IdleLimit idle_limit() const { return lanes_.idle_limit(); }
-    const Health& health() const { return health_; }
     const ClockSample& clock() const { return clock_; }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
     Duration guard() const { return guard_; }

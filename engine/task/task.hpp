@@ -135,7 +135,6 @@ class Signal {
         waiter->ready->push(*waiter);
     }
     void clear() { set_ = false; }
-    bool awaited() const { return waiter_ != nullptr; }
 
     struct Awaiter {
         Signal& signal;

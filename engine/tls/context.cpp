@@ -118,11 +118,6 @@ Result<TlsContext> TlsContext::server(const TlsServerOptions& options, std::stri
 TlsContext::TlsContext(TlsContext&& other) noexcept
     : context_(std::exchange(other.context_, nullptr)) {}
 
-TlsContext& TlsContext::operator=(TlsContext&& other) noexcept {
-    std::swap(context_, other.context_);
-    return *this;
-}
-
 TlsContext::~TlsContext() {
     SSL_CTX_free(context_);
 }

@@ -35,7 +35,6 @@ class TlsContext {
     static Result<TlsContext> server(const TlsServerOptions& options, std::string& why);
 
     TlsContext(TlsContext&& other) noexcept;
-    TlsContext& operator=(TlsContext&& other) noexcept;
     ~TlsContext();
 
     ssl_ctx_st* raw() const { return context_; }

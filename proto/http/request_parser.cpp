@@ -43,8 +43,6 @@ struct RequestParser::State {
 
 RequestParser::RequestParser() : state_(new State) {}  // not zeroed: most of a head stays untouched
 RequestParser::~RequestParser() = default;
-RequestParser::RequestParser(RequestParser&&) noexcept = default;
-RequestParser& RequestParser::operator=(RequestParser&&) noexcept = default;
 
 void RequestParser::reset() {
     state_->framing.reset();

@@ -29,8 +29,6 @@ class RequestParser {
   public:
     RequestParser();
     ~RequestParser();
-    RequestParser(RequestParser&&) noexcept;
-    RequestParser& operator=(RequestParser&&) noexcept;
 
     /// Ready for the next request on a connection. Keeps its memory, forgets the head.
     void reset();

@@ -56,8 +56,6 @@ std::string_view ResponseParser::State::reportable(std::string_view span) {
 
 ResponseParser::ResponseParser() : state_(std::make_unique<State>()) {}
 ResponseParser::~ResponseParser() = default;
-ResponseParser::ResponseParser(ResponseParser&&) noexcept = default;
-ResponseParser& ResponseParser::operator=(ResponseParser&&) noexcept = default;
 
 void ResponseParser::reset() {
     state_->framing.reset();

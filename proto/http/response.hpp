@@ -34,8 +34,6 @@ class ResponseParser {
   public:
     ResponseParser();
     ~ResponseParser();
-    ResponseParser(ResponseParser&&) noexcept;
-    ResponseParser& operator=(ResponseParser&&) noexcept;
 
     /// Ready for the next message on a connection. Keeps its memory.
     void reset();

@@ -70,7 +70,6 @@ JsonDocument::JsonDocument(JsonArrays arrays) : state_(std::make_unique<State>()
 }
 JsonDocument::~JsonDocument() = default;
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
-JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 
 Result<JsonValue> JsonDocument::parse(std::string_view text) {
     State& state = *state_;

@@ -87,7 +87,6 @@ class JsonDocument {
     explicit JsonDocument(JsonArrays arrays = JsonArrays::values);
     ~JsonDocument();
     JsonDocument(JsonDocument&&) noexcept;
-    JsonDocument& operator=(JsonDocument&&) noexcept;
     JsonDocument(const JsonDocument&) = delete;
     JsonDocument& operator=(const JsonDocument&) = delete;
 

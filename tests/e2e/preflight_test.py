@@ -173,7 +173,8 @@ class Preflight(Case):
                 said = self.refused(server)
             self.assertTrue(said.startswith("no whole answer to GET /v1/models came from " +
                                             server.name), said)  # fmt: skip
-            self.assertIn("failed (bad_http); the answer begins \"%s\"" % begins, said)
+            self.assertIn("what it says is no HTTP (", said)
+            self.assertIn("; the answer begins \"%s\"" % begins, said)
             self.assertTrue(said.endswith("One that speaks TLS wants https://"), said)
 
     def test_too_large(self):
@@ -288,6 +289,10 @@ class Preflight(Case):
                         self.assertEqual(self.ask(server, *trust).code, 0)
                     else:
                         self.assertIn(said, self.refused(server, *trust))
+        with Odd({}, papers.server()) as server:  # whose alert is: protocol_version
+            server.serves = lambda connection: (connection.recv(4096),
+                                                connection.sendall(b"\x15\x03\x01\0\2\2\x46"))
+            self.assertIn("; TLS 1.2 and 1.3 are spoken here", self.refused(server, *trust))
         with Odd({}, papers.server()) as server:
             server.serves = lambda connection: connection.recv(1)
             self.assertIn("unexpected eof while reading; the server hung up: its log says why",

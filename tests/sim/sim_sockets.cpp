@@ -14,6 +14,9 @@ constexpr std::int64_t blocked_ns = 2'000'000'000;
 }  // namespace
 
 Result<Socket> SimDriver::open_socket(const Address& address) {
+    if (weather_.no_socket > 0 && chance(weather_.no_socket)) {
+        return Error{ErrorCode::exhausted, EMFILE, "make a socket"};
+    }
     connections_.push_back(std::make_unique<Connection>());
     connections_.back()->client_open = true;
     connections_.back()->secure = TlsWorld::is_secure(address);

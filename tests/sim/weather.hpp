@@ -24,6 +24,7 @@ struct Cut {
 /// Probabilities are per occasion.
 struct Weather {
     // Connects.
+    double no_socket = 0;  ///< every descriptor is taken (EMFILE)
     double refuse_connect = 0;
     double slow_connect = 0;  ///< its SYN is lost once or twice: it takes 1 or 3 s
     double hang_connect = 0;  ///< never answers: only a cancel ends it

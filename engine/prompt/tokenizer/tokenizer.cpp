@@ -91,7 +91,6 @@ void Tokenizer::State::encode_whole(std::string_view text, std::vector<TokenId>&
 
 Tokenizer::Tokenizer(TokenizerParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
-Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 void Tokenizer::encode(std::string_view text, std::vector<TokenId>& ids, bool with_special) {

@@ -48,7 +48,6 @@ class Tokenizer {
   public:
     explicit Tokenizer(TokenizerParts parts);
     Tokenizer(Tokenizer&&) noexcept;
-    Tokenizer& operator=(Tokenizer&&) noexcept;
     ~Tokenizer();
 
     /// Appends the ids of `text`. Bytes that are no UTF-8 count as U+FFFD. `with_special`: and

@@ -149,6 +149,14 @@ TEST(ClientSample, SurvivesItsLine) {
     std::string again;
     append_client_sample(again, back.value(), 0);
     EXPECT_EQ(again, line);
+    for (const char* lacking : {"from_ns", "to_ns", "chunks"}) {
+        const std::size_t at = again.find("\"" + std::string(lacking) + "\"");
+        ASSERT_NE(at, std::string::npos);
+        std::string without = again;
+        without[at + 1] = 'X';
+        EXPECT_EQ(read_client_sample(document, without).error().code, ErrorCode::missing);
+    }
+    EXPECT_EQ(read_client_sample(document, line.substr(0, 9)).error().code, ErrorCode::bad_json);
 }
 
 // A file goes on behind its last whole line, wherever it was cut, and however long the torn one is.

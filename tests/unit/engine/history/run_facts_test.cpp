@@ -102,6 +102,10 @@ TEST(RunFacts, NamesTheKey) {
     EXPECT_STREQ(error_with("\"seed\":7", "\"seed\":-7").doing, "seed");
     EXPECT_EQ(error_with("\"rows\":4", "\"rows\":-4").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("{\"schema\"", "[{\"schema\"").code, ErrorCode::bad_json);
+    EXPECT_STREQ(error_with("[\"/t.jsonl\"", "[7").doing, "arguments");
+    EXPECT_STREQ(error_with("\"segments\":[", "\"segments\":[],\"x\":[").doing, "segments");
+    EXPECT_STREQ(error_with("\"date\":null", "\"date\":7").doing, "date");
+    EXPECT_STREQ(error_with("\"records\":null", "\"records\":7").doing, "records");
 }
 
 // Cut anywhere, it is refused and not misread.

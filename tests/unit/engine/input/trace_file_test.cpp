@@ -189,6 +189,20 @@ TEST(TraceFile, NamesDatasetsThatAreOneLine) {
               std::string::npos);
 }
 
+// Columns that nobody reads are told by name, with the flag that carries them.
+TEST(TraceFile, TellsOfUnknownColumns) {
+    const TempFile file(
+        "unknown",
+        R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 1, "a\"b": 2}
+{"timestamp": 9, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 3}
+)");
+    const Reading got = read({file.path()});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_TRUE(got.has_note("3 values of unknown columns ignored ("));
+    EXPECT_TRUE(got.has_note("user"));
+    EXPECT_TRUE(got.has_note("--keep carries columns into the records"));
+}
+
 // Missing files, empty files and folders without traces each have one clear error.
 TEST(TraceFile, RefusesWhatIsNotThere) {
     const Reading missing = read({"/no/such/trace.jsonl"});

@@ -6,6 +6,16 @@
 namespace driftless {
 namespace {
 
+// As design and schema spell them.
+TEST(Verdict, IsToldByItsName) {
+    EXPECT_STREQ(name_of(Verdict::certified), "certified");
+    EXPECT_STREQ(name_of(Verdict::certified_with_exclusions), "certified-with-exclusions");
+    EXPECT_STREQ(name_of(Verdict::client_limited), "client-limited");
+    EXPECT_STREQ(name_of(Verdict::host_noisy), "host-noisy");
+    EXPECT_STREQ(name_of(Verdict::network_limited), "network-limited");
+    EXPECT_STREQ(name_of(Verdict::uncalibrated), "uncalibrated");
+}
+
 constexpr std::int64_t second_ns = 1'000'000'000;
 
 SummaryFigures figures_of(std::uint64_t rows) {

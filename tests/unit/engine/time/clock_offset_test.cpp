@@ -24,6 +24,17 @@ TEST(ClockOffset, TheTightestReadingWins) {
     EXPECT_EQ(clock.to_monotonic_ns(ahead + 123), 123);
 }
 
+TEST(ClockOffset, NoReadingSaysNothing) {
+    ClockOffset clock;
+    clock.take(nullptr, 0);
+    EXPECT_EQ(clock.sample().steps, 0u);
+    const ClockReading tight = reading(0, 80, ahead);
+    clock.take(&tight, 1);
+    clock.take(nullptr, 0);
+    EXPECT_EQ(clock.sample().offset_ns, ahead);
+    EXPECT_EQ(clock.sample().error_ns, 80);
+}
+
 TEST(ClockOffset, AWideReadingSaysNothingNew) {
     ClockOffset clock;
     const ClockReading tight = reading(0, 80, ahead);

@@ -221,6 +221,9 @@ TEST_P(TlsVersions, RefuseAChangedRecord) {
     EXPECT_EQ(pair.hear(pair.client, record), "");
     EXPECT_EQ(pair.client.state(), State::failed);
     EXPECT_NE(describe(pair.client.failure()).find("bad record mac"), std::string::npos);
+    EXPECT_EQ(seal(pair.client, "more"), "") << "nothing is sealed behind a failure";
+    pair.client.step();
+    EXPECT_EQ(pair.client.state(), State::failed);
 }
 
 // A ticket in the middle of an answer is taken and is no part of it.

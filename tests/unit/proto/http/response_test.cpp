@@ -53,6 +53,28 @@ TEST(ResponseParser, ReportsTheHeadAsReceived) {
 }
 
 // Nothing fed is nothing read, also where there is no memory behind it.
+// RFC 9112, 6.3: without a length and chunks a body ends with its connection, and only then.
+TEST(ResponseParser, TellsHowABodyEnds) {
+    ResponseParser parser;
+    EXPECT_EQ(read(parser, "HTTP/1.1 200 OK\r\n\r\nab").body, "ab");
+    EXPECT_TRUE(parser.close_delimited());
+    EXPECT_TRUE(parser.finish());
+    parser.reset();
+    EXPECT_EQ(read(parser, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab").body, "ab");
+    EXPECT_FALSE(parser.close_delimited());
+    EXPECT_FALSE(parser.finish());
+}
+
+// Other protocols and versions are errors with words.
+TEST(ResponseParser, RefusesOtherVersions) {
+    for (const char* begin :
+         {"HTTP/2.0 200 OK\r\n\r\n", "SSH-2.0-x\r\n", "HTTP/1.1 99 Low\r\n\r\n"}) {
+        ResponseParser parser;
+        EXPECT_EQ(read(parser, begin).last, ResponsePiece::error) << begin;
+        EXPECT_STRNE(parser.error_text(), "");
+    }
+}
+
 TEST(ResponseParser, TakesNothing) {
     ResponseParser parser;
     EXPECT_EQ(parser.feed({}).piece, ResponsePiece::need_more);

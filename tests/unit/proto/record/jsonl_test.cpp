@@ -217,6 +217,9 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     EXPECT_EQ(error_with("00abcdef01234567", "xyz").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("[2999250,", "[\"a\",").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("{\"row\"", "[\"row\"").code, ErrorCode::bad_json);
+    EXPECT_STREQ(error_with("\"chunk_ns\":[", "\"chunk_ns\":5,\"x\":[").doing, "chunk_ns");
+    JsonDocument document;
+    EXPECT_EQ(read_record(document, "[]").error().code, ErrorCode::bad_json);
 }
 
 // A line of a later schema, with a key more, is read all the same.

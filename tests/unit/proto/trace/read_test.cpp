@@ -105,6 +105,10 @@ TEST(Reader, TakesOptions) {
     EXPECT_EQ(read({extended}, options).first_error(),
               "--format \"moonshot\" is no format that this version reads; it reads " +
                   trace_format_names());
+    ReadOptions automatic;
+    automatic.format = "mooncake";
+    automatic.time_unit = "auto";
+    EXPECT_EQ(read({extended}, automatic).trace.time_unit, "ms") << "the format's own";
     ReadOptions unit;
     unit.time_unit = "minutes";
     EXPECT_EQ(read({extended}, unit).errors.list[0].field, "--time-unit");

@@ -88,6 +88,8 @@ TEST(WorkloadLog, RefusesWhatIsNoBody) {
         EXPECT_EQ(got.errors.list[0].line, 2U) << body;
     }
     EXPECT_EQ(read({good, R"({"body":{"prompt":"c"}})"}).errors.count, 1U) << "no time";
+    EXPECT_EQ(read({good, R"({"timestamp":2})"}).first_error(),
+              "t.jsonl:2: body is missing; every row has its request's body");
 }
 
 // To Mooncake and back: the words stay; a length beside them is named as lost.

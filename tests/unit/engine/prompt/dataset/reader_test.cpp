@@ -93,6 +93,8 @@ TEST(DatasetReader, NamesWhatIsWrong) {
         {R"({"a":"x","b":1})", "", "line 1 has no column of a usual name (it has a, b); name"},
         {R"({"text":"x"})", "t", "line 1 has no column \"t\" (it has text); name another"},
         {"{\"text\":\"x\"}\n{\"b\":1}", "", "line 2 has no column \"text\" (it has b)"},
+        {R"({"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1})", "",
+         "(it has a, b, c, d, e, f, g, h, i, j, k, l, ..)"},
         {R"({"text":7})", "text", "has no text in \"text\"; name another"},
         {R"({"text":[{"value":7}]})", "", "has something else than texts in \"text\""},
         {"\"a\"\n7\n", "", "line 2 is neither a text nor an object"},

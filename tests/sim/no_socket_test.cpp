@@ -1,0 +1,61 @@
+// A host that has no socket left, and connects that are all refused: rows, preflight and
+// calibration end with the reason, and nothing stays behind.
+#include <gtest/gtest.h>
+
+#include "engine/calibrate/floor.hpp"
+#include "engine/preflight/preflight.hpp"
+#include "tests/sim/laws.hpp"
+#include "tests/sim/sim_driver.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+// Where a socket can be made now and then, other rows get theirs.
+TEST(NoSocket, RowsEndWithTheReason) {
+    for (const double none : {0.5, 1.0}) {
+        SimOptions options;
+        options.seed = 17;
+        options.weather.no_socket = none;
+        const SimResult result = run(make_trace(17, 200), options);
+        EXPECT_EQ(broken_laws(result), "") << none;
+        std::size_t failed = 0;
+        for (const Record& record : result.records) {
+            if (record.outcome == Outcome::connect_failed) {
+                ++failed;
+                EXPECT_NE(record.error.value_or("").find("Too many open files"), std::string::npos)
+                    << record.error.value_or("");
+            }
+        }
+        EXPECT_EQ(failed == result.records.size(), none == 1.0);
+    }
+}
+
+TEST(NoSocket, PreflightSaysSo) {
+    Weather weather;
+    weather.no_socket = 1;
+    SimDriver driver(3, weather, mock::CoreOptions{});
+    Loop loop(driver, 8);
+    PreflightPlan plan;
+    plan.dialect = &dialect_of(Api::openai_chat);
+    plan.words = &WordTable::built_in();
+    Preflight preflight(loop, plan);
+    EXPECT_FALSE(preflight.run());
+    const std::string& said = preflight.failure().text;
+    EXPECT_NE(said.find("make a socket failed (exhausted)"), std::string::npos) << said;
+    EXPECT_EQ(said.find("--wait-ready"), std::string::npos) << said;
+}
+
+// The thread behind the bare fires, which nobody reached, ends.
+TEST(Calibration, SaysThatItCannotConnect) {
+    Weather weather;
+    weather.refuse_connect = 1;
+    SimDriver driver(3, weather, mock::CoreOptions{});
+    const Result<FireFloors> floors = measure_fires(driver, 1, nullptr, 0);
+    ASSERT_FALSE(floors);
+    EXPECT_EQ(floors.error().code, ErrorCode::refused);
+    EXPECT_EQ(driver.sockets_open(), 0u);
+}
+
+}  // namespace
+}  // namespace driftless::sim
