@@ -32,6 +32,15 @@ class Repeat(Case):
     def test_arm_ahead_changes_no_byte(self):
         self.assertEqual(self.dry_run("--arm-ahead", "10ms"), self.dry_run("--arm-ahead", "all"))
 
+    def test_arm_ahead_of_the_start(self):
+        """`all`: every prompt was built before time 0. A short window: most were not."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            flags = (SAMPLE, "--url", server.url, "--speed", 20, "--arm-ahead")
+            early = self.replay_well(*flags, "all").records().values()
+            late = self.replay_well(*flags, "10ms").records().values()
+        self.assertLess(max(record["armed_ns"] for record in early), 0)
+        self.assertGreater(sum(record["armed_ns"] > 0 for record in late), len(late) // 2)
+
     def test_what_is_part_of_a_digest(self):
         """Seed and prompt kind change the prompts; speed and limit change the schedule."""
         schedule, prompts = self.dry_run()

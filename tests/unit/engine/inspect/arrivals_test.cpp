@@ -88,6 +88,12 @@ TEST(Arrivals, OfOneInstantHaveNoRate) {
     EXPECT_EQ(figures.peaks[0].rows, 3U);
 }
 
+TEST(Arrivals, OfNothingAreNone) {
+    const ArrivalFigures figures = arrivals_of(Trace(), {}, {});
+    EXPECT_EQ(figures.span_ns, 0);
+    EXPECT_EQ(figures.most_rows.rows, 0U);
+}
+
 TEST(Timeline, CutsTimeIntoRoundBuckets) {
     EXPECT_EQ(bucket_for(0), 1'000'000);
     EXPECT_EQ(bucket_for(60 * second - 1), second);

@@ -187,14 +187,18 @@ TEST(InspectFigures, AreJsonOfTheSchema) {
     const JsonValue schema = schema_document.parse(text).value();
     InspectOptions options;
     options.max_model_len = 10;
-    const Trace with_ids = random_trace(1, TailRule::ceil, 40);
-    const Trace without = make_trace(0, TailRule::ceil, {{0, 1, {}}});
+    Trace with_ids = random_trace(1, TailRule::ceil, 40);
+    with_ids.remarks = {{"row is odd", "rows are odd", 2}};
+    Trace without = make_trace(0, TailRule::ceil, {{0, 1, {}}, {1, 0, {}}});  // one length unknown
+    without.files.clear();
     std::vector<std::string> texts(3);
     append_json(texts[0], with_ids, inspected(with_ids, options));
     append_json(texts[1], without, inspected(without));
     InputErrors errors;
     errors.add({"f", 3, "field", "v", "is wrong", "mend it"});
     append_json(texts[2], Trace(), errors);
+    EXPECT_NE(texts[0].find(R"("remarks":[{"text":"rows are odd","count":2}])"), std::string::npos);
+    EXPECT_EQ(inspected(without).input.sum, 1U);
     for (const std::string& json : texts) {
         JsonDocument document;
         const JsonValue root = document.parse(json).value();

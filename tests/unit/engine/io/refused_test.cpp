@@ -13,6 +13,7 @@
 #include "engine/calibrate/floor.hpp"
 #include "engine/calibrate/sink.hpp"
 #include "engine/io/kernel_stamps.hpp"
+#include "engine/io/reachable.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/transmit_stamps.hpp"
 #include "engine/io/uring.hpp"
@@ -117,6 +118,23 @@ TEST_F(Refused, Sockets) {
     EXPECT_TRUE(while_refusing({{SYS_clone3, EAGAIN}, {SYS_clone, EAGAIN}}, [] {
         EXPECT_STREQ(Sink().start(nullptr).error().doing, "start a thread");
     }));
+}
+
+// A host without descriptors reaches nobody, and says so at once; a local socket stands at once.
+TEST_F(Refused, Connects) {
+    const Address any = resolve("127.0.0.1", 0).value().front();
+    EXPECT_TRUE(while_refusing({{SYS_socket, EMFILE}},
+                               [any] { EXPECT_FALSE(first_reachable({any, any}, seconds(60))); }));
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("driftless-" + std::to_string(::getpid())))
+            .string();
+    const Address local = unix_address(path).value();
+    const Socket listening = make_listening_socket(local, 1).value();
+    const std::optional<Address> reached = first_reachable({local}, seconds(60));
+    ASSERT_TRUE(reached);
+    EXPECT_EQ(reached->to_text(), "unix:" + path);
+    ::close(listening.number);
+    std::filesystem::remove(path);
 }
 
 // Without stamps a run goes on, and says that it has none.

@@ -85,6 +85,17 @@ std::string canonical(const Trace& trace) {
     return text;
 }
 
+// Counts of another tokenizer than the model's are far off, and that is said.
+TEST_F(ReadLogs, WarnsOfCountsThatAreFarOff) {
+    const auto with = [this](const std::string& tokens) {
+        return convert(log({call(0, R"("prompt":"one two three","response":"four","usage":)"
+                                    R"({"prompt_tokens":)" +
+                                        tokens + R"(,"completion_tokens":1})")}));
+    };
+    EXPECT_TRUE(with("500").noted("most counts are far off: is it the model's tokenizer?"));
+    EXPECT_FALSE(with("3").noted("far off:"));
+}
+
 TEST_F(ReadLogs, EveryExportIsTheSameTrace) {
     const Converted first = convert(export_of("litellm.jsonl"));
     ASSERT_TRUE(first.usable) << first.first_error();

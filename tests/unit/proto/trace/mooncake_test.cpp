@@ -195,6 +195,17 @@ TEST(Mooncake, ListsAllErrors) {
     }
 }
 
+// The line that explains all others stands first, also where there are more than are listed.
+TEST(Mooncake, SuggestsTheBlockSizeFirst) {
+    for (const std::size_t count : {2U, 99U, 100U, 101U}) {
+        const Reading bad = read(std::vector<std::string>(count, row("0", 64, 1, "0, 1, 2, 3")));
+        EXPECT_EQ(bad.errors.count, count + 1);
+        EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count + 1, 100));
+        EXPECT_NE(bad.first_error().find("all rows fit --block-size"), std::string::npos)
+            << bad.first_error();
+    }
+}
+
 // Fixture 9: rows that hold words instead of lengths. Nulls count as absent.
 TEST(Mooncake, ReadsRecordedRequests) {
     const Reading got =

@@ -54,6 +54,10 @@ TEST(Qwen, RefusesWhatContradictsItself) {
     ReadOptions options;
     options.format = "bailian";
     EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");
+    const std::string whole = qwen_row(1, -1, "0", 16, 1, "7");
+    const std::string without = whole.substr(0, whole.find(R"(, "hash_ids")")) + "}";
+    EXPECT_NE(read({whole, without}, options).first_error().find("hash_ids is missing here"),
+              std::string::npos);
 }
 
 }  // namespace

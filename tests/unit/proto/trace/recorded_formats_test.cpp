@@ -59,6 +59,11 @@ TEST(LmCache, RefusesWhatItCannotPlace) {
     EXPECT_EQ(got.errors.list[1].field, "input");
     EXPECT_EQ(got.errors.list[2].field, "input");
     EXPECT_EQ(got.errors.list[3].field, "session_id");
+    EXPECT_EQ(read({call("a", R"("output_length":3,"pre_gap":1,"session_timestamp":"soon")")},
+                   open_sessions())
+                  .errors.list[0]
+                  .field,
+              "session_timestamp");
 }
 
 // Numbers, numbers as text and wall clocks; bodies as objects and as text of their own.

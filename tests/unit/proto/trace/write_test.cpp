@@ -99,6 +99,17 @@ TEST(Write, MooncakeHoldsTurnsOnly) {
     EXPECT_TRUE(has("1 row that waits for others and has no session"));
 }
 
+// Two sessions of one name are told apart where their format knows them by name alone.
+TEST(Write, MooncakeTellsNamesakesApart) {
+    Reading got = read({row("0", 1, 1, "0"), row("1", 1, 1, "0")});
+    got.trace.sessions = {"a", "a"};
+    got.trace.rows[0].session = 0;
+    got.trace.rows[1].session = 1;
+    const Lines lines = mooncake(got.trace, all_rows(got.trace));
+    EXPECT_NE(lines[0].find(R"("session_id":"a#0")"), std::string::npos) << lines[0];
+    EXPECT_NE(lines[1].find(R"("session_id":"a#1")"), std::string::npos) << lines[1];
+}
+
 // Kept columns go along, but for nulls and for names that the format has itself.
 TEST(Write, CarriesKeptColumns) {
     ReadOptions options;
