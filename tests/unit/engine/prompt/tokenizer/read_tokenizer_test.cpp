@@ -100,6 +100,43 @@ TEST(TokenizerFile, RefusesTemplatesWithoutIds) {
     refuses(with("post_processor", R"({"type":"Odd"})"), "a post-processor of type 'Odd'");
 }
 
+// Letters that stand for no byte: tokens and merges that no text leads to change nothing.
+TEST(TokenizerFile, PassesOverMergesThatAreNeverMade) {
+    std::string why;
+    Result<TokenizerParts> parts =
+        read_tokenizer(file(R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"中":3,"中a":4,"b中":5},)"
+                            R"("merges":["中 a","b 中","a b"]})",
+                            R"(,"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false})"),
+                       why);
+    ASSERT_TRUE(parts) << why;
+    Tokenizer tokenizer(std::move(parts).value());
+    std::vector<TokenId> ids;
+    tokenizer.encode("ab", ids);
+    EXPECT_EQ(ids, std::vector<TokenId>{2});
+    EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{3, 2}), "中ab");
+}
+
+// Mistral's tekken.json is known by its config.
+TEST(TokenizerFile, KnowsTekken) {
+    refuses(R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
+            R"("vocab":[]})",
+            "its 'vocab' ends after 0 of 290 tokens");
+}
+
+// A vocabulary grows beyond what was asked for, and knows nothing before its first token.
+TEST(Vocabulary, Grows) {
+    Vocabulary vocabulary;
+    EXPECT_FALSE(vocabulary.find("a"));
+    for (TokenId id = 0; id < 5'000; ++id) {
+        vocabulary.set(id, "t" + std::to_string(id));
+    }
+    for (TokenId id = 0; id < 5'000; ++id) {
+        ASSERT_EQ(vocabulary.find("t" + std::to_string(id)), id);
+    }
+    EXPECT_FALSE(vocabulary.find("t5000"));
+    EXPECT_EQ(vocabulary.size(), 5'000U);
+}
+
 // Steps that no tokenizer among the golden ones has; whether they cut rightly is not shown here.
 TEST(TokenizerFile, TakesStepsThatAreRare) {
     takes(with("pre_tokenizer", R"({"type":"WhitespaceSplit"})"));
