@@ -30,7 +30,7 @@ BROKEN = whole(LISTED, length=100)
 
 def counted(ask):
     """An answer of one token; usage counts the prompt."""
-    return stream(token(), usage(len(ask.words) + AROUND, 1), DONE)
+    return stream(b": hello\n\n", token(), usage(len(ask.words) + AROUND, 1), DONE)
 
 
 class Ask:
@@ -39,14 +39,14 @@ class Ask:
     def __init__(self, peer, times):
         self.peer = peer
         self.times = times  # so often its path was asked, this one included
-        self.words = []
+        self.body, self.words = {}, []
         if "content-length" in peer.head.lower():
             length = int(field(peer.head, "content-length"))
             while len(peer.stored) < length:
                 peer.stored += peer.connection.recv(65536)
-            body = json.loads(peer.stored or b"{}")
-            text = body["messages"][0]["content"] if "messages" in body else body.get("prompt", "")
-            self.words = text.split()
+            self.body = body = json.loads(peer.stored)
+            text = body["messages"][0]["content"] if "messages" in body else ""
+            self.words = (text or body.get("prompt", "") or body.get("inputs", "")).split()
 
 
 class Secure:
@@ -216,6 +216,55 @@ class Preflight(Case):
             said = self.refused(server)
         self.assertEqual(said, f"the probe of one word (POST {CHAT}) was answered 200: "
                                "out of memory")  # fmt: skip
+
+    def test_servers_that_say_little(self):
+        """Usage that counts nothing is no usage; a context without room for words asks none."""
+        row = '{"timestamp": 0, "input_length": 9, "output_length": 2, "hash_ids": [1]}\n'
+        trace = self.write("short.jsonl", row)
+        with Odd({CHAT: stream(token(), usage(0, 1), DONE)}) as server:
+            run = self.replay(trace, "--url", server.url)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("usage counts no token for a prompt of one word: not used",
+                      run.said + run.complained)  # fmt: skip
+        found = run.json("run.json")["preflight"]
+        self.assertEqual((found["words_verdict"], found["overhead_source"]), ("not_asked", "none"))
+        models = whole('{"data":[{"id":"m","max_model_len":36}]}')
+        with Odd({MODELS: models}) as server:
+            run = self.replay(trace, "--url", server.url)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("the model's context is too short to probe the words",
+                      run.said + run.complained)  # fmt: skip
+
+    def test_stream_that_is_refused(self):
+        """How chunks come stays unknown, which is no reason not to begin."""
+        def chat(ask):
+            some = ask.body["max_completion_tokens"] == 8
+            return whole("", "500 No") if some else counted(ask)
+
+        with Odd({CHAT: chat}) as server:
+            run = self.ask(server)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIsNone(run.json("run.json")["preflight"]["stream_chunks"])
+
+    def test_info_tells_the_context(self):
+        """TGI's /info, where it is read and where it is something else."""
+        def generate(ask):
+            event = {"token": {"id": 1, "text": "a", "special": False}, "generated_text": "a",
+                     "details": {"finish_reason": "length", "generated_tokens": 1,
+                                 "input_length": len(ask.words) + AROUND}}  # fmt: skip
+            return stream(b"data:" + json.dumps(event).encode() + b"\n\n")
+
+        for info, length in (
+            (whole('{"model_id":"m","max_input_tokens":9000,"max_total_tokens":16384}'), 16384),
+            (whole("<html>"), None),
+            (whole("{}", "500 No"), None),
+            (BROKEN, None),
+        ):
+            with Odd({"/info": info, "/generate_stream": generate}) as server:
+                run = self.ask(server, "--api", "tgi")
+            self.assertEqual(run.code, 0, run.complained)
+            self.assertEqual(run.json("run.json")["preflight"]["max_model_len"], length)
+            self.assertEqual(server.asked["/info"], 1)
 
     def tokens(self, words):
         """As vLLM's /tokenize gives them: the template's first, then a token for each word."""

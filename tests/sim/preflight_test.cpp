@@ -220,6 +220,7 @@ TEST(Preflight, SaysThatNoWordIsGood) {
         const Asked text(server);
         ASSERT_TRUE(text.ok) << text.failure.text;
         EXPECT_EQ(text.found.words, WordVerdict::too_few);
+        EXPECT_STREQ(name_of(text.found.words), "too_few");
         EXPECT_LT(text.found.requests, 100u);
         EXPECT_GT(text.found.words_counted, text.found.words_asked);
         const WordTable ids = WordTable::token_ids(1000);
@@ -257,6 +258,7 @@ TEST(Preflight, FindsWordsThatJoin) {
     EXPECT_LE(even * odd, 512u) << "of 65,536 pairs, hardly any may be left";
     const PreflightFindings some = joining([](auto i, auto j) { return i % 8 == 0 && j % 8 == 1; });
     EXPECT_EQ(some.words, WordVerdict::joins) << "every new order shows new pairs";
+    EXPECT_STREQ(name_of(some.words), "joins");
     const PreflightFindings all = joining([](auto i, auto j) { return i < j; });
     EXPECT_TRUE(all.words == WordVerdict::joins || all.words == WordVerdict::too_few);
 }
@@ -271,6 +273,7 @@ TEST(Preflight, FindsAServerThatVaries) {
             const Asked asked(server);
             ASSERT_TRUE(asked.ok) << asked.failure.text;
             EXPECT_EQ(asked.found.words, WordVerdict::varies) << more << asked.notes();
+            EXPECT_STREQ(name_of(asked.found.words), "varies");
         }
     }
 }

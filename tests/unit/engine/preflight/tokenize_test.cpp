@@ -27,6 +27,8 @@ TEST(Tokenize, WritesTheBodiesOfEachServer) {
               R"({"model":"M","messages":[{"role":"user","content":"Hi"}]})");
     EXPECT_STREQ(tokenize_path(TokenizeForm::messages), "/tokenize");
     EXPECT_STREQ(tokenize_path(TokenizeForm::prompt_v1), "/v1/tokenize");
+    EXPECT_STREQ(name_of(TokenizeForm::prompt_v1), "prompt_v1");
+    EXPECT_STREQ(name_of(TokenizeForm::inputs), "inputs");
 }
 
 // Answers as each server gives them; what is no list of tokens gives none.
@@ -45,6 +47,7 @@ TEST(Tokenize, ReadsTheAnswersOfEachServer) {
     EXPECT_EQ(read_templated(document, R"({"prompt":"<s>a\n\"b\"</s>"})"), R"(<s>a\n\"b\"</s>)");
     EXPECT_EQ(read_templated(document, R"({"prompt":["a"]})"), "");
     EXPECT_EQ(read_templated(document, R"({"detail":"Not Found"})"), "");
+    EXPECT_EQ(read_templated(document, "<html>"), "");
 }
 
 // The shared front and the shared back are the template; what is left of each is its word.
