@@ -85,5 +85,41 @@ TEST(TransmitStamps, LapsOfTheRingLoseAndRepeatNothing) {
     RecordProperty("passed_over", std::to_string(stamps.passed_over()));
 }
 
+// A socket that wants a stamp is asked now, and again each millisecond; one that wants none is not.
+TEST(TransmitStamps, ErrorQueuesAreAskedUntilTheyTell) {
+    TransmitStamps stamps;
+    stamps.open(16, false);
+    ASSERT_EQ(stamps.way(), TransmitStamps::Way::error_queue);
+    Connection connection;
+    ASSERT_TRUE(connection.stands());
+    ASSERT_TRUE(switch_on_stamps(connection.client(), {true, false}).transmit);
+    TransmitStamps::Entry entry;
+    Instant now;
+    stamps.expect(command, now);  // nobody has armed it
+    EXPECT_FALSE(stamps.waiting(now));
+    stamps.arm(command, connection.client());
+    EXPECT_FALSE(stamps.waiting(now));
+    stamps.expect(command, now);
+    EXPECT_TRUE(stamps.waiting(now));
+    stamps.look(now, 16, 0);  // nothing was sent
+    EXPECT_FALSE(stamps.next(entry));
+    EXPECT_FALSE(stamps.waiting(now));
+    now = now + TransmitStamps::pause;
+    EXPECT_TRUE(stamps.waiting(now));
+    ASSERT_TRUE(connection.send_byte());
+    bool told = false;
+    for (std::uint32_t tries = 1; tries < TransmitStamps::tries_max && !told; ++tries) {
+        stamps.look(now, 0, command);  // this one alone
+        told = stamps.next(entry);
+        now = now + TransmitStamps::pause;
+    }
+    ASSERT_TRUE(told);
+    EXPECT_TRUE(entry.more);
+    EXPECT_EQ(entry.key, 0U);
+    EXPECT_NE(entry.realtime_ns, 0);
+    stamps.look(now, 16, 0);
+    EXPECT_FALSE(stamps.waiting(now)) << "it has what it wanted";
+}
+
 }  // namespace
 }  // namespace driftless

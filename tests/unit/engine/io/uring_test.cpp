@@ -166,6 +166,28 @@ TEST_F(Uring, ReportsRefusal) {
     driver_->close(socket.value());
 }
 
+// More operations than the ring has places to submit from: those before are flushed, none is lost.
+TEST_F(Uring, FlushesAFullSubmissionQueue) {
+    Op nobody;
+    constexpr int count = 40;
+    Op cancels[count];
+    int results[count] = {};
+    for (int i = 0; i < count; ++i) {
+        cancels[i].spec.kind = OpKind::cancel;
+        cancels[i].spec.target = &nobody;
+        cancels[i].handler = on_end;
+        cancels[i].owner = &results[i];
+        driver_->submit(cancels[i]);
+    }
+    for (int turns = 0; turns < 1000 && driver_->in_flight() > 0; ++turns) {
+        (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
+    }
+    EXPECT_EQ(driver_->in_flight(), 0U);
+    for (const int result : results) {
+        EXPECT_EQ(result, -ENOENT) << "there was nothing to cancel";
+    }
+}
+
 // A sleeping turn never returns before its instant when nothing completes.
 TEST_F(Uring, SleepsUntilTheInstant) {
     const Instant until = driver_->now() + milliseconds(3);
