@@ -51,6 +51,8 @@ add_executable(sim_swarm tests/sim/swarm/sim_swarm.cpp)
 target_link_libraries(sim_swarm PRIVATE sim)
 if(MODE STREQUAL "fuzz")
   target_link_libraries(fuzz_interview PRIVATE sim)
+  target_sources(fuzz_tls_records PRIVATE tests/tls/certificates.cpp)
+  target_link_libraries(fuzz_tls_records PRIVATE OpenSSL::SSL)
 endif()
 
 # headers: every header compiles by itself. One whose own source includes it first is proved by that;

@@ -132,4 +132,9 @@ ReadBack read_back(std::string_view jsonl) {
     return read;
 }
 
+std::unique_ptr<TlsWorld> tls_of(const SimOptions& options) {
+    return options.tls.on ? std::make_unique<TlsWorld>(options.seed, options.tls, options.targets)
+                          : nullptr;
+}
+
 }  // namespace driftless::sim

@@ -17,6 +17,7 @@
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
 #include "tests/sim/sim_run.hpp"
+#include "tests/sim/tls_world.hpp"
 
 namespace driftless::sim {
 
@@ -37,6 +38,8 @@ RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& opti
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options);
 mock::CoreOptions server_of(const SimOptions& options);
+/// Null: plain http everywhere.
+std::unique_ptr<TlsWorld> tls_of(const SimOptions& options);
 
 /// The lines of requests.jsonl.
 struct ReadBack {

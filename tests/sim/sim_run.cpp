@@ -18,11 +18,6 @@ constexpr std::uint64_t turns_of_an_endless_run = 2'000;
 constexpr std::size_t drain_all = SIZE_MAX;
 constexpr Duration lead = milliseconds(200);
 
-std::unique_ptr<TlsWorld> tls_of(const SimOptions& options) {
-    return options.tls.on ? std::make_unique<TlsWorld>(options.seed, options.tls, options.targets)
-                          : nullptr;
-}
-
 /// The parts of a run, in the order of their lives, and the loop over them.
 class Simulation {
   public:

@@ -10,24 +10,19 @@
 #include <cstdio>
 
 #include "engine/tls/stream.hpp"
-#include "tests/unit/engine/tls/certificates.hpp"
+#include "tests/tls/certificates.hpp"
 
 namespace driftless {
 namespace {
 
 PemFiles own_papers() {
-    return make_certificate({"driftless-tls-" + std::to_string(::getpid()) + "-own", {"DNS:host"}},
-                            nullptr);
-}
-
-void remove(const PemFiles& files) {
-    std::remove(files.cert.c_str());
-    std::remove(files.key.c_str());
+    return make_certificate({"own", {"DNS:host"}}, nullptr);
 }
 
 /// The same key behind a pass phrase.
 std::string locked(const std::string& key_file) {
-    const std::string path = key_file + ".locked";
+    const std::string path =
+        testing::TempDir() + "driftless-locked-" + std::to_string(::getpid()) + ".pem";
     FILE* in = std::fopen(key_file.c_str(), "re");
     EVP_PKEY* key = PEM_read_PrivateKey(in, nullptr, nullptr, nullptr);
     FILE* out = std::fopen(path.c_str(), "we");
@@ -50,7 +45,6 @@ TEST(TlsContext, AsksNobodyForAPassPhrase) {
     EXPECT_FALSE(TlsContext::server({"/no/such.pem", key}, why));
     EXPECT_TRUE(why.starts_with("--tls-cert /no/such.pem: ")) << why;
     std::remove(key.c_str());
-    remove(own);
 }
 
 // RFC 7301, 3.2: a server may go on without a protocol where it knows none of those offered.
@@ -84,7 +78,6 @@ TEST(TlsContext, AgreesToNoOtherProtocol) {
         SSL_get0_alpn_selected(client.raw(), &chosen, &size);
         EXPECT_EQ(size, other ? 0U : 8U) << "http/1.1, or none";
     }
-    remove(own);
 }
 
 }  // namespace
