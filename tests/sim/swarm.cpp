@@ -121,10 +121,10 @@ void draw_disk(std::uint64_t seed, DiskRoom& disk) {
     }
 }
 
-// One run in sixteen: a handshake costs 0.7 ms of real time, and such a run has a hundred.
+// One run in twelve: a handshake costs 0.7 ms of real time, and such a run has a hundred.
 void draw_tls(Dice dice, SimOptions& options) {
     TlsWeather& tls = options.tls;
-    tls.on = dice.one_in(16);
+    tls.on = dice.one_in(12);
     tls.only_first = dice.one_in(4);
     tls.old = dice.one_in(3);
     tls.tickets = dice.number(0, 3);

@@ -37,6 +37,8 @@ struct Share {
     std::uint64_t tainted = 0;
     std::uint64_t full_disks = 0;
     std::uint64_t segments = 0;  ///< of runs that die
+    std::uint64_t handshakes = 0;
+    std::uint64_t resumed = 0;
     std::array<std::uint64_t, outcome_count> outcomes{};
 };
 
@@ -55,6 +57,8 @@ void count(Share& share, const Record& record) {
 std::string run_alive(Share& share) {
     const SimResult result = run_swarm(share.next, rows);
     share.full_disks += result.disk_failed ? 1 : 0;
+    share.handshakes += result.handshakes;
+    share.resumed += result.resumed;
     for (const Record& record : result.records) {
         count(share, record);
     }
@@ -66,6 +70,8 @@ std::string run_killed(Share& share) {
     share.segments += run.lives.size();
     for (const Life& life : run.lives) {
         share.full_disks += life.result.disk_failed ? 1 : 0;
+        share.handshakes += life.result.handshakes;
+        share.resumed += life.result.resumed;
     }
     for (const Record& record : run.records) {
         count(share, record);
@@ -144,9 +150,11 @@ void tell(std::span<const Share> shares, double seconds) {
     }
     std::printf(
         "stale retries        %12lu\ntainted rows         %12lu\n"
-        "full disks           %12lu\nsegments             %12lu\n",
+        "full disks           %12lu\nsegments             %12lu\n"
+        "TLS handshakes       %12lu\nsessions taken up    %12lu\n",
         sum(shares, &Share::stale_retries), sum(shares, &Share::tainted),
-        sum(shares, &Share::full_disks), sum(shares, &Share::segments));
+        sum(shares, &Share::full_disks), sum(shares, &Share::segments),
+        sum(shares, &Share::handshakes), sum(shares, &Share::resumed));
     const std::uint64_t runs = sum(shares, &Share::runs);
     std::printf("%lu runs of %u rows in %.1f s by %zu processes, %lu broke a law\n", runs, rows,
                 seconds, shares.size(), sum(shares, &Share::broken));
