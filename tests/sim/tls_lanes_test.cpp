@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "engine/replay/lanes.hpp"
 #include "engine/tls/records.hpp"
@@ -44,8 +45,8 @@ class SecureLane : public testing::Test {
         (void)loop_.ready().run(64);
     }
 
-    /// A row of this many records, bound to the lane.
-    DueRow bind(std::uint32_t planned, std::size_t records, bool late) {
+    /// A row of this many records, bound to the lane; connections have been lost under it before.
+    DueRow bind(std::uint32_t planned, std::size_t records, bool late, std::uint16_t losses = 0) {
         const std::size_t bytes = (records - 1) * record_bytes_max + 1000;
         std::string request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ";
         request += std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
@@ -54,6 +55,7 @@ class SecureLane : public testing::Test {
         std::memcpy(storage + room, request.data(), request.size());
         DueRow row;
         row.cause = LateCause::none;
+        row.losses = losses;
         row.request = {planned, storage, {storage + room, request.size()}, driver_.now()};
         const Lane* lane = lanes_.bind(0, row, {}, late);
         CHECK(lane != nullptr);
@@ -86,8 +88,26 @@ class SecureLane : public testing::Test {
         lanes_.again().clear();
     }
 
+    /// What became of the rows that have ended.
+    std::vector<Outcome> ends() {
+        std::vector<Outcome> outcomes;
+        for (const Event* event = ring_.front(); event != nullptr; event = ring_.front()) {
+            if (event->kind == EventKind::end) {
+                outcomes.push_back(event->end.outcome);
+            }
+            ring_.pop();
+        }
+        return outcomes;
+    }
+
+    static mock::CoreOptions server() {
+        mock::CoreOptions options;
+        options.keep_alive_timeout = seconds(2);
+        return options;
+    }
+
     TlsWorld world_{1, fair(), 1};
-    SimDriver driver_{1, Weather{}, mock::CoreOptions{}, {}, {}, &world_};
+    SimDriver driver_{1, Weather{}, server(), {}, {}, &world_};
     Loop loop_{driver_, 8};
     ReplaySettings settings_;
     BodyPool bodies_;
@@ -140,6 +160,32 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     fire(*lane, late);
     EXPECT_EQ(lanes_.take_ready(other), nullptr);
     lanes_.unbind_all();
+}
+
+// A connection that ends under a row is made good by another one, a few times; a row that is due
+// ends then, one that is not has time.
+TEST_F(SecureLane, ARowThatLosesManyConnectionsEndsOnceItIsDue) {
+    for (const bool late : {false, true}) {
+        for (const std::uint16_t losses : {LanePool::losses_max - 1, LanePool::losses_max + 0}) {
+            while (lanes_.idle_count() == 0) {
+                (void)lanes_.open_one(0);
+                while (lanes_.targets()[0].connecting > 0) {
+                    turn();
+                }
+            }
+            (void)bind(5, 3, late, losses);
+            EXPECT_TRUE(lanes_.seal_slice());
+            while (lanes_.in_use() > 0) {  // the server closes what stands idle
+                turn();
+            }
+            const bool over = late && losses == LanePool::losses_max;
+            EXPECT_EQ(lanes_.again().size(), over ? 0u : 1u);
+            EXPECT_EQ(ends(),
+                      over ? std::vector<Outcome>{Outcome::send_failed} : std::vector<Outcome>{});
+            give_back_what_is_left();
+            EXPECT_EQ(bodies_.used_bytes(), 0u);
+        }
+    }
 }
 
 // When nothing more is to be sent, a row that was due is handed back, one that was not is its

@@ -16,11 +16,12 @@ struct Asked {
 };
 
 /// A whole preflight; whatever comes of it, nothing is left open and no server has misread us.
-Asked ask(std::uint64_t seed, const Weather& weather, const TlsWeather& tls) {
+Asked ask(std::uint64_t seed, const Weather& weather, const TlsWeather& tls,
+          const Script& script = {}) {
     mock::CoreOptions server;
     server.overhead = {5, 3};
     TlsWorld world(seed, tls, 1);
-    SimDriver driver(seed, weather, server, {}, {}, &world);
+    SimDriver driver(seed, weather, server, script, {}, &world);
     const Endpoint endpoint = world.endpoints()[0];
     Asked asked;
     {
@@ -97,6 +98,28 @@ TEST(TlsPreflight, NamesAHandshakeThatFails) {
             EXPECT_NE(asked.failure.text.find(failure.words), std::string::npos)
                 << asked.failure.text;
         }
+    }
+}
+
+// An answer that only the end of the connection completes is whole where that end is said; one that
+// is shorter than it says is not, and what is no HTTP is named.
+TEST(TlsPreflight, TakesAnEndThatIsSaid) {
+    const std::string page = "HTTP/1.1 401 Who\r\n\r\nnobody";
+    for (const bool said : {true, false}) {
+        TlsWeather tls = fair();
+        tls.no_goodbye = said ? 0 : 1;
+        const auto answered = [&](const std::string& wire) {
+            std::vector<CannedAnswer> answers(1);
+            answers[0].wire = wire;
+            answers[0].closes = true;
+            const Asked asked = ask(1, {}, tls, {&answers, 1.0, 0});
+            EXPECT_FALSE(asked.ok);
+            return asked.failure;
+        };
+        EXPECT_EQ(answered(page).status, said ? 401 : 0);
+        EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").error.code,
+                  ErrorCode::closed);
+        EXPECT_EQ(answered("what?\r\n\r\n").error.code, ErrorCode::bad_http);
     }
 }
 
