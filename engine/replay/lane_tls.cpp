@@ -258,7 +258,10 @@ void LanePool::lose_bound(Lane& lane) {
     const bool late = lane.tls->late;
     const TlsFailure failure = lane.tls->stream.failure();
     DueRow row = drop_bound(lane);
-    ++row.losses;
+    // One that had stood for a while ended of its age: the row was held back for so long.
+    if (idle_for(lane) < IdleLimit::seen_min) {
+        ++row.losses;
+    }
     const bool refused = failure != 0 && !lane.used;
     // The place of an end belongs to rows that have left: without one it is tried again.
     const bool may_end = row.tries > 0 || ring_.has_room_for_row();

@@ -21,7 +21,7 @@ struct DueRow {
     std::int64_t held_ns = 0;
     LateCause cause = LateCause::lane;
     std::uint16_t tries = 0;   ///< stale retries so far
-    std::uint16_t losses = 0;  ///< connections that ended while they were bound to it
+    std::uint16_t losses = 0;  ///< connections that ended young, bound to it
     Instant fired;             ///< of the first try
 };
 

@@ -199,7 +199,7 @@ class LanePool {
     static constexpr Duration crossing_max = seconds(1);
     /// After a connect that failed, or was of no use, lanes are opened only where a row waits.
     static constexpr Duration failure_quiet = milliseconds(200);
-    /// Connections that may end under one row before it is fired.
+    /// Connections that may end under one row before it is fired, none of them of its age.
     static constexpr std::uint16_t losses_max = 3;
     /// 0.2 us each by io_uring, 0.6 us by the error queues (macro_bench kernel-stamps).
     static constexpr std::uint32_t stamps_max = 16;

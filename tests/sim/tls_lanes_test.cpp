@@ -21,7 +21,9 @@ TlsWeather fair() {
 
 class SecureLane : public testing::Test {
   protected:
-    SecureLane() {
+    /// The server closes what has been idle for so long.
+    explicit SecureLane(Duration keep_alive = seconds(2))
+        : driver_{1, Weather{}, server(keep_alive), {}, {}, &world_} {
         CHECK(static_cast<bool>(bodies_.open(4 << 20)));
         (void)lanes_.open_one(0);
         while (lanes_.idle_count() == 0) {
@@ -43,6 +45,22 @@ class SecureLane : public testing::Test {
         (void)driver_.collect_stamps(16, nullptr);
         (void)lanes_.handshake_slice();
         (void)loop_.ready().run(64);
+    }
+
+    /// A connection stands.
+    void stand() {
+        while (lanes_.idle_count() == 0) {
+            (void)lanes_.open_one(0);
+            while (lanes_.targets()[0].connecting > 0) {
+                turn();
+            }
+        }
+    }
+    /// The server closes what stands idle.
+    void lose() {
+        while (lanes_.in_use() > 0) {
+            turn();
+        }
     }
 
     /// A row of this many records, bound to the lane; connections have been lost under it before.
@@ -100,14 +118,14 @@ class SecureLane : public testing::Test {
         return outcomes;
     }
 
-    static mock::CoreOptions server() {
+    static mock::CoreOptions server(Duration keep_alive) {
         mock::CoreOptions options;
-        options.keep_alive_timeout = seconds(2);
+        options.keep_alive_timeout = keep_alive;
         return options;
     }
 
     TlsWorld world_{1, fair(), 1};
-    SimDriver driver_{1, Weather{}, server(), {}, {}, &world_};
+    SimDriver driver_;
     Loop loop_{driver_, 8};
     ReplaySettings settings_;
     BodyPool bodies_;
@@ -162,22 +180,20 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     lanes_.unbind_all();
 }
 
+class ConnectionsThatEndYoung : public SecureLane {
+  protected:
+    ConnectionsThatEndYoung() : SecureLane(milliseconds(300)) {}
+};
+
 // A connection that ends under a row is made good by another one, a few times; a row that is due
 // ends then, one that is not has time.
-TEST_F(SecureLane, ARowThatLosesManyConnectionsEndsOnceItIsDue) {
+TEST_F(ConnectionsThatEndYoung, EndARowThatIsDue) {
     for (const bool late : {false, true}) {
         for (const std::uint16_t losses : {LanePool::losses_max - 1, LanePool::losses_max + 0}) {
-            while (lanes_.idle_count() == 0) {
-                (void)lanes_.open_one(0);
-                while (lanes_.targets()[0].connecting > 0) {
-                    turn();
-                }
-            }
+            stand();
             (void)bind(5, 3, late, losses);
             EXPECT_TRUE(lanes_.seal_slice());
-            while (lanes_.in_use() > 0) {  // the server closes what stands idle
-                turn();
-            }
+            lose();
             const bool over = late && losses == LanePool::losses_max;
             EXPECT_EQ(lanes_.again().size(), over ? 0u : 1u);
             EXPECT_EQ(ends(),
@@ -188,17 +204,22 @@ TEST_F(SecureLane, ARowThatLosesManyConnectionsEndsOnceItIsDue) {
     }
 }
 
+// One that ends of its age, because the row was held back, is none of those.
+TEST_F(SecureLane, ConnectionsThatEndOfTheirAgeEndNoRow) {
+    (void)bind(5, 3, true, LanePool::losses_max);
+    lose();
+    ASSERT_EQ(lanes_.again().size(), 1u);
+    EXPECT_EQ(lanes_.again()[0].losses, LanePool::losses_max);
+    EXPECT_TRUE(ends().empty());
+    give_back_what_is_left();
+}
+
 // When nothing more is to be sent, a row that was due is handed back, one that was not is its
 // armer's; no memory is lost, whatever there is of its records, and the lane ends.
 TEST_F(SecureLane, NothingIsLeftBoundAfterAStop) {
     for (const bool late : {false, true}) {
         for (int sealed = 0; sealed <= 3; ++sealed) {
-            while (lanes_.idle_count() == 0) {
-                (void)lanes_.open_one(0);
-                while (lanes_.targets()[0].connecting > 0) {
-                    turn();
-                }
-            }
+            stand();
             (void)bind(5, 3, late);
             for (int i = 0; i < sealed; ++i) {
                 EXPECT_TRUE(lanes_.seal_slice());

@@ -235,6 +235,28 @@ TEST(Tls, RowsThatAreSealedWhenTheRunStopsAreNotSent) {
     }
 }
 
+// So do those that are late, wait for a connection, or are built again when it is stopped: no
+// memory is lost on the way, and none is sent.
+TEST(Tls, AStopMeetsRowsAtEveryStep) {
+    for (std::int64_t stop_at_ns = 5'000'000; stop_at_ns < 500'000'000; stop_at_ns += 5'000'000) {
+        SimOptions options = secure(8);
+        options.inflight_max = 2;
+        options.connections_fixed = 4;
+        options.tls.record_max = milliseconds(2);
+        options.weather.idle_close = milliseconds(15);
+        options.weather.latency_max = milliseconds(5);
+        options.stop_at_ns = stop_at_ns;
+        options.stop_again_ns = stop_at_ns + 20'000'000;
+        const SimResult result = run(make_trace(8, 40), options);
+        ASSERT_EQ(broken_laws(result), "") << stop_at_ns;
+        for (const auto& [outcome, count] : outcomes_of(result)) {
+            EXPECT_TRUE(outcome == Outcome::ok || outcome == Outcome::not_sent ||
+                        outcome == Outcome::cancelled || outcome == Outcome::send_failed)
+                << name_of(outcome);
+        }
+    }
+}
+
 // A connection that is bound to a row which may not leave grows old like any other: the row leaves
 // on another one.
 TEST(Tls, BoundConnectionsGrowOld) {
