@@ -250,6 +250,24 @@ class Resume(Case):
                 self.assertGreater(outcomes["interrupted"], 0)
                 self.assertEqual(max(rows.values()), 1, "a row was sent twice")
 
+    def test_resend_holds_for_one_resumption(self):
+        """Rows that it had not sent again when it was killed are not sent by the next one."""
+        log = self.scratch / "asked.jsonl"
+        with mock("--ttft", "300ms", "--itl", "1ms", "--log", log) as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 4)
+            time.sleep(0.7)
+            self.kill(process)
+            resume = [DRIFTLESS, "replay", "--resume", str(folder)]
+            self.kill(self.started([*resume, "--resend"], folder))
+            done = self.again("--resume", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_whole(folder, 240)
+        segments = json.loads((folder / "run.json").read_text())["segments"]
+        names = {line["request_id"] or "" for line in read_jsonl(log)}
+        asked = [{row_of(n) for n in names if n.startswith(s["run_id"])} - {None} for s in segments]
+        self.assertGreater(len(asked[0] & asked[1]), 0, "nothing was sent again")
+        self.assertEqual((asked[0] | asked[1]) & asked[2], set(), "rows were sent again unasked")
+
     def asked_for(self, log):
         """How often the server was asked for each row."""
         names = [line["request_id"] or "" for line in read_jsonl(log)]
