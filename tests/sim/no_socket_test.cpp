@@ -55,6 +55,11 @@ TEST(Calibration, SaysThatItCannotConnect) {
     ASSERT_FALSE(floors);
     EXPECT_EQ(floors.error().code, ErrorCode::refused);
     EXPECT_EQ(driver.sockets_open(), 0u);
+    weather.no_socket = 1;
+    SimDriver without(3, weather, mock::CoreOptions{});
+    EXPECT_EQ(measure_fires(without, 1, nullptr, 0).error().code, ErrorCode::exhausted);
+    std::vector<std::int64_t> none;
+    EXPECT_EQ(spread_of(none).count, 0u);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Bench {
         verify.words = &WordTable::built_in();
         verify.prompts = &prompts;
         verify.rows_max = rows_max;
+        verify.server.stop_requests = stop;
         Verification verification(loop, verify);
         const bool good = verification.run();
         EXPECT_EQ(good, verification.findings().wrong.empty());
@@ -59,6 +60,7 @@ struct Bench {
     Trace trace;
     Plan plan;
     Overhead overhead;
+    const std::atomic<int>* stop = nullptr;
 };
 
 mock::CoreOptions server_with(mock::TokenizeForm form) {
@@ -154,6 +156,17 @@ TEST(Verification, NamesAWrongCount) {
     mock::CoreOptions splits = server_with(mock::TokenizeForm::vllm);
     splits.words.split(words[17]);
     EXPECT_NE(bench.verify(splits, TokenizeForm::messages, {5, 3}, all).wrong, "");
+}
+
+// The user stops it: nothing more is asked.
+TEST(Verification, EndsWhenTheUserStops) {
+    Bench bench;
+    const std::atomic<int> stop{1};
+    bench.stop = &stop;
+    const VerifyFindings found =
+        bench.verify(server_with(mock::TokenizeForm::vllm), TokenizeForm::messages, {5, 3});
+    EXPECT_EQ(found.wrong, "interrupted");
+    EXPECT_EQ(found.requests, 0U);
 }
 
 // Prompts of the right lengths that share nothing, since each block was built from an id of its

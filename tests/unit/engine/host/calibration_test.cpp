@@ -51,6 +51,13 @@ TEST(Calibration, AFileThatLacksAFigureIsRefused) {
     EXPECT_EQ(read_calibration(document, "{\"schema\": 2}").error().code, ErrorCode::unsupported);
 }
 
+// Without a rehearsal the floor is what a thread that sleeps shows.
+TEST(Calibration, HasAFloorWithoutRehearsals) {
+    Calibration some = example();
+    some.rehearsals.clear();
+    EXPECT_EQ(drift_floor_ns(some, 1'000), 13);
+}
+
 TEST(Calibration, HoldsForOneKernelAndOneMachine) {
     HostFacts host;
     host.kernel = "Linux 6.8.0";

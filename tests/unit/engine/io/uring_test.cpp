@@ -166,6 +166,24 @@ TEST_F(Uring, ReportsRefusal) {
     driver_->close(socket.value());
 }
 
+// A send that warms the path goes to a socket of the driver's own, where it was asked for.
+TEST_F(Uring, WarmsItsSends) {
+    for (const bool warm : {false, true}) {
+        const auto made = UringDriver::make({.ops_max = 8,
+                                             .submit_entries = 8,
+                                             .buffers = 4,
+                                             .buffer_bytes = 512,
+                                             .warm_sends = warm});
+        ASSERT_TRUE(made);
+        made.value()->warm_send();
+        bool told = false;
+        for (const auto& [name, value] : made.value()->features()) {
+            told = told || (name == "warm_sends" && value == (warm ? "yes" : "no"));
+        }
+        EXPECT_TRUE(told) << warm;
+    }
+}
+
 // More operations than the ring has places to submit from: those before are flushed, none is lost.
 TEST_F(Uring, FlushesAFullSubmissionQueue) {
     Op nobody;

@@ -85,6 +85,15 @@ std::string canonical(const Trace& trace) {
     return text;
 }
 
+// A line that no memory should hold ends its file, by name.
+TEST_F(ReadLogs, RefusesEndlessLines) {
+    const Converted got = convert(log({"{}" + std::string(std::size_t{64} << 20, ' ')}));
+    EXPECT_FALSE(got.usable);
+    EXPECT_NE(got.first_error().find("cannot be read: line 1 is longer than 64 MiB"),
+              std::string::npos)
+        << got.first_error();
+}
+
 // Counts of another tokenizer than the model's are far off, and that is said.
 TEST_F(ReadLogs, WarnsOfCountsThatAreFarOff) {
     const auto with = [this](const std::string& tokens) {

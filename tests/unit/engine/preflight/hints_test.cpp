@@ -68,6 +68,10 @@ TEST(Hints, KnowTheApi) {
     found.has_completion_tokens = true;
     EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + unverified);
     EXPECT_EQ(hint(chat), "usage came without prompt tokens: " + unverified);
+    form.prompt_tokens = JsonPointer::parse("/n").value();
+    EXPECT_EQ(
+        hint(described),
+        "no count of prompt tokens stands at the template's event.prompt_tokens: " + unverified);
     found.has_usage = true;
     const std::string unknown = ": cache hits stay unknown";
     EXPECT_EQ(hint(dialect_of(Api::tgi)), "this API tells no cached tokens" + unknown);

@@ -179,6 +179,15 @@ TEST(Recorded, SendsOddWordsAsTheyAre) {
     EXPECT_EQ(made.mends.arguments, 1U);
 }
 
+// Without a model of ours the recorded one stays.
+TEST(Recorded, LeavesTheModelToTheRequest) {
+    BodySpec spec = spec_of(OutputRule::free);
+    spec.model = "";
+    const Made made = make(R"({"payload":{"model":"theirs","messages":[]}})", 0, spec);
+    EXPECT_NE(made.body.find(R"("model":"theirs")"), std::string::npos) << made.body;
+    EXPECT_EQ(made.mends.models, 0U);
+}
+
 TEST(Recorded, NamesTheApiThatFits) {
     EXPECT_EQ(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "anthropic").error,
               "send recorded messages or payloads; --api openai-chat does");

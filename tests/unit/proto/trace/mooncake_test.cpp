@@ -246,6 +246,8 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("text_input":"a","tools":[{}])", "tools", "stands without messages");
     refused(R"("input_length":1,"output_length":1,"tools":[{}])", "tools", "without messages");
     refused(R"("payload":[1])", "payload", "is no object with members");
+    refused(R"("text_input":"a","input_length":-3)", "input_length", "");
+    refused(R"("text_input":"a","output_length":-3)", "output_length", "");
     refused(R"("payload":{})", "payload", "is no object with members");
     refused(R"("payload":{"prompt":"a"},"text_input":"b")", "text_input", "another prompt");
     refused(R"("text_input":"")", "text_input", "is no text");

@@ -73,6 +73,16 @@ TEST(Reader, GathersJsonTexts) {
     EXPECT_NE(broken.first_error().find("no JSON"), std::string::npos) << broken.first_error();
 }
 
+// A JSON text that no memory should hold is refused as a whole; one of no known format once.
+TEST(Reader, BoundsJsonTexts) {
+    std::vector<std::string> lines(66, std::string(1 << 20, ' '));
+    lines.front() = "[";
+    EXPECT_NE(read(lines).first_error().find("t.jsonl:1: is one JSON text of more than 64 MiB"),
+              std::string::npos)
+        << read(lines).first_error();
+    EXPECT_EQ(read({R"([{"zzz":1},{"zzz":2}])"}).errors.count, 1U);
+}
+
 // Files of one trace are of one format.
 TEST(Reader, RefusesMixedFormats) {
     Trace trace;

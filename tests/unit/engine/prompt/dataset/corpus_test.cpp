@@ -14,6 +14,7 @@
 #include "engine/prompt/block.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/dataset/corpus_maker.hpp"
+#include "engine/prompt/dataset/load_corpus.hpp"
 #include "engine/prompt/word_selection.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
@@ -276,6 +277,10 @@ TEST(Corpus, RefusesAddedTokensOverBorders) {
     Tokenizer tokenizer(std::move(parts).value());
     EXPECT_EQ(CorpusMaker(tokenizer, "a").refused(),
               "its added token 'on a' reaches beyond a word");
+    EXPECT_FALSE(load_corpus("/any", "", tokenizer, "a", why));
+    EXPECT_EQ(why,
+              "the tokenizer cannot count its pieces: its added token 'on a' reaches beyond "
+              "a word");
 }
 
 // A short prompt says something of the dataset even where most pieces are too long for it.

@@ -106,5 +106,15 @@ TEST(DatasetReader, NamesWhatIsWrong) {
     }
 }
 
+// A line, and an element of an array, that no memory should hold.
+TEST(DatasetReader, RefusesEndlessTexts) {
+    const std::string mega(1 << 20, 'a');
+    std::vector<std::string> pieces(66, mega);
+    pieces.front() = "{\"text\":\"";
+    EXPECT_NE(read(pieces, "").why.find("line 1 is longer than 64 MiB"), std::string::npos);
+    pieces.front() = "[{\"text\":\"";
+    EXPECT_NE(read(pieces, "").why.find("element 1 is longer than 64 MiB"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace driftless
