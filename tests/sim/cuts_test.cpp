@@ -26,6 +26,8 @@ SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed, const TlsWeather& 
     options.seed = seed;
     options.tls = tls;
     options.weather.cut_at = cut;
+    options.body_bytes = 256 << 10;  // what is mapped is cleared, thousands of times
+    options.ring_bytes = 64 << 10;
     return run(two_rows(), options);
 }
 

@@ -28,10 +28,16 @@ std::string path_of(int fd) {
     return std::filesystem::read_symlink(link, none).string();
 }
 
+/// In memory where the host has a folder there: thousands of files come and go.
+std::filesystem::path scratch() {
+    constexpr const char* memory = "/dev/shm";
+    return ::access(memory, W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
 }  // namespace
 
 SimDisk::SimDisk() {
-    std::string name = (std::filesystem::temp_directory_path() / "sim-disk-XXXXXX").string();
+    std::string name = (scratch() / "driftless-sim-disk-XXXXXX").string();
     CHECK(::mkdtemp(name.data()) != nullptr);
     folder_ = name;
     CHECK(std::exchange(the_disk, this) == nullptr);
