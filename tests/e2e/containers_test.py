@@ -14,15 +14,16 @@ from harness import Case, DRIFTLESS, SAMPLE, SANITIZED, SECONDS_MAX, mock, read_
 
 PROFILE = pathlib.Path(__file__).resolve().parents[2] / "cmd" / "containers" / "seccomp.json"
 IO_URING = {425, 426, 427}  # the same numbers on every architecture
+CLONE3 = {435}
 FILTERS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 RUNC = shutil.which("runc")
 
 
-def forbid_io_uring(errno):
-    """A classic BPF filter (seccomp(2)): io_uring's calls end with errno, all others pass."""
+def forbid(calls, errno):
+    """A classic BPF filter (seccomp(2)): these calls end with errno, all others pass."""
     arch = FILTERS[platform.machine()]
     code = [(0x20, 0, 0, 4), (0x15, 0, 4, arch), (0x20, 0, 0, 0)]
-    code += [(0x35, 0, 2, min(IO_URING)), (0x25, 1, 0, max(IO_URING))]
+    code += [(0x35, 0, 2, min(calls)), (0x25, 1, 0, max(calls))]
     code += [(0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)]
     text = b"".join(struct.pack("HBBI", *line) for line in code)
     lines = ctypes.create_string_buffer(text, len(text))
@@ -44,7 +45,7 @@ class Containers(Case):
     def refused(self, errno, *command):
         done = subprocess.run(
             [DRIFTLESS, *[str(part) for part in command]], capture_output=True, text=True,
-            timeout=SECONDS_MAX, check=False, preexec_fn=forbid_io_uring(errno),
+            timeout=SECONDS_MAX, check=False, preexec_fn=forbid(IO_URING, errno),
         )
         self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
         self.assertIn("seccomp filter forbids it", done.stderr)
@@ -61,6 +62,19 @@ class Containers(Case):
             self.assertFalse((self.scratch / "run").exists())
             self.refused(errno, "mock", "--listen", "127.0.0.1:0")
             self.refused(errno, "calibrate", "--quick", "--out", self.scratch / "floor.json")
+
+    @unittest.skipUnless(platform.machine() in FILTERS, "no filter for this architecture here")
+    def test_without_a_second_thread(self):
+        """Before time 0: the run says so, and its files and folder are gone again."""
+        with mock() as server:
+            command, folder = self.command(SAMPLE, "--url", server.url)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+                preexec_fn=forbid(CLONE3, 1),
+            )  # fmt: skip
+        self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
+        self.assertIn("writer thread", done.stderr)
+        self.assertFalse(folder.exists())
 
     def test_the_profile_names_each_call_once(self):
         profile = json.loads(PROFILE.read_text())

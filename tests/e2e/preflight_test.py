@@ -184,6 +184,8 @@ class Preflight(Case):
 
         with Odd({MODELS: models(16 << 20)}) as server:
             self.assertEqual(self.ask(server).code, 0)
+        with Odd({MODELS: b"HTTP/1.1 200 OK\r\n\r\n" + LISTED.encode()}) as server:
+            self.assertEqual(self.ask(server).code, 0, "the end of the connection ends it")
         with Odd({MODELS: models((16 << 20) + 1)}) as server:
             said = self.refused(server)
         self.assertIn("read the answer (16 MiB at most) failed (too_large)", said)
@@ -212,6 +214,13 @@ class Preflight(Case):
                 "failed (closed); the answer begins \"HTTP/1.1 200 OK\"; the log of the server, or "
                 "of the proxy in front of it, says why it hung up",
             )
+        def doubled(ask):  # every word costs two tokens: eight are tried, then the first one again
+            answer = stream(token(), usage(2 * len(ask.words) + AROUND, 1), DONE)
+            return answer[:-1] if ask.times == 17 else answer
+
+        with Odd({CHAT: doubled}) as server:
+            self.assertIn("the probe of many words (POST", self.refused(server))
+            self.assertEqual(server.asked[CHAT], 17)
         with Odd({CHAT: stream(b'data: {"error":{"message":"out of memory"}}\n\n')}) as server:
             said = self.refused(server)
         self.assertEqual(said, f"the probe of one word (POST {CHAT}) was answered 200: "
