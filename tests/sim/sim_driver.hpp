@@ -91,6 +91,7 @@ class SimDriver final : public Driver {
         Instant to_server;          ///< the latest arrival in each direction: order is kept
         Instant to_client;
         bool secure = false;  ///< where it goes to, TLS is spoken
+        /// Reads on when the client has gone: what that said last is on its way.
         std::unique_ptr<TlsServer> tls;
         std::optional<std::uint64_t> corrupt_at;  ///< byte of what its server says
         bool harmed = false;

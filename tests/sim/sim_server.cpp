@@ -58,7 +58,6 @@ void SimDriver::drop_server(Connection& connection) {
         connection.server = nullptr;
     }
     connection.scripted.reset();
-    connection.tls.reset();
 }
 
 void SimDriver::server_receives(int number, std::string_view bytes) {
@@ -213,6 +212,7 @@ void SimDriver::deliver_to_client(int number, std::string_view bytes, End end, b
     connection.server_ended = end != End::none;
     if (end == End::close || end == End::reset) {
         drop_server(connection);
+        connection.tls.reset();
     }
 }
 

@@ -21,8 +21,9 @@ void SimDriver::tls_receives(int number, std::string_view bytes) {
     Connection& connection = connection_of(number);
     TlsServer& tls = *connection.tls;
     const bool stood = tls.stands();
+    const bool was_over = tls.over();
     const std::string plain = tls.receive(bytes);
-    misread_ += tls.misread() && !connection.harmed ? 1 : 0;
+    misread_ += !was_over && tls.misread() && !connection.harmed ? 1 : 0;
     const bool over = tls.over();
     if (!stood && tls.stands()) {
         murmur_later(number);
@@ -60,7 +61,7 @@ void SimDriver::murmur_later(int number) {
 
 void SimDriver::murmur(int number) {
     TlsServer* tls = connection_of(number).tls.get();
-    if (tls != nullptr) {
+    if (tls != nullptr && !connection_of(number).shut) {
         deliver_to_client(number, tls->murmur(), End::none, true);
         murmur_later(number);
     }
