@@ -63,8 +63,10 @@ class SecureLane : public testing::Test {
         }
     }
 
-    /// A row of this many records, bound to the lane; connections have been lost under it before.
-    DueRow bind(std::uint32_t planned, std::size_t records, bool late, std::uint16_t losses = 0) {
+    /// A row of this many records, bound to the lane; connections have been lost under it before,
+    /// or it has been sent on them.
+    DueRow bind(std::uint32_t planned, std::size_t records, bool late, std::uint16_t losses = 0,
+                std::uint16_t tries = 0) {
         const std::size_t bytes = (records - 1) * record_bytes_max + 1000;
         std::string request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ";
         request += std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
@@ -74,6 +76,7 @@ class SecureLane : public testing::Test {
         DueRow row;
         row.cause = LateCause::none;
         row.losses = losses;
+        row.tries = tries;
         row.request = {planned, storage, {storage + room, request.size()}, driver_.now()};
         const Lane* lane = lanes_.bind(0, row, {}, late);
         CHECK(lane != nullptr);
@@ -178,6 +181,26 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     fire(*lane, late);
     EXPECT_EQ(lanes_.take_ready(other), nullptr);
     lanes_.unbind_all();
+}
+
+// A row that is in flight already, because it is sent again, is the first of those that are late:
+// the others may have to wait for its end.
+TEST_F(SecureLane, ARetryGoesBeforeRowsThatMayWaitForItsEnd) {
+    (void)lanes_.open_one(0);
+    while (lanes_.idle_count() < 2) {
+        turn();
+    }
+    (void)bind(0, 1, true);
+    (void)bind(1, 1, true, 0, 1);
+    EXPECT_TRUE(lanes_.seal_slice());
+    ASSERT_NE(lanes_.late_front(), nullptr);
+    EXPECT_EQ(lanes_.late_front()->request.planned, 0u);
+    EXPECT_TRUE(lanes_.seal_slice());
+    EXPECT_EQ(lanes_.late_front()->request.planned, 1u);
+    EXPECT_EQ(lanes_.late_count(), 2u);
+    lanes_.unbind_all();
+    EXPECT_EQ(lanes_.again().size(), 2u);
+    give_back_what_is_left();
 }
 
 class ConnectionsThatEndYoung : public SecureLane {
