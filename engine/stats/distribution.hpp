@@ -61,7 +61,6 @@ class Histogram {
 
     void add(std::int64_t value, std::uint64_t weight = 1);
     void merge(const Histogram& other);
-    std::uint64_t count() const { return count_; }
     Distribution distribution() const;
 
     static constexpr double relative_error = 1.0 / 1024;

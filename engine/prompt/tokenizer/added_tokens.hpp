@@ -37,7 +37,6 @@ class AddedTokenFinder {
     void add(const AddedToken& token);
     /// Once, after the last `add`.
     void prepare();
-    bool empty() const { return entries_.empty(); }
 
     /// Appends the sections of `text`, in order, none of them empty.
     void cut(std::string_view text, std::vector<Section>& sections) const;

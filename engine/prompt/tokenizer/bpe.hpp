@@ -29,7 +29,6 @@ class Merges {
     void set(TokenId left, TokenId right, Merge merge);
     /// `no_rank` where the two do not merge.
     Merge find(TokenId left, TokenId right) const;
-    std::size_t size() const { return size_; }
     /// Whether `test` holds for what any two tokens become.
     template <typename Test>
     bool any_result(Test test) const {

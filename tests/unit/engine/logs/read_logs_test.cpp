@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/input/sink.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -92,6 +93,29 @@ TEST_F(ReadLogs, RefusesEndlessLines) {
     EXPECT_NE(got.first_error().find("cannot be read: line 1 is longer than 64 MiB"),
               std::string::npos)
         << got.first_error();
+}
+
+// A compressed log that breaks off gives its whole lines, and says where it ends.
+TEST_F(ReadLogs, KeepsWhatDecodesOfABrokenLog) {
+    LogFiles files = log({});
+    files.paths[0] += ".gz";
+    {
+        Result<OutputSink> sink = OutputSink::create(files.paths[0]);
+        ASSERT_TRUE(sink);
+        for (int at = 0; at < 2'000; ++at) {
+            const std::string word = std::to_string(at * 7919);
+            ASSERT_TRUE(sink.value().write(
+                call(at, R"("prompt":")" + word + R"(","response":"a b")") + "\n"));
+        }
+        ASSERT_TRUE(sink.value().finish());
+    }
+    files.lenient = true;
+    std::filesystem::resize_file(files.paths[0], std::filesystem::file_size(files.paths[0]) / 2);
+    const Converted got = convert(files);
+    EXPECT_TRUE(got.usable) << got.first_error();
+    EXPECT_GT(got.trace.rows.size(), 100U);
+    EXPECT_LT(got.trace.rows.size(), 2'000U);
+    EXPECT_TRUE(got.noted("truncated gzip input: read up to line "));
 }
 
 // Counts of another tokenizer than the model's are far off, and that is said.
