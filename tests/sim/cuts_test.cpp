@@ -1,10 +1,12 @@
 // A server's side of a connection ends at each byte of two answers, in each of three ways: every
-// law holds, and a row is ok exactly where its answer had come whole.
+// law holds, and a row is ok exactly where its answer had come whole. (At every fifth byte where
+// DRIFTLESS_SIM_SEEDS asks for less than all.)
 #include <gtest/gtest.h>
 
 #include <array>
 #include <optional>
 
+#include "tests/sim/effort.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"
 
@@ -46,7 +48,9 @@ void cut_everywhere(Cut::Kind kind) {
     ASSERT_TRUE(whole.records[1].reused);
     const std::uint64_t first = whole.records[0].bytes_received;
     const std::uint64_t second = whole.records[1].bytes_received;
-    for (std::uint64_t bytes = 0; bytes <= first + second; ++bytes) {
+    const std::uint64_t step = byte_step();
+    const std::uint64_t begin = static_cast<std::uint64_t>(kind) % step;
+    for (std::uint64_t bytes = begin; bytes <= first + second; bytes += step) {
         const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1);
         ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
         const auto [one, two] = outcomes_of(result);
@@ -71,7 +75,7 @@ TEST(Cuts, HalfCloseAtEveryByte) {
 }
 
 /// Each handshake costs real time: some of the bytes, other ones in each way.
-constexpr std::uint64_t tls_stride = 31;
+constexpr std::uint64_t tls_step = 31;
 
 // Over TLS the cuts are those of ciphertext: inside the handshake, a ticket, a record, the header
 // of one. No row is ok whose answer had not come whole; those before it are.
@@ -86,7 +90,7 @@ TEST(Cuts, OfCiphertextLoseNoRow) {
         const std::uint64_t first = whole.records[0].bytes_received;
         for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {
             for (std::uint64_t bytes = 10 * static_cast<std::uint64_t>(kind) + (old ? 5 : 0);
-                 bytes <= whole.bytes_delivered; bytes += tls_stride) {
+                 bytes <= whole.bytes_delivered; bytes += tls_step * byte_step()) {
                 const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1, tls);
                 ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
                 const auto [one, two] = outcomes_of(result);
