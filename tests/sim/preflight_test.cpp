@@ -69,6 +69,19 @@ TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
     EXPECT_NE(said("{").find("--extra-body is no JSON object"), std::string::npos);
 }
 
+// A server that is still loading is asked again every half second, as long as the user is patient.
+TEST(Preflight, AsksALoadingServerAgain) {
+    const char* loading = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+    const std::vector<CannedAnswer> answers{{"loading", loading, "", milliseconds(1), true}};
+    SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+    Loop loop(driver, 8);
+    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    plan.wait_ready = seconds(2);
+    Preflight preflight(loop, plan);
+    EXPECT_FALSE(preflight.run());
+    EXPECT_EQ(preflight.findings().requests, 5u);  // the first at 0 s, the last at 2 s
+}
+
 // Token ids have no overhead, and 4,096 of them count as 4,096.
 TEST(Preflight, CountsTokenIds) {
     SimDriver driver(2, Weather{}, mock::CoreOptions{});
