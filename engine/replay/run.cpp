@@ -127,6 +127,7 @@ void Run::abandon() {
     lanes_.close_all();
     while (turn()) {  // bounded: every operation of a closing lane ends
     }
+    pacer_.forget_waiting();  // late rows, which came back from TLS lanes
 }
 
 bool Run::over() const {

@@ -24,6 +24,11 @@ TEST(KilledSwarm, SameSeedSameBytes) {
     }
 }
 
+// Late rows over TLS came back from their connections while a killed run was taken down.
+TEST(KilledSwarm, GivesTheMemoryOfLateRowsBack) {
+    EXPECT_EQ(broken_laws(run_killed_swarm(1996, rows)), "");
+}
+
 // The kills have really struck, in every way that there is.
 TEST(KilledSwarm, LosesNothingAndRepeatsNothing) {
     std::map<std::string, std::uint64_t> met;
