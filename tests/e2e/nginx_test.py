@@ -5,6 +5,7 @@ import collections
 import contextlib
 import shutil
 import socket
+import statistics
 import subprocess
 import time
 import unittest
@@ -17,6 +18,8 @@ PREFLIGHT = 4
 NO_PREFLIGHT = ("--no-preflight", "--model", "mock-model")
 ROWS = 60
 SOME = ("--limit", ROWS, "--speed", 20)
+TTFT_NS = 200_000_000
+ITL_NS = 3_000_000
 
 CONFIG = """
 daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
@@ -78,7 +81,7 @@ class Nginx(Case):
 
     def through(self, location="", server="", served=(), flags=()):
         """A replay through nginx to a mock, and what the mock knows of it."""
-        with mock("--ttft", "30ms", "--itl", "3ms", *served) as behind:
+        with mock("--ttft", f"{TTFT_NS}ns", "--itl", f"{ITL_NS}ns", *served) as behind:
             with self.nginx(behind.url.removeprefix("http://"), location, server) as url:
                 return self.replay(SAMPLE, "--url", url, "--ca", self.papers.ca, *SOME, *flags)
 
@@ -93,8 +96,9 @@ class Nginx(Case):
         return records.values()
 
     def check_stream(self, run, live):
-        """live: head before the first token, no two tokens in one receive but by chance. Else: the
-        answer comes in one piece behind its last token, and the preflight says so."""
+        """live: the head before the first token, which comes long before the last one. Else: the
+        answer comes in one piece behind its last token, and the preflight says so. What a busy
+        machine reads in one go is no matter: a token is worth 3 ms, an answer some hundreds."""
         records = self.check_ok(run)
         found = run.json("run.json")["preflight"]
         self.assertEqual(found["headers_before_token"], live)
@@ -102,14 +106,19 @@ class Nginx(Case):
         self.assertEqual(said, not live, found)
         chunks = sum(len(record["chunk_ns"]) for record in records)
         shared = sum(record["coalesced_chunks"] for record in records)
-        self.assertEqual(shared < 0.2 * chunks, live, f"{shared} of {chunks}")
-        self.assertEqual(shared > 0.8 * chunks, not live, f"{shared} of {chunks}")
         self.assertEqual(run.json("summary.json")["coalesced_chunks"], shared)
+        if not live:
+            self.assertGreater(shared, 0.8 * chunks)
+        shown = statistics.median(
+            (record["last_token_ns"] - record["first_token_ns"]) / record["output_length"]
+            for record in records if record["output_length"] > 20)
+        self.assertEqual(shown > ITL_NS / 2, live, shown)
         return records
 
     def test_no_buffering(self):
-        for record in self.check_stream(self.through("proxy_buffering off;"), live=True):
-            self.assertGreater(record["first_token_ns"] - record["headers_ns"], 15_000_000)
+        records = self.check_stream(self.through("proxy_buffering off;"), live=True)
+        first = statistics.median(r["first_token_ns"] - r["headers_ns"] for r in records)
+        self.assertGreater(first, TTFT_NS / 2)
 
     def test_buffering(self):
         """With TLS, an answer below its buffers waits for its end."""
@@ -117,7 +126,7 @@ class Nginx(Case):
             self.assertEqual(record["first_token_ns"], record["first_byte_ns"])
             if 1 < record["output_length"] <= 40:  # some 200 bytes each, of 16 KiB
                 self.assertGreaterEqual(record["ttft_ns"],
-                                        30_000_000 + 3_000_000 * (record["output_length"] - 2))
+                                        TTFT_NS + ITL_NS * (record["output_length"] - 2))
 
     def test_gzip(self):
         """Nothing is encoded for a client that did not ask."""

@@ -4,13 +4,14 @@ import unittest
 
 from harness import Case, SAMPLE, mock
 
-FAST = ("--ttft", "1ms", "--itl", "1ms")
+# Slow enough that a busy machine still tells a head from a token, and one token from the next.
+CALM = ("--ttft", "200ms", "--itl", "10ms")
 PREFLIGHT = 4
 
 
 class Support(Case):
     def meet(self, *served, flags=()):
-        with mock(*FAST, *served) as server:
+        with mock(*CALM, *served) as server:
             run = self.replay_well(SAMPLE, "--url", server.url, "--limit", 5, "--speed", 50, *flags)
         return run, run.json("run.json")["preflight"]
 
@@ -52,7 +53,7 @@ class Support(Case):
 
     def test_refusals_have_a_remedy(self):
         """The server's own words, then what may mend it."""
-        with mock(*FAST, "--max-model-len", "100", "--overhead", "90,20") as server:
+        with mock(*CALM, "--max-model-len", "100", "--overhead", "90,20") as server:
             run = self.replay(SAMPLE, "--url", server.url)
             self.assertEqual(run.code, PREFLIGHT)
             self.assertIn("exceeds model's maximum context length (100).", run.complained)
