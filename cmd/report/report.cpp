@@ -48,7 +48,7 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
     const bool live = goes_on(folder);
     const char* what = live          ? "the run still goes on"
                        : facts.ended ? "the run could not write all of its records"
-                       : complete    ? "the run was killed before its summary.json"
+                       : complete    ? "the run was killed before it had summed up"
                                      : "the run was killed";
     std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %zu of them had left\n",
                  what, static_cast<Long>(facts.rows - past.records()),

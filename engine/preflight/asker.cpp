@@ -89,13 +89,14 @@ std::string Asker::why() const {
     if (inquiry_.tls_failure() != 0) {
         return describe(inquiry_.tls_failure());
     }
-    const std::string_view begun = inquiry_.begun();
-    const std::string_view line = begun.substr(0, begun.find_first_of("\r\n"));
-    return (error_.code == ErrorCode::bad_http
-                ? "what it says is no HTTP (" + std::string(error_.doing)
-                : std::string(error_.doing) + " failed (" + name_of(error_.code)) +
-           ")" + (heard() ? "; the answer begins \"" + told(line) + "\"" : "") + "; " +
-           remedy_for(error_.code);
+    std::string why = error_.code == ErrorCode::bad_http
+                          ? "what it says is no HTTP (" + std::string(error_.doing) + ")"
+                          : std::string(error_.doing) + " failed (" + name_of(error_.code) + ")";
+    if (heard()) {
+        const std::string_view begun = inquiry_.begun();
+        why += "; the answer begins \"" + told(begun.substr(0, begun.find_first_of("\r\n"))) + "\"";
+    }
+    return why + "; " + remedy_for(error_.code);
 }
 
 std::string Asker::status_or_why() const {

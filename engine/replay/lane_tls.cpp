@@ -220,14 +220,12 @@ void LanePool::now_late(const DueRow& row) {
     sealing_late_.push_back(lane);
 }
 
-Lane* LanePool::take_late(DueRow& row) {
-    Lane* lane = late_.first;
-    if (lane == nullptr) {
-        return nullptr;
-    }
-    row = lane->tls->row;
-    unbind(*lane);
-    begin_exchange(*lane);
+Lane& LanePool::take_late(DueRow& row) {
+    CHECK(late_.first != nullptr);
+    Lane& lane = *late_.first;
+    row = lane.tls->row;
+    unbind(lane);
+    begin_exchange(lane);
     return lane;
 }
 

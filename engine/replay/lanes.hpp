@@ -147,8 +147,9 @@ class LanePool {
     Lane* take_ready(DueRow& row);
     /// A bound row is due and not ready: it is fired by `take_late`.
     void now_late(const DueRow& row);
-    /// The lane of the next late row that is ready, as in `take_ready`.
-    Lane* take_late(DueRow& row);
+    /// The lane of the next late row that is ready, as in `take_ready`; there is one
+    /// (`late_front`).
+    Lane& take_late(DueRow& row);
     /// The next of them, or nullptr.
     const DueRow* late_front() const {
         return late_.first == nullptr ? nullptr : &late_.first->tls->row;

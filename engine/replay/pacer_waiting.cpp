@@ -25,8 +25,8 @@ bool Pacer::fire_late() {
     }
     if (!lanes_.give_up_old(lanes_.late_front()->request)) {
         DueRow row;
-        Lane* lane = lanes_.take_late(row);
-        fire(*lane, row);
+        Lane& lane = lanes_.take_late(row);
+        fire(lane, row);
     }
     return true;
 }

@@ -41,4 +41,9 @@ inline std::string of(std::uint64_t got, std::uint64_t wanted) {
     return std::to_string(got) + " instead of " + std::to_string(wanted);
 }
 
+/// Whether this law is among those that `broken_laws` names.
+inline bool names(const std::string& broken, const std::string& law) {
+    return ("\n" + broken).find("\n" + law + ": ") != std::string::npos;
+}
+
 }  // namespace driftless::sim

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "tests/sim/breaches.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
@@ -24,10 +25,6 @@ KilledRun run_with(Bug bug) {
     killed.dies = true;
     killed.at = 0.5;
     return run_killed(make_trace(3, rows), options, {killed, Fate()});
-}
-
-bool names(const std::string& broken, const std::string& law) {
-    return ("\n" + broken).find("\n" + law + ": ") != std::string::npos;
 }
 
 void lose_last_line(std::string& lines) {

@@ -22,6 +22,16 @@ Fate dies_at(double at, std::uint64_t dice) {
     return fate;
 }
 
+/// Every row leaves before the first has an answer.
+SimOptions all_open() {
+    SimOptions options;
+    options.seed = 2;
+    options.server.pace.first = seconds(2);
+    options.timeouts.idle = seconds(5);
+    options.inflight_max = rows;
+    return options;
+}
+
 std::size_t count(const KilledRun& run, Outcome outcome) {
     return static_cast<std::size_t>(
         std::count_if(run.records.begin(), run.records.end(),
@@ -30,11 +40,7 @@ std::size_t count(const KilledRun& run, Outcome outcome) {
 
 // All rows were open when the run died: none is sent again unasked, all are when asked.
 TEST(Killed, WhenAllHadLeft) {
-    SimOptions options;
-    options.seed = 2;
-    options.server.pace.first = seconds(2);
-    options.timeouts.idle = seconds(5);
-    options.inflight_max = rows;
+    const SimOptions options = all_open();
     const Trace trace = make_trace(2, rows);
     for (const bool resend : {false, true}) {
         Fate next;
@@ -50,11 +56,7 @@ TEST(Killed, WhenAllHadLeft) {
 
 // A resumption that sends again dies before it comes to that: the next one is not asked to.
 TEST(Killed, BeforeItCouldSendAgain) {
-    SimOptions options;
-    options.seed = 2;
-    options.server.pace.first = seconds(2);
-    options.timeouts.idle = seconds(5);
-    options.inflight_max = rows;
+    const SimOptions options = all_open();
     Fate again = dies_at(0, 4);
     again.resend = true;
     const KilledRun run =

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "tests/sim/breaches.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
@@ -42,10 +43,6 @@ SimResult run_with(Bug bug) {
     }
     options.tls.on = bug == Bug::crossed_send;
     return run(trace_with_a_gap(bug == Bug::unsaid_limit ? 2 : 0), options);
-}
-
-bool names(const std::string& broken, const std::string& law) {
-    return ("\n" + broken).find("\n" + law + ": ") != std::string::npos;
 }
 
 Record& ok_record(SimResult& result) {

@@ -173,12 +173,12 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     EXPECT_FALSE(lanes_.seal_late());
     ASSERT_NE(lanes_.late_front(), nullptr);
     DueRow late;
-    Lane* lane = lanes_.take_late(late);
+    Lane& lane = lanes_.take_late(late);
     EXPECT_EQ(late.request.planned, 1u);
     EXPECT_EQ(late.cause, LateCause::prepare);
     EXPECT_EQ(late.held_ns, 7);
     EXPECT_EQ(lanes_.late_count(), 0u);
-    fire(*lane, late);
+    fire(lane, late);
     EXPECT_EQ(lanes_.take_ready(other), nullptr);
     lanes_.unbind_all();
 }
