@@ -1,8 +1,9 @@
 /// A kernel that refuses: what a test runs while some system calls fail with an errno of its
 /// choice. By a seccomp filter on a thread that ends with the test, so that nothing else sees it.
-/// Tests skip where the host forbids such filters.
+/// RefusingKernel: tests that skip where the host forbids such filters.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -64,5 +65,14 @@ template <typename Body>
     thread.join();
     return filtered;
 }
+
+class RefusingKernel : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!while_refusing({}, [] {})) {
+            GTEST_SKIP() << "no seccomp filters here";
+        }
+    }
+};
 
 }  // namespace driftless

@@ -5,27 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "engine/record/client_sample.hpp"
 #include "engine/record/line_sink.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
-
-struct Folder {
-    std::filesystem::path path;
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "driftless-XXXXXX").string();
-        CHECK(mkdtemp(name.data()) != nullptr);
-        path = name;
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    void write(const char* name, const std::string& text) const {
-        std::ofstream(path / name, std::ios::binary) << text;
-    }
-};
 
 std::string record_line(std::uint32_t row, std::int64_t ended_ns) {
     Record record;
@@ -54,13 +41,13 @@ std::string sample_line(std::int64_t to_ns) {
 }
 
 TEST(Past, ReadsTheFilesOfARun) {
-    Folder folder;
+    const ScratchFolder folder;
     folder.write("requests.jsonl", record_line(2, 500) + record_line(0, 900));
     folder.write("fired.jsonl", fired_line(0, 100) + fired_line(1, 200) + fired_line(2, 300));
     folder.write("client.jsonl", sample_line(1000) + sample_line(2000));
     Past past(RunFacts{});
     std::string why;
-    const Result<PastFiles> files = read_past(folder.path.string(), "", past, why);
+    const Result<PastFiles> files = read_past(folder.path(), "", past, why);
     ASSERT_TRUE(files) << why;
     EXPECT_EQ(past.records(), 2u);
     EXPECT_TRUE(past.has_record(2));
@@ -78,12 +65,12 @@ TEST(Past, ReadsTheFilesOfARun) {
 TEST(Past, EveryPrefixCanBeRead) {
     const std::string whole = record_line(0, 900) + record_line(1, 1900);
     const std::size_t first = record_line(0, 900).size();
-    Folder folder;
+    const ScratchFolder folder;
     for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
         folder.write("requests.jsonl", whole.substr(0, cut));
         Past past(RunFacts{});
         std::string why;
-        const Result<PastFiles> files = read_past(folder.path.string(), "", past, why);
+        const Result<PastFiles> files = read_past(folder.path(), "", past, why);
         ASSERT_TRUE(files) << why << cut;
         const std::size_t lines = cut == whole.size() ? 2 : cut >= first ? 1 : 0;
         EXPECT_EQ(past.records(), lines);
@@ -93,15 +80,15 @@ TEST(Past, EveryPrefixCanBeRead) {
 }
 
 TEST(Past, NamesWhatIsWrong) {
-    Folder folder;
+    const ScratchFolder folder;
     const auto why_of = [&](const char* name, const std::string& text) {
         for (const char* file : {"requests.jsonl", "fired.jsonl", "client.jsonl"}) {
-            std::filesystem::remove(folder.path / file);
+            std::filesystem::remove(folder / file);
         }
         folder.write(name, text);
         Past past(RunFacts{});
         std::string why;
-        EXPECT_FALSE(read_past(folder.path.string(), "", past, why)) << text;
+        EXPECT_FALSE(read_past(folder.path(), "", past, why)) << text;
         return why;
     };
     const std::string twice = record_line(3, 1) + record_line(3, 2);
@@ -161,8 +148,8 @@ TEST(ClientSample, SurvivesItsLine) {
 
 // A file goes on behind its last whole line, wherever it was cut, and however long the torn one is.
 TEST(LineSink, AppendsBehindTheLastWholeLine) {
-    Folder folder;
-    const std::string path = (folder.path / "lines").string();
+    const ScratchFolder folder;
+    const std::string path = folder / "lines";
     const std::string long_line(10'000, 'x');
     for (const std::string& torn : {std::string(), std::string("t"), long_line}) {
         for (const std::string& whole : {std::string(), std::string("a\nbb\n"), long_line + "\n"}) {

@@ -23,16 +23,12 @@
 #include "engine/prompt/dataset/load_corpus.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
 #include "tests/unit/refusing_kernel.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string slurp(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// Standard input that gives these bytes, and then fails with EAGAIN.
 class FailingInput {
@@ -68,7 +64,8 @@ std::vector<std::string> beginnings() {
     std::vector<std::string> all{"", "\x50\x2A", std::string("\x50\x2A\x4D\x18\x40\0\0\0abc", 11),
                                  row};
     for (const char* ending : {"gz", "bz2", "xz", "zst"}) {
-        const std::string whole = slurp(TEST_DATA "/compressed/three.jsonl." + std::string(ending));
+        const std::string whole =
+            read_bytes(TEST_DATA "/compressed/three.jsonl." + std::string(ending));
         all.push_back(whole.substr(0, 6));
         all.push_back(whole.substr(0, whole.size() / 2));
         all.push_back(whole);
@@ -131,47 +128,32 @@ TEST(BrokenReads, RefuseTokenizersAndDatasets) {
     EXPECT_EQ(why, "-: cannot be read (" + again + ")");
 }
 
-/// A folder of this test's own, whose files another thread may not open, or not read.
-class Forbidden : public testing::Test {
+/// Files of a folder of this test's own, which another thread may not open, or not read.
+class Forbidden : public RefusingKernel {
   protected:
-    void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "driftless-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        folder_ = name;
-        if (!while_refusing({}, [] {})) {
-            GTEST_SKIP() << "no seccomp filters here";
-        }
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-    std::string write(const char* name, const std::string& text) const {
-        const std::string path = folder_ + "/" + name;
-        std::ofstream(path, std::ios::binary) << text;
-        return path;
-    }
-
-    std::string folder_;
+    const ScratchFolder folder_;
 };
 
 TEST_F(Forbidden, FilesAreDenied) {
     std::string why;
-    const Result<Tokenizer> loaded = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
-    Tokenizer& tokenizer = const_cast<Tokenizer&>(loaded.value());
+    Result<Tokenizer> loaded = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    Tokenizer& tokenizer = loaded.value();
     EXPECT_TRUE(while_refusing({{SYS_openat, EACCES}}, [&] {
         EXPECT_EQ(InputSource::open("/any").error().code, ErrorCode::denied);
         EXPECT_FALSE(load_tokenizer("/any", why));
         EXPECT_EQ(why, "/any may not be read");
         EXPECT_FALSE(load_corpus("/any", "", tokenizer, "the", why));
         EXPECT_EQ(why, "/any: may not be read");
-        EXPECT_EQ(expand_path(folder_).error().code, ErrorCode::denied);
+        EXPECT_EQ(expand_path(folder_.path()).error().code, ErrorCode::denied);
         Past past{RunFacts{}};
-        EXPECT_FALSE(read_past(folder_, "", past, why));
-        EXPECT_EQ(why, folder_ + "/requests.jsonl: cannot be read (Permission denied)");
+        EXPECT_FALSE(read_past(folder_.path(), "", past, why));
+        EXPECT_EQ(why, folder_ / "requests.jsonl: cannot be read (Permission denied)");
     }));
     for (const auto& [sys_errno, code] :
          {std::pair{EIO, ErrorCode::io_failed}, std::pair{ENOTDIR, ErrorCode::not_found}}) {
         EXPECT_TRUE(while_refusing({{SYS_openat, sys_errno}}, [&, code = code] {
             EXPECT_EQ(InputSource::open("/any").error().code, code);
-            EXPECT_EQ(expand_path(folder_).error().code, code);
+            EXPECT_EQ(expand_path(folder_.path()).error().code, code);
         }));
     }
     EXPECT_TRUE(while_refusing({{SYS_openat, ELOOP}}, [&] {
@@ -183,16 +165,16 @@ TEST_F(Forbidden, FilesAreDenied) {
 TEST_F(Forbidden, FoldersAreNoFiles) {
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
-    EXPECT_FALSE(load_corpus(folder_, "", tokenizer.value(), "the", why));
-    EXPECT_EQ(why, folder_ + ": is a folder; name the file in it");
-    const std::string half = slurp(TEST_DATA "/compressed/three.jsonl.gz").substr(0, 40);
-    EXPECT_FALSE(load_corpus(write("half", half), "", tokenizer.value(), "the", why));
-    EXPECT_EQ(why, folder_ +
+    EXPECT_FALSE(load_corpus(folder_.path(), "", tokenizer.value(), "the", why));
+    EXPECT_EQ(why, folder_.path() + ": is a folder; name the file in it");
+    const std::string half = read_bytes(TEST_DATA "/compressed/three.jsonl.gz").substr(0, 40);
+    EXPECT_FALSE(load_corpus(folder_.write("half", half), "", tokenizer.value(), "the", why));
+    EXPECT_EQ(why, folder_.path() +
                        "/half: is damaged or ends early; fetch the whole file "
                        "(truncated gzip input)");
     // A rank file needs the file beside it, which is a folder here.
-    const std::string ranks = write("ranks", "IQ== 0\n");
-    fs::create_directory(folder_ + "/tokenizer_config.json");
+    const std::string ranks = folder_.write("ranks", "IQ== 0\n");
+    fs::create_directory(folder_ / "tokenizer_config.json");
     EXPECT_FALSE(load_tokenizer(ranks, why));
     EXPECT_NE(why.find("tokenizer_config.json beside it is a folder"), std::string::npos) << why;
 }
@@ -206,18 +188,19 @@ TEST_F(Forbidden, FoldersHoldTraces) {
         return errors.empty() ? "" : to_text(errors.list[0]);
     };
     const std::string expected =
-        folder_ + ": holds no trace; traces end in .jsonl, .json, .ndjson or .csv, also compressed";
+        folder_.path() +
+        ": holds no trace; traces end in .jsonl, .json, .ndjson or .csv, also compressed";
     EXPECT_EQ(refused([this](Trace& trace, InputErrors& errors, std::vector<std::string>& notes) {
-                  return read_trace({.paths = {folder_}}, trace, errors, notes);
+                  return read_trace({.paths = {folder_.path()}}, trace, errors, notes);
               }),
               expected);
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
     Result<KeyedHash> hash = KeyedHash::create("0123456789abcdef");
     EXPECT_NE(refused([&](Trace& trace, InputErrors& errors, std::vector<std::string>& notes) {
-                  return read_logs({.paths = {folder_}}, tokenizer.value(), hash.value(), trace,
-                                   errors, notes);
-              }).find(folder_ + ": "),
+                  return read_logs({.paths = {folder_.path()}}, tokenizer.value(), hash.value(),
+                                   trace, errors, notes);
+              }).find(folder_.path() + ": "),
               std::string::npos);
 }
 
@@ -225,19 +208,19 @@ TEST_F(Forbidden, FoldersHoldTraces) {
 TEST_F(Forbidden, RunsAreReadWhole) {
     std::string why;
     Past past{RunFacts{}};
-    fs::create_symlink("/proc/self/mem", folder_ + "/requests.jsonl");  // EIO at its first byte
-    EXPECT_FALSE(read_past(folder_, "", past, why));
-    EXPECT_EQ(why, folder_ + "/requests.jsonl: cannot be read (Input/output error)");
-    fs::remove(folder_ + "/requests.jsonl");
-    (void)write("fired.jsonl", std::string((std::size_t{64} << 20) + 1, ' '));
-    EXPECT_FALSE(read_past(folder_, "", past, why));
-    EXPECT_EQ(why, folder_ + "/fired.jsonl: a line is longer than any that a run writes");
+    fs::create_symlink("/proc/self/mem", folder_ / "requests.jsonl");  // EIO at its first byte
+    EXPECT_FALSE(read_past(folder_.path(), "", past, why));
+    EXPECT_EQ(why, folder_ / "requests.jsonl: cannot be read (Input/output error)");
+    fs::remove(folder_ / "requests.jsonl");
+    (void)folder_.write("fired.jsonl", std::string((std::size_t{64} << 20) + 1, ' '));
+    EXPECT_FALSE(read_past(folder_.path(), "", past, why));
+    EXPECT_EQ(why, folder_ / "fired.jsonl: a line is longer than any that a run writes");
 }
 
 // A full disk is told by each step that may meet it, and leaves no half file.
 TEST_F(Forbidden, OutputNeedsRoom) {
     for (const char* name : {"out.jsonl", "out.jsonl.gz", "out.jsonl.xz"}) {
-        const std::string path = folder_ + "/" + name;
+        const std::string path = folder_ / name;
         EXPECT_TRUE(while_refusing({{SYS_write, ENOSPC}}, [&path] {
             Result<OutputSink> sink = OutputSink::create(path);
             ASSERT_TRUE(sink);

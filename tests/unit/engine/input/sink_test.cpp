@@ -2,26 +2,19 @@
 #include "engine/input/sink.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "engine/input/source.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
 
 class Sink : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = testing::TempDir() + "driftless-sink-XXXXXX";
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        folder_ = name + "/";
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
     static std::string read_all(const std::string& path, std::string& compression) {
         Result<InputSource> source = InputSource::open(path);
         EXPECT_TRUE(source);
@@ -44,7 +37,7 @@ class Sink : public testing::Test {
         ASSERT_TRUE(sink.value().finish());
     }
 
-    std::string folder_;
+    const ScratchFolder folder_;
 };
 
 TEST_F(Sink, CompressesAsTheNameSays) {
@@ -58,19 +51,19 @@ TEST_F(Sink, CompressesAsTheNameSays) {
                                                          {"t.jsonl.xz", "xz"},
                                                          {"t.jsonl.zst", "zstd"}};
     for (const auto& [name, compression] : names) {
-        write(folder_ + name, text);
+        write(folder_ / name, text);
         std::string found;
-        EXPECT_TRUE(read_all(folder_ + name, found) == text) << name;
+        EXPECT_TRUE(read_all(folder_ / name, found) == text) << name;
         EXPECT_EQ(found, compression);
     }
-    EXPECT_EQ(std::filesystem::file_size(folder_ + "t.jsonl"), text.size()) << "no padding";
+    EXPECT_EQ(std::filesystem::file_size(folder_ / "t.jsonl"), text.size()) << "no padding";
 }
 
 // The same bytes in, the same file out: nothing of the clock gets in.
 TEST_F(Sink, IsTheSameEachTime) {
     const auto bytes = [&](const char* name) {
-        write(folder_ + name, "some text");
-        std::ifstream file(folder_ + name, std::ios::binary);
+        write(folder_ / name, "some text");
+        std::ifstream file(folder_ / name, std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
     const std::string first = bytes("a.gz");
@@ -80,21 +73,21 @@ TEST_F(Sink, IsTheSameEachTime) {
 }
 
 TEST_F(Sink, NeverOverwrites) {
-    write(folder_ + "t", "first");
-    EXPECT_EQ(OutputSink::create(folder_ + "t").error().code, ErrorCode::exists);
+    write(folder_ / "t", "first");
+    EXPECT_EQ(OutputSink::create(folder_ / "t").error().code, ErrorCode::exists);
     std::string compression;
-    EXPECT_EQ(read_all(folder_ + "t", compression), "first");
-    EXPECT_EQ(OutputSink::create(folder_ + "no/t").error().code, ErrorCode::not_found);
+    EXPECT_EQ(read_all(folder_ / "t", compression), "first");
+    EXPECT_EQ(OutputSink::create(folder_ / "no/t").error().code, ErrorCode::not_found);
 }
 
 // A file that was not finished does not stay.
 TEST_F(Sink, LeavesNoHalfFile) {
     {
-        Result<OutputSink> sink = OutputSink::create(folder_ + "t.zst");
+        Result<OutputSink> sink = OutputSink::create(folder_ / "t.zst");
         ASSERT_TRUE(sink);
         ASSERT_TRUE(sink.value().write("half"));
     }
-    EXPECT_FALSE(std::filesystem::exists(folder_ + "t.zst"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "t.zst"));
 }
 
 }  // namespace

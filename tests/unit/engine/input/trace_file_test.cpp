@@ -2,7 +2,6 @@
 #include "engine/input/trace_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,29 +10,22 @@
 #include <set>
 
 #include "engine/plan/plan.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string slurp(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// A file that lasts as long as its test.
 class TempFile {
   public:
     TempFile(const std::string& name, const std::string& bytes)
-        : path_(testing::TempDir() + "driftless_trace_file_" + std::to_string(::getpid()) + "_" +
-                name) {
-        std::ofstream(path_, std::ios::binary) << bytes;
-    }
-    ~TempFile() { fs::remove(path_); }
+        : path_(folder_.write(name, bytes)) {}
     const std::string& path() const { return path_; }
 
   private:
+    ScratchFolder folder_;
     std::string path_;
 };
 
@@ -68,7 +60,7 @@ constexpr const char* endings[] = {"gz", "bz2", "xz", "zst"};
 // Each compression is found by its magic bytes, under a name that says nothing.
 TEST(TraceFile, FindsCompressionByMagicBytes) {
     for (const char* ending : endings) {
-        const TempFile file("magic", slurp(data("compressed/three.jsonl.") + ending));
+        const TempFile file("magic", read_bytes(data("compressed/three.jsonl.") + ending));
         const Reading got = read({file.path()});
         ASSERT_TRUE(got.usable) << ending << got.first_error();
         ASSERT_EQ(got.trace.rows.size(), 3U) << ending;
@@ -100,7 +92,7 @@ TEST(TraceFile, DigestsWhatWasDecompressed) {
 // Concatenated members are one input.
 TEST(TraceFile, JoinsMembers) {
     for (const char* ending : endings) {
-        const std::string member = slurp(data("compressed/three.jsonl.") + ending);
+        const std::string member = read_bytes(data("compressed/three.jsonl.") + ending);
         const TempFile file("members", member + member + member);
         const Reading got = read({file.path()});
         ASSERT_TRUE(got.usable) << ending << got.first_error();
@@ -111,7 +103,7 @@ TEST(TraceFile, JoinsMembers) {
 
 // A last member that breaks off keeps what decodes, with a warning; nothing at all is an error.
 TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
-    const std::string whole = slurp(data("compressed/many.jsonl.gz"));
+    const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
     EXPECT_EQ(read({data("compressed/many.jsonl.gz")}).trace.bytes, 313'780U);
     const TempFile cut("cut", whole.substr(0, whole.size() * 3 / 4));
     const Reading got = read({cut.path()});
@@ -130,7 +122,7 @@ TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
 // Damage in the middle keeps what stands before it; bytes behind the last member that are none are
 // no damage.
 TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
-    const std::string whole = slurp(data("compressed/many.jsonl.gz"));
+    const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
     std::string bytes = whole;
     bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 0x55);  // of the checksum
     const TempFile damaged("damaged", bytes);
@@ -148,7 +140,7 @@ TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
 // came before it, else as a warning.
 TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
     for (const char* ending : {"bz2", "xz", "zst"}) {
-        const std::string whole = slurp(data("compressed/three.jsonl.") + ending);
+        const std::string whole = read_bytes(data("compressed/three.jsonl.") + ending);
         const auto is_told = [&](const std::string& bytes) {
             const TempFile file("cut", bytes);
             const Reading got = read({file.path()});
@@ -167,7 +159,7 @@ TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
 
 // zstd's skippable frames stand before, between and behind the frames of a log (pzstd writes them).
 TEST(TraceFile, PassesOverSkippableFrames) {
-    const std::string frame = slurp(data("compressed/three.jsonl.zst"));
+    const std::string frame = read_bytes(data("compressed/three.jsonl.zst"));
     const std::string skip = std::string("\x5A\x2A\x4D\x18\x03\x00\x00\x00", 8) + "abc";
     const TempFile file("skippable", skip + skip + frame + skip + frame + skip);
     const Reading got = read({file.path()});

@@ -13,29 +13,20 @@
 #include "engine/record/writer.hpp"
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/refusing_kernel.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
 
 namespace fs = std::filesystem;
 
-class RecordRefused : public testing::Test {
+class RecordRefused : public RefusingKernel {
   protected:
-    void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "driftless-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        folder_ = name;
-        if (!while_refusing({}, [] {})) {
-            GTEST_SKIP() << "no seccomp filters here";
-        }
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
-    std::string folder_;
+    const ScratchFolder folder_;
 };
 
 TEST_F(RecordRefused, FilesOfARun) {
-    const std::string path = folder_ + "/lines";
+    const std::string path = folder_ / "lines";
     for (const auto& [sys_errno, code] :
          {std::pair{EACCES, ErrorCode::denied}, std::pair{EROFS, ErrorCode::denied},
           std::pair{ENOTDIR, ErrorCode::not_found}, std::pair{ENOSPC, ErrorCode::exhausted},
@@ -45,15 +36,15 @@ TEST_F(RecordRefused, FilesOfARun) {
             EXPECT_EQ(LineSink::create(path).error().code, code);
             EXPECT_EQ(LineSink::append(path).error().code, code);
             std::string failed;
-            EXPECT_EQ(append_sinks(folder_, "", false, failed).error().code, code);
-            EXPECT_TRUE(failed.starts_with(folder_)) << failed;
+            EXPECT_EQ(append_sinks(folder_.path(), "", false, failed).error().code, code);
+            EXPECT_TRUE(failed.starts_with(folder_.path())) << failed;
         }));
     }
 }
 
 // A file that cannot be read or cut is not written behind a torn line.
 TEST_F(RecordRefused, TornLines) {
-    const std::string path = folder_ + "/lines";
+    const std::string path = folder_ / "lines";
     std::ofstream(path) << "whole\ntorn";
     for (const long call : {SYS_pread64, SYS_ftruncate}) {
         EXPECT_TRUE(while_refusing({{call, EIO}}, [&path] {

@@ -17,6 +17,7 @@
 
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
@@ -30,23 +31,6 @@ struct Files {
         sinks.client = LineSink(&client);
         sinks.responses = LineSink(&responses);
         return sinks;
-    }
-};
-
-// A folder of this test's own, gone afterwards.
-struct Folder {
-    std::filesystem::path path;
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "driftless-XXXXXX").string();
-        CHECK(mkdtemp(name.data()) != nullptr);
-        path = name;
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::string read(const char* name) const {
-        std::ifstream file(path / name);
-        std::ostringstream text;
-        text << file.rdbuf();
-        return text.str();
     }
 };
 
@@ -162,8 +146,8 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     inline_writer.drain(inline_ring, SIZE_MAX);
     inline_writer.finish();
 
-    Folder folder;
-    Result<RecordSinks> sinks = make_sinks(folder.path.string());
+    const ScratchFolder folder;
+    Result<RecordSinks> sinks = make_sinks(folder.path());
     ASSERT_TRUE(sinks);
     EventRing ring(4 << 20, rows);
     RecordWriter writer(input.config(), {}, std::move(sinks).value());
@@ -184,10 +168,10 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
         push_row(ring, row);
     }
     writer.stop();
-    EXPECT_EQ(folder.read("requests.jsonl"), files.requests);
-    EXPECT_EQ(folder.read("fired.jsonl"), files.fired);
+    EXPECT_EQ(read_bytes(folder / "requests.jsonl"), files.requests);
+    EXPECT_EQ(read_bytes(folder / "fired.jsonl"), files.fired);
     EXPECT_EQ(lines_of(files.requests), rows);
-    EXPECT_FALSE(std::filesystem::exists(folder.path / "responses.jsonl"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "responses.jsonl"));
     EXPECT_TRUE(seen.blocked);
     EXPECT_EQ(seen.last.ended, rows);
     EXPECT_EQ(seen.last.fired, rows);
@@ -215,14 +199,14 @@ std::vector<std::string> grown(int watch) {
 // buffers overflow and at the end.
 TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
     for (const std::uint32_t rows : {3u, 2000u}) {
-        Folder folder;
+        const ScratchFolder folder;
         ScriptTrace input(rows);
-        Result<RecordSinks> sinks = make_sinks(folder.path.string());
+        Result<RecordSinks> sinks = make_sinks(folder.path());
         ASSERT_TRUE(sinks);
         RecordWriter writer(input.config(), {}, std::move(sinks).value());
         writer.begin({script_zero_ns});
         const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        ASSERT_GE(::inotify_add_watch(watch, folder.path.c_str(), IN_MODIFY), 0);
+        ASSERT_GE(::inotify_add_watch(watch, folder.path().c_str(), IN_MODIFY), 0);
         EventRing ring(1 << 20, 4);
         std::vector<std::string> order;
         for (std::uint32_t row = 0; row < rows; ++row) {
@@ -249,26 +233,26 @@ TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
 
 // A file that exists is not touched.
 TEST(RecordWriter, NeverOverwrites) {
-    Folder folder;
+    const ScratchFolder folder;
     {
-        std::ofstream(folder.path / "fired.jsonl") << "mine";
+        folder.write("fired.jsonl", "mine");
     }
     std::string failed;
-    const Result<RecordSinks> sinks = create_sinks(folder.path.string(), "", false, failed);
+    const Result<RecordSinks> sinks = create_sinks(folder.path(), "", false, failed);
     ASSERT_FALSE(sinks);
     EXPECT_EQ(sinks.error().code, ErrorCode::exists);
-    EXPECT_EQ(failed, folder.path / "fired.jsonl");
-    EXPECT_EQ(folder.read("fired.jsonl"), "mine");
-    EXPECT_FALSE(std::filesystem::exists(folder.path / "requests.jsonl")) << "made and left";
+    EXPECT_EQ(failed, folder / "fired.jsonl");
+    EXPECT_EQ(read_bytes(folder / "fired.jsonl"), "mine");
+    EXPECT_FALSE(std::filesystem::exists(folder / "requests.jsonl")) << "made and left";
     EXPECT_EQ(make_sinks("/nowhere/at/all").error().code, ErrorCode::not_found);
 }
 
 // A file that may not grow any more, as on a full disk: an error to be seen, the ring is drained
 // all the same, and the file ends with a whole line.
 TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
-    Folder folder;
+    const ScratchFolder folder;
     ScriptTrace input(2000);
-    Result<RecordSinks> sinks = make_sinks(folder.path.string());
+    Result<RecordSinks> sinks = make_sinks(folder.path());
     ASSERT_TRUE(sinks);
     RecordWriter writer(input.config(), {}, std::move(sinks).value());
     writer.begin({script_zero_ns});
@@ -291,10 +275,10 @@ TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     sigaction(SIGXFSZ, &before, nullptr);
     EXPECT_TRUE(writer.failed());
     EXPECT_EQ(writer.error().code, ErrorCode::exhausted);
-    EXPECT_EQ(writer.failed_path(), folder.path / "requests.jsonl");
+    EXPECT_EQ(writer.failed_path(), folder / "requests.jsonl");
     EXPECT_EQ(writer.counts().ended, 2000u);
     EXPECT_EQ(ring.front(), nullptr);
-    const std::string text = folder.read("requests.jsonl");
+    const std::string text = read_bytes(folder / "requests.jsonl");
     ASSERT_FALSE(text.empty());
     EXPECT_EQ(text.back(), '\n');
     EXPECT_LE(text.size(), 10'000u);
