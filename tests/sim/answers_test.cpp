@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,12 @@
 #include "tests/sim/laws.hpp"
 
 namespace driftless::sim {
+
+/// Names the case in a test's report.
+void PrintTo(const CannedAnswer& answer, std::ostream* out) {
+    *out << answer.name;
+}
+
 namespace {
 
 // One row of two tokens.
@@ -93,10 +100,6 @@ TEST_P(Answers, HaveTheirOutcomeOverTls) {
         const bool by_its_end = answer.closes && !is_framed(answer.wire);
         EXPECT_TRUE(!silent_end || !by_its_end || outcome != Outcome::ok) << name_of(outcome);
     }
-}
-
-void PrintTo(const CannedAnswer& answer, std::ostream* out) {
-    *out << answer.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(, Answers, testing::ValuesIn(canned_answers()), [](const auto& info) {
