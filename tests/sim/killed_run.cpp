@@ -104,7 +104,7 @@ class KilledSimulation {
         if (!fate.dies) {
             return std::nullopt;
         }
-        Kill kill{0, fate.dice, fate.resuming && number_ > 0};
+        Kill kill{0, fate.steps, fate.dice, fate.resuming && number_ > 0};
         if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
             kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
         } else if (!rest.send.empty()) {

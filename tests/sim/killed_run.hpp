@@ -18,10 +18,11 @@ namespace driftless::sim {
 /// How a segment fares.
 struct Fate {
     bool dies = false;
-    double at = 0;           ///< between its beginning and its end, as far as that is known
-    std::uint64_t dice = 0;  ///< of Kill
-    bool resuming = false;   ///< of Kill
-    bool host = false;       ///< the host dies with it
+    double at = 0;            ///< between its beginning and its end, as far as that is known
+    std::uint32_t steps = 0;  ///< of Kill
+    std::uint64_t dice = 0;   ///< of Kill
+    bool resuming = false;    ///< of Kill
+    bool host = false;        ///< the host dies with it
     std::int64_t after_stop_ns = -1;  ///< dies so long after a first interruption instead
     DiskRoom disk;
     std::int64_t stop_ns = -1;  ///< after its first due instant: a first interruption

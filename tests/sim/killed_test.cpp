@@ -68,6 +68,34 @@ TEST(Killed, BeforeItCouldSendAgain) {
     EXPECT_EQ(run.lives[2].given_up, run.lives[0].result.left);
 }
 
+// At every step over some rows that leave: before the send is handed over, between that and the
+// flush, behind it and before the event. Who dies before the flush has marked a row that never
+// left.
+TEST(Killed, AtEachStepOfAFire) {
+    SimOptions options;
+    options.seed = 6;
+    std::size_t ahead = 0;
+    std::size_t behind = 0;
+    for (std::uint32_t steps = 1; steps <= 40; ++steps) {
+        Fate killed = dies_at(0.5, steps);
+        killed.steps = steps;
+        const KilledRun run = run_killed(make_trace(6, rows), options, {killed, Fate()});
+        EXPECT_EQ(broken_laws(run), "") << steps;
+        const SimResult& died = run.lives[0].result;
+        ASSERT_TRUE(died.in_turn) << steps;
+        const std::set<std::uint32_t> marked(died.marked.begin(), died.marked.end());
+        ASSERT_GE(marked.size(), died.left.size()) << steps;
+        ASSERT_LE(marked.size(), died.left.size() + 1) << steps;
+        const bool one_more = marked.size() > died.left.size();
+        ahead += one_more ? 1 : 0;
+        for (const auto& [row, truth] : died.truth) {
+            behind += one_more && !died.left.contains(row) ? 1 : 0;
+        }
+    }
+    EXPECT_GT(ahead, behind);
+    EXPECT_GT(behind, 0u);  // left, and nobody knows but its mark
+}
+
 // Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a record,
 // or is still sent, as far as the writer had come.
 TEST(Killed, WhileItDrains) {

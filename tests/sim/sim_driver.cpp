@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "proto/core/check.hpp"
 
@@ -41,6 +42,18 @@ SimDriver::~SimDriver() {
         if (connection != nullptr) {
             drop_server(*connection);
         }
+    }
+}
+
+void SimDriver::die_after(std::uint32_t steps, std::function<void()> dies) {
+    steps_left_ = steps;
+    dies_ = std::move(dies);
+}
+
+void SimDriver::live_on() {
+    if (steps_left_ > 0 && --steps_left_ == 0) {
+        dead_ = true;
+        dies_();
     }
 }
 
@@ -117,16 +130,20 @@ void SimDriver::happen(Happening& happening) {
 
 void SimDriver::submit(Op& op) {
     CHECK(!op.in_flight() && op.handler != nullptr);
+    live_on();
     const std::uint32_t number = ++ops_made_;
     set_slot(op, number);
     ops_.emplace(number, Pending{&op, false});
     ++counters_.submits;
     start(op, number);
+    live_on();
 }
 
 void SimDriver::flush() {
+    live_on();
     ++counters_.enters;
     start_taken();
+    live_on();
 }
 
 // Sends leave with the flush or the turn after their submission, not before.

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -58,6 +59,11 @@ class SimDriver final : public Driver {
     std::uint64_t warm_sends() const { return warm_sends_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     const DriverCounters& counters() const override { return counters_; }
+
+    /// The process dies at its `steps`-th step from here on, which is the beginning or the end of a
+    /// submission or a flush: `dies` is called there, and what is sent from there on reaches
+    /// nobody. 0 steps: it does not die.
+    void die_after(std::uint32_t steps, std::function<void()> dies);
 
     // For the laws.
     std::uint64_t bytes_delivered() const { return bytes_delivered_; }  ///< to receives, in all
@@ -153,6 +159,7 @@ class SimDriver final : public Driver {
     };
 
     // sim_driver.cpp: time, operations, turns.
+    void live_on();
     Duration up_to(std::int64_t most_ns);
     Duration latency() { return up_to(weather_.latency_max.ns); }
     bool chance(double probability);
@@ -225,7 +232,10 @@ class SimDriver final : public Driver {
     std::vector<Stamp> stamps_;
     std::uint64_t warm_sends_ = 0;
     std::int64_t realtime_ahead_ns_ = 1'700'000'000'000'000'000;
-    ClockSample clock_;  ///< as last sampled
+    ClockSample clock_;             ///< as last sampled
+    std::uint32_t steps_left_ = 0;  ///< until it dies; 0: it does not
+    std::function<void()> dies_;
+    bool dead_ = false;
     std::deque<Visible> visible_;
     std::uint32_t batch_ = 0;
     Instant stamp_;

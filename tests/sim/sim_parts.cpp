@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,14 @@ Plan plan_of(const Trace& trace, const SimOptions& options) {
         plan.value().rows[1].row = plan.value().rows[0].row;
     }
     return std::move(plan).value();
+}
+
+Plan plan_in(const Segment& segment) {
+    Plan plan = segment.whole;
+    if (segment.rest != nullptr) {
+        plan.rows = segment.rest->send;
+    }
+    return plan;
 }
 
 Plan later(Plan plan) {
@@ -135,6 +144,30 @@ ReadBack read_back(std::string_view jsonl) {
 std::unique_ptr<TlsWorld> tls_of(const SimOptions& options) {
     return options.tls.on ? std::make_unique<TlsWorld>(options.seed, options.tls, options.targets)
                           : nullptr;
+}
+
+std::string summary_of(const Summary& summary, const ClientTotals& client) {
+    SummaryInfo info;
+    info.client = &client;
+    return summary_json(summary.figures(), info);
+}
+
+std::map<std::uint32_t, mock::RequestLog> truth_of(mock::MockCore& core) {
+    std::map<std::uint32_t, mock::RequestLog> truth;
+    for (mock::RequestLog entry; core.take_finished(entry);) {
+        if (!entry.row) {
+            continue;
+        }
+        const auto [known, fresh] =
+            truth.try_emplace(static_cast<std::uint32_t>(*entry.row), entry);
+        if (!fresh) {
+            known->second.start_ns = std::min(known->second.start_ns, entry.start_ns);
+            if (known->second.token_ns.empty()) {
+                known->second.token_ns = std::move(entry.token_ns);
+            }
+        }
+    }
+    return truth;
 }
 
 }  // namespace driftless::sim

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cmd/mock/core.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/builder.hpp"
@@ -26,6 +29,8 @@ inline constexpr const char* run_id = "sim";
 
 ReplaySettings settings_of(const SimOptions& options);
 Plan plan_of(const Trace& trace, const SimOptions& options);
+/// Of it what is left to do.
+Plan plan_in(const Segment& segment);
 /// The same, each row due a ms later.
 Plan later(Plan plan);
 BodyFrame frame_of(const Dialect& dialect, bool stream);
@@ -47,5 +52,11 @@ struct ReadBack {
     std::vector<std::string> unreadable;  ///< those that do not read back as themselves
 };
 ReadBack read_back(std::string_view jsonl);
+
+/// summary.json of these sums.
+std::string summary_of(const Summary& summary, const ClientTotals& client);
+
+/// What the servers have seen of each row; of one that was tried again, the earliest of each stamp.
+std::map<std::uint32_t, mock::RequestLog> truth_of(mock::MockCore& core);
 
 }  // namespace driftless::sim

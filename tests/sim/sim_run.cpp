@@ -25,7 +25,7 @@ class Simulation {
         : trace_(trace),
           options_(options),
           segment_(segment),
-          plan_(plan_of(segment)),
+          plan_(plan_in(segment)),
           disk_(segment.disk),
           dialect_(dialect_of(Api::openai_chat)),
           frame_(frame_of(dialect_, options.stream)),
@@ -64,19 +64,11 @@ class Simulation {
         }
         result_.summary = summary_of(writer_.summary(), writer_.client());
         read_files();
-        read_truth();
+        result_.truth = truth_of(driver_.core());
         return std::move(result_);
     }
 
   private:
-    static Plan plan_of(const Segment& segment) {
-        Plan plan = segment.whole;
-        if (segment.rest != nullptr) {
-            plan.rows = segment.rest->send;
-        }
-        return plan;
-    }
-
     std::uint64_t dice() const {
         return segment_.number == 0 ? options_.seed : mix64(options_.seed + segment_.number);
     }
@@ -173,13 +165,15 @@ class Simulation {
         replay.begin(zero);
         writer_.begin(zero);
         Random random(mix64(dice()));
-        while (++result_.turns < most && !result_.ended) {
+        while (++result_.turns < most && !result_.ended && !result_.killed) {
             result_.ended = !replay.turn() || is_held_to_be_over();
             const std::int64_t at_ns = (driver_.now() - zero).ns;
             watch_clock(at_ns);
             if (segment_.kill && at_ns >= segment_.kill->at_ns) {
-                die(at_ns);
-                return;
+                die_soon();
+            }
+            if (result_.killed) {
+                break;
             }
             if (random.uniform() < options_.drain_share) {
                 drain(drain_all);
@@ -189,6 +183,12 @@ class Simulation {
                 replay.stop();  // as cmd/replay does
             }
         }
+        if (result_.killed) {
+            result_.ended = false;
+            let_arrive();
+            return;
+        }
+        driver_.die_after(0, nullptr);
         if (options_.bug != Bug::unread_event) {
             drain(drain_all);
         }
@@ -209,8 +209,21 @@ class Simulation {
         result_.died_ns = (driver_.now() - Instant{result_.zero_ns}).ns;
     }
 
-    /// At any instant for the engine; for the writer between two writes, or in the middle of one.
-    void die(std::int64_t at_ns) {
+    void die_soon() {
+        if (segment_.kill->steps == 0) {
+            die();
+        } else if (!dying_) {
+            dying_ = true;
+            driver_.die_after(segment_.kill->steps, [this] {
+                result_.in_turn = true;
+                note_marks();
+                die();
+            });
+        }
+    }
+
+    /// For the writer between two writes, or in the middle of one.
+    void die() {
         Random random(segment_.kill->dice);
         if (random.below(3) > 0) {
             drain(random.below(200));
@@ -220,9 +233,12 @@ class Simulation {
         disk_.die_after(0);
         drain(drain_all);  // into nothing: what had left is in these events
         result_.killed = true;
-        result_.ended = false;
-        result_.died_ns = at_ns;
-        if (random.below(2) == 0) {  // what the kernel had taken still arrives
+        result_.died_ns = (driver_.now() - Instant{result_.zero_ns}).ns;
+    }
+
+    /// What the kernel had taken still arrives, or does not.
+    void let_arrive() {
+        if (Random(mix64(segment_.kill->dice)).below(2) == 0) {
             for (const Instant until = driver_.now() + milliseconds(1); driver_.now() < until;) {
             }
             (void)driver_.turn({driver_.now(), 0, Wait::none, true});
@@ -297,14 +313,20 @@ class Simulation {
         result_.sockets_open = driver_.sockets_open();
         result_.frames_live = replay.frame_marks().live;
         result_.body_bytes_held = bodies_.used_bytes();
-        for (std::uint32_t at = 0; at < trace_.rows.size(); ++at) {
-            if (marks_.marked(at)) {
-                result_.marked.push_back(trace_.rows[at].index);
-            }
+        if (!result_.in_turn) {
+            note_marks();
         }
         while (ring_.front() != nullptr) {
             ++result_.events_left;
             ring_.pop();
+        }
+    }
+
+    void note_marks() {
+        for (std::uint32_t at = 0; at < trace_.rows.size(); ++at) {
+            if (marks_.marked(at)) {
+                result_.marked.push_back(trace_.rows[at].index);
+            }
         }
     }
 
@@ -332,26 +354,6 @@ class Simulation {
         }
     }
 
-    void read_truth() {
-        for (mock::RequestLog entry; driver_.core().take_finished(entry);) {
-            if (entry.row) {
-                keep_truth(std::move(entry));
-            }
-        }
-    }
-
-    /// Of a row that was tried again: the earliest of each stamp.
-    void keep_truth(mock::RequestLog&& entry) {
-        const auto row = static_cast<std::uint32_t>(*entry.row);
-        const auto [known, fresh] = result_.truth.try_emplace(row, entry);
-        if (!fresh) {
-            known->second.start_ns = std::min(known->second.start_ns, entry.start_ns);
-            if (known->second.token_ns.empty()) {
-                known->second.token_ns = std::move(entry.token_ns);
-            }
-        }
-    }
-
     const Trace& trace_;
     const SimOptions& options_;
     const Segment& segment_;
@@ -373,16 +375,11 @@ class Simulation {
     std::atomic<int> stop_requests_{0};
     std::int64_t flush_at_ns_ = 0;
     std::uint64_t fired_before_ = 0;  ///< bytes of the segments before it
+    bool dying_ = false;
     char* leaked_ = nullptr;
 };
 
 }  // namespace
-
-std::string summary_of(const Summary& summary, const ClientTotals& client) {
-    SummaryInfo info;
-    info.client = &client;
-    return summary_json(summary.figures(), info);
-}
 
 SimResult run(const Trace& trace, const SimOptions& options) {
     SimDisk disk;

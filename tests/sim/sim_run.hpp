@@ -74,9 +74,10 @@ struct SimOptions {
 
 /// How the process of a run dies.
 struct Kill {
-    std::int64_t at_ns = 0;  ///< run time
-    std::uint64_t dice = 0;  ///< between two writes, or in the middle of one
-    bool resuming = false;   ///< before that: while it records the rows that it gives up
+    std::int64_t at_ns = 0;   ///< run time
+    std::uint32_t steps = 0;  ///< of the driver, later (SimDriver::die_after); 0: between turns
+    std::uint64_t dice = 0;   ///< between two writes, or in the middle of one
+    bool resuming = false;    ///< before that: while it records the rows that it gives up
 };
 
 /// One of the segments of a run (killed_run.hpp): what it finds, and how it ends.
@@ -125,6 +126,7 @@ struct SimResult {
     // What its end tells whoever resumes it.
     bool stood = true;  ///< it had begun: its number and its marks hold
     bool killed = false;
+    bool in_turn = false;          ///< while the engine was at work
     std::int64_t died_ns = 0;      ///< run time
     std::set<std::uint32_t> left;  ///< rows that were fired, whatever the files say
     std::vector<Flushed> flushes;
@@ -146,9 +148,6 @@ struct SimResult {
     std::uint64_t turns = 0;
     bool ended = false;  ///< within the bound on turns
 };
-
-/// summary.json of these sums.
-std::string summary_of(const Summary& summary, const ClientTotals& client);
 
 SimResult run(const Trace& trace, const SimOptions& options);
 SimResult run_segment(const Trace& trace, const SimOptions& options, const Segment& segment);

@@ -105,6 +105,10 @@ void SimDriver::start_send(Op& op, std::uint32_t number) {
 }
 
 void SimDriver::send_now(Op& op, std::uint32_t number) {
+    if (dead_) {
+        visible_.push_back({number, -EPIPE, false, {}});
+        return;
+    }
     const int socket = op.spec.socket.number;
     Connection& connection = connection_of(socket);
     std::size_t size = op.spec.bytes.size();

@@ -257,6 +257,7 @@ std::vector<Fate> swarm_fates(std::uint64_t seed) {
         fate.resuming = dice.one_in(8);
         fate.host = dice.one_in(4);
         fate.after_stop_ns = dice.one_in(2) ? dice.number(0, 60'000'000) : -1;
+        fate.steps = dice.one_in(3) ? 0 : dice.number(1, 40);
     }
     return fates;
 }
