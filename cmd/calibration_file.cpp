@@ -6,18 +6,24 @@
 
 namespace driftless {
 
-std::string default_calibration_path() {
-    const auto below = [](const char* variable, const char* rest) {
+std::string default_calibration_path(bool realtime) {
+    const std::string name =
+        realtime ? "/driftless/calibration-realtime.json" : "/driftless/calibration.json";
+    const auto below = [](const char* variable, const std::string& rest) {
         const char* folder = std::getenv(variable);
         return folder == nullptr || *folder == '\0' ? std::string() : std::string(folder) + rest;
     };
-    const std::string state = below("XDG_STATE_HOME", "/driftless/calibration.json");
-    return state.empty() ? below("HOME", "/.local/state/driftless/calibration.json") : state;
+    const std::string state = below("XDG_STATE_HOME", name);
+    return state.empty() ? below("HOME", "/.local/state" + name) : state;
 }
 
-FoundCalibration find_calibration(const std::string& path, const HostFacts& host) {
-    const std::string from = path.empty() ? default_calibration_path() : path;
+FoundCalibration find_calibration(const std::string& path, const HostFacts& host, bool realtime) {
+    std::string from = path.empty() ? default_calibration_path(realtime) : path;
     std::ifstream file(from, std::ios::binary);
+    if (!file && path.empty() && realtime) {
+        from = default_calibration_path(false);
+        file.open(from, std::ios::binary);
+    }
     if (!file) {
         return {std::nullopt, path.empty() ? "driftless calibrate has not run on this host"
                                            : "there is no calibration at " + from};
@@ -29,7 +35,7 @@ FoundCalibration find_calibration(const std::string& path, const HostFacts& host
         return {std::nullopt, from + " cannot be read (" + name_of(read.error().code) +
                                   "); run driftless calibrate again"};
     }
-    const std::string why = why_not_of(read.value(), host);
+    const std::string why = why_not_of(read.value(), host, realtime);
     if (!why.empty()) {
         return {std::nullopt, why + "; run driftless calibrate again"};
     }

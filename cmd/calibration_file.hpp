@@ -9,8 +9,8 @@
 namespace driftless {
 
 /// $XDG_STATE_HOME/driftless/calibration.json, else ~/.local/state/driftless/calibration.json;
-/// empty where neither variable is set.
-std::string default_calibration_path();
+/// with `realtime` calibration-realtime.json there. Empty where neither variable is set.
+std::string default_calibration_path(bool realtime);
 
 /// The figures, or why there are none that hold for this host.
 struct FoundCalibration {
@@ -18,7 +18,8 @@ struct FoundCalibration {
     std::string why_not;  ///< a clause; empty where there are some
 };
 
-/// Reads `path` (empty: the default) and compares it with the host. Prints nothing.
-FoundCalibration find_calibration(const std::string& path, const HostFacts& host);
+/// Reads `path` (empty: the default; for `realtime` the ordinary one where there is no other) and
+/// compares it with the host and the run. Prints nothing.
+FoundCalibration find_calibration(const std::string& path, const HostFacts& host, bool realtime);
 
 }  // namespace driftless

@@ -74,10 +74,11 @@ std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) 
                         c.engine_cpu, s.governor));
     }
     if (s.isolated.empty() && c.spin_lost_share > share_noticed) {
-        say(
-            fmt::format("a spinning thread lost {:.1f} % of its time: isolate a core (isolcpus=, "
-                        "nohz_full=) and give it to --cpu, or replay with --realtime",
-                        100 * c.spin_lost_share));
+        say(fmt::format(
+            "a spinning thread lost {:.1f} % of its time: isolate a core (isolcpus=, "
+            "nohz_full=) and give it to --cpu{}",
+            100 * c.spin_lost_share,
+            c.realtime ? "" : ", or replay with --realtime (and calibrate with it first)"));
     }
     if (s.file_limit < files_enough) {
         say(fmt::format("at most {} files may be open: ulimit -n 65536 for more connections",

@@ -14,6 +14,7 @@
 #include "cmd/calibrate/rehearsal.hpp"
 #include "cmd/calibration_file.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/realtime.hpp"
 #include "cmd/ring_errors.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/calibrate/floor.hpp"
@@ -87,7 +88,7 @@ class Measurement {
         }
         ThreadProbe probe(this_thread_id());
         const Instant begin = driver.value()->now();
-        const SpinGaps gaps = measure_spin_gaps(*driver.value(), {spin_length.ns / divisor_});
+        const SpinGaps gaps = spin_gaps(*driver.value());
         const WaitFloors waits = measure_waits(*driver.value(), wait_rounds / divisor_, seed);
         cpu_set_t cpus;
         CPU_ZERO(&cpus);
@@ -116,7 +117,7 @@ class Measurement {
     }
 
     Result<void> rehearse() {
-        Rehearsals rehearsals(calibration_.engine_cpu, others_.front());
+        Rehearsals rehearsals(calibration_.engine_cpu, others_.front(), calibration_.realtime);
         const Result<void> opened = rehearsals.open();
         if (!opened) {
             return opened.error();
@@ -144,6 +145,18 @@ class Measurement {
     }
 
   private:
+    // A thread that spins before all others is stopped for 50 ms of each second.
+    SpinGaps spin_gaps(UringDriver& driver) const {
+        if (calibration_.realtime) {
+            run_among_others();
+        }
+        const SpinGaps gaps = measure_spin_gaps(driver, {spin_length.ns / divisor_});
+        if (calibration_.realtime) {
+            (void)run_before_others();  // was granted before
+        }
+        return gaps;
+    }
+
     Calibration& calibration_;
     std::vector<std::uint32_t> others_;
     std::uint32_t divisor_;
@@ -210,6 +223,10 @@ int run_calibrate(int argc, char** argv) {
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();
+    if (parsed.options.realtime && !run_before_others()) {
+        fmt::print(stderr, "driftless calibrate: {}\n", realtime_refusal);
+        return exit_host;
+    }
     const HostFacts host = read_host_facts();
     const HostSettings settings = read_host_settings(cpu, allowed.size());
     Calibration calibration;
@@ -218,12 +235,13 @@ int run_calibrate(int argc, char** argv) {
     calibration.cpu_model = host.cpu_model;
     calibration.cpus_online = host.cpus_online;
     calibration.engine_cpu = cpu;
+    calibration.realtime = parsed.options.realtime;
     calibration.file_limit = settings.file_limit;
     calibration.connections_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         settings.ports,
         settings.file_limit > files_reserved ? settings.file_limit - files_reserved : 1));
-    fmt::print("{}, {} x {}, engine on CPU {}\n", host.kernel, host.cpus_online, host.cpu_model,
-               cpu);
+    fmt::print("{}, {} x {}, engine on CPU {}{}\n", host.kernel, host.cpus_online, host.cpu_model,
+               cpu, calibration.realtime ? ", before ordinary threads" : "");
     Measurement measurement(calibration, others, parsed.options.quick);
     const Result<void> floor = measurement.floor();
     const Result<void> rehearsed = floor ? measurement.rehearse() : Result<void>();
@@ -231,8 +249,9 @@ int run_calibrate(int argc, char** argv) {
         return fail(floor ? rehearsed.error() : floor.error());
     }
     print_end(calibration, settings);
-    return save(calibration,
-                parsed.options.out.empty() ? default_calibration_path() : parsed.options.out);
+    return save(calibration, parsed.options.out.empty()
+                                 ? default_calibration_path(calibration.realtime)
+                                 : parsed.options.out);
 }
 
 }  // namespace driftless

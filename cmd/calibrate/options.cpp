@@ -56,6 +56,10 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
                 parse_path, parsed.options.out);
     flags.value("--cpu", "N", "CPU of the engine [chosen as replay does]", nullptr, parse_cpu,
                 parsed.options.cpu);
+    flags.on_off("--realtime",
+                 "for replays with --realtime; kept in a file of its own,\n"
+                 "calibration-realtime.json",
+                 parsed.options.realtime);
     flags.on_off("--quick", "5 s: a tenth of the measurements, one rehearsal; a rough floor",
                  parsed.options.quick);
     try {

@@ -10,7 +10,8 @@ namespace driftless {
 struct CalibrateOptions {
     std::string out;  ///< file; empty: where `replay` looks
     std::optional<std::uint32_t> cpu;
-    bool quick = false;  ///< a tenth of the measurements and one rehearsal
+    bool quick = false;     ///< a tenth of the measurements and one rehearsal
+    bool realtime = false;  ///< for replays with --realtime
 };
 
 /// Options to run with, or an exit code after help or a refusal was printed.

@@ -180,11 +180,28 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
         return written.error();
     }
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    const Result<int> replay =
-        start({"driftless", "replay", name + ".jsonl", "--url", url_, "--no-preflight", "--model",
-               "mock-model", "--spread", "--chunks", "none", "--no-progress", "--calibration",
-               "none", "--cpu", std::to_string(engine_cpu_), "--out", name},
-              nowhere, name + ".txt");
+    std::vector<std::string> arguments{"driftless",
+                                       "replay",
+                                       name + ".jsonl",
+                                       "--url",
+                                       url_,
+                                       "--no-preflight",
+                                       "--model",
+                                       "mock-model",
+                                       "--spread",
+                                       "--chunks",
+                                       "none",
+                                       "--no-progress",
+                                       "--cpu",
+                                       std::to_string(engine_cpu_),
+                                       "--out",
+                                       name,
+                                       "--calibration",
+                                       "none"};
+    if (realtime_) {
+        arguments.push_back("--realtime");
+    }
+    const Result<int> replay = start(arguments, nowhere, name + ".txt");
     (void)::close(nowhere);
     if (!replay) {
         return replay.error();

@@ -13,9 +13,10 @@ namespace driftless {
 
 class Rehearsals {
   public:
-    /// The engine of the replays runs on `engine_cpu`; the mock on `mock_cpu`.
-    Rehearsals(std::uint32_t engine_cpu, std::uint32_t mock_cpu)
-        : engine_cpu_(engine_cpu), mock_cpu_(mock_cpu) {}
+    /// The engine of the replays runs on `engine_cpu`, before ordinary threads or among them; the
+    /// mock on `mock_cpu`.
+    Rehearsals(std::uint32_t engine_cpu, std::uint32_t mock_cpu, bool realtime)
+        : engine_cpu_(engine_cpu), mock_cpu_(mock_cpu), realtime_(realtime) {}
     ~Rehearsals();
     Rehearsals(const Rehearsals&) = delete;
     Rehearsals& operator=(const Rehearsals&) = delete;
@@ -31,6 +32,7 @@ class Rehearsals {
 
     std::uint32_t engine_cpu_;
     std::uint32_t mock_cpu_;
+    bool realtime_;
     std::string folder_;
     int mock_ = -1;  ///< process id
     std::string url_;

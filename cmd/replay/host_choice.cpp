@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/realtime.hpp"
 #include "cmd/replay/stamp_facts.hpp"
 #include "cmd/ring_errors.hpp"
 
@@ -184,9 +185,7 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
     }
     sharpen_timers();
     if (options.realtime && !run_before_others()) {
-        std::fprintf(stderr,
-                     "driftless: --realtime: this user may not raise a priority: allow it (ulimit "
-                     "-r 50, or the capability CAP_SYS_NICE), or leave the flag out\n");
+        std::fprintf(stderr, "driftless: %s\n", realtime_refusal);
         return exit_host;
     }
     std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,

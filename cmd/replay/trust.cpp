@@ -54,15 +54,19 @@ Trust find_trust(const ReplayOptions& options, const HostFacts& host, const Work
     if (options.calibration == "none") {
         trust.found.why_not = "--calibration none";
     } else {
-        trust.found = find_calibration(options.calibration, host);
+        trust.found = find_calibration(options.calibration, host, options.realtime);
     }
     if (!trust.found.calibration) {
         std::printf("calibration: none (%s)\n", trust.found.why_not.c_str());
         return trust;
     }
     trust.limits = taint_limits(*trust.found.calibration, trust.chunks_per_s);
-    std::printf("calibration: of %s; a row is tainted when sent more than %.3f ms late",
-                trust.found.calibration->date.c_str(), milliseconds_of(trust.limits.drift_ns));
+    std::printf("calibration: of %s%s; a row is tainted when sent more than %.3f ms late",
+                trust.found.calibration->date.c_str(),
+                options.realtime && !trust.found.calibration->realtime
+                    ? ", of an ordinary thread (driftless calibrate --realtime)"
+                    : "",
+                milliseconds_of(trust.limits.drift_ns));
     if (trust.limits.receive_delay_ns > 0) {
         std::printf(", or read more than %.3f ms late",
                     milliseconds_of(trust.limits.receive_delay_ns));

@@ -118,6 +118,7 @@ std::string to_json(const Calibration& c) {
     json.key("cpu_model").string(c.cpu_model);
     json.key("cpus_online").unsigned_integer(c.cpus_online);
     json.key("engine_cpu").unsigned_integer(c.engine_cpu);
+    json.key("realtime").boolean(c.realtime);
     write_spread(json, "wake_spin", c.wake_spin);
     write_spread(json, "wake_hybrid", c.wake_hybrid);
     write_spread(json, "wake_sleep", c.wake_sleep);
@@ -159,6 +160,7 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     members.read("cpu_model", c.cpu_model);
     members.read("cpus_online", c.cpus_online);
     members.read("engine_cpu", c.engine_cpu);
+    c.realtime = root.find("realtime").as_bool().value_or(false);  // younger than the schema
     members.read("wake_spin", c.wake_spin);
     members.read("wake_hybrid", c.wake_hybrid);
     members.read("wake_sleep", c.wake_sleep);
@@ -184,7 +186,10 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     return c;
 }
 
-std::string why_not_of(const Calibration& calibration, const HostFacts& host) {
+std::string why_not_of(const Calibration& calibration, const HostFacts& host, bool realtime) {
+    if (calibration.realtime && !realtime) {
+        return "the calibration was made with --realtime, this run goes without";
+    }
     if (calibration.kernel != host.kernel) {
         return "the calibration was made under " + calibration.kernel + ", this is " + host.kernel;
     }

@@ -47,6 +47,8 @@ struct Calibration {
     std::string cpu_model;
     std::uint32_t cpus_online = 0;
     std::uint32_t engine_cpu = 0;
+    /// Its engine ran before all ordinary threads; only what spins was ordinary.
+    bool realtime = false;
 
     // A thread that does nothing else: lateness against its instant, by policy of waiting.
     Spread wake_spin;
@@ -77,9 +79,10 @@ std::string to_json(const Calibration& calibration);
 /// Errors: bad_json, missing (a key), unsupported (another schema).
 Result<Calibration> read_calibration(JsonDocument& document, std::string_view text);
 
-/// Why these figures do not hold for a host ("it was made on another kernel: .."); empty where they
-/// do.
-std::string why_not_of(const Calibration& calibration, const HostFacts& host);
+/// Why these figures do not hold for a host ("it was made on another kernel: .."), or for an engine
+/// that runs among ordinary threads; empty where they do. What an ordinary thread has promised
+/// holds for one that goes before those.
+std::string why_not_of(const Calibration& calibration, const HostFacts& host, bool realtime);
 
 /// The drift that this host shows where nothing is wrong: the p99 of a thread that merely sleeps,
 /// or the median p99 of the rehearsals up to this many chunks a second, whichever is larger.

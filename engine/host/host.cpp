@@ -146,6 +146,12 @@ Result<void> run_before_others() {
     return {};
 }
 
+void run_among_others() {
+    const sched_param priority{};
+    // Nobody is refused this; to leave the flag out takes a capability.
+    (void)::sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &priority);
+}
+
 void sharpen_timers() {
     (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }

@@ -32,6 +32,8 @@ Result<void> pin_this_thread(std::uint32_t cpu);
 /// makes from here on are ordinary again. A thread that never sleeps is taken away by the kernel
 /// for 50 ms of each second all the same. Errors: denied.
 Result<void> run_before_others();
+/// Takes that back for the calling thread.
+void run_among_others();
 
 /// Wakes of this thread come as exactly as the kernel can (timer slack of 1 ns instead of 50 us).
 void sharpen_timers();

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import SAMPLE, SANITIZED, SECONDS_MAX, Case, mock, read_jsonl
+from harness import SAMPLE, SANITIZED, SECONDS_MAX, Case, may_raise_priority, mock, read_jsonl
 
 SCHEMA = SAMPLE.parents[2] / "engine/record/client.schema.json"
 NUMA = pathlib.Path("/proc/sys/kernel/numa_balancing")
@@ -16,11 +16,6 @@ SECOND_NS = 1_000_000_000
 CALLS_PER_EVENT_MAX = 4
 HOST = 7
 RESET_ON_FORK = 0x40000000
-
-
-def may_raise_priority():
-    ask = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))"
-    return subprocess.run(["python3", "-c", ask], capture_output=True, check=False).returncode == 0
 
 
 class Client(Case):

@@ -79,6 +79,11 @@ def floor_ns(rounds=300):
     return floor["p50_ns"], floor["p99_ns"]
 
 
+def may_raise_priority():
+    ask = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))"
+    return subprocess.run(["python3", "-c", ask], capture_output=True, check=False).returncode == 0
+
+
 class Run:
     """A finished replay: exit code, what it said, and its files."""
 
@@ -116,11 +121,10 @@ class Case(unittest.TestCase):
         command = [DRIFTLESS, "replay", *[str(flag) for flag in flags], "--out", str(folder)]
         return command, folder
 
-    def replay(self, *flags, folder=None, stdin=None):
+    def replay(self, *flags, folder=None, stdin=None, env=None):
         command, folder = self.command(*flags, folder=folder)
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS_MAX, input=stdin, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX,
+                              input=stdin, check=False, env=env)
         return Run(done, folder)
 
     def replay_well(self, *flags):

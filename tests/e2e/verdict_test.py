@@ -8,9 +8,10 @@ import sys
 import time
 import unittest
 
-from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, Run, mock
+from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, Run, may_raise_priority, mock
 
 NOT_CERTIFIED = 6
+HOST = 7
 TAKEN_MAX = 0.1  # taken_max in engine/stats/verdict.hpp
 LARGE_NS = 1_000_000_000
 HOG = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True:\n    pass\n"
@@ -87,6 +88,33 @@ class Verdict(Case):
             run = self.replay(SAMPLE, "--url", server.url, "--speed", 8, "--calibration", path)
         self.assertEqual(self.verdict(run), "uncalibrated")
         self.assertIn("Linux 1.0", run.said)
+
+    def test_a_thread_before_all_others_has_a_floor_of_its_own(self):
+        """Kept beside the ordinary one, which holds where there is no other."""
+        env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}
+        kept = self.scratch / "driftless" / "calibration-realtime.json"
+        done = subprocess.run([DRIFTLESS, "calibrate", "--quick", "--realtime"], env=env,
+                              capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+        if not may_raise_priority():
+            self.assertEqual(done.returncode, HOST)
+            self.assertIn("CAP_SYS_NICE", done.stderr)
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("before ordinary threads\n", done.stdout)
+        date = json.loads(kept.read_text())["date"]
+        with mock() as server:
+            flags = (SAMPLE, "--url", server.url, "--limit", 5)
+            run = self.replay(*flags, "--realtime", env=env)
+            self.assertIn(f"calibration: of {date};", run.said)
+            run = self.replay(*flags, env=env)
+            self.assertIn("driftless calibrate has not run on this host", run.said)
+            run = self.replay(*flags, "--calibration", kept)
+            self.assertIn("was made with --realtime, this run goes without", run.said)
+            self.assertEqual(self.verdict(run), "uncalibrated")
+            kept.unlink()
+            kept.with_name("calibration.json").write_text(json.dumps(self.measured))
+            run = self.replay(*flags, "--realtime", env=env)
+            self.assertIn("of an ordinary thread (driftless calibrate --realtime)", run.said)
 
     def test_a_stopped_client_indicts_itself(self):
         """Stopped for 300 ms: rows that were due then are tainted, and the run is not certified."""

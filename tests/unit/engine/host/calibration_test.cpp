@@ -63,11 +63,38 @@ TEST(Calibration, HoldsForOneKernelAndOneMachine) {
     host.kernel = "Linux 6.8.0";
     host.cpu_model = "A \"fast\" CPU";
     host.cpus_online = 8;
-    EXPECT_EQ(why_not_of(example(), host), "");
+    EXPECT_EQ(why_not_of(example(), host, false), "");
     host.cpus_online = 4;
-    EXPECT_NE(why_not_of(example(), host).find("8 x"), std::string::npos);
+    EXPECT_NE(why_not_of(example(), host, false).find("8 x"), std::string::npos);
     host.kernel = "Linux 6.9.0";
-    EXPECT_NE(why_not_of(example(), host).find("6.9.0"), std::string::npos);
+    EXPECT_NE(why_not_of(example(), host, false).find("6.9.0"), std::string::npos);
+}
+
+// What a thread before all others promises says nothing of one among them; the other way it holds.
+TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
+    HostFacts host;
+    host.kernel = "Linux 6.8.0";
+    host.cpu_model = "A \"fast\" CPU";
+    host.cpus_online = 8;
+    EXPECT_EQ(why_not_of(example(), host, true), "");
+    Calibration realtime = example();
+    realtime.realtime = true;
+    JsonDocument document;
+    const Result<Calibration> read = read_calibration(document, to_json(realtime));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(why_not_of(read.value(), host, true), "");
+    EXPECT_NE(why_not_of(read.value(), host, false).find("this run goes without"),
+              std::string::npos);
+}
+
+TEST(Calibration, OfBeforeThereWasAnotherPriorityCanBeRead) {
+    std::string text = to_json(example());
+    const std::string key = "\"realtime\":false,";
+    text.erase(text.find(key), key.size());
+    JsonDocument document;
+    const Result<Calibration> read = read_calibration(document, text);
+    ASSERT_TRUE(read);
+    EXPECT_FALSE(read.value().realtime);
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+/// What `--realtime` says where it is not granted. Shared by `replay` and `calibrate`.
+#pragma once
+
+namespace driftless {
+
+inline constexpr const char* realtime_refusal =
+    "--realtime: this user may not raise a priority: allow it (ulimit -r 50, or the capability "
+    "CAP_SYS_NICE), or leave the flag out";
+
+}  // namespace driftless
