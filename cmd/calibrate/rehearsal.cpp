@@ -180,24 +180,10 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
         return written.error();
     }
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    std::vector<std::string> arguments{"driftless",
-                                       "replay",
-                                       name + ".jsonl",
-                                       "--url",
-                                       url_,
-                                       "--no-preflight",
-                                       "--model",
-                                       "mock-model",
-                                       "--spread",
-                                       "--chunks",
-                                       "none",
-                                       "--no-progress",
-                                       "--cpu",
-                                       std::to_string(engine_cpu_),
-                                       "--out",
-                                       name,
-                                       "--calibration",
-                                       "none"};
+    std::vector<std::string> arguments{"driftless", "replay", name + ".jsonl", "--url", url_};
+    arguments.insert(arguments.end(), {"--no-preflight", "--model", "mock-model", "--spread",
+                                       "--chunks", "none", "--no-progress", "--calibration", "none",
+                                       "--cpu", std::to_string(engine_cpu_), "--out", name});
     if (realtime_) {
         arguments.push_back("--realtime");
     }
