@@ -1,4 +1,7 @@
 /// The program: one binary, one command per folder beside this file.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <span>
 #include <string_view>
@@ -60,9 +63,22 @@ int refuse(const char* what, const char* value) {
     return exit_usage;
 }
 
+/// Where a standard descriptor is closed (`>&-`), the next file that is opened takes its number,
+/// and what is meant for the screen goes into that file. Returns false where it cannot be helped.
+bool fill_standard_descriptors() {
+    int number = 0;
+    while (number >= 0 && number <= 2) {  // open takes the lowest that is free
+        number = ::open("/dev/null", O_RDWR);
+    }
+    return number >= 0 && ::close(number) == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (!fill_standard_descriptors()) {
+        return driftless::exit_host;
+    }
     if (argc < 2) {
         print_help(stderr);
         return exit_usage;
