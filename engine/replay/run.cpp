@@ -32,6 +32,8 @@ constexpr Duration bind_ahead = milliseconds(250);
 constexpr Duration handshake_step_min = milliseconds(1);
 constexpr Duration handshake_patience = milliseconds(50);
 constexpr std::uint32_t receives_in_a_row_max = 4;
+// 65,536 completions: six for each of 10,000 streams. Whoever has more to read is never done.
+constexpr std::uint32_t receives_behind_max = 4096;
 // 16 transmit stamps.
 constexpr Duration stamps_slice_max = microseconds(20);
 // The two clocks part by steps only; a step is seen this soon.
@@ -206,19 +208,22 @@ bool Run::turn() {
     return true;
 }
 
-// Completions and the coroutines that they wake; behind them, but never for long, deadlines and the
-// rest of large bodies: under a backlog of tokens a server would wait for its prompts.
+// Completions and the coroutines that they wake; behind them, but never for long, the rest of large
+// bodies: under a backlog of tokens a server would wait for its prompts. Deadlines come when all is
+// read: those of a process that was stopped are over, but bytes that came in time keep to them.
 bool Run::receive(Instant now, Instant due) {
     const TurnResult result = driver_.turn({due, completions_max, Wait::none, true});
     const std::size_t resumed = loop_.ready().run(resumes_max);
     loop_.jobs().reap();
     const bool received = result.completions > 0 || result.entered || resumed > 0;
+    receives_behind_ = received ? receives_behind_ + 1 : 0;
     if (received && ++receives_in_a_row_ < receives_in_a_row_max) {
         return true;
     }
     receives_in_a_row_ = 0;
     const Instant at = received ? driver_.now() : now;
-    if (loop_.timers().expire(at, expire_max) > 0) {
+    const bool all_read = !received || receives_behind_ > receives_behind_max;
+    if (all_read && loop_.timers().expire(at, expire_max) > 0) {
         return true;
     }
     return (due - at > guard_ + rest_slice_max && lanes_.send_rest_slice()) || received;

@@ -16,6 +16,9 @@ class Interrupt(Case):
     def start(self, server, *flags):
         """Starts a replay and waits until some rows have left."""
         command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 4, *flags)
+        return self.launch(command, folder), folder
+
+    def launch(self, command, folder):
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -26,7 +29,7 @@ class Interrupt(Case):
             self.assertIsNone(process.poll(), "ended before a row left")
             self.assertLess(time.monotonic(), end, "no row left")
             time.sleep(0.01)  # polls a file that another process writes
-        return process, folder
+        return process
 
     def finish(self, process, folder):
         said, complained = process.communicate(timeout=SECONDS_MAX)
@@ -79,6 +82,21 @@ class Interrupt(Case):
             run = self.finish(process, folder)
         self.assertEqual(run.code, INTERRUPTED, run.complained)
         self.assertIn("cancelled", self.check_conservation(run))
+
+    def test_stopped_for_longer_than_a_timeout(self):
+        """What came while the process stood still came in time: it is read before deadlines count."""
+        with receiver("--first-ms", 5, "--between-ms", 10) as server:
+            command, folder = self.command(
+                SAMPLE, "--url", server.url, "--speed", 20, "--timeout-idle", "1s",
+            )
+            process = self.launch(command, folder)
+            time.sleep(0.4)  # most rows are due by then; few have ended
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(2.5)
+            process.send_signal(signal.SIGCONT)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertEqual(self.check_conservation(run), {"ok"})
 
     def test_kill_leaves_a_readable_prefix(self):
         """Every complete line is JSON, and what had left is known."""
