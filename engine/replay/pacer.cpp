@@ -230,10 +230,14 @@ LateCause Pacer::what_blocks_next() const {
                                                          : LateCause::none;
 }
 
-// What held back the row under the cursor, or one before it when this one was due already. Our own
-// fault is named first, and what the user asked for before what would have delayed it anyway.
+// What held back the row under the cursor, or one before it when this one was due already. A stop
+// goes before what it entailed; then our own fault is named first, and what the user asked for
+// before what would have delayed it anyway.
 LateCause Pacer::what_held_next() const {
     const Instant due = due_instant(next_);
+    if (due < away_until_) {
+        return LateCause::wake;
+    }
     for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::prepare}) {
         if (due < blocked_until_[static_cast<std::size_t>(cause)]) {
             return cause;

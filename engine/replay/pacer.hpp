@@ -49,6 +49,9 @@ class Pacer {
 
     /// Something else ran until this instant; rows that were due before it are late by `guard`.
     void note_work_end(Instant when) { busy_until_ = when; }
+    /// The loop did not run until then: stopped, frozen, or without its CPU. What was due before is
+    /// late for that, whatever else had not been done by then.
+    void note_away(Instant until) { away_until_ = until; }
 
     /// Nothing is left to fire.
     bool done() const;
@@ -116,6 +119,7 @@ class Pacer {
     std::uint32_t next_ = 0;   ///< cursor into the plan
     std::uint32_t ahead_ = 0;  ///< first row that is not due within a second
     Instant busy_until_;
+    Instant away_until_;
     LateCause blocked_by_ = LateCause::none;  ///< what kept the row under the cursor, last asked
     std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that
     bool stopped_ = false;

@@ -47,6 +47,8 @@ constexpr Duration full_ring_nap = milliseconds(1);
 // Lanes kept ready ahead of need, at most.
 constexpr std::uint32_t idle_max = 1024;
 constexpr std::uint32_t drop_max = 256;
+// Ten times the longest that a slice of work has taken: the loop did not run in between.
+constexpr Duration away_min = milliseconds(20);
 // Warming up ends when everything is ready, or after this.
 constexpr Duration warm_max = seconds(10);
 
@@ -139,6 +141,9 @@ bool Run::over() const {
 Instant Run::spent(Work work, Instant from) {
     const Instant to = driver_.now();
     health_.note(work, from, to);
+    if (work != Work::sleep && to - from > away_min) {
+        pacer_.note_away(to);
+    }
     last_fire_ = work == Work::fire ? to : last_fire_;
     if (work != Work::sleep && work != Work::spin) {
         pacer_.note_work_end(to);
@@ -152,6 +157,9 @@ bool Run::turn() {
     const Instant now = driver_.now();
     if (last_was_spin_) {
         health_.note(Work::spin, last_look_, now);
+        if (now - last_look_ > away_min) {
+            pacer_.note_away(now);
+        }
         last_was_spin_ = false;
     }
     if (pacer_.step(now)) {
@@ -360,6 +368,9 @@ void Run::wait(Instant now, Instant due) {
     const TurnResult result = driver_.turn({until, 0, Wait::sleep, true});
     const Instant woke = spent(Work::sleep, now);
     if (result.slept && woke > until) {
+        if (woke - until > away_min) {
+            pacer_.note_away(woke);
+        }
         wake_errors_.add((woke - until).ns);
         health_.note_wake((woke - until).ns);
         margin_.ns = std::clamp(wake_errors_.value() * 6 / 5, margin_min.ns, margin_max.ns);

@@ -83,6 +83,21 @@ class Interrupt(Case):
         self.assertEqual(run.code, INTERRUPTED, run.complained)
         self.assertIn("cancelled", self.check_conservation(run))
 
+    def stop_a_while(self, process, folder, seconds):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGCONT)
+        return self.finish(process, folder)
+
+    def test_rows_that_a_stop_made_late(self):
+        """Their cause is the stop, and neither the rows before them nor what was not ready then."""
+        with receiver("--first-ms", 5, "--between-ms", 1) as server:
+            process, folder = self.start(server, "--arm-ahead", "100ms")
+            run = self.stop_a_while(process, folder, 1)
+        late = [r for r in run.records().values() if (r["drift_ns"] or 0) > 200_000_000]
+        self.assertGreater(len(late), 20)
+        self.assertEqual({record["late_cause"] for record in late}, {"wake"})
+
     def test_stopped_for_longer_than_a_timeout(self):
         """What came while the process stood still came in time: it is read before deadlines count."""
         with receiver("--first-ms", 5, "--between-ms", 10) as server:
@@ -91,10 +106,7 @@ class Interrupt(Case):
             )
             process = self.launch(command, folder)
             time.sleep(0.4)  # most rows are due by then; few have ended
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(2.5)
-            process.send_signal(signal.SIGCONT)
-            run = self.finish(process, folder)
+            run = self.stop_a_while(process, folder, 2.5)
         self.assertEqual(run.code, 0, run.complained)
         self.assertEqual(self.check_conservation(run), {"ok"})
 
