@@ -1,8 +1,11 @@
 #include "cmd/ring_errors.hpp"
 
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -15,19 +18,31 @@ constexpr std::string_view container_remedy =
     "Docker and Podman: --security-opt seccomp=cmd/containers/seccomp.json; Kubernetes: "
     "cmd/containers/pod.yaml; more in cmd/containers/README.md";
 
-std::string_view remedy(const Error& error, const RingBars& bars) {
+// The mock's rings need between 1 and 2 MiB (Linux 6.18), those of a replay less; all rings of a
+// user are counted together.
+constexpr std::uint64_t locked_kib_enough = 8192;
+
+std::string remedy(const Error& error, const RingBars& bars) {
+    if (error.sys_errno == ENOMEM && bars.locked_kib > 0) {
+        return fmt::format(
+            "; rings count as locked memory, of which this user may have {} KiB: "
+            "ulimit -l {} is enough",
+            bars.locked_kib, locked_kib_enough);
+    }
     if (error.code != ErrorCode::denied && error.code != ErrorCode::unsupported) {
         return "";
     }
     // A filter may answer EPERM (Docker) or ENOSYS (Podman): it is the likelier cause of both.
-    if (bars.disabled == 0 && bars.filtered) {
-        return "a seccomp filter forbids it, as containers do by default. ";
-    }
+    std::string_view why = "the kernel must be Linux 6.1 or newer and allow io_uring";
     if (bars.disabled != 0) {
-        return "kernel.io_uring_disabled forbids it: sysctl kernel.io_uring_disabled=0 on the "
-               "host allows it. ";
+        why =
+            "kernel.io_uring_disabled forbids it: sysctl kernel.io_uring_disabled=0 on the host "
+            "allows it";
+    } else if (bars.filtered) {
+        why = "a seccomp filter forbids it, as containers do by default";
     }
-    return "the kernel must be Linux 6.1 or newer and allow io_uring. ";
+    return fmt::format("; {}{}{}", why, bars.filtered ? ". " : "",
+                       bars.filtered ? container_remedy : "");
 }
 
 }  // namespace
@@ -41,6 +56,10 @@ RingBars read_ring_bars() {
         }
     }
     std::ifstream("/proc/sys/kernel/io_uring_disabled") >> bars.disabled;
+    rlimit locked{};
+    if (::getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur < locked_kib_enough * 1024) {
+        bars.locked_kib = std::max<std::uint64_t>(locked.rlim_cur / 1024, 1);
+    }
     utsname name{};
     if (::uname(&name) == 0) {
         bars.kernel = name.release;
@@ -49,11 +68,9 @@ RingBars read_ring_bars() {
 }
 
 std::string ring_refusal(const Error& error, const RingBars& bars) {
-    const std::string_view why = remedy(error, bars);
-    return fmt::format("cannot {} on Linux {}: {}{}{}{}", error.doing, bars.kernel,
+    return fmt::format("cannot {} on Linux {}: {}{}", error.doing, bars.kernel,
                        error.sys_errno != 0 ? std::strerror(error.sys_errno) : name_of(error.code),
-                       why.empty() ? "" : "; ", why,
-                       !why.empty() && bars.filtered ? container_remedy : "");
+                       remedy(error, bars));
 }
 
 }  // namespace driftless

@@ -4,6 +4,7 @@
 /// One text for every command. Reads /proc once; prints nothing itself.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "proto/core/result.hpp"
@@ -15,6 +16,9 @@ struct RingBars {
     bool filtered = false;    ///< a seccomp filter is on this process (/proc/self/status)
     int disabled = 0;         ///< kernel.io_uring_disabled: 0 no, 1 but for a group, 2 for all
     std::string kernel = "";  ///< its release, for kernels that are too old
+    /// RLIMIT_MEMLOCK in KiB: the rings of a process without privileges count as locked memory.
+    /// Above some MiB it is never what is missing, and 0 stands for that.
+    std::uint64_t locked_kib = 0;
 };
 
 RingBars read_ring_bars();

@@ -34,6 +34,15 @@ TEST(RingErrors, GuessNoRemedyForOtherErrors) {
     EXPECT_EQ(said.find(';'), std::string::npos);
 }
 
+// A small limit of locked memory, as containers and older systems have, is named.
+TEST(RingErrors, NameTheLimitOfLockedMemory) {
+    const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
+    const std::string said =
+        ring_refusal(full, {.filtered = true, .kernel = "6.8", .locked_kib = 64});
+    EXPECT_NE(said.find("may have 64 KiB: ulimit -l 8192"), std::string::npos) << said;
+    EXPECT_EQ(said.find("seccomp"), std::string::npos);
+}
+
 // The host that runs this test has a kernel with a name.
 TEST(RingErrors, ReadsThisHost) {
     EXPECT_FALSE(read_ring_bars().kernel.empty());
