@@ -1,7 +1,4 @@
 /// The program: one binary, one command per folder beside this file.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <span>
 #include <string_view>
@@ -11,6 +8,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/inspect/inspect.hpp"
 #include "cmd/mock/mock.hpp"
+#include "cmd/process.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/version.hpp"
@@ -63,20 +61,10 @@ int refuse(const char* what, const char* value) {
     return exit_usage;
 }
 
-/// Where a standard descriptor is closed (`>&-`), the next file that is opened takes its number,
-/// and what is meant for the screen goes into that file. Returns false where it cannot be helped.
-bool fill_standard_descriptors() {
-    int number = 0;
-    while (number >= 0 && number <= 2) {  // open takes the lowest that is free
-        number = ::open("/dev/null", O_RDWR);
-    }
-    return number >= 0 && ::close(number) == 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (!fill_standard_descriptors()) {
+    if (!driftless::settle_process()) {
         return driftless::exit_host;
     }
     if (argc < 2) {

@@ -37,11 +37,10 @@ void catch_stop_signals() {
     if (hangup.sa_handler != SIG_IGN) {
         (void)sigaction(SIGHUP, &action, nullptr);
     }
-    // A reader of our output that went away, and a file at its limit: both are errors of the write.
+    // A reader of our output that went away is an error of the write.
     struct sigaction ignore{};
     ignore.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &ignore, nullptr);
-    (void)sigaction(SIGXFSZ, &ignore, nullptr);
 }
 
 void count_stop_requests() {

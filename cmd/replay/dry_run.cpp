@@ -1,5 +1,7 @@
 #include "cmd/replay/dry_run.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -50,7 +52,11 @@ int execute_dry_run(const ReplayOptions& options, const Workload& workload, cons
         return fail_host(options.out.c_str(), error_from_errno(errno, "make the folder"));
     }
     const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
-    return written ? exit_done : fail_host("run.json", written.error());
+    if (!written) {
+        (void)::rmdir(options.out.c_str());
+        return fail_host((options.out + "/run.json").c_str(), written.error());
+    }
+    return exit_done;
 }
 
 }  // namespace driftless

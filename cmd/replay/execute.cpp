@@ -57,6 +57,9 @@ class Execution {
             const int code = write_interrupted();
             return code == exit_done ? close_books() : code;
         }
+        if (!ring_.has_memory()) {
+            return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
+        }
         const Result<void> opened = parts_.open();
         if (!opened) {
             return fail_host("bodies", opened.error());

@@ -28,11 +28,12 @@ namespace driftless {
 class EventRing {
   public:
     /// `bytes` is rounded up to a power of two, and up to what the reserves and one payload need.
-    /// Memory is taken and touched here.
+    /// Memory is taken and touched here; where there was none, nothing else may be called.
     EventRing(std::size_t bytes, std::size_t rows_open_max);
     ~EventRing();
     EventRing(const EventRing&) = delete;
     EventRing& operator=(const EventRing&) = delete;
+    bool has_memory() const { return cells_ != nullptr; }
 
     enum class Push : std::uint8_t { whole, payload_dropped, entry_dropped };
 

@@ -1,12 +1,15 @@
 """Every bad input has one clear message, the right exit code, and leaves nothing behind."""
 
 import json
+import resource
 import socket
+import subprocess
 import unittest
 
-from harness import Case, SAMPLE, TOKENIZERS, mock, receiver
+from harness import Case, DRIFTLESS, SAMPLE, SANITIZED, SECONDS_MAX, TOKENIZERS, mock, receiver
 
-USAGE, INPUT, PREFLIGHT, NO_SUCCESS = 2, 3, 4, 5
+USAGE, INPUT, PREFLIGHT, NO_SUCCESS, HOST = 2, 3, 4, 5, 7
+NOT_LOADED = 127  # by the dynamic linker, where a library has no room
 
 
 def row(**changes):
@@ -82,6 +85,47 @@ class Refusal(Case):
         self.assertEqual(run.code, USAGE)
         self.assertIn("there", run.complained)
         self.assertEqual(list(folder.iterdir()), [])
+
+    def limited(self, limit, value, *command):
+        """The end of a command under a limit of its process."""
+        return subprocess.run(
+            [DRIFTLESS, *[str(part) for part in command]], capture_output=True, text=True,
+            timeout=SECONDS_MAX, check=False,
+            preexec_fn=lambda: resource.setrlimit(limit, (value, value)),
+        )
+
+    def test_a_limit_on_files(self):
+        """An error of the write, not the end by a signal; what would be half of a file is none."""
+        out = self.scratch / "out"
+        for command in (
+            ("convert", SAMPLE, "-o", out),
+            ("inspect", SAMPLE, "--hash-block-report", out),
+            ("replay", SAMPLE, "--dry-run", "--save-prompts", out),
+            ("replay", SAMPLE, "--dry-run", "--out", out),
+        ):
+            done = self.limited(resource.RLIMIT_FSIZE, 1024, *command)
+            self.assertEqual(done.returncode, HOST, done.stderr)
+            self.assertIn("File too large", done.stderr)
+            self.assertFalse(out.exists(), command)
+
+    @unittest.skipIf(SANITIZED, "the sanitizers map more than any limit of memory")
+    def test_a_limit_on_memory(self):
+        """Wherever it is met: exit code 7, told in one line."""
+        ids = list(range(60))
+        fields = {"input_length": 60 * 512, "output_length": 4, "hash_ids": ids}
+        trace = self.scratch / "large.jsonl"
+        with open(trace, "w") as file:
+            for i in range(12_000):
+                file.write(json.dumps({"timestamp": i, **fields}) + "\n")
+        told = 0
+        for mib in range(36, 120, 4):
+            for command in (("inspect",), ("replay", "--dry-run")):
+                done = self.limited(resource.RLIMIT_AS, mib << 20, *command, trace)
+                self.assertIn(done.returncode, (0, HOST, NOT_LOADED), f"{mib}: {done.stderr}")
+                told += "out of memory" in done.stderr
+                if done.returncode == HOST:
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertGreater(told, 0)
 
     def test_server_that_is_not_there(self):
         """The port is free: it was bound a moment ago and never listened on."""
