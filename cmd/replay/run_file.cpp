@@ -329,6 +329,7 @@ void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
     json.key("drift_ns").integer(facts.limits.drift_ns);
     json.key("rank_ns").integer(facts.limits.rank_ns);
     json.key("receive_delay_ns").integer(facts.limits.receive_delay_ns);
+    json.key("wire_ns").integer(facts.limits.wire_ns);
     json.end_object();
 }
 

@@ -168,6 +168,9 @@ void read_calibration_facts(JsonValue calibration, RunFacts& out, Facts& facts) 
     facts.number("drift_ns", limits.drift_ns);
     facts.number("rank_ns", limits.rank_ns);
     facts.number("receive_delay_ns", limits.receive_delay_ns);
+    if (calibration.find("wire_ns").present()) {  // absent in runs of before it was there
+        facts.number("wire_ns", limits.wire_ns);
+    }
 }
 
 }  // namespace

@@ -60,6 +60,11 @@ class Network(Case):
         for record in tainted:
             self.assertEqual(record["tainted"], ["wire_late"])
             self.assertGreater(record["wire_ns"] - record["fired_ns"] - record["submit_ns"], 500_000)
+        told = subprocess.run(
+            [DRIFTLESS, "report", str(run.folder), "--json"],
+            capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        )
+        self.assertEqual(told.stdout, (run.folder / "summary.json").read_text())  # same limits
 
 
 if __name__ == "__main__":

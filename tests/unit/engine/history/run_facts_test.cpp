@@ -25,7 +25,8 @@ std::string run_json() {
                  "overhead_pre":3,"overhead_post":1,"max_concurrency":8,
                  "tokenizer":{"file":"/k.json"},
                  "goodput":{"ttft_ns":200,"tpot_ns":null,"e2e_ns":null}},
-      "calibration":{"date":null,"why_not":"none","drift_ns":1,"rank_ns":2,"receive_delay_ns":3},
+      "calibration":{"date":null,"why_not":"none","drift_ns":1,"rank_ns":2,"receive_delay_ns":3,
+                     "wire_ns":4},
       "end":null})";
 }
 
@@ -54,7 +55,21 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.info.date, "20261121-105716");
     EXPECT_EQ(facts.calibration.why_not, "none");
     EXPECT_EQ(facts.calibration.limits.rank_ns, 2);
+    EXPECT_EQ(facts.calibration.limits.receive_delay_ns, 3);
+    EXPECT_EQ(facts.calibration.limits.wire_ns, 4);
     EXPECT_EQ(judge(facts.calibration, {}, {}).verdict, Verdict::uncalibrated);
+}
+
+// A run is judged by the limits that it had; one of before there was a limit on the wire has none.
+TEST(RunFacts, ReadsRunsWithoutAWireLimit) {
+    std::string text = run_json();
+    const std::size_t at = text.find("\"wire_ns\"");
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, 9, "\"other\"");
+    JsonDocument document;
+    const Result<RunFacts> read = read_run_facts(document, text);
+    ASSERT_TRUE(read) << read.error().doing;
+    EXPECT_EQ(read.value().calibration.limits.wire_ns, 0);
 }
 
 // Runs of before there were templates have no such key.
