@@ -92,9 +92,19 @@ Result<void> Past::add_fired(std::string_view line) {
     if (*row > std::numeric_limits<std::uint32_t>::max()) {
         return Error{ErrorCode::out_of_range, 0, "row"};
     }
+    Left left{*fired_ns};
+    if (const JsonValue cause = root.value().find("late_cause"); cause.present()) {  // not always
+        const auto held_ns = root.value().find("held_ns").as_i64();
+        const auto named = late_cause_from_name(cause.as_string().value_or(""));
+        if (!named || !held_ns) {
+            return Error{ErrorCode::out_of_range, 0, named ? "held_ns" : "late_cause"};
+        }
+        left.held_ns = *held_ns;
+        left.late_cause = *named;
+    }
     known_ns_ = std::max(known_ns_, *fired_ns);
     if (!has_record(static_cast<std::uint32_t>(*row))) {
-        open_[static_cast<std::uint32_t>(*row)] = *fired_ns;
+        open_[static_cast<std::uint32_t>(*row)] = left;
     }
     return {};
 }

@@ -16,8 +16,16 @@
 #include "engine/stats/summary.hpp"
 #include "proto/core/result.hpp"
 #include "proto/json/document.hpp"
+#include "proto/record/outcome.hpp"
 
 namespace driftless {
+
+/// A row that left, as fired.jsonl tells of it.
+struct Left {
+    std::int64_t fired_ns = 0;
+    std::int64_t held_ns = 0;
+    LateCause late_cause = LateCause::none;
+};
 
 /// Whole lines of a file, and what follows the last of them.
 struct LineBytes {
@@ -40,8 +48,8 @@ class Past {
     const ClientTotals& client() const { return client_; }
     std::uint64_t records() const { return ended_.size(); }
     bool has_record(std::uint32_t row) const { return ended_.contains(row); }
-    /// Rows that left and have no record: when they left, the last time.
-    const std::map<std::uint32_t, std::int64_t>& open() const { return open_; }
+    /// Rows that left and have no record: how they left, the last time.
+    const std::map<std::uint32_t, Left>& open() const { return open_; }
     /// The latest instant that any line speaks of; 0 where nothing had happened yet.
     std::int64_t known_ns() const { return known_ns_; }
     /// A record came without its chunks (`--chunks none`): gaps between tokens are not known.
@@ -51,7 +59,7 @@ class Past {
     Summary summary_;
     ClientTotals client_;
     std::unordered_set<std::uint32_t> ended_;
-    std::map<std::uint32_t, std::int64_t> open_;
+    std::map<std::uint32_t, Left> open_;
     std::int64_t known_ns_ = 0;
     bool lacks_chunks_ = false;
     JsonDocument document_;

@@ -57,8 +57,10 @@ std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest
         record.has_chunks = false;
         const auto left = remains.past.open().find(record.row);
         if (left != remains.past.open().end()) {
-            record.fired_ns = left->second;
-            record.drift_ns = left->second - record.due_ns;
+            record.fired_ns = left->second.fired_ns;
+            record.drift_ns = left->second.fired_ns - record.due_ns;
+            record.held_ns = left->second.held_ns;
+            record.late_cause = left->second.late_cause;
         }
     }
     return records;

@@ -177,6 +177,8 @@ void RecordWriter::write_fired(const Event& event) {
     json.begin_object();
     json.key("row").unsigned_integer(row.index);
     json.key("fired_ns").integer(event.stamp_ns - time_zero_ns_);
+    json.key("held_ns").integer(event.fired.held_ns);  // why it was late: should it have no record
+    json.key("late_cause").string(name_of(event.fired.late_cause));
     json.end_object();
     sinks_.fired.buffer() += '\n';
     sinks_.fired.commit();

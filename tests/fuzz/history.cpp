@@ -45,8 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         at = end == text.npos ? text.size() : end + 1;
     }
     CHECK(past.summary().figures().rows == past.records());
-    for (const auto& [row, fired_ns] : past.open()) {
-        CHECK(!past.has_record(row) && past.known_ns() >= fired_ns);
+    for (const auto& [row, left] : past.open()) {
+        CHECK(!past.has_record(row) && past.known_ns() >= left.fired_ns);
     }
     return 0;
 }

@@ -166,9 +166,7 @@ std::string ends_had_beginnings(const KilledRun& run) {
             const Result<Record> record = read_record(document, rest.substr(0, end));
             rest.remove_prefix(end + 1);
             if (record && record.value().fired_ns) {
-                const std::string line = R"({"row":)" + std::to_string(record.value().row) +
-                                         R"(,"fired_ns":)" +
-                                         std::to_string(*record.value().fired_ns) + "}\n";
+                const std::string line = fired_line(record.value()) + "\n";
                 breaches.unless(life.found_fired.find(line) != std::string::npos, record.value(),
                                 "has ended and is not in fired.jsonl");
             }

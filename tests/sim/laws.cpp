@@ -68,11 +68,10 @@ std::string fired_says_who_left(const SimResult& result) {
     }
     std::size_t fired = 0;
     for (const Record& record : result.records) {
-        const std::string line = R"({"row":)" + std::to_string(record.row) + R"(,"fired_ns":)" +
-                                 std::to_string(record.fired_ns.value_or(0)) + "}";
         fired += record.fired_ns ? 1 : 0;
-        breaches.unless(!record.fired_ns || result.disk_failed || lines.contains(line), record,
-                        "left and is not in fired.jsonl");
+        breaches.unless(
+            !record.fired_ns || result.disk_failed || lines.contains(fired_line(record)), record,
+            "left and is not in fired.jsonl");
     }
     breaches.unless(result.disk_failed || fired == lines.size(),
                     "lines of fired.jsonl: " + of(lines.size(), fired));
@@ -288,6 +287,13 @@ constexpr StampOrder all_orders[] = {
 };
 
 }  // namespace
+
+std::string fired_line(const Record& record) {
+    return R"({"row":)" + std::to_string(record.row) + R"(,"fired_ns":)" +
+           std::to_string(record.fired_ns.value_or(0)) + R"(,"held_ns":)" +
+           std::to_string(record.held_ns) + R"(,"late_cause":")" + name_of(record.late_cause) +
+           "\"}";
+}
 
 std::span<const Law> laws() {
     return all_laws;

@@ -20,6 +20,9 @@ std::span<const Law> laws();
 /// Every law that the result breaks, "name: breach" a line; empty where all hold.
 std::string broken_laws(const SimResult& result);
 
+/// The line of fired.jsonl that goes with a record of a row that left, without its newline.
+std::string fired_line(const Record& record);
+
 /// No stamp stands before its cause: `cause <= effect` in every record that has both.
 struct StampOrder {
     const char* cause_name;

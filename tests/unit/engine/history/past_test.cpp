@@ -53,7 +53,7 @@ TEST(Past, ReadsTheFilesOfARun) {
     EXPECT_TRUE(past.has_record(2));
     EXPECT_FALSE(past.has_record(1));
     ASSERT_EQ(past.open().size(), 1u);
-    EXPECT_EQ(past.open().at(1), 200);
+    EXPECT_EQ(past.open().at(1).fired_ns, 200);
     EXPECT_EQ(past.known_ns(), 2000);
     EXPECT_EQ(past.client().chunks, 14);
     EXPECT_EQ(past.client().seconds, 2u);
@@ -110,7 +110,7 @@ TEST(Past, OpenRows) {
     Past past(RunFacts{});
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":10}"));
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":20}"));
-    EXPECT_EQ(past.open().at(7), 20);
+    EXPECT_EQ(past.open().at(7).fired_ns, 20);
     std::string line = record_line(7, 30);
     line.pop_back();
     ASSERT_TRUE(past.add_record(line));
@@ -118,6 +118,19 @@ TEST(Past, OpenRows) {
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":40}"));
     EXPECT_TRUE(past.open().empty());
     EXPECT_EQ(past.known_ns(), 40);
+}
+
+// What held a row back is known of one that never ended, too; early runs did not write it.
+TEST(Past, OpenRowsSayWhatHeldThem) {
+    Past past(RunFacts{});
+    ASSERT_TRUE(past.add_fired(R"({"row":7,"fired_ns":9,"held_ns":5,"late_cause":"inflight"})"));
+    ASSERT_TRUE(past.add_fired(R"({"row":8,"fired_ns":9})"));
+    EXPECT_EQ(past.open().at(7).held_ns, 5);
+    EXPECT_EQ(past.open().at(7).late_cause, LateCause::inflight);
+    EXPECT_EQ(past.open().at(8).late_cause, LateCause::none);
+    const auto wrong = [&](const char* line) { return past.add_fired(line).error().doing; };
+    EXPECT_STREQ(wrong(R"({"row":7,"fired_ns":9,"held_ns":5,"late_cause":"x"})"), "late_cause");
+    EXPECT_STREQ(wrong(R"({"row":7,"fired_ns":9,"held_ns":"x","late_cause":"none"})"), "held_ns");
 }
 
 // A sample survives its line: every field, and the unknown ones.

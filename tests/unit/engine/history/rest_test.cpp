@@ -45,10 +45,10 @@ struct DeadRun {
         append_jsonl(line, record);
         CHECK(static_cast<bool>(past.add_record(line)));
     }
-    void leave(std::uint32_t at, std::int64_t fired_ns) {
-        CHECK(
-            static_cast<bool>(past.add_fired(R"({"row":)" + std::to_string(trace.rows[at].index) +
-                                             R"(,"fired_ns":)" + std::to_string(fired_ns) + "}")));
+    void leave(std::uint32_t at, std::int64_t fired_ns, const std::string& why = "") {
+        CHECK(static_cast<bool>(past.add_fired(R"({"row":)" + std::to_string(trace.rows[at].index) +
+                                               R"(,"fired_ns":)" + std::to_string(fired_ns) + why +
+                                               "}")));
     }
 
     Remains with_marks() const { return {trace, plan, past, &marks, 0}; }
@@ -150,7 +150,7 @@ TEST(Rest, WithoutMarksSendsAgainWhenAsked) {
 
 TEST(Rest, RecordsWhatIsGivenUp) {
     DeadRun run(5);
-    run.leave(1, 100 * ms + 7);
+    run.leave(1, 100 * ms + 7, R"(,"held_ns":6,"late_cause":"inflight")");
     run.marks.mark(1);
     run.marks.mark(3);
     AssemblerConfig config;
@@ -165,6 +165,8 @@ TEST(Rest, RecordsWhatIsGivenUp) {
     EXPECT_EQ(records[0].row, 20u);
     EXPECT_EQ(records[0].fired_ns, 100 * ms + 7);
     EXPECT_EQ(records[0].drift_ns, 7);
+    EXPECT_EQ(records[0].held_ns, 6);
+    EXPECT_EQ(records[0].late_cause, LateCause::inflight);  // else it would be our own lateness
     EXPECT_EQ(records[1].row, 40u);
     EXPECT_EQ(records[1].due_ns, 300 * ms);
     EXPECT_FALSE(records[1].fired_ns);  // marked, and its line had not been written
