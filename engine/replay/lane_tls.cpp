@@ -214,6 +214,7 @@ void LanePool::now_late(const DueRow& row) {
     CHECK(lane.state == LaneState::bound && !tls.ready && !tls.late);
     tls.row.cause = row.cause;
     tls.row.held_ns = row.held_ns;
+    tls.row.taken = row.taken;
     tls.late = true;
     ++late_count_;
     sealing_.remove(lane);

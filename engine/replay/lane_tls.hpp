@@ -22,6 +22,7 @@ struct DueRow {
     LateCause cause = LateCause::lane;
     std::uint16_t tries = 0;   ///< stale retries so far
     std::uint16_t losses = 0;  ///< connections that ended young, bound to it
+    Instant taken;             ///< its turn came; it is late where it did not leave then
     Instant fired;             ///< of the first try
 };
 

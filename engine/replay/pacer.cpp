@@ -164,6 +164,7 @@ bool Pacer::done() const {
 bool Pacer::step(Instant now) {
     const bool retried = take_retries();  // first: it also takes back what lanes have lost
     const bool failed = answer_failures();
+    note_full(now);
     if (!stopped_ && (fire_late() || fire_waiting())) {
         return true;
     }
@@ -262,6 +263,7 @@ DueRow Pacer::take_next(Instant now) {
     row.cause = what_held_next();
     const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight;
     row.held_ns = held ? (now - due_instant(next_)).ns : 0;
+    row.taken = now;
     soon_[target_of(next_)] -= next_ < ahead_ ? 1 : 0;
     ++next_;
     return row;
@@ -302,9 +304,10 @@ bool Pacer::fire_waiting() {
             if (lane == nullptr) {
                 continue;
             }
-            const DueRow row = rows.front();
+            DueRow row = rows.front();
             rows.pop_front();
             if (lane->state == LaneState::busy) {
+                note_held(row);
                 fire(*lane, row);
             }
             return true;

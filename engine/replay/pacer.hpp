@@ -89,6 +89,8 @@ class Pacer {
     bool fire_next(Instant now);
     bool fire_late();
     bool can_fire_late() const;
+    void note_full(Instant now);
+    void note_held(DueRow& row) const;
     void take_again(const DueRow& row);
     LateCause what_blocks_next() const;
     LateCause what_held_next() const;

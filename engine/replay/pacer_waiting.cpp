@@ -26,6 +26,7 @@ bool Pacer::fire_late() {
     if (!lanes_.give_up_old(lanes_.late_front()->request)) {
         DueRow row;
         Lane& lane = lanes_.take_late(row);
+        note_held(row);
         fire(lane, row);
     }
     return true;
@@ -34,6 +35,28 @@ bool Pacer::fire_late() {
 bool Pacer::can_fire_late() const {
     const DueRow* row = lanes_.late_front();
     return row != nullptr && (has_room() || row->tries > 0);
+}
+
+// No row may leave at this moment, whatever else it waits for.
+void Pacer::note_full(Instant now) {
+    if (lanes_.inflight() >= settings_.inflight_max) {
+        blocked_until_[static_cast<std::size_t>(LateCause::inflight)] = now;
+    }
+    if (!ring_.has_room_for_row()) {
+        blocked_until_[static_cast<std::size_t>(LateCause::writer)] = now;
+    }
+}
+
+// A row that did not leave when its turn came leaves now: what has held it since then, too.
+void Pacer::note_held(DueRow& row) const {
+    const Instant due = due_instant(row.request.planned);
+    for (const LateCause cause : {LateCause::inflight, LateCause::writer}) {
+        const Instant until = blocked_until_[static_cast<std::size_t>(cause)];
+        if (row.tries == 0 && row.taken < until) {
+            row.cause = row.cause == LateCause::writer ? row.cause : cause;
+            row.held_ns = std::max(row.held_ns, (until - due).ns);
+        }
+    }
 }
 
 // Before time 0 is set, from then on: all that is armed is bound for a start.

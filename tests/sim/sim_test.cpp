@@ -58,6 +58,32 @@ TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
     EXPECT_GT(held, 0u);
 }
 
+// Servers that end each connection with its answer: rows that may leave wait for a new one, and
+// there the rest of the queue fills the places in flight before them. What holds them is still
+// `--max-inflight`, to the end.
+TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
+    for (const bool secure : {false, true}) {
+        SimOptions options;
+        options.seed = 6;
+        options.inflight_max = 3;
+        options.tls.on = secure;
+        options.server.keep_alive_requests = 1;
+        options.weather.latency_max = milliseconds(5);
+        const SimResult result = run(make_trace(6, rows), options);
+        EXPECT_EQ(broken_laws(result), "");
+        std::uint32_t held = 0;
+        for (const Record& record : result.records) {
+            EXPECT_EQ(record.outcome, Outcome::ok);
+            EXPECT_EQ(record.late_cause == LateCause::inflight, record.held_ns > 0);
+            EXPECT_LE(record.held_ns, record.drift_ns);
+            // What is left of it: a close, a connect, a handshake.
+            EXPECT_LT(*record.drift_ns - record.held_ns, 100'000'000) << "row " << record.row;
+            held += record.held_ns > 0 ? 1 : 0;
+        }
+        EXPECT_GT(held, rows / 2);
+    }
+}
+
 // Where the writer comes so seldom that the ring is full, rows wait for it and name it, those that
 // stand behind the first one too: that lateness is ours, and not one of `--max-inflight`.
 TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
