@@ -33,6 +33,7 @@ class Reader {
 
     std::string& why_;
     TokenizerParts parts_;
+    TokenId last_made_ = 0;  ///< the largest id that a merge makes
 };
 
 // The bytes for which a token as written stands; false where no text leads to it.
@@ -137,6 +138,7 @@ bool Reader::read_merges(JsonValue merges) {
                           ") names a token that its vocabulary lacks");
         }
         bpe.merges.set(*left_id, *right_id, {rank, *result});
+        last_made_ = std::max(last_made_, *result);
     }
     return true;
 }
@@ -174,6 +176,8 @@ bool Reader::read_added(JsonValue added) {
     return true;
 }
 
+// Files of OpenAI's models lack some of the ids behind the last merged token, among special ones.
+// Before it a hole is damage: the vocabulary of such a file is not that of its model.
 bool Reader::check_holes() {
     const Vocabulary& vocabulary = parts_.bpe.vocabulary;
     std::unordered_set<TokenId> added;
@@ -182,7 +186,7 @@ bool Reader::check_holes() {
     }
     TokenId first = 0;
     std::uint64_t holes = 0;
-    for (TokenId id = 0; id < vocabulary.ids_end(); ++id) {
+    for (TokenId id = 0; id < last_made_; ++id) {
         if (!vocabulary.bytes(id) && !added.contains(id)) {
             first = holes == 0 ? id : first;
             ++holes;

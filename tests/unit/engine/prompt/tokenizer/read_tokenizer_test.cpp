@@ -58,6 +58,21 @@ TEST(TokenizerFile, RefusesMergesOfNothing) {
     refuses(merging(R"("a b","b a")"), "its merge 1 (\"b a\") names a token that its vocabulary");
 }
 
+// As in the files of GPT-4 and GPT-4o: ids without a token behind the last merged one.
+TEST(TokenizerFile, TakesHolesAmongSpecialIdsOnly) {
+    const auto holding = [](const std::string& vocabulary) {
+        return file(R"({"type":"BPE","vocab":{)" + vocabulary + R"(},"merges":["a b"]})",
+                    R"(,"added_tokens":[{"id":9,"content":"<end>","special":true}])");
+    };
+    takes(holding(R"("a":0,"b":1,"ab":2,"<end>":9)"));
+    takes(holding(R"("a":0,"b":1,"ab":2,"<more>":4,"<end>":9)"));
+    refuses(holding(R"("a":0,"b":1,"ab":3,"<end>":9)"),
+            "its vocabulary has holes: no token has the id 2; fetch it again");
+    refuses(holding(R"("a":0,"b":4,"ab":5,"<end>":9)"), "no token has the id 1, nor 2 others");
+    takes(holding(R"("a":0,"b":1,"ab":10)"
+                  R"(,"c":2,"d":3,"e":4,"f":5,"g":6,"h":7,"i":8)"));  // 9 is an added one
+}
+
 TEST(TokenizerFile, RefusesAddedTokensWithoutId) {
     takes(with("added_tokens", R"([{"id":3,"content":"<s>"},{"id":4,"content":""}])"));
     refuses(with("added_tokens", R"([{"content":"<s>"}])"), "has no id or no content");
