@@ -124,9 +124,9 @@ std::string token_event(const Asked& asked, std::int64_t index) {
     return R"({"id":"r","choices":[{"index":0,)" + choice + R"(,"finish_reason":)" + finish + "}]}";
 }
 
-/// Streams the answer on its schedule; every token is stamped right before its send.
-bool send_stream(int socket, const Behaviour& behaviour, const Request& request, const Asked& asked,
-                 std::int64_t prompt_tokens, std::vector<std::int64_t>& sent) {
+/// Streams the tokens on their schedule; each is stamped right before its send.
+bool send_tokens(int socket, const Behaviour& behaviour, const Request& request, const Asked& asked,
+                 std::vector<std::int64_t>& sent) {
     std::string head =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
     if (asked.is_chat) {  // an event, but no token
@@ -140,9 +140,18 @@ bool send_stream(int socket, const Behaviour& behaviour, const Request& request,
         sent.push_back(monotonic_ns());
         open = send_all(socket, bytes);
     }
-    return open && send_all(socket, chunk_of(R"({"id":"r","choices":[],)" +
-                                             usage_of(asked, prompt_tokens) + "}") +
-                                        chunk_of("[DONE]") + "0\r\n\r\n");
+    return open;
+}
+
+/// What follows the tokens, or the whole of an answer that is no stream.
+bool send_end(int socket, const Asked& asked, std::int64_t prompt_tokens) {
+    const std::string usage = usage_of(asked, prompt_tokens) + "}";
+    return asked.stream ? send_all(socket, chunk_of(R"({"id":"r","choices":[],)" + usage) +
+                                               chunk_of("[DONE]") + "0\r\n\r\n")
+                        : send_whole(socket, 200,
+                                     R"({"id":"r","choices":[{"index":0,"text":"t",)"
+                                     R"("message":{"role":"assistant","content":"t"}}],)" +
+                                         usage);
 }
 
 // FNV-1a, 64 bits.
@@ -193,14 +202,10 @@ bool answer(int socket, const Behaviour& behaviour, const Request& request, Log&
     }
     const std::int64_t prompt_tokens = asked.words + (asked.is_ids ? 0 : behaviour.overhead);
     std::vector<std::int64_t> sent;
-    const bool open = asked.stream
-                          ? send_stream(socket, behaviour, request, asked, prompt_tokens, sent)
-                          : send_whole(socket, 200,
-                                       R"({"id":"r","choices":[{"index":0,"text":"t",)"
-                                       R"("message":{"role":"assistant","content":"t"}}],)" +
-                                           usage_of(asked, prompt_tokens) + "}");
+    const bool open = !asked.stream || send_tokens(socket, behaviour, request, asked, sent);
+    // Before the answer's end: whoever has read that may end this process, and finds the line.
     log.write(log_line(request, asked, prompt_tokens, sent));
-    return open;
+    return open && send_end(socket, asked, prompt_tokens);
 }
 
 }  // namespace
