@@ -29,7 +29,9 @@ void add_taints(Record& record, const EndInfo& end, bool lost_payload, const Tai
         record.receive_delay_ns.value_or(0) > limits.receive_delay_ns) {
         record.tainted.emplace_back(taint_read_late);
     }
+    // A stale connection may have taken nothing: the wire then saw the retry first.
     if (limits.wire_ns > 0 && record.wire_ns.has_value() && record.fired_ns.has_value() &&
+        record.stale_retries == 0 &&
         *record.wire_ns - *record.fired_ns - record.submit_ns.value_or(0) > limits.wire_ns) {
         record.tainted.emplace_back(taint_wire_late);
     }

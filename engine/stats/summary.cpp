@@ -163,13 +163,14 @@ void Summary::add_seconds(const Record& record) {
     }
     const bool counted =
         record.chunk_tokens_known && record.chunk_tokens.size() == record.chunk_ns.size();
+    std::vector<std::uint64_t>& seconds = tokens_in_second_[record.segment];
     for (std::size_t i = 0; i < record.chunk_ns.size(); ++i) {
         const std::int64_t at = std::max<std::int64_t>(0, *record.fired_ns + record.chunk_ns[i]);
         const auto second = std::min(static_cast<std::size_t>(at / ns_per_s), seconds_max - 1);
-        if (second >= tokens_in_second_.size()) {
-            tokens_in_second_.resize(second + 1, 0);
+        if (second >= seconds.size()) {
+            seconds.resize(second + 1, 0);
         }
-        tokens_in_second_[second] += counted ? count_of(record.chunk_tokens[i]) : 1;
+        seconds[second] += counted ? count_of(record.chunk_tokens[i]) : 1;
     }
 }
 
@@ -183,8 +184,10 @@ SummaryFigures Summary::figures() const {
     f.sending = sending_.figures();
     f.itl = itl_.distribution();
     f.chunk_gap = chunk_gap_.distribution();
-    for (const std::uint64_t tokens : tokens_in_second_) {
-        f.max_output_tokens_per_s = std::max(f.max_output_tokens_per_s, tokens);
+    for (const auto& [segment, seconds] : tokens_in_second_) {
+        for (const std::uint64_t tokens : seconds) {
+            f.max_output_tokens_per_s = std::max(f.max_output_tokens_per_s, tokens);
+        }
     }
     const double seconds = static_cast<double>(f.duration_ns) / 1e9;
     const auto rate = [&](std::uint64_t count) {

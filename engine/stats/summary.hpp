@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,7 +61,7 @@ struct SummaryFigures {
     double request_throughput = 0;
     double output_throughput = 0;
     double total_token_throughput = 0;
-    std::uint64_t max_output_tokens_per_s = 0;  ///< best whole second from time 0, all rows
+    std::uint64_t max_output_tokens_per_s = 0;  ///< best second of a segment, from time 0
     std::uint64_t max_concurrent_requests = 0;
 
     Slo slo;
@@ -128,7 +129,8 @@ class Summary {
     Histogram itl_;
     Histogram chunk_gap_;
     PromptCounts prompts_;
-    std::vector<std::uint64_t> tokens_in_second_;
+    /// By segment: a resumed run may go through seconds that the one before it had, too.
+    std::map<std::uint32_t, std::vector<std::uint64_t>> tokens_in_second_;
 };
 
 /// Of a run that was killed, or goes on: rows without a record.

@@ -52,6 +52,9 @@ TEST(Taint, ARowThatWaitedBehindTheCall) {
     record.wire_ns = 16'001;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"wire_late"});
     EXPECT_EQ(taints_of(record, {}), Reasons{});
+    record.stale_retries = 1;  // its first connection may have been gone: no queue of ours
+    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
+    record.stale_retries = 0;
     record.wire_ns.reset();
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
 }

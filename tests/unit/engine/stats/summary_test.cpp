@@ -89,6 +89,18 @@ TEST(Summary, CountsEveryRecordOnce) {
     EXPECT_FALSE(f.request_goodput.has_value());
 }
 
+// A run that was killed while it was late goes on at an earlier second of its timeline: what came
+// there before came at another time.
+TEST(Summary, SecondsOfTwoSegmentsAreNotOne) {
+    Summary summary;
+    Record record = ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 5});
+    summary.add(record);
+    record.row = 1;
+    record.segment = 1;
+    summary.add(record);
+    EXPECT_EQ(summary.figures().max_output_tokens_per_s, 7u);
+}
+
 // A gap of 30 ms that brought three tokens is 10 ms three times; a chunk of no token lends its time
 // to the next; chunk gaps count every chunk once.
 TEST(Summary, ItlIsPerToken) {
