@@ -115,6 +115,7 @@ class Run {
     Duration margin_;
     std::uint32_t receives_in_a_row_ = 0;
     std::uint32_t receives_behind_ = 0;  ///< since a look found nothing to read
+    std::uint32_t receives_before_others_ = 0;
     Instant last_fire_;
     Instant warmed_;           ///< the due instant that the last warm send was for
     RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now

@@ -84,6 +84,29 @@ TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
     }
 }
 
+// Tokens come faster than they are read, so that no turn finds nothing to receive: the run is
+// stopped when it is told to be, all the same.
+TEST(Simulation, ABacklogOfTokensHidesNoStop) {
+    SimOptions options;
+    options.seed = 3;
+    options.weather.bytewise = true;
+    options.weather.latency_max = Duration{1};
+    options.server.pace.first = microseconds(100);
+    options.server.pace.between = microseconds(1);
+    options.stop_at_ns = 1'000'000;
+    Trace trace = make_trace(3, 60);
+    for (std::uint32_t i = 0; i < trace.rows.size(); ++i) {
+        trace.rows[i].at_ns = i < 40 ? 0 : std::int64_t{i - 39} * 300'000;
+        trace.rows[i].output_length = 60;
+    }
+    const SimResult result = run(trace, options);
+    EXPECT_EQ(broken_laws(result), "");
+    for (const Record& record : result.records) {
+        EXPECT_LT(record.fired_ns.value_or(0), options.stop_at_ns + 100'000) << record.row;
+        EXPECT_EQ(record.outcome, record.row < 43 ? Outcome::ok : Outcome::not_sent) << record.row;
+    }
+}
+
 // Where the writer comes so seldom that the ring is full, rows wait for it and name it, those that
 // stand behind the first one too: that lateness is ours, and not one of `--max-inflight`.
 TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
