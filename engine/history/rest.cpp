@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/record/taint.hpp"
+
 namespace driftless {
 
 namespace {
@@ -61,6 +63,8 @@ std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest
             record.drift_ns = left->second.fired_ns - record.due_ns;
             record.held_ns = left->second.held_ns;
             record.late_cause = left->second.late_cause;
+            const std::uint32_t rank = rank_in_instant(remains.plan, position);
+            add_taints(record, EndInfo{}, false, config.limits, rank);
         }
     }
     return records;

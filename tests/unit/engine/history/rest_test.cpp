@@ -148,6 +148,28 @@ TEST(Rest, WithoutMarksSendsAgainWhenAsked) {
     EXPECT_EQ(rest.again.size(), 20u);  // due at 0.1 to 2.0 s
 }
 
+// A row that left too late is tainted whether it ended or not: a verdict says that none did.
+TEST(Rest, TaintsWhatLeftLate) {
+    DeadRun run(4);
+    run.leave(0, 0 * ms + 1'000, R"(,"held_ns":0,"late_cause":"wake")");
+    run.leave(1, 100 * ms + 1'001, R"(,"held_ns":0,"late_cause":"wake")");
+    run.leave(2, 200 * ms + 1'001, R"(,"held_ns":1001,"late_cause":"inflight")");
+    AssemblerConfig config;
+    config.trace = &run.trace;
+    config.dialect = &dialect_of(Api::openai_chat);
+    config.segment = 1;
+    config.limits.drift_ns = 1'000;
+    const Remains remains = run.with_marks();
+    Summary summary;
+    for (const Record& record : interrupted_records(remains, rest_of(remains, false), config)) {
+        summary.add(record);
+    }
+    const SummaryFigures figures = summary.figures();
+    EXPECT_EQ(figures.rows, 3u);
+    EXPECT_EQ(figures.tainted_first, (std::vector<std::uint32_t>{20}));
+    EXPECT_EQ(judge_run(figures, {}, config.limits).verdict, Verdict::host_noisy);
+}
+
 TEST(Rest, RecordsWhatIsGivenUp) {
     DeadRun run(5);
     run.leave(1, 100 * ms + 7, R"(,"held_ns":6,"late_cause":"inflight")");
