@@ -46,6 +46,15 @@ int Resumption::open(const std::string& folder, RunFacts facts) {
     return exit_done;
 }
 
+/// Those of rows of the run.
+std::uint64_t Resumption::known_records(const Workload& workload) const {
+    std::uint64_t known = 0;
+    for (const Planned& planned : workload.plan.rows) {
+        known += past_->has_record(workload.trace.rows[planned.row].index) ? 1 : 0;
+    }
+    return known;
+}
+
 int Resumption::check(const ReplayOptions& options, const Workload& workload,
                       const Server& server) {
     if (server.findings.model != facts_.info.model_id) {
@@ -60,6 +69,15 @@ int Resumption::check(const ReplayOptions& options, const Workload& workload,
                      "driftless: --resume: %s is not as it was in the run; give back the file, or "
                      "repeat the run with --from\n",
                      options.template_file.c_str());
+        return exit_input;
+    }
+    const std::uint64_t foreign = past_->records() - known_records(workload);
+    if (foreign > 0) {
+        std::fprintf(
+            stderr,
+            "driftless: --resume %s: %llu of its records are of rows that the run has not; "
+            "nothing was changed\n",
+            folder_.c_str(), static_cast<unsigned long long>(foreign));
         return exit_input;
     }
     const int code = check_words(facts_, options, server, "--resume");

@@ -46,6 +46,7 @@ class Resumption {
 
   private:
     std::optional<FiredMarks> find_marks(const Workload& workload) const;
+    std::uint64_t known_records(const Workload& workload) const;
     Remains remains(const Trace& trace, const FiredMarks* marks) const;
 
     std::string folder_;

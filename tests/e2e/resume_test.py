@@ -407,6 +407,13 @@ class Resume(Case):
             self.assertIn("give the one that the run read", done.stderr)
             self.assertEqual((folder / "requests.jsonl").read_bytes(), records)
             self.assertEqual((folder / "run.json").read_bytes(), before)
+            strange = records.replace(b'"row":0,', b'"row":240,', 1)  # of another run
+            (folder / "requests.jsonl").write_bytes(strange)
+            done = self.again(SAMPLE, "--resume", folder)
+            self.assertEqual(done.returncode, INPUT, done.stderr)
+            self.assertIn("1 of its records are of rows that the run has not", done.stderr)
+            self.assertEqual((folder / "requests.jsonl").read_bytes(), strange)
+            (folder / "requests.jsonl").write_bytes(records)
             done = self.again(SAMPLE, "--resume", folder)  # the trace has moved
             self.assertEqual(done.returncode, 0, done.stderr)
         self.check_whole(folder, 240)
