@@ -156,6 +156,20 @@ Instant Run::spent(Work work, Instant from) {
     return to;
 }
 
+// When all is over connections are closed; the run is when they are.
+bool Run::closed(Instant now) {
+    if (over() && !closing_) {
+        closing_ = true;
+        tell_second(now);
+        lanes_.close_all();
+    }
+    if (!closing_ || lanes_.in_use() > 0 || driver_.in_flight() > 0) {
+        return false;
+    }
+    loop_.jobs().reap();
+    return true;
+}
+
 bool Run::turn() {
     const Instant now = driver_.now();
     if (last_was_spin_) {
@@ -169,13 +183,7 @@ bool Run::turn() {
         (void)spent(Work::fire, now);
         return true;
     }
-    if (over() && !closing_) {
-        closing_ = true;
-        tell_second(now);
-        lanes_.close_all();
-    }
-    if (closing_ && lanes_.in_use() == 0 && driver_.in_flight() == 0) {
-        loop_.jobs().reap();
+    if (closed(now)) {
         return false;
     }
     // What is due and was not fired just now waits for bytes, an answer or a connection.

@@ -76,6 +76,7 @@ class Run {
 
   private:
     bool over() const;
+    bool closed(Instant now);
     bool watch_stop(Instant now);
     bool receive(Instant now, Instant due);
     bool collect_stamps(Instant now, Instant due);
