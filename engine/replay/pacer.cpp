@@ -231,20 +231,30 @@ LateCause Pacer::what_blocks_next() const {
                                                          : LateCause::none;
 }
 
-// What held back the row under the cursor, or one before it when this one was due already. A stop
-// goes before what it entailed; then our own fault is named first, and what the user asked for
-// before what would have delayed it anyway.
+// What held back the row under the cursor, or one before it when this one was due already. What
+// the user asked for and a disk that hangs would have delayed it anyway; a stop goes before what it
+// entailed.
 LateCause Pacer::what_held_next() const {
     const Instant due = due_instant(next_);
-    if (due < away_until_) {
-        return LateCause::wake;
-    }
-    for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::prepare}) {
-        if (due < blocked_until_[static_cast<std::size_t>(cause)]) {
+    const auto blocked_by = [&](LateCause cause) {
+        return due < blocked_until_[static_cast<std::size_t>(cause)];
+    };
+    for (const LateCause cause : {LateCause::writer, LateCause::inflight}) {
+        if (blocked_by(cause)) {
             return cause;
         }
     }
-    return LateCause::none;
+    if (away_from_ <= due && due < away_until_) {
+        return LateCause::wake;
+    }
+    return blocked_by(LateCause::prepare) ? LateCause::prepare : LateCause::none;
+}
+
+void Pacer::note_away(Instant from, Instant until) {
+    const bool behind =
+        next_ < plan_.rows.size() && zero_ != never && due_instant(next_) < away_until_;
+    away_from_ = behind ? away_from_ : from;
+    away_until_ = until;
 }
 
 // For the row under the cursor; nullptr where none is ready.

@@ -49,9 +49,9 @@ class Pacer {
 
     /// Something else ran until this instant; rows that were due before it are late by `guard`.
     void note_work_end(Instant when) { busy_until_ = when; }
-    /// The loop did not run until then: stopped, frozen, or without its CPU. What was due before is
-    /// late for that, whatever else had not been done by then.
-    void note_away(Instant until) { away_until_ = until; }
+    /// The loop did not run in between: stopped, frozen, or without its CPU. What was due then is
+    /// late for that, and not for what it entailed.
+    void note_away(Instant from, Instant until);
 
     /// Nothing is left to fire.
     bool done() const;
@@ -121,6 +121,7 @@ class Pacer {
     std::uint32_t next_ = 0;   ///< cursor into the plan
     std::uint32_t ahead_ = 0;  ///< first row that is not due within a second
     Instant busy_until_;
+    Instant away_from_;
     Instant away_until_;
     LateCause blocked_by_ = LateCause::none;  ///< what kept the row under the cursor, last asked
     std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that

@@ -145,7 +145,7 @@ Instant Run::spent(Work work, Instant from) {
     const Instant to = driver_.now();
     health_.note(work, from, to);
     if (work != Work::sleep && to - from > away_min) {
-        pacer_.note_away(to);
+        pacer_.note_away(from, to);
     }
     last_fire_ = work == Work::fire ? to : last_fire_;
     if (work != Work::sleep && work != Work::spin) {
@@ -175,7 +175,7 @@ bool Run::turn() {
     if (last_was_spin_) {
         health_.note(Work::spin, last_look_, now);
         if (now - last_look_ > away_min) {
-            pacer_.note_away(now);
+            pacer_.note_away(last_look_, now);
         }
         last_was_spin_ = false;
     }
@@ -389,7 +389,7 @@ void Run::wait(Instant now, Instant due) {
     const Instant woke = spent(Work::sleep, now);
     if (result.slept && woke > until) {
         if (woke - until > away_min) {
-            pacer_.note_away(woke);
+            pacer_.note_away(until, woke);
         }
         wake_errors_.add((woke - until).ns);
         health_.note_wake((woke - until).ns);

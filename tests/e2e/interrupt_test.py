@@ -98,6 +98,15 @@ class Interrupt(Case):
         self.assertGreater(len(late), 20)
         self.assertEqual({record["late_cause"] for record in late}, {"wake"})
 
+    def test_rows_that_a_stop_found_held_back(self):
+        """They were late before it, for what the user asked for, and are so after it."""
+        with receiver("--first-ms", 5, "--between-ms", 1) as server:
+            process, folder = self.start(server, "--max-inflight", 2)
+            run = self.stop_a_while(process, folder, 0.3)
+        late = [r for r in run.records().values() if (r["drift_ns"] or 0) > 500_000_000]
+        self.assertGreater(len(late), 20)
+        self.assertEqual({record["late_cause"] for record in late}, {"inflight"})
+
     def test_stopped_for_longer_than_a_timeout(self):
         """What came while the process stood still came in time: it is read before deadlines count."""
         with receiver("--first-ms", 5, "--between-ms", 10) as server:
