@@ -31,12 +31,11 @@ constexpr Duration bind_ahead = milliseconds(250);
 // that length for so long goes before what is due.
 constexpr Duration handshake_step_min = milliseconds(1);
 constexpr Duration handshake_patience = milliseconds(50);
-constexpr std::uint32_t receives_in_a_row_max = 4;
-// 65,536 completions: six for each of 10,000 streams. Whoever has more to read is never done.
-constexpr std::uint32_t receives_behind_max = 4096;
-// A backlog that has no end must not hide a stop, a second that is over, or a row to be built: one
-// slice of 20 us after so many of receives, some 30 us each.
-constexpr std::uint32_t receives_before_others_max = 16;
+// Some 30 us each. A backlog without end must not hide the rest of large bodies, nor a stop, a
+// second that is over, a row to be built. 65,536 completions are six for each of 10,000 streams.
+constexpr std::uint32_t receives_before_rest = 4;
+constexpr std::uint32_t receives_before_others = 16;
+constexpr std::uint32_t receives_before_deadlines = 4096;
 // 16 transmit stamps.
 constexpr Duration stamps_slice_max = microseconds(20);
 // The two clocks part by steps only; a step is seen this soon.
@@ -141,11 +140,18 @@ bool Run::over() const {
     return pacer_.done() && lanes_.inflight() == 0 && (zero_ != never || stopping_);
 }
 
+// Of two looks at the clock with nothing but work of ours between them.
+void Run::note_gap(Instant from, Instant to) {
+    if (to - from > away_min) {
+        pacer_.note_away(from, to);
+    }
+}
+
 Instant Run::spent(Work work, Instant from) {
     const Instant to = driver_.now();
     health_.note(work, from, to);
-    if (work != Work::sleep && to - from > away_min) {
-        pacer_.note_away(from, to);
+    if (work != Work::sleep) {
+        note_gap(from, to);
     }
     last_fire_ = work == Work::fire ? to : last_fire_;
     if (work != Work::sleep && work != Work::spin) {
@@ -174,9 +180,7 @@ bool Run::turn() {
     const Instant now = driver_.now();
     if (last_was_spin_) {
         health_.note(Work::spin, last_look_, now);
-        if (now - last_look_ > away_min) {
-            pacer_.note_away(last_look_, now);
-        }
+        note_gap(last_look_, now);
         last_was_spin_ = false;
     }
     if (pacer_.step(now)) {
@@ -212,11 +216,10 @@ bool Run::turn() {
     if (received) {
         at = spent(Work::receive, now);
         adapt_guard((at - now).ns);
-        if (++receives_before_others_ < receives_before_others_max) {
+        if (receives_ % receives_before_others != 0) {
             return true;
         }
     }
-    receives_before_others_ = 0;
     if (collect_stamps(at, due)) {
         (void)spent(Work::stamps, at);
         return true;
@@ -244,13 +247,12 @@ bool Run::receive(Instant now, Instant due) {
     const std::size_t resumed = loop_.ready().run(resumes_max);
     loop_.jobs().reap();
     const bool received = result.completions > 0 || result.entered || resumed > 0;
-    receives_behind_ = received ? receives_behind_ + 1 : 0;
-    if (received && ++receives_in_a_row_ < receives_in_a_row_max) {
+    receives_ = received ? receives_ + 1 : 0;
+    if (receives_ % receives_before_rest != 0) {
         return true;
     }
-    receives_in_a_row_ = 0;
     const Instant at = received ? driver_.now() : now;
-    const bool all_read = !received || receives_behind_ > receives_behind_max;
+    const bool all_read = !received || receives_ > receives_before_deadlines;
     if (all_read && loop_.timers().expire(at, expire_max) > 0) {
         return true;
     }
@@ -388,9 +390,7 @@ void Run::wait(Instant now, Instant due) {
     const TurnResult result = driver_.turn({until, 0, Wait::sleep, true});
     const Instant woke = spent(Work::sleep, now);
     if (result.slept && woke > until) {
-        if (woke - until > away_min) {
-            pacer_.note_away(until, woke);
-        }
+        note_gap(until, woke);
         wake_errors_.add((woke - until).ns);
         health_.note_wake((woke - until).ns);
         margin_.ns = std::clamp(wake_errors_.value() * 6 / 5, margin_min.ns, margin_max.ns);

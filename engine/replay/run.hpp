@@ -77,6 +77,7 @@ class Run {
   private:
     bool over() const;
     bool closed(Instant now);
+    void note_gap(Instant from, Instant to);
     bool watch_stop(Instant now);
     bool receive(Instant now, Instant due);
     bool collect_stamps(Instant now, Instant due);
@@ -114,9 +115,7 @@ class Run {
     Instant grace_ends_ = never;
     Duration guard_;
     Duration margin_;
-    std::uint32_t receives_in_a_row_ = 0;
-    std::uint32_t receives_behind_ = 0;  ///< since a look found nothing to read
-    std::uint32_t receives_before_others_ = 0;
+    std::uint32_t receives_ = 0;  ///< since a look found nothing to read
     Instant last_fire_;
     Instant warmed_;           ///< the due instant that the last warm send was for
     RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now

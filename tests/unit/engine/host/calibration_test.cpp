@@ -32,6 +32,15 @@ Calibration example() {
     return c;
 }
 
+/// The one that the example was made on.
+HostFacts example_host() {
+    HostFacts host;
+    host.kernel = example().kernel;
+    host.cpu_model = example().cpu_model;
+    host.cpus_online = example().cpus_online;
+    return host;
+}
+
 TEST(Calibration, ComesBackFromItsFile) {
     JsonDocument document;
     const std::string text = to_json(example());
@@ -59,10 +68,7 @@ TEST(Calibration, HasAFloorWithoutRehearsals) {
 }
 
 TEST(Calibration, HoldsForOneKernelAndOneMachine) {
-    HostFacts host;
-    host.kernel = "Linux 6.8.0";
-    host.cpu_model = "A \"fast\" CPU";
-    host.cpus_online = 8;
+    HostFacts host = example_host();
     EXPECT_EQ(why_not_of(example(), host, false), "");
     host.cpus_online = 4;
     EXPECT_NE(why_not_of(example(), host, false).find("8 x"), std::string::npos);
@@ -72,10 +78,7 @@ TEST(Calibration, HoldsForOneKernelAndOneMachine) {
 
 // What a thread before all others promises says nothing of one among them; the other way it holds.
 TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
-    HostFacts host;
-    host.kernel = "Linux 6.8.0";
-    host.cpu_model = "A \"fast\" CPU";
-    host.cpus_online = 8;
+    const HostFacts host = example_host();
     EXPECT_EQ(why_not_of(example(), host, true), "");
     Calibration realtime = example();
     realtime.realtime = true;
