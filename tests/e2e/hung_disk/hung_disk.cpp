@@ -1,7 +1,8 @@
 // A disk that hangs, is slow or fails, for a process that is started with LD_PRELOAD on this
 // library. While the file HUNG_DISK does not exist, every write to a file named *.jsonl waits.
-// Every fsync takes SLOW_SYNC milliseconds. Every write to a file whose path begins with
-// FAILING_FILE fails with EIO. What is not in the environment is left alone.
+// Each of those writes takes SLOW_WRITE milliseconds more. Every fsync takes SLOW_SYNC
+// milliseconds. Every write to a file whose path begins with FAILING_FILE fails with EIO. What is
+// not in the environment is left alone.
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -46,6 +47,10 @@ extern "C" ssize_t write(int fd, const void* bytes, std::size_t count) {
     if (path.ends_with(".jsonl")) {
         while (hangs()) {  // until the test lets it go
             usleep(5000);
+        }
+        static const char* const slow = std::getenv("SLOW_WRITE");
+        if (slow != nullptr) {
+            usleep(static_cast<useconds_t>(std::atoi(slow)) * 1000);
         }
     }
     return real(fd, bytes, count);

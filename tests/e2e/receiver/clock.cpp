@@ -50,7 +50,7 @@ void stamp_arrivals(int socket) {
     setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
 }
 
-Received receive(int socket, char* out, std::size_t bytes_max) {
+Received receive(int socket, char* out, std::size_t bytes_max, int flags) {
     iovec part{out, bytes_max};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(timespec))];
     msghdr message{};
@@ -60,7 +60,7 @@ Received receive(int socket, char* out, std::size_t bytes_max) {
     message.msg_controllen = sizeof control;
 
     Received received;
-    received.bytes = recvmsg(socket, &message, 0);
+    received.bytes = recvmsg(socket, &message, flags);
     received.arrival_ns = monotonic_ns();
     if (received.bytes <= 0) {
         return received;

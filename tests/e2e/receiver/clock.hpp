@@ -26,7 +26,8 @@ struct Received {
 /// recvmsg with SO_TIMESTAMPNS (enabled by `stamp_arrivals`). The kernel's stamp is CLOCK_REALTIME;
 /// the offset between the clocks is sampled with every read, so a step of the clock harms one.
 /// Of segments that the kernel joined, the stamp is the last one's: never too early.
-Received receive(int socket, char* out, std::size_t bytes_max);
+/// `flags` are those of recvmsg.
+Received receive(int socket, char* out, std::size_t bytes_max, int flags = 0);
 
 /// Asks the kernel to stamp what arrives. On a listening socket, accepted ones inherit it.
 void stamp_arrivals(int socket);

@@ -2,9 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +12,7 @@
 
 #include "tests/e2e/receiver/body.hpp"
 #include "tests/e2e/receiver/clock.hpp"
+#include "tests/e2e/receiver/wire.hpp"
 
 namespace receiver {
 
@@ -28,6 +27,17 @@ struct Request {
     std::int64_t first_byte_ns = 0;
     std::int64_t last_byte_ns = 0;
     bool from_kernel = true;  ///< both stamps are the kernel's
+};
+
+/// When a write began and ended: what it carried left between the two, however late we ran.
+struct Sent {
+    std::int64_t began_ns = 0;
+    std::int64_t ended_ns = 0;
+};
+
+struct Answered {
+    Sent head;
+    std::vector<Sent> tokens;  // [tokens]; those of one write share it
 };
 
 char lower(char c) {
@@ -57,9 +67,9 @@ std::string field(std::string_view head, std::string_view name) {
 
 /// Reads one request. The first byte is read alone, so that its stamp is its own as far as the
 /// kernel keeps it; `room` is scratch. False at the end of the connection.
-bool read_request(int socket, std::vector<char>& room, Request& request) {
+bool read_request(Wire& wire, std::vector<char>& room, Request& request) {
     std::string bytes(1, '\0');
-    const Received first = receive(socket, bytes.data(), 1);
+    const Received first = wire.read(bytes.data(), 1);
     if (first.bytes != 1) {
         return false;
     }
@@ -68,7 +78,7 @@ bool read_request(int socket, std::vector<char>& room, Request& request) {
     std::size_t head_end = bytes.npos;
     std::size_t whole = bytes.npos;
     while (bytes.size() < whole) {
-        const Received more = receive(socket, room.data(), room.size());
+        const Received more = wire.read(room.data(), room.size());
         if (more.bytes <= 0) {
             return false;
         }
@@ -88,21 +98,10 @@ bool read_request(int socket, std::vector<char>& room, Request& request) {
     return true;
 }
 
-bool send_all(int socket, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent <= 0) {
-            return false;
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(sent));
-    }
-    return true;
-}
-
-bool send_whole(int socket, int status, const std::string& body) {
-    return send_all(socket, "HTTP/1.1 " + std::to_string(status) +
-                                " Status\r\nContent-Type: application/json\r\nContent-Length: " +
-                                std::to_string(body.size()) + "\r\n\r\n" + body);
+bool send_whole(Wire& wire, int status, const std::string& body) {
+    return wire.write("HTTP/1.1 " + std::to_string(status) +
+                      " Status\r\nContent-Type: application/json\r\nContent-Length: " +
+                      std::to_string(body.size()) + "\r\n\r\n" + body);
 }
 
 std::string chunk_of(const std::string& event) {
@@ -124,31 +123,43 @@ std::string token_event(const Asked& asked, std::int64_t index) {
     return R"({"id":"r","choices":[{"index":0,)" + choice + R"(,"finish_reason":)" + finish + "}]}";
 }
 
-/// Streams the tokens on their schedule; each is stamped right before its send.
-bool send_tokens(int socket, const Behaviour& behaviour, const Request& request, const Asked& asked,
-                 std::vector<std::int64_t>& sent) {
+bool send_stamped(Wire& wire, std::string_view bytes, Sent& sent) {
+    sent.began_ns = monotonic_ns();
+    const bool open = wire.write(bytes);
+    sent.ended_ns = monotonic_ns();
+    return open;
+}
+
+/// Streams the tokens on their schedule; each write is stamped right before and right after.
+bool send_tokens(Wire& wire, const Behaviour& behaviour, const Request& request, const Asked& asked,
+                 Answered& answered) {
     std::string head =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
     if (asked.is_chat) {  // an event, but no token
         head += chunk_of(
             R"({"id":"r","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})");
     }
-    bool open = send_all(socket, head);
-    for (std::int64_t i = 0; open && i < asked.tokens; ++i) {
-        const std::string bytes = chunk_of(token_event(asked, i));
+    bool open = send_stamped(wire, head, answered.head);
+    for (std::int64_t i = 0; open && i < asked.tokens; i += behaviour.per_write) {
+        const std::int64_t end = std::min(i + behaviour.per_write, asked.tokens);
+        std::string bytes;
+        for (std::int64_t token = i; token < end; ++token) {
+            bytes += chunk_of(token_event(asked, token));
+        }
         sleep_until(request.last_byte_ns + behaviour.first_ns + i * behaviour.between_ns);
-        sent.push_back(monotonic_ns());
-        open = send_all(socket, bytes);
+        Sent sent;
+        open = send_stamped(wire, bytes, sent);
+        answered.tokens.insert(answered.tokens.end(), static_cast<std::size_t>(end - i), sent);
     }
     return open;
 }
 
 /// What follows the tokens, or the whole of an answer that is no stream.
-bool send_end(int socket, const Asked& asked, std::int64_t prompt_tokens) {
+bool send_end(Wire& wire, const Asked& asked, std::int64_t prompt_tokens) {
     const std::string usage = usage_of(asked, prompt_tokens) + "}";
-    return asked.stream ? send_all(socket, chunk_of(R"({"id":"r","choices":[],)" + usage) +
-                                               chunk_of("[DONE]") + "0\r\n\r\n")
-                        : send_whole(socket, 200,
+    return asked.stream ? wire.write(chunk_of(R"({"id":"r","choices":[],)" + usage) +
+                                     chunk_of("[DONE]") + "0\r\n\r\n")
+                        : send_whole(wire, 200,
                                      R"({"id":"r","choices":[{"index":0,"text":"t",)"
                                      R"("message":{"role":"assistant","content":"t"}}],)" +
                                          usage);
@@ -163,49 +174,63 @@ std::uint64_t hash_of(std::string_view bytes) {
     return hash;
 }
 
-std::string log_line(const Request& request, const Asked& asked, std::int64_t prompt_tokens,
-                     const std::vector<std::int64_t>& sent) {
-    std::string line = R"({"request_id":")" + request.id + R"(","target":")" + request.target +
-                       R"(","connection":)" + std::to_string(request.connection) +
-                       R"(,"first_byte_ns":)" + std::to_string(request.first_byte_ns) +
-                       R"(,"last_byte_ns":)" + std::to_string(request.last_byte_ns) +
-                       R"(,"from_kernel":)" + (request.from_kernel ? "true" : "false") +
-                       R"(,"is_ids":)" + (asked.is_ids ? "true" : "false") +
-                       R"(,"prompt_tokens":)" + std::to_string(prompt_tokens) +
-                       R"(,"body_bytes":)" + std::to_string(request.body.size()) +
-                       R"(,"body_hash":")" + std::to_string(hash_of(request.body)) + '"' +
-                       R"(,"asked_tokens":)" + std::to_string(asked.tokens) + R"(,"token_ns":[)";
+void add_array(std::string& line, const char* name, const std::vector<Sent>& sent,
+               std::int64_t Sent::* stamp) {
+    line += std::string(",\"") + name + "\":[";
     for (std::size_t i = 0; i < sent.size(); ++i) {
-        line += (i == 0 ? "" : ",") + std::to_string(sent[i]);
+        line += (i == 0 ? "" : ",") + std::to_string(sent[i].*stamp);
     }
-    return line + "]}\n";
+    line += ']';
 }
 
-bool answer(int socket, const Behaviour& behaviour, const Request& request, Log& log) {
+std::string log_line(const Request& request, const Asked& asked, std::int64_t prompt_tokens,
+                     const Answered& answered) {
+    std::string line =
+        R"({"request_id":")" + request.id + R"(","target":")" + request.target +
+        R"(","connection":)" + std::to_string(request.connection) + R"(,"first_byte_ns":)" +
+        std::to_string(request.first_byte_ns) + R"(,"last_byte_ns":)" +
+        std::to_string(request.last_byte_ns) + R"(,"from_kernel":)" +
+        (request.from_kernel ? "true" : "false") + R"(,"is_ids":)" +
+        (asked.is_ids ? "true" : "false") + R"(,"prompt_tokens":)" + std::to_string(prompt_tokens) +
+        R"(,"body_bytes":)" + std::to_string(request.body.size()) + R"(,"body_hash":")" +
+        std::to_string(hash_of(request.body)) + '"' + R"(,"asked_tokens":)" +
+        std::to_string(asked.tokens) + R"(,"head_ns":)" + std::to_string(answered.head.began_ns) +
+        R"(,"head_ended_ns":)" + std::to_string(answered.head.ended_ns);
+    add_array(line, "token_ns", answered.tokens, &Sent::began_ns);
+    add_array(line, "token_ended_ns", answered.tokens, &Sent::ended_ns);
+    return line + "}\n";
+}
+
+bool answer(Wire& wire, const Behaviour& behaviour, const Request& request, Log& log) {
     const bool is_probe =
         request.method == "GET" || request.id.find("preflight") != request.id.npos;
+    static std::atomic<bool> announced{false};
+    if (behaviour.announce && !is_probe && !announced.exchange(true)) {
+        std::printf("row\n");
+        std::fflush(stdout);
+    }
     if (behaviour.status != 200 && !(behaviour.probes_only && is_probe)) {
-        return send_whole(socket, behaviour.status,
+        return send_whole(wire, behaviour.status,
                           R"({"error":{"message":"the receiver refuses everything"}})");
     }
     if (request.method == "GET" && request.target == "/v1/models") {
-        return send_whole(socket, 200, R"({"object":"list","data":[{"id":"receiver"}]})");
+        return send_whole(wire, 200, R"({"object":"list","data":[{"id":"receiver"}]})");
     }
     const bool is_api =
         request.target == "/v1/chat/completions" || request.target == "/v1/completions";
     if (request.method != "POST" || !is_api) {
-        return send_whole(socket, 404, R"({"detail":"Not Found"})");
+        return send_whole(wire, 404, R"({"detail":"Not Found"})");
     }
     const Asked asked = read_body(request.body);
     if (!asked.understood) {
-        return send_whole(socket, 400, R"({"error":{"message":"no prompt in the body"}})");
+        return send_whole(wire, 400, R"({"error":{"message":"no prompt in the body"}})");
     }
     const std::int64_t prompt_tokens = asked.words + (asked.is_ids ? 0 : behaviour.overhead);
-    std::vector<std::int64_t> sent;
-    const bool open = !asked.stream || send_tokens(socket, behaviour, request, asked, sent);
+    Answered answered;
+    const bool open = !asked.stream || send_tokens(wire, behaviour, request, asked, answered);
     // Before the answer's end: whoever has read that may end this process, and finds the line.
-    log.write(log_line(request, asked, prompt_tokens, sent));
-    return open && send_end(socket, asked, prompt_tokens);
+    log.write(log_line(request, asked, prompt_tokens, answered));
+    return open && send_end(wire, asked, prompt_tokens);
 }
 
 }  // namespace
@@ -223,16 +248,16 @@ void serve(int socket, const Behaviour& behaviour, Log& log) {
     const unsigned number = accepted++;
     const int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    std::vector<char> room(1 << 20);  // taken before the first request, not while one arrives
-    bool open = true;
-    while (open) {  // until the peer closes
+    Wire wire(socket);
+    bool open = (behaviour.tls == nullptr || wire.secure(behaviour.tls)) &&
+                (behaviour.lost_per_mille == 0 || wire.lose(behaviour.lost_per_mille));
+    std::vector<char> room(1 << 17);  // taken before the first request, not while one arrives
+    while (open) {                    // until the peer closes
         Request request;
         request.connection = number;
-        pollfd asked{socket, POLLIN, 0};
-        open = poll(&asked, 1, behaviour.idle_ms) == 1 && read_request(socket, room, request) &&
-               answer(socket, behaviour, request, log);
+        open = wire.wait(behaviour.idle_ms) && read_request(wire, room, request) &&
+               answer(wire, behaviour, request, log);
     }
-    close(socket);
 }
 
 }  // namespace receiver

@@ -1,6 +1,8 @@
 /// One connection of the receiver: blocking reads, blocking writes, one thread.
 #pragma once
 
+#include <openssl/types.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
@@ -16,6 +18,10 @@ struct Behaviour {
     int status = 200;                     ///< another one: every request is answered with it
     int idle_ms = -1;          ///< a connection that asks nothing for so long is closed; -1: never
     bool probes_only = false;  ///< rows get `status`, probes are answered
+    std::int64_t per_write = 1;   ///< tokens that share one write
+    unsigned lost_per_mille = 0;  ///< of the packets that carry bytes to us, dropped by chance
+    bool announce = false;        ///< says "row" on the screen when the first row arrives
+    SSL_CTX* tls = nullptr;       ///< null: plain
 };
 
 /// The log: one line of JSON per request, written when its answer is over.

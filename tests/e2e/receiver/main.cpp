@@ -3,13 +3,16 @@
 // schedule, and writes what it saw: the truth that the end-to-end tests hold records against.
 //
 //   receiver --log FILE [--first-ms A] [--between-ms B] [--overhead N] [--status S] [--rows-only]
-//            [--idle-ms N]
+//            [--idle-ms N] [--between-us U] [--per-write TOKENS] [--lose PER_MILLE]
+//            [--announce]
+//            [--cert FILE --key FILE]   https
 //   receiver --floor N     one-way times of a 300-byte send on loopback, kernel receive stamp minus
 //                          the clock before send(): what any client pays on this host, now
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +28,7 @@
 
 #include "tests/e2e/receiver/clock.hpp"
 #include "tests/e2e/receiver/connection.hpp"
+#include "tests/e2e/receiver/wire.hpp"
 
 namespace {
 
@@ -95,6 +99,8 @@ int measure_floor(int rounds) {
 struct Options {
     receiver::Behaviour behaviour;
     const char* log = nullptr;
+    const char* certificate = nullptr;
+    const char* key = nullptr;
     int floor_rounds = 0;
 };
 
@@ -106,6 +112,10 @@ Options parse(int argc, char** argv) {
             options.behaviour.probes_only = true;
             continue;
         }
+        if (name == "--announce") {
+            options.behaviour.announce = true;
+            continue;
+        }
         const char* value = i + 1 < argc ? argv[++i] : "";
         if (name == "--log") {
             options.log = value;
@@ -113,6 +123,16 @@ Options parse(int argc, char** argv) {
             options.behaviour.first_ns = std::atoll(value) * 1'000'000;
         } else if (name == "--between-ms") {
             options.behaviour.between_ns = std::atoll(value) * 1'000'000;
+        } else if (name == "--between-us") {
+            options.behaviour.between_ns = std::atoll(value) * 1'000;
+        } else if (name == "--per-write") {
+            options.behaviour.per_write = std::max(std::atoll(value), 1LL);
+        } else if (name == "--lose") {
+            options.behaviour.lost_per_mille = static_cast<unsigned>(std::atoi(value));
+        } else if (name == "--cert") {
+            options.certificate = value;
+        } else if (name == "--key") {
+            options.key = value;
         } else if (name == "--overhead") {
             options.behaviour.overhead = std::atoll(value);
         } else if (name == "--status") {
@@ -132,7 +152,7 @@ Options parse(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const Options options = parse(argc, argv);
+    Options options = parse(argc, argv);
     if (options.floor_rounds > 0) {
         return measure_floor(options.floor_rounds);
     }
@@ -140,10 +160,19 @@ int main(int argc, char** argv) {
     if (options.log != nullptr && file == nullptr) {
         die("open the log");
     }
+    if (options.certificate != nullptr) {
+        signal(SIGPIPE, SIG_IGN);  // SSL_write knows no MSG_NOSIGNAL
+        options.behaviour.tls = receiver::tls_context(options.certificate, options.key);
+        if (options.behaviour.tls == nullptr) {
+            std::fprintf(stderr, "receiver: --cert and --key are not a certificate and its key\n");
+            return 1;
+        }
+    }
     receiver::Log log(file);
     std::uint16_t port = 0;
     const int listener = listen_on_free_port(port);
-    std::printf("listening on http://127.0.0.1:%u\n", static_cast<unsigned>(port));
+    std::printf("listening on %s://127.0.0.1:%u\n",
+                options.certificate == nullptr ? "http" : "https", static_cast<unsigned>(port));
     std::fflush(stdout);
     while (true) {  // until a signal ends the process: every line of the log is flushed already
         const int accepted = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);

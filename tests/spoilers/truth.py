@@ -1,0 +1,64 @@
+"""What a record says against what the independent receiver saw: how wrong its stamps are, at least.
+
+All stamps are of one CLOCK_MONOTONIC. The receiver notes when each write began and when it ended:
+what it carried left between the two. Where they lie close together the first is taken; where the
+receiver itself was late the second, so that its own lateness is not charged to the client. An error is
+therefore a lower bound, and what remains is the client's, or the kernel's between the two.
+"""
+
+import bisect
+import dataclasses
+
+# A write on an idle host takes 10 to 60 us. One that took longer was late itself.
+OWN_GAP_NS = 200_000
+
+
+@dataclasses.dataclass
+class Errors:
+    """The largest of each kind in one row; ns."""
+
+    sent: int = 0  # arrival of the request's first byte minus fired_ns
+    late: int = 0  # the same minus due_ns
+    read: int = 0  # a stamp of ours minus the send of what it stamps
+    early: int = 0  # how much before that send a stamp of ours lies
+    receiver: int = 0  # how late the receiver was in its own writes
+
+
+def charge(errors, ours, began, ended):
+    own = ended - began
+    errors.receiver = max(errors.receiver, own)
+    errors.read = max(errors.read, ours - (ended if own > OWN_GAP_NS else began))
+    errors.early = max(errors.early, began - ours)
+
+
+def errors_of(record, seen, zero):
+    """Of a row that was sent, and seen by the receiver."""
+    errors = Errors()
+    arrival = seen["first_byte_ns"] - zero
+    errors.sent = arrival - record["fired_ns"]
+    errors.late = arrival - record["due_ns"]
+    errors.early = max(0, -errors.sent)
+    if record["headers_ns"] is not None:
+        charge(errors, record["headers_ns"] + zero, seen["head_ns"], seen["head_ended_ns"])
+    stamps = [zero + record["fired_ns"] + chunk for chunk in record["chunk_ns"] or []]
+    for ours, began, ended in zip(stamps, seen["token_ns"], seen["token_ended_ns"]):
+        charge(errors, ours, began, ended)
+    return errors
+
+
+def places(records):
+    """Place of each row among the rows of its due instant."""
+    dues = sorted(record["due_ns"] for record in records)
+    ordered = sorted(records, key=lambda record: (record["due_ns"], record["row"]))
+    return {
+        record["row"]: index - bisect.bisect_left(dues, record["due_ns"])
+        for index, record in enumerate(ordered)
+    }
+
+
+def limits_of(run_json):
+    """The limits that the run names: (sent ns, per place ns, read ns, wire ns); 0 where none."""
+    named = run_json["calibration"]
+    return tuple(
+        named.get(key) or 0 for key in ("drift_ns", "rank_ns", "receive_delay_ns", "wire_ns")
+    )
