@@ -64,7 +64,7 @@ std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest
             record.held_ns = left->second.held_ns;
             record.late_cause = left->second.late_cause;
             const std::uint32_t rank = rank_in_instant(remains.plan, position);
-            add_taints(record, EndInfo{}, false, config.limits, rank);
+            add_taints(record, RowLosses{}, config.limits, rank);
         }
     }
     return records;

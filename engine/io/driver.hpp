@@ -72,6 +72,11 @@ class Driver {
     /// completions that became visible together.
     virtual TurnResult turn(const Turn& turn) = 0;
 
+    /// Since when completions may have been waiting for a turn: the latest instant at which
+    /// somebody looked and none was. Looks by itself: `now`, which the clock has just shown, where
+    /// none waits. No system call.
+    virtual Instant unread_since(Instant now) = 0;
+
     /// Switches the kernel's stamps of a socket on, once, when it has just been connected: keys of
     /// transmit stamps count its bytes from here. Says which there will be.
     virtual StampSupport switch_on_stamps(Socket socket) = 0;

@@ -77,6 +77,7 @@ Result<void> UringDriver::open(const UringOptions& options) {
         free_slot_ = slot;
     }
     stamp_ = now();
+    unread_since_ = stamp_;
     open_stamps(options);
     if (options.warm_sends) {
         (void)warm_pair_.open();  // `features` says whether it stands
@@ -287,6 +288,14 @@ void UringDriver::look(const Turn& turn, TurnResult& result) {
     }
 }
 
+// The kernel raises its flag behind the work: what is not flagged yet came after `now`.
+Instant UringDriver::unread_since(Instant now) {
+    const bool waiting =
+        io_uring_cq_ready(&ring_) > 0 || kernel_has_work(ring_) || has_entries(ring_);
+    unread_since_ = waiting ? unread_since_ : now;
+    return unread_since_;
+}
+
 TurnResult UringDriver::turn(const Turn& turn) {
     TurnResult result;
     if (*ring_.cq.khead == batch_end_) {
@@ -324,6 +333,7 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     Completion done;
     done.result = entry.res;
     done.stamp = stamp_;
+    done.unread_since = unread_since_;
     done.batch = batch_;
     if (has_buffer && entry.res > 0) {
         take_bytes(entry, op, done);

@@ -48,6 +48,7 @@ class UringDriver final : public Driver {
     void submit(Op& op) override;
     void flush() override;
     TurnResult turn(const Turn& turn) override;
+    Instant unread_since(Instant now) override;
     StampSupport switch_on_stamps(Socket socket) override;
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
@@ -113,6 +114,7 @@ class UringDriver final : public Driver {
     std::uint32_t batch_end_ = 0;  ///< completion queue tail when the stamp below was taken
     std::uint32_t batch_ = 0;
     Instant stamp_;
+    Instant unread_since_;
     DriverCounters counters_;
 };
 

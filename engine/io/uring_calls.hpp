@@ -19,6 +19,11 @@ inline std::uint32_t publish_entries(io_uring& ring) {
     return queue.sqe_tail - io_uring_smp_load_acquire(queue.khead);
 }
 
+/// Prepared entries that the kernel has not taken: a receive that is armed again may be among them.
+inline bool has_entries(const io_uring& ring) {
+    return ring.sq.sqe_tail != io_uring_smp_load_acquire(ring.sq.khead);
+}
+
 /// The kernel has completions that only an enter with GETEVENTS brings out.
 inline bool kernel_has_work(const io_uring& ring) {
     const unsigned flags = IO_URING_READ_ONCE(*ring.sq.kflags);

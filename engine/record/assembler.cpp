@@ -132,10 +132,11 @@ const Record* Assembler::consume(const Event& event, std::string_view payload) {
             break;
         case EventKind::wire:
             // As with `fired`, a stale retry does not move it.
-            state->wire_ns = state->wire_ns == no_stamp ? event.kernel_ns : state->wire_ns;
+            state->wire_ns = state->wire_ns == no_stamp ? event.wire_ns : state->wire_ns;
             break;
         case EventKind::sent:
             state->sent_ns = event.stamp_ns;
+            state->rest_waited_ns = event.waited_ns;
             break;
         case EventKind::part:
             on_part(*state, event, payload);
@@ -207,9 +208,6 @@ void Assembler::on_head(RowState& state, const Event& event) {
 
 /// Stamps that every received piece moves.
 static void note_receive(RowState& state, const Event& event) {
-    if (event.kernel_ns != 0) {
-        state.receive_delay_ns = std::max(state.receive_delay_ns, event.stamp_ns - event.kernel_ns);
-    }
     if (state.body != BodyKind::unknown && state.first_byte_ns == no_stamp) {
         state.first_byte_ns = event.stamp_ns;
     }

@@ -18,15 +18,17 @@
 namespace driftless {
 
 enum class EventKind : std::uint8_t {
-    armed,   ///< every byte is ready
-    fired,   ///< stamp read right before the enter that carries the first byte; `fired` below
-    wire,    ///< kernel transmit stamp in `kernel_ns`
-    sent,    ///< the kernel has accepted the last byte; `sent` below
-    part,    ///< payload: response head bytes before `head`, afterwards body bytes of an event that
-             ///< is not complete yet
-    head,    ///< the response head is complete; `status` is valid
-    chunk,   ///< one event of the body is complete; payload: its bytes since the last part
-    end,     ///< the exchange is over; `end` below. The last event of its row
+    armed,  ///< every byte is ready
+    fired,  ///< stamp read right before the enter that carries the first byte; `fired` below
+    wire,   ///< kernel transmit stamp in `wire_ns`
+    sent,   ///< the kernel has accepted the last byte; `sent` below, and in `waited_ns` the longest
+            ///< that a part of the request waited for us
+    part,   ///< payload: response head bytes before `head`, afterwards body bytes of an event that
+            ///< is not complete yet
+    head,   ///< the response head is complete; `status` is valid
+    chunk,  ///< one event of the body is complete; payload: its bytes since the last part
+    end,    ///< the exchange is over; `end` below, and in `waited_ns` an upper bound of the longest
+            ///< that a byte of the answer waited for us. The last event of its row
     sample,  ///< once a second: payload is a ClientSample (client_sample.hpp); row is unused
     skip,    ///< filler up to the end of the ring's memory; never seen by a reader
 };
@@ -75,7 +77,11 @@ struct Event {
     std::uint32_t lane = 0;
     std::uint32_t length = 0;  ///< payload bytes that follow
     std::int64_t stamp_ns = 0;
-    std::int64_t kernel_ns = 0;  ///< kernel receive or transmit stamp, same clock; 0: none
+    static constexpr std::int64_t no_wait = -1;  ///< on `end`: nothing was received
+    union {
+        std::int64_t wire_ns = 0;
+        std::int64_t waited_ns;
+    };
     union {
         FiredInfo fired;
         SentInfo sent;

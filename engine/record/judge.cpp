@@ -244,9 +244,6 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
         record.output_digest = answer.digest.value();
     }
     record.coalesced_chunks = answer.coalesced_chunks;
-    if (state.receive_delay_ns != no_stamp) {
-        record.receive_delay_ns = state.receive_delay_ns;
-    }
 }
 
 void fill_texts(Record& record, const RowState& state, const EndInfo& end,
@@ -335,8 +332,12 @@ void judge_row(Record& record, RowState& state, const Event& end, const Assemble
     record.stale_retries = end.end.stale_retries;
     record.bytes_sent = end.end.bytes_sent;
     record.bytes_received = end.end.bytes_received;
+    if (end.waited_ns != Event::no_wait) {
+        record.receive_delay_ns = end.waited_ns;
+    }
     const std::uint32_t rank = rank_in_instant(*config.plan, state.position);
-    add_taints(record, end.end, state.lost_payload, config.limits, rank);
+    add_taints(record, {end.end.entries_dropped > 0, state.lost_payload, state.rest_waited_ns},
+               config.limits, rank);
 }
 
 }  // namespace driftless

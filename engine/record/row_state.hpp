@@ -37,7 +37,7 @@ struct RowState {
     std::int64_t sent_ns = no_stamp;
     std::int64_t headers_ns = no_stamp;
     std::int64_t first_byte_ns = no_stamp;
-    std::int64_t receive_delay_ns = no_stamp;  ///< the worst
+    std::int64_t rest_waited_ns = 0;  ///< the longest that a part of the request waited for us
 
     int status = 0;  ///< 0: no head
     BodyKind body = BodyKind::unknown;

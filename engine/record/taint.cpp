@@ -12,12 +12,22 @@ std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position) {
     return static_cast<std::uint32_t>(row - first);
 }
 
-void add_taints(Record& record, const EndInfo& end, bool lost_payload, const TaintLimits& limits,
+namespace {
+
+// Where the kernel gave no stamp, the call that fired the row is all that is known.
+std::int64_t wire_delay_of(const Record& record) {
+    return record.wire_ns.has_value() ? *record.wire_ns - record.fired_ns.value_or(*record.wire_ns)
+                                      : record.submit_ns.value_or(0);
+}
+
+}  // namespace
+
+void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank) {
-    if (lost_payload) {
+    if (losses.payload_dropped) {
         record.tainted.emplace_back(taint_payload_dropped);
     }
-    if (end.entries_dropped > 0) {
+    if (losses.entries_dropped) {
         record.tainted.emplace_back(taint_entries_dropped);
     }
     const std::int64_t drift_max = limits.drift_ns + limits.rank_ns * rank;
@@ -29,11 +39,15 @@ void add_taints(Record& record, const EndInfo& end, bool lost_payload, const Tai
         record.receive_delay_ns.value_or(0) > limits.receive_delay_ns) {
         record.tainted.emplace_back(taint_read_late);
     }
+    if (limits.receive_delay_ns > 0 && losses.rest_waited_ns > limits.receive_delay_ns) {
+        record.tainted.emplace_back(taint_sent_late);
+    }
     // A stale connection may have taken nothing: the wire then saw the retry first.
-    if (limits.wire_ns > 0 && record.wire_ns.has_value() && record.fired_ns.has_value() &&
-        record.stale_retries == 0 &&
-        *record.wire_ns - *record.fired_ns - record.submit_ns.value_or(0) > limits.wire_ns) {
+    if (limits.wire_ns > 0 && record.stale_retries == 0 && wire_delay_of(record) > limits.wire_ns) {
         record.tainted.emplace_back(taint_wire_late);
+    }
+    if (record.stale_retries > 0) {
+        record.tainted.emplace_back(taint_retried);
     }
 }
 

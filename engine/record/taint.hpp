@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "engine/plan/plan.hpp"
-#include "engine/record/event.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -15,16 +14,23 @@ namespace driftless {
 struct TaintLimits {
     std::int64_t drift_ns = 0;
     std::int64_t rank_ns = 0;
-    std::int64_t receive_delay_ns = 0;
-    std::int64_t wire_ns = 0;  ///< from the end of the call that fires to the wire
+    std::int64_t receive_delay_ns = 0;  ///< also of a part of the request that waited for us
+    std::int64_t wire_ns = 0;           ///< from the fire to the wire
 };
 
 /// How many rows of the same due instant go before this one. `position` is a row of the plan.
 std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position);
 
+/// What taints a row and is not in its record.
+struct RowLosses {
+    bool entries_dropped = false;     ///< events found our ring full
+    bool payload_dropped = false;     ///< their bytes did
+    std::int64_t rest_waited_ns = 0;  ///< the longest that a part of the request waited for us
+};
+
 /// Fills `record.tainted` once all else of the record is known. A row that `--max-inflight` held
 /// back was late because the user wanted it: no taint.
-void add_taints(Record& record, const EndInfo& end, bool lost_payload, const TaintLimits& limits,
+void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 
 }  // namespace driftless

@@ -19,7 +19,6 @@ struct Reader {
     EventRing& ring;
     ReceiveCounts& counts;
     const Completion& done;
-    std::int64_t kernel_ns = 0;  ///< the receive stamp, where it is believable
     std::uint32_t chunks = 0;
 
     void push(EventKind kind, std::string_view payload, std::uint8_t flags = 0) {
@@ -29,7 +28,6 @@ struct Reader {
         event.row = lane.exchange.planned;
         event.lane = lane.number;
         event.stamp_ns = done.stamp.ns;
-        event.kernel_ns = kernel_ns;
         event.status =
             kind == EventKind::head ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
         const EventRing::Push pushed = ring.push(event, payload);
@@ -134,25 +132,24 @@ struct Reader {
     }
 };
 
-// No byte of an answer was there before its request left, or after we read it.
-std::int64_t believe(const ExchangeState& exchange, const Completion& done, ReceiveCounts& counts) {
-    if (done.kernel_ns == 0) {
-        return 0;
-    }
+// A read may hold many packets, and the kernel keeps the stamp of the last one only: of the others
+// all that is known is that nothing was waiting at `unread_since`. A kernel that is late itself may
+// say so of bytes that it had stamped already. None was there before its request left.
+void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& counts) {
     const std::int64_t kernel_ns = believable_stamp_ns(done.kernel_ns, exchange.fired, done.stamp);
-    if (kernel_ns == 0) {
-        counts.stamps_refused += 1;
-        return 0;
-    }
-    const std::int64_t delay_ns = done.stamp.ns - kernel_ns;
-    counts.delays += 1;
-    counts.delay_sum_ns += delay_ns;
-    counts.delay_max_ns = std::max(counts.delay_max_ns, delay_ns);
-    return kernel_ns;
+    counts.stamps_refused += done.kernel_ns != 0 && kernel_ns == 0 ? 1 : 0;
+    const Instant nothing_there = std::max(done.unread_since, exchange.fired);
+    const Instant since =
+        kernel_ns != 0 ? std::min(Instant{kernel_ns}, nothing_there) : nothing_there;
+    const Duration waited = done.stamp - since;
+    exchange.waited = std::max(exchange.waited, waited);
+    counts.delays += kernel_ns != 0 ? 1 : 0;
+    counts.delay_sum_ns += waited.ns;
+    counts.delay_max_ns = std::max(counts.delay_max_ns, waited.ns);
 }
 
 // By an end of stream, a close_notify or an error.
-void connection_ended(Lane& lane, const Completion& done) {
+void connection_ended(Lane& lane, const Completion& done, ReceiveCounts& counts) {
     ExchangeState& exchange = lane.exchange;
     // A send that failed took the socket's error with it: the receive then sees a mere end.
     const std::int32_t sys_errno = done.result < 0 ? -done.result : exchange.sys_errno;
@@ -166,6 +163,7 @@ void connection_ended(Lane& lane, const Completion& done) {
     if (done.result >= 0 && in_order && exchange.head_done && lane.parser.finish()) {
         exchange.close_delimited = true;
         exchange.last_byte = done.stamp;  // the end of the connection is what completes it
+        note_wait(exchange, done, counts);
         lane.end(Outcome::ok);
         return;
     }
@@ -178,7 +176,7 @@ void connection_ended(Lane& lane, const Completion& done) {
 
 void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts) {
     if (done.result <= 0) {
-        connection_ended(lane, done);
+        connection_ended(lane, done, counts);
         return;
     }
     ExchangeState& exchange = lane.exchange;
@@ -192,16 +190,17 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
     exchange.last_byte = done.stamp;
     exchange.bytes_received += done.bytes.size();
     probe_receive(exchange.planned, done.bytes.size(), done.stamp.ns);
-    Reader reader{lane, ring, counts, done, believe(exchange, done, counts)};
+    Reader reader{lane, ring, counts, done};
     if (lane.tls == nullptr) {
         exchange.any_byte = true;
         reader.bytes(done.bytes);
     } else {
         reader.records();
-        if (lane.tls->stream.state() == TlsStream::State::ended) {
-            connection_ended(lane, done);
-            return;
-        }
+    }
+    const bool ended = lane.tls != nullptr && lane.tls->stream.state() == TlsStream::State::ended;
+    note_wait(exchange, done, counts);
+    if (ended) {
+        connection_ended(lane, done, counts);
     }
     if (exchange.bytes_received > exchange.limits.bytes_max) {
         lane.end(Outcome::limit_exceeded);

@@ -18,7 +18,7 @@ struct ReceiveCounts {
     std::int64_t dropped_entries = 0;
     std::int64_t stamps_refused = 0;  ///< kernel stamps against what is possible
     std::int64_t delays = 0;          ///< receives with a kernel stamp
-    std::int64_t delay_sum_ns = 0;    ///< kernel stamp to our reading it
+    std::int64_t delay_sum_ns = 0;    ///< over receives: at most so long their bytes waited for us
     std::int64_t delay_max_ns = 0;
 };
 

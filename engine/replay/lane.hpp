@@ -50,6 +50,9 @@ struct ExchangeState {
     Instant fired;
     Instant first_byte;  ///< stamp of the first response byte, once there is `any_byte`
     Instant last_byte;   ///< stamp of the latest response byte
+    Duration waited{0};  ///< at most so long a byte of the answer waited for us, up to now
+    Instant rest_from;   ///< since when the rest of the request waits for us to send more of it
+    Duration rest_waited{0};  ///< the longest such wait
     bool any_byte = false;
     bool head_done = false;
     bool over = false;         ///< the outcome below stands

@@ -86,7 +86,7 @@ void LanePool::take_stamp(Lane& lane, const Completion& done) {
     event.row = exchange.planned;
     event.lane = lane.number;
     event.stamp_ns = done.stamp.ns;
-    event.kernel_ns = wire_ns;
+    event.wire_ns = wire_ns;
     (void)ring_.push(event);
 }
 

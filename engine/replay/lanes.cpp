@@ -164,6 +164,9 @@ bool LanePool::send_rest_slice() {
         return false;
     }
     lane->rest_queued = false;
+    ExchangeState& exchange = lane->exchange;
+    exchange.rest_waited =
+        std::max(exchange.rest_waited, loop_.driver().now() - exchange.rest_from);
     lane->send.spec.stamps = nullptr;
     submit_slice(*lane, rest_bytes_max);
     loop_.driver().flush();
@@ -208,6 +211,7 @@ void LanePool::settle(Lane& lane) {
         event.row = exchange.planned;
         event.lane = lane.number;
         event.stamp_ns = loop_.driver().now().ns;
+        event.waited_ns = exchange.any_byte ? exchange.waited.ns : Event::no_wait;
         event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
         event.end = EndInfo{exchange.accepted,        exchange.bytes_received, exchange.sys_errno,
                             exchange.entries_dropped, exchange.stale_retries,  exchange.outcome,
@@ -243,6 +247,7 @@ void LanePool::end_without_lane(const DueRow& row, Outcome outcome, std::int32_t
     event.kind = EventKind::end;
     event.row = row.request.planned;
     event.stamp_ns = loop_.driver().now().ns;
+    event.waited_ns = Event::no_wait;
     event.end = EndInfo{0, 0, sys_errno, 0, row.tries, outcome, false, 0, {}};
     push_end(event, row.tries > 0);
 }
@@ -253,6 +258,7 @@ void LanePool::push_sent(const Lane& lane, Instant stamp) {
     event.row = lane.exchange.planned;
     event.lane = lane.number;
     event.stamp_ns = stamp.ns;
+    event.waited_ns = lane.exchange.rest_waited.ns;
     event.sent = SentInfo{lane.exchange.request_bytes, {}};
     (void)ring_.push(event);
 }

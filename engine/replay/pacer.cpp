@@ -83,39 +83,6 @@ Instant Pacer::due_instant(std::uint32_t planned) const {
     return zero_ + Duration{plan_.rows[planned].due_ns};
 }
 
-std::uint32_t Pacer::rows_left() const {
-    return stopped_ ? 0 : static_cast<std::uint32_t>(plan_.rows.size()) - next_;
-}
-
-std::uint32_t Pacer::due_within_a_second(Instant now) {
-    const std::int64_t at = zero_ == never ? plan_.rows.front().due_ns : (now - zero_).ns;
-    const std::int64_t horizon = at + 1'000'000'000;
-    ahead_ = std::max(ahead_, next_);
-    while (ahead_ < plan_.rows.size() && plan_.rows[ahead_].due_ns <= horizon) {
-        ++soon_[target_of(ahead_)];
-        ++ahead_;
-    }
-    return stopped_ ? 0 : ahead_ - next_;
-}
-
-// The most rows that each server gets at one instant.
-void Pacer::note_bursts() {
-    std::vector<std::uint32_t> burst(bursts_.size());
-    std::int64_t at_ns = -1;
-    for (std::uint32_t planned = 0; planned < plan_.rows.size(); ++planned) {
-        if (plan_.rows[planned].due_ns != at_ns) {
-            at_ns = plan_.rows[planned].due_ns;
-            burst.assign(burst.size(), 0);
-        }
-        const std::uint32_t target = target_of(planned);
-        bursts_[target] = std::max(bursts_[target], ++burst[target]);
-    }
-}
-
-std::uint32_t Pacer::connections_wanted(std::uint32_t target) const {
-    return std::min(std::max(soon_[target], bursts_[target]), rows_left());
-}
-
 bool Pacer::needs_arm(Instant now) const {
     if (stopped_ || zero_ == never || next_ >= plan_.rows.size() || due_instant(next_) > now) {
         return false;
@@ -274,8 +241,7 @@ DueRow Pacer::take_next(Instant now) {
     const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight;
     row.held_ns = held ? (now - due_instant(next_)).ns : 0;
     row.taken = now;
-    soon_[target_of(next_)] -= next_ < ahead_ ? 1 : 0;
-    ++next_;
+    move_on();
     return row;
 }
 

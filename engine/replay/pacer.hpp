@@ -68,6 +68,9 @@ class Pacer {
     std::int64_t now_in_run(Instant now) const { return (now - zero_).ns; }
     /// Rows due within the next second, for those who open lanes ahead.
     std::uint32_t due_within_a_second(Instant now);
+    /// How many instants of rows to come lie within `horizon`: rows that follow each other faster
+    /// than one can be fired count as one, like those of a burst. The same horizon each time.
+    std::uint32_t instants_within(Instant now, Duration horizon);
     std::uint32_t rows_left() const;
     /// Idle lanes that rows to come need: those due within the next second, as of the call above,
     /// and at least the largest instant.
@@ -101,6 +104,8 @@ class Pacer {
     void push_fired(const Lane& lane, const DueRow& row, const FiredInfo& info, Instant at);
     LateCause cause_of(const DueRow& row, std::int64_t drift_ns, Instant due) const;
     void end_waiting(const DueRow& row, Outcome outcome, std::int32_t sys_errno = 0);
+    bool begins_instant(std::uint32_t planned) const;
+    void move_on();
     bool has_tls(std::uint32_t target) const { return lanes_.targets()[target].tls != nullptr; }
     bool can_fire_waiting() const;
     bool wants_connection(std::uint32_t target) const;
@@ -118,8 +123,10 @@ class Pacer {
     const ReplaySettings& settings_;
 
     Instant zero_ = never;
-    std::uint32_t next_ = 0;   ///< cursor into the plan
-    std::uint32_t ahead_ = 0;  ///< first row that is not due within a second
+    std::uint32_t next_ = 0;      ///< cursor into the plan
+    std::uint32_t ahead_ = 0;     ///< first row that is not due within a second
+    std::uint32_t near_ = 0;      ///< first row that `instants_within` has not counted
+    std::uint32_t instants_ = 0;  ///< that begin between `next_` and `near_`
     Instant busy_until_;
     Instant away_from_;
     Instant away_until_;

@@ -241,7 +241,7 @@ bool Pacer::drop_unsent(std::uint32_t rows_max) {
         DueRow row;
         row.request.planned = next_;
         lanes_.end_without_lane(row, Outcome::not_sent);
-        ++next_;
+        move_on();
     }
     return dropped > 0;
 }

@@ -1,36 +1,21 @@
 #include "engine/replay/run.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "engine/replay/run_limits.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
 
 namespace {
 
-// Bounds of the two adaptive distances (timing-and-io.md, F): nothing starts within `guard` of a
-// due instant; sleeping ends `margin` before it.
-constexpr Duration guard_min = microseconds(20);
-constexpr Duration guard_max = microseconds(150);
-constexpr Duration margin_min = microseconds(50);
-constexpr Duration margin_max = microseconds(300);
-constexpr Duration warm_for = milliseconds(1);        // so long a fire's path stays in the caches
-constexpr Duration warm_early = microseconds(100);    // no earlier before the row
-constexpr Duration warm_send_max = microseconds(40);  // no later: it may take so long
-// The guard may take a fifth of the time, or tokens are read too late (E.4).
-constexpr std::int64_t guard_share = 5;
-// A slice of prompt building: 4,096 tokens are 16 KiB of text, below 20 us.
-constexpr std::uint32_t arm_tokens = 4096;
-constexpr Duration arm_slice_max = microseconds(20);
+// What has come is read after so long at the latest, whatever is due. One read takes 5 to 20 us
+// where reads keep up, and some 100 us behind a backlog: so much later leaves a row, at times, and
+// every answer keeps its stamps (perf/macro/spacing).
+constexpr Duration unread_max = microseconds(100);
 // Copying 64 KiB into a socket (macro_bench bodies).
 constexpr Duration rest_slice_max = microseconds(20);
-// TLS: a request becomes records, and has its lane, this long before it is due. The largest take 2
-// ms of arithmetic; an idle connection should not be tied up for longer than this needs.
-constexpr Duration bind_ahead = milliseconds(250);
-// A step of a handshake has taken up to 1.2 ms (timing-and-io.md, D). One that has found no gap of
-// that length for so long goes before what is due.
-constexpr Duration handshake_step_min = milliseconds(1);
-constexpr Duration handshake_patience = milliseconds(50);
 // Some 30 us each. A backlog without end must not hide the rest of large bodies, nor a stop, a
 // second that is over, a row to be built. 65,536 completions are six for each of 10,000 streams.
 constexpr std::uint32_t receives_before_rest = 4;
@@ -38,16 +23,8 @@ constexpr std::uint32_t receives_before_others = 16;
 constexpr std::uint32_t receives_before_deadlines = 4096;
 // 16 transmit stamps.
 constexpr Duration stamps_slice_max = microseconds(20);
-// The two clocks part by steps only; a step is seen this soon.
-constexpr Duration clock_period = milliseconds(100);
 constexpr std::size_t resumes_max = 64;
 constexpr std::size_t expire_max = 32;
-constexpr std::uint32_t completions_max = 16;
-// A sleep without a deadline still looks at the stop flag this often.
-constexpr Duration sleep_max = milliseconds(20);
-constexpr Duration full_ring_nap = milliseconds(1);
-// Lanes kept ready ahead of need, at most.
-constexpr std::uint32_t idle_max = 1024;
 constexpr std::uint32_t drop_max = 256;
 // Ten times the longest that a slice of work has taken: the loop did not run in between.
 constexpr Duration away_min = milliseconds(20);
@@ -78,28 +55,6 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       last_look_(started_) {}
 
 Run::~Run() = default;
-
-std::int64_t Run::arm_horizon_ns(Instant now) const {
-    if (settings_.arm_all) {
-        return INT64_MAX;
-    }
-    const std::int64_t first = parts_.plan.rows.front().due_ns;
-    const std::int64_t at = zero_ == never ? first : (now - zero_).ns;
-    return std::max(at, first) + settings_.arm_ahead.ns;
-}
-
-std::uint32_t Run::lanes_wanted(std::uint32_t target) const {
-    const auto targets = static_cast<std::uint32_t>(parts_.targets.size());
-    if (settings_.connections_fixed > 0) {
-        return (settings_.connections_fixed + targets - 1) / targets;
-    }
-    std::uint64_t all = 0;
-    for (std::uint32_t number = 0; number < targets; ++number) {
-        all += pacer_.connections_wanted(number);
-    }
-    const std::uint64_t wanted = pacer_.connections_wanted(target);
-    return static_cast<std::uint32_t>(all <= idle_max ? wanted : wanted * idle_max / all);
-}
 
 bool Run::warm() {
     const Instant now = driver_.now();
@@ -183,6 +138,10 @@ bool Run::turn() {
         note_gap(last_look_, now);
         last_was_spin_ = false;
     }
+    if (must_read(now)) {
+        read_now(now);
+        return true;
+    }
     if (pacer_.step(now)) {
         (void)spent(Work::fire, now);
         return true;
@@ -193,6 +152,7 @@ bool Run::turn() {
     // What is due and was not fired just now waits for bytes, an answer or a connection.
     const Instant next = pacer_.next_due(now);
     const Instant due = next <= now ? never : next;
+    set_guard(now);
     if (pacer_.needs_arm(now)) {  // late already: its bytes come before everything else
         if (arm_slice(now)) {
             (void)spent(Work::prepare, now);
@@ -215,10 +175,11 @@ bool Run::turn() {
     const bool received = receive(now, due);
     if (received) {
         at = spent(Work::receive, now);
-        adapt_guard((at - now).ns);
-        if (receives_ % receives_before_others != 0) {
+        note_slice((at - now).ns);
+        if (receives_ < others_after_) {
             return true;
         }
+        others_after_ = receives_ + receives_before_others;
     }
     if (collect_stamps(at, due)) {
         (void)spent(Work::stamps, at);
@@ -239,18 +200,44 @@ bool Run::turn() {
     return true;
 }
 
-// Completions and the coroutines that they wake; behind them, but never for long, the rest of large
-// bodies: under a backlog of tokens a server would wait for its prompts. Deadlines come when all is
-// read: those of a process that was stopped are over, but bytes that came in time keep to them.
-bool Run::receive(Instant now, Instant due) {
-    const TurnResult result = driver_.turn({due, completions_max, Wait::none, true});
+// Something may have been waiting for too long, and what is due has had its half of the time.
+bool Run::must_read(Instant now) {
+    const bool late = now - driver_.unread_since(now) >= unread_max;
+    return !std::exchange(last_was_read_, false) && late && now >= read_again_;
+}
+
+void Run::read_now(Instant now) {
+    (void)read_slice();
+    const Instant to = spent(Work::receive, now);
+    note_slice((to - now).ns);
+    read_again_ = to + (to - now);
+    last_was_read_ = true;
+}
+
+// Completions and the coroutines that they wake. False where there were none.
+bool Run::read_slice() {
+    const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
     const std::size_t resumed = loop_.ready().run(resumes_max);
     loop_.jobs().reap();
-    const bool received = result.completions > 0 || result.entered || resumed > 0;
-    receives_ = received ? receives_ + 1 : 0;
-    if (receives_ % receives_before_rest != 0) {
+    if (result.completions == 0 && !result.entered && resumed == 0) {
+        receives_ = 0;
+        rest_after_ = receives_before_rest;
+        others_after_ = receives_before_others;
+        return false;
+    }
+    ++receives_;
+    return true;
+}
+
+// Behind the reads, but never for long, the rest of large bodies: under a backlog of tokens a
+// server would wait for its prompts. Deadlines come when all is read: those of a process that was
+// stopped are over, but bytes that came in time keep to them.
+bool Run::receive(Instant now, Instant due) {
+    const bool received = read_slice();
+    if (received && receives_ < rest_after_) {
         return true;
     }
+    rest_after_ = receives_ + receives_before_rest;
     const Instant at = received ? driver_.now() : now;
     const bool all_read = !received || receives_ > receives_before_deadlines;
     if (all_read && loop_.timers().expire(at, expire_max) > 0) {
@@ -263,65 +250,6 @@ bool Run::receive(Instant now, Instant due) {
 bool Run::collect_stamps(Instant now, Instant due) {
     return due - now > guard_ + stamps_slice_max && driver_.stamps_waiting(now) &&
            lanes_.collect_stamps();
-}
-
-bool Run::sample_clock(Instant now) {
-    if (now < clock_due_) {
-        return false;
-    }
-    clock_ = driver_.sample_clock();
-    clock_due_ = now + clock_period;
-    return true;
-}
-
-bool Run::arm_slice(Instant now) {
-    return parts_.armer.step(now, arm_horizon_ns(now), arm_tokens);
-}
-
-// One record of a request, or a lane for the next one.
-bool Run::seal_slice(Instant now) {
-    const std::int64_t at = zero_ == never ? 0 : std::max<std::int64_t>((now - zero_).ns, 0);
-    return pacer_.bind_ahead(at + bind_ahead.ns) || lanes_.seal_slice();
-}
-
-bool Run::handshake_slice(Instant now, Instant due) {
-    const Instant wanted = lanes_.handshake_wanted();
-    if (wanted == never) {
-        return false;
-    }
-    const Duration step{std::max(handshake_steps_.value() * 6 / 5, handshake_step_min.ns)};
-    if (due - now <= guard_ + step && now - wanted < handshake_patience) {
-        return false;
-    }
-    (void)lanes_.handshake_slice();
-    handshake_steps_.add((driver_.now() - now).ns);
-    return true;
-}
-
-// At most one slice: a part of a prompt, one record, one connect, or a step of a handshake.
-bool Run::prepare(Instant now, Instant due) {
-    if (zero_ != never && health_.second_over(now)) {
-        tell_second(now);
-        return true;
-    }
-    return sample_clock(now) || seal_slice(now) || arm_slice(now) || open_lane(now) ||
-           lanes_.age_slice(now, due - now) || handshake_slice(now, due);
-}
-
-bool Run::open_lane(Instant now) {
-    if (stopping_ || closing_) {
-        return false;
-    }
-    (void)pacer_.due_within_a_second(now);
-    for (std::uint32_t number = 0; number < lanes_.targets().size(); ++number) {
-        LaneTarget& target = lanes_.targets()[number];
-        target.wanted = lanes_wanted(number);
-        const std::uint32_t there = lanes_.in_stock(number) + target.connecting;
-        if (there < target.wanted && now >= target.quiet_until && lanes_.open_one(number)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool Run::watch_stop(Instant now) {
@@ -341,60 +269,6 @@ bool Run::watch_stop(Instant now) {
         lanes_.end_all(Outcome::cancelled);
     }
     return pacer_.drop_unsent(drop_max);
-}
-
-void Run::adapt_guard(std::int64_t slice_ns) {
-    if (!settings_.guard) {
-        return;
-    }
-    slices_.add(slice_ns);
-    const std::int64_t rate = std::max<std::int64_t>(pacer_.due_within_a_second(last_look_), 1);
-    const std::int64_t cap = 1'000'000'000 / guard_share / rate;
-    guard_.ns = std::clamp(slices_.value() * 6 / 5, guard_min.ns, guard_max.ns);
-    guard_.ns = std::min(guard_.ns, std::max(cap, guard_min.ns / 4));
-}
-
-Duration Run::warm_window() const {
-    return std::max(warm_early, guard_ + warm_send_max + warm_send_max);
-}
-
-// Once for each row that comes alone, where it can no longer grow cold and not yet delay it.
-bool Run::warm_send(Instant now, Instant due) {
-    if (!settings_.warm_sends || due == never || due == warmed_ || now - last_fire_ < warm_for ||
-        due - now > warm_window() || due - now < guard_ + warm_send_max) {
-        return false;
-    }
-    warmed_ = due;
-    driver_.warm_send();
-    return true;
-}
-
-// Nothing to do before `due`: sleeps until `margin` before it where that is worth it, else spins.
-void Run::wait(Instant now, Instant due) {
-    const Duration early = settings_.warm_sends ? std::max(margin_, warm_window()) : margin_;
-    const Instant wake = settings_.wait == WaitPolicy::sleep ? due : due - early;
-    // Nobody wakes this thread when the writer has made room.
-    const Duration nap = parts_.ring.has_room_for_row() ? sleep_max : full_ring_nap;
-    const Instant until = std::min({wake, loop_.timers().next(), now + nap});
-    const bool sleeps = settings_.wait != WaitPolicy::spin && until - now > guard_min;
-    if (!sleeps) {
-        const bool may_enter = due - now > guard_;
-        const std::uint32_t completions = may_enter ? completions_max : 0;
-        (void)driver_.turn({due, completions, Wait::spin, may_enter});
-        last_was_spin_ = true;
-        last_look_ = now;
-        return;
-    }
-    // No handler runs inside the sleep: what arrived is stamped on waking and read in the next
-    // turn.
-    const TurnResult result = driver_.turn({until, 0, Wait::sleep, true});
-    const Instant woke = spent(Work::sleep, now);
-    if (result.slept && woke > until) {
-        note_gap(until, woke);
-        wake_errors_.add((woke - until).ns);
-        health_.note_wake((woke - until).ns);
-        margin_.ns = std::clamp(wake_errors_.value() * 6 / 5, margin_min.ns, margin_max.ns);
-    }
 }
 
 }  // namespace driftless

@@ -5,9 +5,10 @@
 ///     run.begin(zero);                  // time 0: at least 200 ms ahead
 ///     while (run.turn()) {}             // fires, receives, prepares; false when all is over
 ///
-/// Strict priority: fire, then receive, then prepare; nothing starts that could still run when the
-/// next row is due (`guard`). The simulator turns the same code in virtual time. Single-threaded;
-/// the caller's thread is the engine thread.
+/// Priority: fire, then receive, then prepare; nothing starts that could still run when the next
+/// row is due (`guard`). But what has come is read within `unread_max`, whatever is due: where both
+/// are behind, each gets half of the time. The simulator turns the same code in virtual time.
+/// Single-threaded; the caller's thread is the engine thread.
 #pragma once
 
 #include <atomic>
@@ -79,6 +80,9 @@ class Run {
     bool closed(Instant now);
     void note_gap(Instant from, Instant to);
     bool watch_stop(Instant now);
+    bool must_read(Instant now);
+    void read_now(Instant now);
+    bool read_slice();
     bool receive(Instant now, Instant due);
     bool collect_stamps(Instant now, Instant due);
     bool sample_clock(Instant now);
@@ -88,13 +92,15 @@ class Run {
     bool arm_slice(Instant now);
     bool open_lane(Instant now);
     void wait(Instant now, Instant due);
+    void note_wake(Instant until, Instant woke);
     bool warm_send(Instant now, Instant due);
     Duration warm_window() const;
     void tell_second(Instant now);
     void tell_stamps(ClientSample& sample);
     void tell_use(ClientSample& sample);
     Instant spent(Work work, Instant from);
-    void adapt_guard(std::int64_t slice_ns);
+    void note_slice(std::int64_t slice_ns);
+    void set_guard(Instant now);
     std::uint32_t lanes_wanted(std::uint32_t target) const;
     std::int64_t arm_horizon_ns(Instant now) const;
 
@@ -115,12 +121,17 @@ class Run {
     Instant grace_ends_ = never;
     Duration guard_;
     Duration margin_;
-    std::uint32_t receives_ = 0;  ///< since a look found nothing to read
+    Instant read_again_;              ///< no read goes before what is due until then
+    bool last_was_read_ = false;      ///< one that did: a turn for all else comes next
+    std::uint32_t receives_ = 0;      ///< since a look found nothing to read
+    std::uint32_t rest_after_ = 0;    ///< so many of them the rest of large bodies has its turn
+    std::uint32_t others_after_ = 0;  ///< the same of all other work
     Instant last_fire_;
     Instant warmed_;           ///< the due instant that the last warm send was for
     RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now
     /// Ten or more seconds: their p99.9, or one row in a hundred would wake too late.
     RecentMax<1024> wake_errors_;
+    Instant wake_noted_;  ///< when the latest of them was
     RecentMax<64> handshake_steps_{0};
     DriverCounters told_;     ///< as of the last sample
     LaneCounts stamps_told_;  ///< as of the last sample

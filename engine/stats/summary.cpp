@@ -87,6 +87,8 @@ void Summary::add_taints(const Record& record) {
     }
     f.tainted_read_late += has(taint_read_late) ? 1 : 0;
     f.tainted_wire_late += has(taint_wire_late) ? 1 : 0;
+    f.tainted_sent_late += has(taint_sent_late) ? 1 : 0;
+    f.tainted_retried += has(taint_retried) ? 1 : 0;
     f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
 }
 

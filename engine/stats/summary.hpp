@@ -93,7 +93,9 @@ struct SummaryFigures {
     std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
     std::array<std::uint64_t, late_cause_count> tainted_late{};  ///< sent too late, by cause
     std::uint64_t tainted_read_late = 0;                         ///< tokens read too late
-    std::uint64_t tainted_wire_late = 0;                         ///< held back behind the call
+    std::uint64_t tainted_wire_late = 0;                         ///< on the wire too late
+    std::uint64_t tainted_sent_late = 0;                         ///< the rest of a request waited
+    std::uint64_t tainted_retried = 0;                           ///< sent again
     std::uint64_t tainted_lost = 0;                              ///< payload or entries dropped
     std::uint64_t stale_retries = 0;
     std::uint64_t coalesced_chunks = 0;

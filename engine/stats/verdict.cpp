@@ -39,12 +39,13 @@ Blame blame_of(const SummaryFigures& figures, const ClientTotals& client) {
     const bool host_took = client.taken_max > taken_max;
     Blame blame;
     blame.host = late(figures, LateCause::wake);
-    (host_took ? blame.host : blame.client) += late(figures, LateCause::guard) +
-                                               late(figures, LateCause::none) +
-                                               figures.tainted_read_late;
+    (host_took ? blame.host : blame.client) +=
+        late(figures, LateCause::guard) + late(figures, LateCause::none) +
+        figures.tainted_read_late + figures.tainted_sent_late;
     blame.client += late(figures, LateCause::prepare) + late(figures, LateCause::writer);
     (client.slow_connects > 0 ? blame.network : blame.client) += late(figures, LateCause::lane);
     (host_took ? blame.host : blame.network) += figures.tainted_wire_late;
+    blame.network += figures.tainted_retried;
     return blame;
 }
 
@@ -59,14 +60,23 @@ void add_late_reasons(const SummaryFigures& figures, const TaintLimits& limits,
         }
     }
     if (figures.tainted_read_late > 0) {
-        reasons.push_back(counted(figures.tainted_read_late, "row", "rows") + " read more than " +
-                          milliseconds_text(limits.receive_delay_ns) +
-                          " after the kernel had the bytes");
+        reasons.push_back(counted(figures.tainted_read_late, "row", "rows") +
+                          " with bytes that may have waited for us for more than " +
+                          milliseconds_text(limits.receive_delay_ns));
+    }
+    if (figures.tainted_sent_late > 0) {
+        reasons.push_back(counted(figures.tainted_sent_late, "row", "rows") +
+                          " of whose request a part waited for us for more than " +
+                          milliseconds_text(limits.receive_delay_ns));
+    }
+    if (figures.tainted_retried > 0) {
+        reasons.push_back(counted(figures.tainted_retried, "row", "rows") +
+                          " sent again, because the server had closed the connection");
     }
     if (figures.tainted_wire_late > 0) {
         reasons.push_back(counted(figures.tainted_wire_late, "row", "rows") +
                           " on the wire more than " + milliseconds_text(limits.wire_ns) +
-                          " after the call that fired them: a queue on the way holds them back");
+                          " after the fire: the host or a queue on the way held them back");
     }
 }
 

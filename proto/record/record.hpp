@@ -33,6 +33,10 @@ inline constexpr std::string_view taint_late = "late";  ///< sent later than the
 inline constexpr std::string_view taint_read_late = "read_late";  ///< its tokens were read late
 /// The network's queue held it back behind the call that fired it.
 inline constexpr std::string_view taint_wire_late = "wire_late";
+/// A part of its request waited for us, behind the first.
+inline constexpr std::string_view taint_sent_late = "sent_late";
+/// Its connection had ended, and it was sent again: later than `fired_ns` says.
+inline constexpr std::string_view taint_retried = "retried";
 
 /// A field of the answer's head that the user wants to see.
 struct RecordedHeader {

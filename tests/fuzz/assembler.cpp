@@ -81,7 +81,7 @@ Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
     event.row = (what / 10) % (rows + 1);  // one of them is not in the plan
     event.flags = how % 8;
     event.stamp_ns = stamp_ns;
-    event.kernel_ns = detail % 2 == 0 ? 0 : stamp_ns - detail;
+    event.wire_ns = detail % 2 == 0 ? 0 : stamp_ns - detail;
     payload = phrases[(how / 8) % std::size(phrases)];
     payload += reader.take_bytes(reader.take());
     if (event.kind == EventKind::head) {

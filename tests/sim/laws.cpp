@@ -205,6 +205,30 @@ std::string rows_are_who_they_say(const SimResult& result) {
     return breaches.text();
 }
 
+// A row knows at least how long its bytes have waited, whatever stood still.
+std::string late_reads_are_known(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const auto found = result.waited.find(record.row);
+        const std::int64_t waited_ns = found == result.waited.end() ? 0 : found->second.ns;
+        breaches.unless(record.outcome != Outcome::ok || record.receive_delay_ns, record,
+                        "has no bound on how late it was read");
+        breaches.unless(!record.receive_delay_ns || waited_ns <= *record.receive_delay_ns, record,
+                        "was read later than it says");
+    }
+    return breaches.text();
+}
+
+// No schedule keeps bytes from being read for long: `unread_max` of the loop, a guard, and the
+// turns between them, each with a step of arithmetic.
+std::string bytes_are_read_in_time(const SimResult& result) {
+    constexpr Duration longest = microseconds(400);
+    constexpr std::int64_t steps = 20;  // as many completions are handled in a turn, and some more
+    return only(result.overload ||
+                    result.unread_max <= longest + Duration{steps * result.arithmetic_max.ns},
+                std::to_string(result.unread_max.ns) + " ns before something was read");
+}
+
 std::string received_bytes_accounted_for(const SimResult& result) {
     std::uint64_t in_records = 0;
     for (const Record& record : result.records) {
@@ -255,6 +279,8 @@ constexpr Law all_laws[] = {
     {"servers agree", servers_agree},
     {"ok is exact", ok_is_exact},
     {"rows are who they say", rows_are_who_they_say},
+    {"late reads are known", late_reads_are_known},
+    {"bytes are read in time", bytes_are_read_in_time},
     {"received bytes are accounted for", received_bytes_accounted_for},
     {"sent bytes were taken", sent_bytes_were_taken},
     {"servers can read what is sent", servers_can_read},

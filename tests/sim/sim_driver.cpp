@@ -15,6 +15,8 @@ constexpr std::int64_t late_wake_ns = 5'000'000;
 constexpr std::int64_t pause_ns = 2'000'000'000;
 constexpr std::int64_t clock_step_ns = 1'000'000'000;
 constexpr std::int64_t first_instant_ns = 1'000'000'000;
+constexpr std::size_t read_bytes_max = 4096;
+constexpr std::int32_t gone = INT32_MIN;  // the result of what is a part of another read now
 constexpr std::size_t order_window = 64;  // completions that may overtake each other
 constexpr Duration early_stamp = milliseconds(10);
 }  // namespace
@@ -28,7 +30,9 @@ SimDriver::SimDriver(std::uint64_t seed, const Weather& weather, const mock::Cor
       bugs_(bugs),
       tls_(tls),
       now_{first_instant_ns},
-      stamp_(now_) {
+      stamp_(now_),
+      unread_since_(now_),
+      stood_until_(now_) {
     connections_.push_back(nullptr);  // number 0 is nobody's
     clock_.offset_ns = realtime_ahead_ns_;
     if (tls_ != nullptr) {
@@ -82,7 +86,9 @@ Instant SimDriver::next_happening() const {
 void SimDriver::happen_until(Instant until) {
     while (!happenings_.empty() && happenings_.begin()->first.first <= until.ns) {
         auto node = happenings_.extract(happenings_.begin());
-        now_ = std::max(now_, Instant{node.key().first});
+        const Instant when{node.key().first};
+        now_ = std::max(now_, when);
+        node.mapped().piece.came = when;
         happen(node.mapped());
     }
     now_ = std::max(now_, until);
@@ -112,6 +118,8 @@ void SimDriver::happen(Happening& happening) {
             break;
         case Happening::Kind::rearm:
             connection.starved = false;
+            --starved_;
+            stood_until_ = now_;
             feed_receive(number);
             break;
         case Happening::Kind::deadline:
@@ -186,6 +194,49 @@ void SimDriver::start_cancel(Op& op, std::uint32_t number) {
     visible_.push_back({number, target.in_flight() ? cancel(target) : -ENOENT, false, {}});
 }
 
+// What stands behind each other in a socket is one read, with the stamp of the last packet.
+void SimDriver::merge_reads() {
+    if (weather_.bytewise) {
+        return;
+    }
+    std::map<std::uint32_t, std::size_t> latest;  // of each operation that has brought bytes
+    const std::size_t window = std::min(visible_.size(), order_window);
+    for (std::size_t i = 0; i < window; ++i) {
+        Visible& visible = visible_[i];
+        const auto [found, first] = latest.try_emplace(visible.op, i);
+        Visible& before = visible_[std::exchange(found->second, i)];
+        const bool merges = !first && !visible.bytes.empty() && !before.bytes.empty() &&
+                            before.bytes.size() + visible.bytes.size() <= read_bytes_max &&
+                            before.own == visible.own && chance(weather_.merge);
+        if (merges) {
+            visible.bytes.insert(0, before.bytes);
+            visible.result += before.result;
+            visible.came = before.came;
+            before.result = gone;
+        }
+    }
+    std::erase_if(visible_, [](const Visible& visible) { return visible.result == gone; });
+}
+
+void SimDriver::note_wait(const Op& op, const Visible& visible) {
+    if (visible.bytes.empty()) {
+        return;
+    }
+    const Duration waited = stamp_ - visible.came;
+    if (visible.came > stood_until_) {
+        unread_max_ = std::max(unread_max_, waited);
+    }
+    if (on_read_) {
+        on_read_(op, visible.came, stamp_);
+    }
+}
+
+Instant SimDriver::unread_since(Instant now) {
+    const bool waiting = !visible_.empty() || next_happening() <= now || starved_ > 0;
+    unread_since_ = waiting && !bugs_.blind_look ? unread_since_ : now;
+    return unread_since_;
+}
+
 void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     const auto found = ops_.find(visible.op);
     CHECK(found != ops_.end());
@@ -199,6 +250,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     done.result = visible.result;
     done.more = visible.more;
     done.stamp = bugs_.early_stamps ? stamp_ - early_stamp : stamp_;
+    done.unread_since = unread_since_;
     done.batch = batch_;
     done.kernel_ns = to_monotonic_ns(visible.realtime_ns);
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
@@ -211,6 +263,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
         ops_.erase(found);
         set_slot(op, no_slot);
     }
+    note_wait(op, visible);
     ++result.completions;
     ++counters_.completions;
     op.handler(op, done);
@@ -223,6 +276,7 @@ void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
     }
     if (chance(weather_.pause)) {
         happen_until(now_ + up_to(pause_ns));
+        stood_until_ = now_;
     }
     if (turn.may_enter || turn.wait == Wait::sleep) {
         happen_until(now_);
@@ -237,6 +291,7 @@ void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
             until = until + up_to(late_wake_ns);
         }
         happen_until(until);
+        stood_until_ = now_;
         result.entered = result.slept = true;
     } else if (turn.wait == Wait::spin) {
         now_ = now_ + spin_step;
@@ -252,6 +307,7 @@ TurnResult SimDriver::turn(const Turn& turn) {
     }
     // One batch: its completions come in random order, those of one operation in their own.
     ++batch_;
+    merge_reads();
     stamp_ = now();
     std::size_t left = visible_.size();  // handlers bring about more: that is the next batch
     std::size_t shown = turn.completions_max;

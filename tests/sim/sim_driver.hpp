@@ -33,6 +33,7 @@ struct DriverBugs {
     bool unsaid_limit = false;  ///< servers are held to have said `unsaid`, which they do not
     bool greedy_send = false;   ///< one send drops its last byte and says that it took it
     bool crossed_send = false;  ///< one send reaches another server's end than its own
+    bool blind_look = false;    ///< a look is held to have found nothing, whatever is there
     static constexpr Duration unsaid = seconds(1);
 };
 
@@ -51,12 +52,19 @@ class SimDriver final : public Driver {
     void submit(Op& op) override;
     void flush() override;
     TurnResult turn(const Turn& turn) override;
+    Instant unread_since(Instant now) override;
     StampSupport switch_on_stamps(Socket socket) override;
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
     void warm_send() override;
     std::uint64_t warm_sends() const { return warm_sends_; }
+    /// Tells of each read, before its handler, when its first byte came and when it was read.
+    void tell_reads(std::function<void(const Op& op, Instant came, Instant read)> on_read) {
+        on_read_ = std::move(on_read);
+    }
+    /// The longest that anything had waited, but for what came while the process stood still.
+    Duration unread_max() const { return unread_max_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     const DriverCounters& counters() const override { return counters_; }
 
@@ -83,6 +91,7 @@ class SimDriver final : public Driver {
         std::string bytes;
         End end = End::none;
         std::int64_t realtime_ns = 0;  ///< kernel's receive stamp
+        Instant came;                  ///< to the client's kernel
         bool own = false;              ///< nothing but TLS itself
     };
     /// A connection, both of its ends.
@@ -146,6 +155,7 @@ class SimDriver final : public Driver {
         bool more = false;
         std::string bytes;
         std::int64_t realtime_ns = 0;
+        Instant came;  ///< its first byte
         bool own = false;
     };
     /// A transmit stamp on its way, or the end of an operation on stamps.
@@ -171,6 +181,8 @@ class SimDriver final : public Driver {
     void start_cancel(Op& op, std::uint32_t number);
     void start_taken();
     void let_time_pass(const Turn& turn, TurnResult& result);
+    void merge_reads();
+    void note_wait(const Op& op, const Visible& visible);
     void hand_over(Visible& visible, TurnResult& result);
 
     // sim_sockets.cpp: the client's end.
@@ -239,6 +251,11 @@ class SimDriver final : public Driver {
     std::deque<Visible> visible_;
     std::uint32_t batch_ = 0;
     Instant stamp_;
+    Instant unread_since_;
+    Instant stood_until_;  ///< the process stood still, or slept, up to here
+    std::function<void(const Op&, Instant, Instant)> on_read_;
+    Duration unread_max_{0};
+    std::uint32_t starved_ = 0;  ///< connections that no receive is armed for
     DriverCounters counters_;
     std::uint64_t bytes_delivered_ = 0;
     std::uint64_t bytes_accepted_ = 0;

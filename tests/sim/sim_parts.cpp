@@ -114,6 +114,22 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     return config;
 }
 
+RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug) {
+    std::string failed;
+    disk.begin({});
+    Result<RecordSinks> made = first ? create_sinks(disk.folder(), "", false, failed)
+                                     : append_sinks(disk.folder(), "", false, failed);
+    CHECK(static_cast<bool>(made));
+    if (bug == Bug::no_fired_file) {
+        made.value().fired = LineSink();
+    } else if (bug == Bug::shared_file) {
+        Result<LineSink> shared = LineSink::append(made.value().requests.path());
+        CHECK(static_cast<bool>(shared));
+        made.value().fired = std::move(shared).value();
+    }
+    return std::move(made).value();
+}
+
 mock::CoreOptions server_of(const SimOptions& options) {
     mock::CoreOptions server = options.server;
     server.keep_log = true;

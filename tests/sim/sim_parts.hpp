@@ -16,6 +16,7 @@
 #include "engine/prompt/row_fields.hpp"
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/judge.hpp"
+#include "engine/record/writer.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
@@ -42,6 +43,8 @@ FiredMarks marks_of(const Trace& trace);
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options);
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options);
+/// The files of a segment, begun or, where it is not the first, gone on with.
+RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug);
 mock::CoreOptions server_of(const SimOptions& options);
 /// Null: plain http everywhere.
 std::unique_ptr<TlsWorld> tls_of(const SimOptions& options);

@@ -5,6 +5,7 @@
 
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
+#include "engine/replay/lane.hpp"
 #include "engine/replay/run.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_parts.hpp"
@@ -34,16 +35,19 @@ class Simulation {
           prompts_(trace, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
           written_plan_(options.bug == Bug::early_engine ? later(plan_) : plan_),
-          writer_(config(), segment.past != nullptr ? segment.past->summary() : Summary(), sinks(),
+          writer_(config(), segment.past != nullptr ? segment.past->summary() : Summary(),
+                  sinks_of(segment.disk, segment.past == nullptr, options.bug),
                   segment.past != nullptr ? segment.past->client() : ClientTotals()),
           tls_(tls_of(options)),
           driver_(options.bug == Bug::other_dice ? ~dice() : dice(), options.weather,
                   server_of(options), options.script,
                   {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
                    options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send,
-                   options.bug == Bug::crossed_send},
+                   options.bug == Bug::crossed_send, options.bug == Bug::blind_look},
                   tls_.get()) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
+        driver_.tell_reads(
+            [this](const Op& op, Instant came, Instant read) { note_read(op, came, read); });
         marks_ = marks_of(trace);
         if (segment.rest != nullptr) {
             mark_again(*segment.rest, marks_);
@@ -132,25 +136,21 @@ class Simulation {
         }
     }
 
-    std::vector<Endpoint> endpoints() const {
-        return tls_ != nullptr ? tls_->endpoints() : std::vector<Endpoint>(options_.targets);
+    /// Of a read that belongs to a row. What came before its request left is no part of the answer.
+    void note_read(const Op& op, Instant came, Instant read) {
+        const Lane& lane = *static_cast<const Lane*>(op.owner);
+        if (lane.state != LaneState::busy || lane.exchange.over) {
+            return;
+        }
+        Duration& longest =
+            result_.waited[trace_.rows[plan_.rows[lane.exchange.planned].row].index];
+        const Duration waited = read - std::max(came, lane.exchange.fired);
+        const bool first = lane.exchange.bytes_received == 0;  // of this try
+        longest = first ? waited : std::max(longest, waited);
     }
 
-    RecordSinks sinks() {
-        std::string failed;
-        disk_.begin({});
-        Result<RecordSinks> made = segment_.past == nullptr
-                                       ? create_sinks(disk_.folder(), "", false, failed)
-                                       : append_sinks(disk_.folder(), "", false, failed);
-        CHECK(static_cast<bool>(made));
-        if (options_.bug == Bug::no_fired_file) {
-            made.value().fired = LineSink();
-        } else if (options_.bug == Bug::shared_file) {
-            Result<LineSink> shared = LineSink::append(made.value().requests.path());
-            CHECK(static_cast<bool>(shared));
-            made.value().fired = std::move(shared).value();
-        }
-        return std::move(made).value();
+    std::vector<Endpoint> endpoints() const {
+        return tls_ != nullptr ? tls_->endpoints() : std::vector<Endpoint>(options_.targets);
     }
 
     void play(Run& replay) {
@@ -300,6 +300,9 @@ class Simulation {
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
         result_.warm_sends = driver_.warm_sends();
+        result_.unread_max = driver_.unread_max();
+        result_.overload = options_.overload;
+        result_.arithmetic_max = options_.tls.step_max + options_.tls.record_max;
         result_.overdue_sends = driver_.overdue_sends();
         result_.misread = driver_.misread();
         result_.handshakes = tls_ != nullptr ? tls_->handshakes() : 0;

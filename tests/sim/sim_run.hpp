@@ -45,6 +45,7 @@ enum class Bug : std::uint8_t {
     other_lanes,      ///< connections are used again, whatever is asked
     other_names,      ///< requests bear another run's name
     no_fired_file,    ///< what is written to fired.jsonl is lost
+    blind_look,       ///< the driver says that nothing is waiting, whatever is
     shared_file,      ///< fired.jsonl and requests.jsonl are one file
 };
 
@@ -69,6 +70,7 @@ struct SimOptions {
     std::int64_t stop_at_ns = -1;     ///< run time of a first interruption; -1: never
     std::int64_t stop_again_ns = -1;  ///< and of a second one
     DiskRoom disk;
+    bool overload = false;  ///< more comes than can be read: it may wait for any time
     Bug bug = Bug::none;
 };
 
@@ -119,6 +121,10 @@ struct SimResult {
     std::uint64_t misread = 0;        ///< connections whose TLS could not read what was sent
     std::uint64_t handshakes = 0;     ///< completed; some of them with a session taken up
     std::uint64_t resumed = 0;
+    bool overload = false;
+    std::map<std::uint32_t, Duration> waited;  ///< [row] the longest that a byte of its answer did
+    Duration unread_max{0};                    ///< of all bytes that came while the process ran
+    Duration arithmetic_max{0};                ///< the longest that a step of TLS may have taken
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
     std::vector<std::uint32_t> scripted_rows;

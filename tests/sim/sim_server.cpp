@@ -206,7 +206,7 @@ void SimDriver::deliver_to_client(int number, std::string_view bytes, End end, b
         }
         at(connection.to_client,
            {Happening::Kind::to_client, number, 0, 0, 0,
-            Piece{std::string(bytes.substr(0, size)), last ? end : End::none, 0, own}});
+            Piece{std::string(bytes.substr(0, size)), last ? end : End::none, 0, {}, own}});
         bytes.remove_prefix(size);
     } while (!bytes.empty());  // ends: each piece takes a byte at least
     connection.server_ended = end != End::none;

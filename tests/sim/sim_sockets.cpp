@@ -184,7 +184,7 @@ void SimDriver::arrive(int number, Piece& piece) {
         fail_blocked(connection, -ECONNRESET);
         connection.shut = true;
     }
-    piece.realtime_ns = connection.stamped ? realtime_ns() : 0;
+    piece.realtime_ns = connection.stamped ? piece.came.ns + realtime_ahead_ns_ : 0;
     connection.inbox.push_back(std::move(piece));
     feed_receive(number);
 }
@@ -201,14 +201,15 @@ void SimDriver::feed_receive(int number) {
         if (!piece.bytes.empty() && chance(weather_.no_buffers)) {
             ++counters_.no_buffers;
             connection.starved = true;
-            at(now_ + latency(), {Happening::Kind::rearm, number, 0, 0, 0, {}});
+            ++starved_;
+            at(now_, {Happening::Kind::rearm, number, 0, 0, 0, {}});
             break;
         }
         if (!piece.bytes.empty()) {
             bytes_delivered_ += piece.bytes.size();
             const auto size = static_cast<std::int32_t>(piece.bytes.size());
-            visible_.push_back(
-                {connection.receive, size, true, piece.bytes, piece.realtime_ns, piece.own});
+            visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns,
+                                piece.came, piece.own});
         }
         if (piece.end != End::none) {
             const std::int32_t result = piece.end == End::reset ? -ECONNRESET : 0;

@@ -43,7 +43,8 @@ struct Weather {
     double cut = 0;                            ///< per connection: ends after up to 8 KB
     std::optional<Cut> cut_at;                 ///< every connection ends there
     Duration idle_close{0};                    ///< servers close so long after an answer; 0: never
-    double no_buffers = 0;                     ///< per piece: ENOBUFS, read after a re-arm
+    double merge = 0.5;  ///< per piece that another one of its connection stands behind: one read
+    double no_buffers = 0;  ///< per piece: ENOBUFS, read in the next turn
 
     // Our host.
     double late_wake = 0;  ///< a sleep ends up to 5 ms late

@@ -43,7 +43,7 @@ TEST(Assembler, StampsEveryStepOfAChatStream) {
     Script row(bench.assembler, 1);
     row.fire(1'000'700);
     Event wire = Script::event(EventKind::wire, 1, 1'000'999);
-    wire.kernel_ns = script_zero_ns + 1'000'900;
+    wire.wire_ns = script_zero_ns + 1'000'900;
     bench.assembler.consume(wire, {});
     bench.assembler.consume(Script::event(EventKind::sent, 1, 1'001'000), {});
     row.head(2'000'000).data(3'000'000, role_chunk).text(4'000'000, "Hel").text(5'000'000, "lo");
@@ -95,7 +95,7 @@ TEST(Assembler, StampsEveryStepOfAChatStream) {
     Digest digest;
     digest.add("Hello world");
     EXPECT_EQ(record.output_digest, digest.value());
-    EXPECT_FALSE(record.receive_delay_ns.has_value());
+    EXPECT_EQ(record.receive_delay_ns, Script::waited_ns);
     EXPECT_EQ(bench.assembler.counts().tokens, 4u);
     EXPECT_EQ(bench.assembler.rows_open(), 0u);
 }
@@ -209,14 +209,19 @@ TEST(Assembler, ResponseIdIsTheEventsElseTheHeaders) {
               "abc");
 }
 
-// The worst delay from the kernel's stamp to ours, over all that was received.
-TEST(Assembler, KeepsTheWorstReceiveDelay) {
+// How long bytes may have waited, as the engine says it with the end; of a row that got none,
+// nothing.
+TEST(Assembler, KeepsTheReceiveDelayOfTheEnd) {
     Bench bench;
-    Script row(bench.assembler);
-    row.fire(0).head(10);
-    row.chunk(100, ": ping\n\n", 0, script_zero_ns + 40);
-    row.chunk(200, ": ping\n\n", 0, script_zero_ns + 190);
-    EXPECT_EQ(row.text(300, "a").end(400).receive_delay_ns, 60);
+    EXPECT_EQ(Script(bench.assembler, 0).fire(0).head(10).text(300, "a").end(400).receive_delay_ns,
+              Script::waited_ns);
+    Event end = Script::event(EventKind::end, 1, 400);
+    end.end = {};
+    end.end.outcome = Outcome::truncated;
+    end.waited_ns = Event::no_wait;
+    Script silent(bench.assembler, 1);
+    silent.fire(0);
+    EXPECT_EQ(silent.end_with(end).receive_delay_ns, std::nullopt);
 }
 
 // `--save-responses 1`: the texts of the first answer that ends, and of no other.

@@ -82,11 +82,9 @@ class Script {
         assembler_.consume(part, bytes);
         return *this;
     }
-    Script& chunk(std::int64_t at_ns, std::string_view bytes, std::uint8_t flags = 0,
-                  std::int64_t kernel_ns = 0) {
+    Script& chunk(std::int64_t at_ns, std::string_view bytes, std::uint8_t flags = 0) {
         Event chunk = event(EventKind::chunk, row_, at_ns);
         chunk.flags = flags;
-        chunk.kernel_ns = kernel_ns;
         assembler_.consume(chunk, bytes);
         return *this;
     }
@@ -112,6 +110,7 @@ class Script {
         end.end = {};
         end.end.outcome = outcome;
         end.end.close_delimited = close_delimited;
+        end.waited_ns = waited_ns;
         return end_with(end);
     }
     const Record& end_with(const Event& end) {
@@ -119,6 +118,8 @@ class Script {
         CHECK(record != nullptr);
         return *record;
     }
+
+    static constexpr std::int64_t waited_ns = 700;  ///< of every row that it ends
 
   private:
     Assembler& assembler_;

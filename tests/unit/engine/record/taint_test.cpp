@@ -9,7 +9,7 @@ namespace {
 using Reasons = std::vector<std::string>;
 
 Reasons taints_of(Record record, const TaintLimits& limits, std::uint32_t rank = 0) {
-    add_taints(record, EndInfo{}, false, limits, rank);
+    add_taints(record, {}, limits, rank);
     return record.tainted;
 }
 
@@ -42,21 +42,42 @@ TEST(Taint, TokensThatWereReadLate) {
     EXPECT_EQ(taints_of(record, {.receive_delay_ns = 1'000}), Reasons{"read_late"});
 }
 
-// From the end of the call that fired it, not from its beginning; without a stamp nothing is known.
-TEST(Taint, ARowThatWaitedBehindTheCall) {
+// From `fired_ns` on, whatever came between it and the wire: a call that took long, or a queue.
+TEST(Taint, ARowThatWasOnTheWireLate) {
     Record record;
     record.fired_ns = 10'000;
-    record.submit_ns = 5'000;
-    record.wire_ns = 16'000;
+    record.submit_ns = 800;
+    record.wire_ns = 11'000;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
-    record.wire_ns = 16'001;
+    record.wire_ns = 11'001;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"wire_late"});
     EXPECT_EQ(taints_of(record, {}), Reasons{});
-    record.stale_retries = 1;  // its first connection may have been gone: no queue of ours
+}
+
+// The process may have been stopped between the stamp and the call.
+TEST(Taint, ARowWithoutAStampOfTheWireByItsCall) {
+    Record record;
+    record.fired_ns = 10'000;
+    record.submit_ns = 1'000;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
-    record.stale_retries = 0;
-    record.wire_ns.reset();
-    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
+    record.submit_ns = 1'001;
+    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"wire_late"});
+}
+
+TEST(Taint, ARowThatWasSentAgain) {
+    Record record;
+    record.fired_ns = 10'000;
+    record.wire_ns = 1'000'000;  // of the second time
+    record.stale_retries = 1;
+    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"retried"});
+}
+
+TEST(Taint, ARequestOfWhichAPartWaited) {
+    Record record;
+    add_taints(record, {.rest_waited_ns = 1'000}, {.receive_delay_ns = 1'000}, 0);
+    EXPECT_EQ(record.tainted, Reasons{});
+    add_taints(record, {.rest_waited_ns = 1'001}, {.receive_delay_ns = 1'000}, 0);
+    EXPECT_EQ(record.tainted, Reasons{"sent_late"});
 }
 
 TEST(Taint, RankCountsTheRowsBeforeOfTheSameInstant) {
