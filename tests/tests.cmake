@@ -17,6 +17,11 @@ include(GoogleTest)
 
 # unit: one file per source file, same path. golden: bytes, then what they mean.
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp tests/tls/*.cpp)
+# Under the race detector only those of what two threads, or a thread and the kernel, share.
+if(MODE STREQUAL "thread")
+  list(FILTER unit_sources INCLUDE REGEX
+       "tests/unit/(engine/(record|io)/.*|cmd/mock/server_test|[a-z_]*)\\.cpp$")
+endif()
 add_executable(unit_tests ${unit_sources})
 target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
                            SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
@@ -122,7 +127,8 @@ target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in time runs alone. That, and what waits for many seconds or rows, says little under
 # sanitizers, and costs the most there.
-set(measured_e2e backpressure_test client_test network_test truth_test verdict_test wire_test)
+set(measured_e2e backpressure_test client_test network_test spoilers_test truth_test verdict_test
+    wire_test)
 set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test formats_test resume_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})

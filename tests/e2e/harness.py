@@ -18,7 +18,7 @@ RECEIVER = os.environ["RECEIVER"]
 SAMPLE = pathlib.Path(os.environ["DATA"]) / "sample.jsonl"
 TOKENIZERS = SAMPLE.parent / "tokenizers"
 # Sanitizers take memory and signals into their own hands, and call what a filter may forbid.
-SANITIZED = os.environ.get("MODE") in ("asan", "fuzz")
+SANITIZED = os.environ.get("MODE") in ("asan", "fuzz", "thread")
 SECONDS_MAX = 120  # for one command; a test that needs it is broken
 
 
