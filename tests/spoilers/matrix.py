@@ -181,10 +181,10 @@ def judge(cell, code, said, folder):
 
 def add_errors(result, records, seen, facts):
     zero = facts["clock"]["zero_monotonic_ns"]
-    sent_max, rank, read_max, wire_max = truth.limits_of(facts)
+    limits = truth.limits_of(facts)
     place_of = truth.places(records)
-    sent_max, read_max = sent_max or WITHOUT_NAME_NS, read_max or WITHOUT_NAME_NS
-    result["limit_sent_ns"], result["limit_read_ns"] = sent_max, read_max
+    limits.sent, limits.read = limits.sent or WITHOUT_NAME_NS, limits.read or WITHOUT_NAME_NS
+    result["limit_sent_ns"], result["limit_read_ns"] = limits.sent, limits.read
     worst = {"sent": 0, "late": 0, "read": 0, "early": 0, "receiver": 0}
     hidden = {"sent": 0, "read": 0}
     over = {}
@@ -199,8 +199,9 @@ def add_errors(result, records, seen, facts):
             hidden = {kind: max(hidden[kind], getattr(errors, kind)) for kind in hidden}
             continue
         worst = {kind: max(worst[kind], getattr(errors, kind)) for kind in worst}
-        late_max = sent_max + rank * place_of[row] + wire_max
-        for kind, limit in (("sent", sent_max + wire_max), ("late", late_max), ("read", read_max)):
+        allowed = {"sent": limits.sent + limits.wire, "read": limits.read,
+                   "late": limits.sent_at(place_of[row]) + limits.wire}
+        for kind, limit in allowed.items():
             if getattr(errors, kind) > limit + TRANSIT_NS:
                 over.setdefault(kind, []).append(row)
         if errors.early > 0:

@@ -223,23 +223,24 @@ def close_together(gap_us):
 def all_spoilers(scratch):
     """Every spoiler, by name, in the order of the table."""
     many = (1000,)
+    short = {"tokens": 5, "between_us": 60_000}  # a thousand rows wait for a few connections
     made = [Spoiler("none")]
     for name, seconds in (("30ms", 0.03), ("100ms", 0.1), ("300ms", 0.3), ("2s", 2)):
         made.append(Spoiler(f"stop-{name}", pause_for(seconds)))
     made += [
         Spoiler("freezer-300ms", freeze_for(0.3), needs=why_no_freezer),
         Spoiler("fifo", compete, needs=why_no_fifo),
-        Spoiler("quota", quota_for(1, 30_000), needs=why_no_quota),
+        Spoiler("quota", quota_for(1, 3_000), needs=why_no_quota),
         Spoiler("hog-engine", hog_engine),
         Spoiler("hog-other", hog_other),
-        Spoiler("files", limit=limit_files(100), streams=(30, 1000), caps=True),
+        Spoiler("files", limit=limit_files(100), streams=(30, 1000), caps=True, load=short),
         Spoiler("ports", around=lambda: network_with_ports(40_000, 40_099), needs=why_no_network,
                 streams=(30, 1000), caps=True),
-        Spoiler("memory", limit=limit_memory(288), streams=(30, 1000), caps=True),
+        Spoiler("memory", limit=limit_memory(120), streams=(30, 1000), caps=True, load=short),
         Spoiler("loss", receiver=("--lose", "50")),
         Spoiler("slow-disk", hang_disk, env=preload(HUNG_DISK=str(scratch / "disk-works"))),
         Spoiler("slow-writer", env=preload(SLOW_WRITE="200")),
-        Spoiler("slow-prepare", client=("--arm-ahead", "1ns"), load={"input": 200_000},
+        Spoiler("slow-prepare", client=("--arm-ahead", "1ns"), load={"input": 2_000_000},
                 streams=(1, 30), caps=True),
         Spoiler("many-events", receiver=("--per-write", "50"),
                 load={"tokens": 1000, "between_us": 2000}, streams=(1, 30)),

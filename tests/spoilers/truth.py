@@ -56,9 +56,22 @@ def places(records):
     }
 
 
+@dataclasses.dataclass
+class Limits:
+    """What a run names; ns, 0 where it names none."""
+
+    sent: int
+    place: int  # more for each row that goes before in the same instant
+    sent_most: int  # and never more than this
+    read: int
+    wire: int
+
+    def sent_at(self, place):
+        allowed = self.sent + self.place * place
+        return min(allowed, self.sent_most) if self.sent_most else allowed
+
+
 def limits_of(run_json):
-    """The limits that the run names: (sent ns, per place ns, read ns, wire ns); 0 where none."""
     named = run_json["calibration"]
-    return tuple(
-        named.get(key) or 0 for key in ("drift_ns", "rank_ns", "receive_delay_ns", "wire_ns")
-    )
+    keys = ("drift_ns", "rank_ns", "drift_most_ns", "receive_delay_ns", "wire_ns")
+    return Limits(*(named.get(key) or 0 for key in keys))

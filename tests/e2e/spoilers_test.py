@@ -1,0 +1,95 @@
+"""The certificate against a few spoilers; all of them: tests/spoilers/run."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+SPOILERS = pathlib.Path(os.environ["DATA"]).parent / "spoilers"
+sys.path.insert(0, str(SPOILERS))
+
+import truth  # noqa: E402
+
+MS = 1_000_000
+CELLS = (
+    "none/hybrid/plain/30",
+    "stop-2s/hybrid/plain/30",
+    "slow-disk/hybrid/plain/30",
+    "many-events/hybrid/tls/30",
+)
+
+
+def record(**more):
+    """A row fired 1 ms late, at 11 ms, whose head and two tokens are stamped at 21, 31 and 41 ms."""
+    return {"row": 0, "due_ns": 10 * MS, "fired_ns": 11 * MS, "headers_ns": 21 * MS,
+            "chunk_ns": [20 * MS, 30 * MS], **more}
+
+
+def seen(**more):
+    """What a receiver saw that was never late: all is 0.02 ms on its way, from time 0 at 1,000 ms."""
+    return {"first_byte_ns": 1011 * MS + 20_000, "head_ns": 1021 * MS - 20_000,
+            "head_ended_ns": 1021 * MS, "token_ns": [1031 * MS - 20_000, 1041 * MS - 20_000],
+            "token_ended_ns": [1031 * MS, 1041 * MS], **more}
+
+
+class Charges(unittest.TestCase):
+    """What is charged to the client, by hand."""
+
+    def errors(self, ours, theirs):
+        return truth.errors_of(ours, theirs, 1000 * MS)
+
+    def test_a_true_row(self):
+        errors = self.errors(record(), seen())
+        self.assertEqual((errors.sent, errors.late, errors.read), (20_000, MS + 20_000, 20_000))
+        self.assertEqual((errors.early, errors.receiver), (0, 20_000))
+
+    def test_a_token_that_was_read_late(self):
+        errors = self.errors(record(chunk_ns=[320 * MS, 330 * MS]), seen())
+        self.assertEqual(errors.read, 300 * MS + 20_000)
+
+    def test_a_receiver_that_was_late_itself(self):
+        """Between its two stamps the token may have left at any time: the end is charged."""
+        late = {"token_ns": [731 * MS, 1041 * MS], "token_ended_ns": [1031 * MS, 1041 * MS]}
+        errors = self.errors(record(), seen(**late))
+        self.assertEqual((errors.read, errors.receiver), (20_000, 300 * MS))
+
+    def test_at_the_gap(self):
+        """A write of 199,999 or 200,000 ns is not late, one of 200,001 is."""
+        for own, charged in ((199_999, 199_999), (200_000, 200_000), (200_001, 20_000)):
+            began = {"token_ns": [1031 * MS - own, 1041 * MS - 20_000]}
+            self.assertEqual(self.errors(record(), seen(**began)).read, charged)
+
+    def test_a_stamp_before_its_send(self):
+        errors = self.errors(record(chunk_ns=[20 * MS - 20_001, 30 * MS]), seen())
+        self.assertEqual(errors.early, 1)
+        errors = self.errors(record(fired_ns=11 * MS + 20_001, chunk_ns=[]), seen())
+        self.assertEqual(errors.early, 1)
+
+    def test_places_in_an_instant(self):
+        rows = [{"row": row, "due_ns": due} for row, due in ((0, 5), (1, 7), (2, 5), (3, 5))]
+        self.assertEqual(truth.places(rows), {0: 0, 1: 0, 2: 1, 3: 2})
+
+    def test_limits_at_a_place(self):
+        """They grow by place, up to the most that the run names; 0 is none."""
+        for most, allowed in ((0, 1400), (1399, 1399), (1400, 1400), (1401, 1400)):
+            named = {"drift_ns": 1000, "rank_ns": 100, "drift_most_ns": most,
+                     "receive_delay_ns": None, "wire_ns": 7}
+            limits = truth.limits_of({"calibration": named})
+            self.assertEqual((limits.sent_at(4), limits.read, limits.wire), (allowed, 0, 7))
+
+
+class Cells(unittest.TestCase):
+    def test_cells(self):
+        command = [sys.executable, "-B", str(SPOILERS / "run"), "--cells", *CELLS]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        print(done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        passed = sum(line.endswith("| pass |") for line in done.stdout.splitlines())
+        skipped = done.stdout.count("| skipped: ")
+        if not done.stdout.startswith("skipped"):  # one CPU only
+            self.assertEqual(passed + skipped, len(CELLS))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
