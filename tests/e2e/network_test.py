@@ -54,7 +54,7 @@ class Network(Case):
         if summary["client"]["taken_share_max"] > 0.1:
             self.skipTest("others took the CPU: the verdict is theirs, and rightly so")
         self.assertEqual(summary["verdict"]["name"], "network-limited", run.said)
-        self.assertIn("a queue on the way holds them back", run.said)
+        self.assertIn("a queue on the way held them back", run.said)
         tainted = [r for r in run.records().values() if r["tainted"]]
         self.assertGreater(len(tainted), 10)
         for record in tainted:
