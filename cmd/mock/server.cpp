@@ -262,7 +262,7 @@ void MockServer::leave(Connection& connection, bool reset) {
             if (connection.tls != nullptr) {
                 connection.tls->say_goodbye();
                 (void)send_own(connection);  // what the socket takes at once
-                driver_.flush();
+                (void)driver_.flush();
             }
             driver_.shutdown(connection.socket);
         }

@@ -58,7 +58,7 @@ std::int64_t time_fire(Driver& driver, Op& send, std::string_view bytes, Instant
     driver.submit(send);
     (void)spin_until(driver, due);
     const Instant at = driver.now();
-    driver.flush();
+    (void)driver.flush();
     const Instant after = driver.now();
     while (send.in_flight()) {
         (void)driver.turn({never, 16, Wait::spin, true});

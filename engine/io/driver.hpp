@@ -65,8 +65,9 @@ class Driver {
     /// Takes the operation; it may reach the kernel only at the next `flush` or `turn`.
     /// CHECKs that it is not in flight already. Never fails: what fails, fails by its completion.
     virtual void submit(Op& op) = 0;
-    /// Hands all taken operations to the kernel now, without running completions.
-    virtual void flush() = 0;
+    /// Hands all taken operations to the kernel now, without running completions. False where it
+    /// did not take them all: the others go with the next turn.
+    virtual bool flush() = 0;
 
     /// Flushes, lets completions happen, calls handlers, perhaps waits. One clock read stamps all
     /// completions that became visible together.

@@ -149,7 +149,7 @@ void UringDriver::free_slot(Op& op) {
 io_uring_sqe& UringDriver::next_entry() {
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
     if (entry == nullptr) {
-        flush();
+        (void)flush();
         entry = io_uring_get_sqe(&ring_);
     }
     CHECK(entry != nullptr);
@@ -247,14 +247,15 @@ int UringDriver::enter(std::uint32_t submits, std::uint32_t completions_min, std
 }
 
 // -EAGAIN and -EBUSY leave entries queued; the next turn takes completions and tries again.
-void UringDriver::flush() {
+bool UringDriver::flush() {
     constexpr int interruptions_max = 16;
     for (int tries = 0; tries < interruptions_max; ++tries) {
         const std::uint32_t submits = publish_entries(ring_);
         if (submits == 0 || enter(submits, 0, 0, nullptr) != -EINTR) {
-            return;
+            break;
         }
     }
+    return !has_entries(ring_);
 }
 
 // Lets completions become visible, and stamps what did. The kernel may say that it has work where
@@ -301,7 +302,7 @@ TurnResult UringDriver::turn(const Turn& turn) {
     if (*ring_.cq.khead == batch_end_) {
         look(turn, result);
     } else if (publish_entries(ring_) > 0) {
-        flush();
+        (void)flush();
         result.entered = true;
     }
     while (*ring_.cq.khead != batch_end_ && result.completions < turn.completions_max) {

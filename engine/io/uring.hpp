@@ -46,7 +46,7 @@ class UringDriver final : public Driver {
     void shutdown(Socket socket) override;
     void close(Socket socket) override;
     void submit(Op& op) override;
-    void flush() override;
+    bool flush() override;
     TurnResult turn(const Turn& turn) override;
     Instant unread_since(Instant now) override;
     StampSupport switch_on_stamps(Socket socket) override;

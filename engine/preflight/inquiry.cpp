@@ -227,7 +227,7 @@ Task<void> Inquiry::close() {
         sealed_ = tls_.take_output();
         send_.spec.bytes = sealed_;
         loop_.driver().submit(send_);
-        loop_.driver().flush();
+        (void)loop_.driver().flush();
     }
     loop_.driver().shutdown(socket_);
     while (receive_.in_flight() || send_.in_flight()) {

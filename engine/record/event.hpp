@@ -47,12 +47,15 @@ struct FiredInfo {
     bool reused;
     ConnectionState connection;
     std::uint8_t reserved[1];
-    std::uint32_t submit_ns;  ///< length of the call that carried it; at most 4 s
+    /// The kernel did not take the request with the call: it left at an unknown time.
+    static constexpr std::uint32_t not_taken = UINT32_MAX;
+    std::uint32_t submit_ns;  ///< length of the call that carried it; below 4.2 s, or `not_taken`
 };
 
 struct SentInfo {
-    std::uint64_t bytes;  ///< of the whole request
-    std::uint64_t reserved[3];
+    std::uint64_t bytes;     ///< of the whole request
+    std::int64_t accept_ns;  ///< from the fire until we saw that the kernel had taken some of it
+    std::uint64_t reserved[2];
 };
 
 struct EndInfo {
@@ -77,7 +80,7 @@ struct Event {
     std::uint32_t lane = 0;
     std::uint32_t length = 0;  ///< payload bytes that follow
     std::int64_t stamp_ns = 0;
-    static constexpr std::int64_t no_wait = -1;  ///< on `end`: nothing was received
+    static constexpr std::int64_t no_wait = -1;  ///< on `end`: nothing came
     union {
         std::int64_t wire_ns = 0;
         std::int64_t waited_ns;

@@ -14,10 +14,19 @@ std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position) {
 
 namespace {
 
-// Where the kernel gave no stamp, the call that fired the row is all that is known.
-std::int64_t wire_delay_of(const Record& record) {
-    return record.wire_ns.has_value() ? *record.wire_ns - record.fired_ns.value_or(*record.wire_ns)
-                                      : record.submit_ns.value_or(0);
+// How late a row may have left behind its stamp. Where the kernel gave none, it had left when we
+// saw that the kernel had taken it; of a row that was never taken whole, when it ended.
+std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
+    if (!record.fired_ns) {
+        return 0;
+    }
+    if (record.wire_ns) {
+        return *record.wire_ns - *record.fired_ns;
+    }
+    const std::int64_t seen_ns =
+        losses.accept_ns >= 0 ? losses.accept_ns
+                              : record.ended_ns.value_or(*record.fired_ns) - *record.fired_ns;
+    return std::max(seen_ns, record.submit_ns.value_or(0));
 }
 
 }  // namespace
@@ -43,7 +52,8 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
         record.tainted.emplace_back(taint_sent_late);
     }
     // A stale connection may have taken nothing: the wire then saw the retry first.
-    if (limits.wire_ns > 0 && record.stale_retries == 0 && wire_delay_of(record) > limits.wire_ns) {
+    if (limits.wire_ns > 0 && record.stale_retries == 0 &&
+        wire_delay_of(record, losses) > limits.wire_ns) {
         record.tainted.emplace_back(taint_wire_late);
     }
     if (record.stale_retries > 0) {

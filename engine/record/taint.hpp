@@ -23,8 +23,10 @@ std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position);
 
 /// What taints a row and is not in its record.
 struct RowLosses {
-    bool entries_dropped = false;     ///< events found our ring full
-    bool payload_dropped = false;     ///< their bytes did
+    bool entries_dropped = false;  ///< events found our ring full
+    bool payload_dropped = false;  ///< their bytes did
+    /// From the fire until we saw that the kernel had taken some of it; -1: it never said.
+    std::int64_t accept_ns = -1;
     std::int64_t rest_waited_ns = 0;  ///< the longest that a part of the request waited for us
 };
 

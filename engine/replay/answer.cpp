@@ -142,6 +142,7 @@ void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& c
     const Instant since =
         kernel_ns != 0 ? std::min(Instant{kernel_ns}, nothing_there) : nothing_there;
     const Duration waited = done.stamp - since;
+    exchange.heard = true;
     exchange.waited = std::max(exchange.waited, waited);
     counts.delays += kernel_ns != 0 ? 1 : 0;
     counts.delay_sum_ns += waited.ns;
@@ -149,7 +150,7 @@ void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& c
 }
 
 // By an end of stream, a close_notify or an error.
-void connection_ended(Lane& lane, const Completion& done, ReceiveCounts& counts) {
+void connection_ended(Lane& lane, const Completion& done) {
     ExchangeState& exchange = lane.exchange;
     // A send that failed took the socket's error with it: the receive then sees a mere end.
     const std::int32_t sys_errno = done.result < 0 ? -done.result : exchange.sys_errno;
@@ -163,7 +164,6 @@ void connection_ended(Lane& lane, const Completion& done, ReceiveCounts& counts)
     if (done.result >= 0 && in_order && exchange.head_done && lane.parser.finish()) {
         exchange.close_delimited = true;
         exchange.last_byte = done.stamp;  // the end of the connection is what completes it
-        note_wait(exchange, done, counts);
         lane.end(Outcome::ok);
         return;
     }
@@ -175,11 +175,14 @@ void connection_ended(Lane& lane, const Completion& done, ReceiveCounts& counts)
 }  // namespace
 
 void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts) {
+    ExchangeState& exchange = lane.exchange;
     if (done.result <= 0) {
-        connection_ended(lane, done, counts);
+        if (!exchange.over) {
+            note_wait(exchange, done, counts);
+        }
+        connection_ended(lane, done);
         return;
     }
-    ExchangeState& exchange = lane.exchange;
     counts.receives += 1;
     counts.bytes += done.result;
     if (exchange.over) {
@@ -200,7 +203,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
     const bool ended = lane.tls != nullptr && lane.tls->stream.state() == TlsStream::State::ended;
     note_wait(exchange, done, counts);
     if (ended) {
-        connection_ended(lane, done, counts);
+        connection_ended(lane, done);
     }
     if (exchange.bytes_received > exchange.limits.bytes_max) {
         lane.end(Outcome::limit_exceeded);

@@ -178,6 +178,8 @@ void LanePool::on_sent(Op& op, const Completion& done) {
         exchange.sys_errno = -done.result;
         return;
     }
+    exchange.accept_delay =
+        exchange.accepted == 0 ? done.stamp - exchange.fired : exchange.accept_delay;
     exchange.accepted += static_cast<std::size_t>(done.result);
     lane.bytes_accepted += static_cast<std::uint32_t>(done.result);
     pool.counts_.bytes_sent += done.result;

@@ -32,6 +32,15 @@ bool LanePool::collect_stamps() {
     return loop_.driver().collect_stamps(stamps_max) > 0;
 }
 
+void LanePool::note_clock_step(Duration moved) {
+    for (Lane* lane : lanes_) {
+        if (lane->state == LaneState::busy) {
+            lane->exchange.heard = true;
+            lane->exchange.waited = std::max(lane->exchange.waited, moved);
+        }
+    }
+}
+
 // The row is about to end: its stamp is taken now, or never. Bounded by the stamps that are there.
 void LanePool::take_own_stamp(Lane& lane) {
     ExchangeState& exchange = lane.exchange;

@@ -117,7 +117,7 @@ void LanePool::say_goodbye(Lane& lane) {
     }
     tls.stream.say_goodbye();
     send_own(lane);
-    loop_.driver().flush();
+    (void)loop_.driver().flush();
 }
 
 // What comes while no request is out may be tickets and key updates, and nothing else.

@@ -169,7 +169,7 @@ bool LanePool::send_rest_slice() {
         std::max(exchange.rest_waited, loop_.driver().now() - exchange.rest_from);
     lane->send.spec.stamps = nullptr;
     submit_slice(*lane, rest_bytes_max);
-    loop_.driver().flush();
+    (void)loop_.driver().flush();
     return true;
 }
 
@@ -211,7 +211,7 @@ void LanePool::settle(Lane& lane) {
         event.row = exchange.planned;
         event.lane = lane.number;
         event.stamp_ns = loop_.driver().now().ns;
-        event.waited_ns = exchange.any_byte ? exchange.waited.ns : Event::no_wait;
+        event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
         event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
         event.end = EndInfo{exchange.accepted,        exchange.bytes_received, exchange.sys_errno,
                             exchange.entries_dropped, exchange.stale_retries,  exchange.outcome,
@@ -259,7 +259,7 @@ void LanePool::push_sent(const Lane& lane, Instant stamp) {
     event.lane = lane.number;
     event.stamp_ns = stamp.ns;
     event.waited_ns = lane.exchange.rest_waited.ns;
-    event.sent = SentInfo{lane.exchange.request_bytes, {}};
+    event.sent = SentInfo{lane.exchange.request_bytes, lane.exchange.accept_delay.ns, {}};
     (void)ring_.push(event);
 }
 

@@ -170,6 +170,10 @@ class LanePool {
     /// Since when a handshake waits; `never`: none does.
     Instant handshake_wanted() const;
 
+    /// The clock that the kernel stamps by has moved against ours by so much, or ours has stood
+    /// still (a host that was suspended): answers that are open may have waited for that long.
+    void note_clock_step(Duration moved);
+
     /// Ends every open exchange with this outcome.
     void end_all(Outcome outcome);
     /// Closes every connection. The pool is empty when `in_use` is 0.

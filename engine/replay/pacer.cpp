@@ -15,7 +15,7 @@ constexpr std::uint64_t bytes_per_event = 4096;
 constexpr std::uint64_t bytes_extra = 16 << 20;
 
 // What the entry of a fire can hold.
-constexpr std::int64_t submit_ns_max = UINT32_MAX;
+constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
 
 // Text and ids of one token, where every event repeats them all.
 constexpr std::uint64_t repeated_bytes_per_token = 32;
@@ -323,7 +323,7 @@ FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
 
 void Pacer::let_go(Lane& lane, const DueRow& row, FiredInfo info) {
     const Instant at = loop_.driver().now();
-    loop_.driver().flush();
+    const bool taken = loop_.driver().flush();
     const Instant after = loop_.driver().now();
 
     lane.exchange.fired = row.tries == 0 ? at : row.fired;
@@ -332,7 +332,9 @@ void Pacer::let_go(Lane& lane, const DueRow& row, FiredInfo info) {
         const Instant due = due_instant(row.request.planned);
         CHECK(at >= due);
         info.late_cause = cause_of(row, (at - due).ns, due);
-        info.submit_ns = static_cast<std::uint32_t>(std::min((after - at).ns, submit_ns_max));
+        info.submit_ns = taken
+                             ? static_cast<std::uint32_t>(std::min((after - at).ns, submit_ns_max))
+                             : FiredInfo::not_taken;
         push_fired(lane, row, info, at);
         probe_fire(row.request.planned, due.ns, at.ns);
         health_.note_fire((at - due).ns, (after - at).ns);

@@ -20,7 +20,7 @@ class Keeper final : public driftless::Driver {
     void shutdown(driftless::Socket) override {}
     void close(driftless::Socket) override {}
     void submit(driftless::Op& op) override { set_slot(op, 0); }
-    void flush() override {}
+    bool flush() override { return true; }
     driftless::TurnResult turn(const driftless::Turn&) override { return {}; }
     driftless::StampSupport switch_on_stamps(driftless::Socket) override { return {}; }
     bool stamps_waiting(driftless::Instant) override { return false; }

@@ -219,6 +219,29 @@ std::string late_reads_are_known(const SimResult& result) {
     return breaches.text();
 }
 
+// The certificate: of a row that is not tainted nothing was late by more than the limits, whatever
+// happened to the client, and no stamp is later than the truth by more.
+std::string untainted_rows_are_true(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        if (!record.tainted.empty() || !record.fired_ns) {
+            continue;
+        }
+        const auto left = result.left_ns.find(record.row);
+        const auto waited = result.waited.find(record.row);
+        const bool held = record.late_cause == LateCause::inflight;  // as the user wanted it
+        breaches.unless(held || *record.fired_ns - record.due_ns <= result.limits.drift_ns, record,
+                        "was fired late and is not tainted");
+        breaches.unless(left == result.left_ns.end() ||
+                            left->second - *record.fired_ns <= result.limits.wire_ns,
+                        record, "left late and is not tainted");
+        breaches.unless(
+            waited == result.waited.end() || waited->second.ns <= result.limits.receive_delay_ns,
+            record, "was read late and is not tainted");
+    }
+    return breaches.text();
+}
+
 // No schedule keeps bytes from being read for long: `unread_max` of the loop, a guard, and the
 // turns between them, each with a step of arithmetic.
 std::string bytes_are_read_in_time(const SimResult& result) {
@@ -280,6 +303,7 @@ constexpr Law all_laws[] = {
     {"ok is exact", ok_is_exact},
     {"rows are who they say", rows_are_who_they_say},
     {"late reads are known", late_reads_are_known},
+    {"untainted rows are true", untainted_rows_are_true},
     {"bytes are read in time", bytes_are_read_in_time},
     {"received bytes are accounted for", received_bytes_accounted_for},
     {"sent bytes were taken", sent_bytes_were_taken},

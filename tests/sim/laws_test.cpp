@@ -157,6 +157,21 @@ const OutputBug output_bugs[] = {
          }
          ok_record(result).url = "http://elsewhere";
      }},
+    {"untainted rows are true",
+     [](SimResult& result) {
+         Record& record = ok_record(result);
+         result.left_ns[record.row] = *record.fired_ns + result.limits.wire_ns + 1;
+     }},
+    {"untainted rows are true",
+     [](SimResult& result) {
+         Record& record = ok_record(result);
+         result.waited[record.row] = Duration{result.limits.receive_delay_ns + 1};
+     }},
+    {"untainted rows are true",
+     [](SimResult& result) {
+         Record& record = ok_record(result);
+         record.due_ns = *record.fired_ns - result.limits.drift_ns - 1;
+     }},
     {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
 };
 

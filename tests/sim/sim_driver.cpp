@@ -147,11 +147,15 @@ void SimDriver::submit(Op& op) {
     live_on();
 }
 
-void SimDriver::flush() {
+bool SimDriver::flush() {
     live_on();
     ++counters_.enters;
-    start_taken();
+    const bool busy = weather_.busy_flush > 0 && chance(weather_.busy_flush);
+    if (!busy) {
+        start_taken();
+    }
     live_on();
+    return taken_.empty();
 }
 
 // Sends leave with the flush or the turn after their submission, not before.

@@ -50,7 +50,7 @@ class SimDriver final : public Driver {
     void shutdown(Socket socket) override;
     void close(Socket socket) override;
     void submit(Op& op) override;
-    void flush() override;
+    bool flush() override;
     TurnResult turn(const Turn& turn) override;
     Instant unread_since(Instant now) override;
     StampSupport switch_on_stamps(Socket socket) override;
@@ -62,6 +62,10 @@ class SimDriver final : public Driver {
     /// Tells of each read, before its handler, when its first byte came and when it was read.
     void tell_reads(std::function<void(const Op& op, Instant came, Instant read)> on_read) {
         on_read_ = std::move(on_read);
+    }
+    /// Tells of each send when the kernel took bytes of it: exact.
+    void tell_sends(std::function<void(const Op& op, Instant at)> on_send) {
+        on_send_ = std::move(on_send);
     }
     /// The longest that anything had waited, but for what came while the process stood still.
     Duration unread_max() const { return unread_max_; }
@@ -254,6 +258,7 @@ class SimDriver final : public Driver {
     Instant unread_since_;
     Instant stood_until_;  ///< the process stood still, or slept, up to here
     std::function<void(const Op&, Instant, Instant)> on_read_;
+    std::function<void(const Op&, Instant)> on_send_;
     Duration unread_max_{0};
     std::uint32_t starved_ = 0;  ///< connections that no receive is armed for
     DriverCounters counters_;

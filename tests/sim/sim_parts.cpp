@@ -107,11 +107,26 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     for (std::uint32_t i = 0; i < options.targets; ++i) {
         config.urls.push_back("http://simulated/" + std::to_string(i));
     }
+    config.limits = {5'000'000, 0, 5'000'000, 5'000'000};
     if (options.own_fields) {
         config.trace_run_id = run_id;
         config.record_headers = {"X-Request-Id"};
     }
     return config;
+}
+
+std::vector<std::uint32_t> marked_rows(const Trace& trace, const FiredMarks& marks) {
+    std::vector<std::uint32_t> marked;
+    for (std::uint32_t at = 0; at < trace.rows.size(); ++at) {
+        if (marks.marked(at)) {
+            marked.push_back(trace.rows[at].index);
+        }
+    }
+    return marked;
+}
+
+std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options) {
+    return tls != nullptr ? tls->endpoints() : std::vector<Endpoint>(options.targets);
 }
 
 RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug) {

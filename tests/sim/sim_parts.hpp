@@ -43,6 +43,10 @@ FiredMarks marks_of(const Trace& trace);
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options);
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options);
+/// Where connections go to; `tls` null: plain http everywhere.
+std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options);
+/// Rows that have a mark, by their indices.
+std::vector<std::uint32_t> marked_rows(const Trace& trace, const FiredMarks& marks);
 /// The files of a segment, begun or, where it is not the first, gone on with.
 RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug);
 mock::CoreOptions server_of(const SimOptions& options);

@@ -46,6 +46,7 @@ class Simulation {
                    options.bug == Bug::crossed_send, options.bug == Bug::blind_look},
                   tls_.get()) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
+        driver_.tell_sends([this](const Op& op, Instant at) { note_send(op, at); });
         driver_.tell_reads(
             [this](const Op& op, Instant came, Instant read) { note_read(op, came, read); });
         marks_ = marks_of(trace);
@@ -123,8 +124,8 @@ class Simulation {
             arm.for_tls = tls_ != nullptr;
             Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_, arm);
             Run replay(driver_,
-                       {trace_, plan_, armer, bodies_, ring_, endpoints(), stop_requests_, nullptr,
-                        options_.bug == Bug::unmarked ? nullptr : &marks_},
+                       {trace_, plan_, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
+                        stop_requests_, nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
                        settings_of(options_));
             play(replay);
             plant_leftovers();
@@ -133,6 +134,15 @@ class Simulation {
         }
         if (leaked_ != nullptr) {
             bodies_.give(leaked_);
+        }
+    }
+
+    /// Of a first send of a row. That of a second try leaves later than its stamp says.
+    void note_send(const Op& op, Instant at) {
+        const Lane& lane = *static_cast<const Lane*>(op.owner);
+        if (lane.state == LaneState::busy && lane.exchange.accepted == 0) {
+            result_.left_ns[trace_.rows[plan_.rows[lane.exchange.planned].row].index] =
+                (at - Instant{result_.zero_ns}).ns;
         }
     }
 
@@ -147,10 +157,6 @@ class Simulation {
         const Duration waited = read - std::max(came, lane.exchange.fired);
         const bool first = lane.exchange.bytes_received == 0;  // of this try
         longest = first ? waited : std::max(longest, waited);
-    }
-
-    std::vector<Endpoint> endpoints() const {
-        return tls_ != nullptr ? tls_->endpoints() : std::vector<Endpoint>(options_.targets);
     }
 
     void play(Run& replay) {
@@ -302,6 +308,7 @@ class Simulation {
         result_.warm_sends = driver_.warm_sends();
         result_.unread_max = driver_.unread_max();
         result_.overload = options_.overload;
+        result_.limits = config().limits;
         result_.arithmetic_max = options_.tls.step_max + options_.tls.record_max;
         result_.overdue_sends = driver_.overdue_sends();
         result_.misread = driver_.misread();
@@ -325,13 +332,7 @@ class Simulation {
         }
     }
 
-    void note_marks() {
-        for (std::uint32_t at = 0; at < trace_.rows.size(); ++at) {
-            if (marks_.marked(at)) {
-                result_.marked.push_back(trace_.rows[at].index);
-            }
-        }
-    }
+    void note_marks() { result_.marked = marked_rows(trace_, marks_); }
 
     /// A run that broke off is taken down, so that nothing of it outlives its parts.
     void end_for_certain(Run& replay) {

@@ -122,6 +122,8 @@ struct SimResult {
     std::uint64_t handshakes = 0;     ///< completed; some of them with a session taken up
     std::uint64_t resumed = 0;
     bool overload = false;
+    std::map<std::uint32_t, std::int64_t> left_ns;  ///< [row] run time at which it left first
+    TaintLimits limits;                             ///< of the certificate
     std::map<std::uint32_t, Duration> waited;  ///< [row] the longest that a byte of its answer did
     Duration unread_max{0};                    ///< of all bytes that came while the process ran
     Duration arithmetic_max{0};                ///< the longest that a step of TLS may have taken

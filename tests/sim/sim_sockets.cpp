@@ -115,6 +115,9 @@ void SimDriver::send_now(Op& op, std::uint32_t number) {
     if (chance(weather_.short_send)) {
         size = 1 + random_.below(size);
     }
+    if (on_send_) {
+        on_send_(op, now_);
+    }
     stamp_sent(connection, op, size);
     const auto result = static_cast<std::int32_t>(size);
     size -= std::exchange(bugs_.greedy_send, false) ? 1 : 0;

@@ -51,6 +51,7 @@ void draw_host(Dice& dice, Weather& weather) {
     weather.late_wake = dice.maybe(0.2);
     weather.pause = dice.rarely(0.0005);
     weather.overflow = dice.rarely(0.3);
+    weather.busy_flush = dice.rarely(0.02);
     weather.stamps = !dice.one_in(8);
     weather.lose_stamp = dice.maybe(0.2);
     weather.late_stamp = dice.maybe(0.3);

@@ -35,6 +35,8 @@ struct Weather {
     double short_send = 0;     ///< the kernel accepts a part only
     double block_send = 0;     ///< the socket is full, for up to 2 s or until it is shut down
 
+    double busy_flush = 0;  ///< the kernel takes nothing (EBUSY): it goes with the next turn
+
     // What comes back.
     double split = 0.5;                        ///< a piece is cut in two, again and again
     bool bytewise = false;                     ///< every piece is one byte

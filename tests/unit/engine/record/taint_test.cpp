@@ -54,14 +54,20 @@ TEST(Taint, ARowThatWasOnTheWireLate) {
     EXPECT_EQ(taints_of(record, {}), Reasons{});
 }
 
-// The process may have been stopped between the stamp and the call.
-TEST(Taint, ARowWithoutAStampOfTheWireByItsCall) {
-    Record record;
-    record.fired_ns = 10'000;
-    record.submit_ns = 1'000;
-    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
-    record.submit_ns = 1'001;
-    EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"wire_late"});
+// It had left when the call that fired it was over and its completion seen.
+TEST(Taint, ARowWithoutAStampOfTheWireByWhatWasSeen) {
+    const auto reasons = [](std::int64_t submit_ns, std::int64_t accept_ns) {
+        Record record;
+        record.fired_ns = 10'000;
+        record.ended_ns = 12'000;
+        record.submit_ns = submit_ns;
+        add_taints(record, {.accept_ns = accept_ns}, {.wire_ns = 1'000}, 0);
+        return record.tainted;
+    };
+    EXPECT_EQ(reasons(1'000, 1'000), Reasons{});
+    EXPECT_EQ(reasons(1'001, 1'000), Reasons{"wire_late"});
+    EXPECT_EQ(reasons(1'000, 1'001), Reasons{"wire_late"});
+    EXPECT_EQ(reasons(0, -1), Reasons{"wire_late"});  // never taken whole: not before its end
 }
 
 TEST(Taint, ARowThatWasSentAgain) {
