@@ -151,6 +151,9 @@ bool SimDriver::flush() {
     live_on();
     ++counters_.enters;
     const bool busy = weather_.busy_flush > 0 && chance(weather_.busy_flush);
+    for (const std::uint32_t number : busy ? taken_ : std::vector<std::uint32_t>{}) {
+        watch_limit(connection_of(ops_.at(number).op->spec.socket.number));  // it was sent in time
+    }
     if (!busy) {
         start_taken();
     }

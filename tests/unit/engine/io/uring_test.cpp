@@ -3,6 +3,8 @@
 #include "engine/io/uring.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -204,6 +206,56 @@ TEST_F(Uring, FlushesAFullSubmissionQueue) {
     for (const int result : results) {
         EXPECT_EQ(result, -ENOENT) << "there was nothing to cancel";
     }
+}
+
+struct Reads {
+    std::size_t bytes = 0;
+    Instant stamp;
+    Instant unread_since;
+};
+
+void note_read(Op& op, const Completion& done) {
+    Reads& reads = *static_cast<Reads*>(op.owner);
+    reads.bytes += done.bytes.size();
+    reads.stamp = done.stamp;
+    reads.unread_since = done.unread_since;
+}
+
+// A read says since when its bytes may have waited: not after they came, however long nobody
+// looked, and not before the last look that found nothing.
+TEST_F(Uring, KnowsSinceWhenBytesMayHaveWaited) {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    Reads reads;
+    Op receive;
+    receive.spec.kind = OpKind::receive;
+    receive.spec.socket = Socket{pair[0]};
+    receive.handler = note_read;
+    receive.owner = &reads;
+    driver_->submit(receive);
+    (void)driver_->turn({Instant{}, 16, Wait::none, true});
+    for (int round = 0; round < 100; ++round) {
+        const Instant looked = driver_->now();
+        ASSERT_EQ(driver_->unread_since(looked), looked) << "nothing has come in round " << round;
+        ASSERT_EQ(::send(pair[1], "first", 5, 0), 5);
+        const Instant came = driver_->now();
+        ASSERT_LE(driver_->unread_since(driver_->now()), looked);
+        ASSERT_EQ(::send(pair[1], "second", 6, 0), 6);
+        ASSERT_LE(driver_->unread_since(driver_->now()), looked);
+        reads.bytes = 0;
+        for (int turns = 0; turns < 100 && reads.bytes < 11; ++turns) {
+            (void)driver_->turn({Instant{}, 16, Wait::none, true});
+        }
+        ASSERT_EQ(reads.bytes, 11u);
+        EXPECT_EQ(reads.unread_since, looked);
+        EXPECT_GT(reads.stamp, came);
+    }
+    ::close(pair[1]);
+    for (int turns = 0; turns < 100 && receive.in_flight(); ++turns) {
+        (void)driver_->turn({Instant{}, 16, Wait::none, true});
+    }
+    ASSERT_FALSE(receive.in_flight());
+    driver_->close(Socket{pair[0]});
 }
 
 // A sleeping turn never returns before its instant when nothing completes.

@@ -45,5 +45,55 @@ TEST(AnswerEnd, TheErrorOfTheSendIsKept) {
     EXPECT_EQ(end_of(-ECONNRESET, 10, EPIPE), (Ending{Outcome::send_failed, ECONNRESET}));
 }
 
+// How long the bytes of one read may have waited, by the record: fired at 100 us, read at 1,000 us.
+std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us) {
+    EventRing ring(1 << 16, 4);
+    ReceiveCounts counts;
+    Lane lane;
+    lane.state = LaneState::busy;
+    lane.exchange.limits = {100, 100'000};
+    lane.exchange.fired = Instant{100'000};
+    Completion done{};
+    done.bytes = "HTTP/1.1 200 OK\r\n";
+    done.result = static_cast<std::int32_t>(done.bytes.size());
+    done.stamp = Instant{1'000'000};
+    done.unread_since = Instant{unread_since_us * 1000};
+    done.kernel_ns = kernel_us * 1000;
+    read_answer(lane, done, ring, counts);
+    EXPECT_FALSE(lane.exchange.over);
+    EXPECT_EQ(counts.delay_max_ns, lane.exchange.waited.ns);
+    return lane.exchange.waited.ns / 1000;
+}
+
+TEST(AnswerWait, CountsFromTheLastLookThatFoundNothing) {
+    EXPECT_EQ(waited_us(400, 0), 600);
+    EXPECT_EQ(waited_us(400, 990), 600);  // the stamp is that of the last packet only
+}
+
+TEST(AnswerWait, CountsFromTheKernelsStampWhereTheKernelWasLateItself) {
+    EXPECT_EQ(waited_us(400, 300), 700);
+}
+
+TEST(AnswerWait, NothingCameBeforeTheRequestLeft) {
+    EXPECT_EQ(waited_us(50, 0), 900);
+}
+
+// An end that was seen late is a late stamp, too: a server may have given up on a client that
+// stood.
+TEST(AnswerWait, HoldsForAnEnd) {
+    EventRing ring(1 << 16, 4);
+    ReceiveCounts counts;
+    Lane lane;
+    lane.state = LaneState::busy;
+    lane.exchange.fired = Instant{100'000};
+    Completion done{};
+    done.result = -ECONNRESET;
+    done.stamp = Instant{1'000'000};
+    done.unread_since = Instant{200'000};
+    read_answer(lane, done, ring, counts);
+    EXPECT_TRUE(lane.exchange.heard);
+    EXPECT_EQ(lane.exchange.waited.ns, 800'000);
+}
+
 }  // namespace
 }  // namespace driftless
