@@ -63,8 +63,9 @@ void add_totals(Table& table, const SummaryFigures& f) {
         table.number("Request goodput (req/s):", *f.request_goodput);
     }
     table.number("Output token throughput (tok/s):", f.output_throughput);
-    table.count("Peak output token throughput (tok/s):", f.max_output_tokens_per_s);
-    table.count("Peak concurrent requests:", f.max_concurrent_requests);
+    const std::optional<std::uint64_t>& best = f.timeline.max_output_tokens_per_s;
+    table.line("Peak output token throughput (tok/s):", best ? fmt::format("{}", *best) : "-");
+    table.count("Peak concurrent requests:", f.timeline.max_concurrent_requests);
     table.number("Total token throughput (tok/s):", f.total_token_throughput);
 }
 

@@ -19,4 +19,33 @@ constexpr std::uint64_t answer_events_max(std::uint32_t asked, OutputRule rule) 
                                                   : events_per_token * asked + events_extra;
 }
 
+/// Which bound an answer went over.
+enum class AnswerLimit : std::int32_t {
+    events = 1,  ///< events_max
+    bytes,       ///< bytes_max
+    head,        ///< bytes or fields of a head, or of trailers (proto/http/response.hpp)
+};
+
+/// Bounds on what one answer may hold, from the row's asked length. Comments (`: ping`) are not
+/// events; their bytes count.
+struct AnswerLimits {
+    std::uint64_t events_max = 0;
+    std::uint64_t bytes_max = 0;
+};
+
+/// An event of one token is below 1 KiB on every server measured; usage and heads add some. Where
+/// every event repeats all text and ids so far, those come on top.
+constexpr AnswerLimits answer_limits(std::uint32_t asked, OutputRule rule, bool repeats_text) {
+    constexpr std::uint64_t bytes_per_event = 4096;
+    constexpr std::uint64_t bytes_extra = 16 << 20;
+    constexpr std::uint64_t repeated_bytes_per_token = 32;
+    AnswerLimits limits;
+    limits.events_max = answer_events_max(asked, rule);
+    limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra;
+    if (repeats_text) {
+        limits.bytes_max += repeated_bytes_per_token * asked * std::uint64_t{asked};
+    }
+    return limits;
+}
+
 }  // namespace driftless

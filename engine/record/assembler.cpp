@@ -246,8 +246,11 @@ void Assembler::on_chunk(RowState& state, const Event& event, std::string_view p
     }
     note_receive(state, event);
     const bool coalesced = (event.flags & event_coalesced) != 0;
+    const bool comments = (event.flags & event_comments) != 0;
     const bool dropped = (event.flags & event_payload_dropped) != 0;
-    if (state.event_damaged || dropped) {
+    if (comments) {
+        // What came of them in earlier receives is forgotten below.
+    } else if (state.event_damaged || dropped) {
         state.answer.take_unread(event.stamp_ns, coalesced);
         ++state.tokens_counted;
         ++counts_.tokens;

@@ -37,6 +37,7 @@ enum class EventKind : std::uint8_t {
 inline constexpr std::uint8_t event_payload_dropped = 1;  ///< the ring was near full: no payload
 inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with an earlier chunk
 inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
+inline constexpr std::uint8_t event_comments = 8;  ///< on `chunk`: comments only; has no payload
 
 struct FiredInfo {
     std::int64_t connect_ns;  ///< when the lane was connected
@@ -61,7 +62,8 @@ struct SentInfo {
 struct EndInfo {
     std::uint64_t bytes_sent;
     std::uint64_t bytes_received;
-    /// 0 where the kernel had no part in it; of `tls_failed` its TlsFailure, bit for bit.
+    /// 0 where the kernel had no part in it; of `tls_failed` its TlsFailure, bit for bit; of
+    /// `limit_exceeded` the AnswerLimit.
     std::int32_t sys_errno;
     std::uint32_t entries_dropped;  ///< chunk entries that found the ring full
     std::uint16_t stale_retries;

@@ -6,6 +6,7 @@
 
 #include "engine/plan/answer_limits.hpp"
 #include "engine/tls/failure.hpp"
+#include "proto/http/response.hpp"
 #include "proto/http/trace_context.hpp"
 #include "proto/record/masked.hpp"
 
@@ -118,9 +119,42 @@ std::string kernel_message(int sys_errno) {
            (text != nullptr ? text : std::to_string(sys_errno));
 }
 
+/// Which limit it was, and how high it is.
+std::string limit_message(const Record& record, const RowState& state, const EndInfo& end,
+                          const AssemblerConfig& config) {
+    const AnswerLimits limits = answer_limits(record.output_length.value_or(0), config.output,
+                                              config.dialect->repeats_text);
+    if (end.outcome == Outcome::limit_exceeded) {
+        switch (static_cast<AnswerLimit>(end.sys_errno)) {
+            case AnswerLimit::events:
+                return "the answer had more events than its limit of " +
+                       std::to_string(limits.events_max);
+            case AnswerLimit::bytes:
+                return "the answer had more bytes than its limit of " +
+                       std::to_string(limits.bytes_max);
+            case AnswerLimit::head:
+                return "the answer's head or trailers had more than " +
+                       std::to_string(response_head_bytes_max) + " bytes or " +
+                       std::to_string(response_headers_max) + " fields";
+        }
+    }
+    if (!state.answer.over_limit) {
+        return std::to_string(record.output_tokens.value_or(0)) +
+               " tokens were counted, over the limit of " + std::to_string(limits.events_max);
+    }
+    return state.answer.chunks() >= chunks_per_row_max
+               ? "the answer had more chunks than the limit of " +
+                     std::to_string(chunks_per_row_max)
+               : "an event of the answer had more bytes than its limit of " +
+                     std::to_string(event_bytes_max);
+}
+
 /// What the server said, else what TLS or the kernel said; empty where nobody said anything.
 std::string message_of(const Record& record, const RowState& state, const EndInfo& end,
                        const AssemblerConfig& config, JsonDocument& document) {
+    if (record.outcome == Outcome::limit_exceeded) {
+        return limit_message(record, state, end, config);
+    }
     std::string text = state.answer.error;
     if (state.body == BodyKind::encoded) {
         text = state.encoding;
@@ -129,13 +163,6 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
         if (text.empty() && state.body == BodyKind::foreign) {
             text = "content-type: " + state.content_type;
         }
-    }
-    if (text.empty() && state.answer.over_limit) {
-        text = "an event or the number of chunks is over its limit";
-    } else if (text.empty() && end.outcome == Outcome::ok &&
-               record.outcome == Outcome::limit_exceeded) {
-        text = std::to_string(*record.output_tokens) + " tokens were counted, over the limit of " +
-               std::to_string(limit_of(record, config));
     }
     if (text.empty() && end.outcome == Outcome::tls_failed) {
         text = describe(static_cast<TlsFailure>(end.sys_errno));

@@ -86,6 +86,11 @@ struct Reader {
                 push(EventKind::part, bytes);
                 return;
             }
+            if (lane.scanner.cut_comments()) {
+                push(EventKind::chunk, {}, event_comments);
+                bytes.remove_prefix(cut);
+                continue;
+            }
             const std::uint8_t flags = chunks > 0 ? event_coalesced : std::uint8_t{0};
             push(EventKind::chunk, bytes.substr(0, cut), flags);
             probe_chunk(exchange.planned, cut, done.stamp.ns);
@@ -94,7 +99,7 @@ struct Reader {
             ++chunks;
             ++exchange.events;
             if (exchange.events > exchange.limits.events_max) {
-                lane.end(Outcome::limit_exceeded);
+                lane.end(AnswerLimit::events);
             }
             bytes.remove_prefix(cut);
         }
@@ -124,8 +129,11 @@ struct Reader {
                     lane.end(Outcome::ok);
                     return;
                 case ResponsePiece::error:
-                    lane.end(lane.parser.head_too_large() ? Outcome::limit_exceeded
-                                                          : Outcome::bad_http);
+                    if (lane.parser.head_too_large()) {
+                        lane.end(AnswerLimit::head);
+                    } else {
+                        lane.end(Outcome::bad_http);
+                    }
                     return;
             }
         }
@@ -206,7 +214,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
         connection_ended(lane, done);
     }
     if (exchange.bytes_received > exchange.limits.bytes_max) {
-        lane.end(Outcome::limit_exceeded);
+        lane.end(AnswerLimit::bytes);
     }
 }
 

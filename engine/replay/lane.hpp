@@ -17,6 +17,7 @@
 
 #include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
+#include "engine/plan/answer_limits.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/event.hpp"
 #include "engine/replay/lane_tls.hpp"
@@ -29,12 +30,6 @@
 namespace driftless {
 
 enum class LaneState : std::uint8_t { closed, connecting, idle, bound, busy, closing };
-
-/// Bounds on what one answer may hold, from the row's asked length.
-struct AnswerLimits {
-    std::uint64_t events_max = 0;
-    std::uint64_t bytes_max = 0;
-};
 
 /// One request and its streamed answer, as far as the engine thread knows it.
 struct ExchangeState {
@@ -124,6 +119,7 @@ struct Lane {
         exchange.sys_errno = sys_errno;
         progress.notify();
     }
+    void end(AnswerLimit limit) { end(Outcome::limit_exceeded, static_cast<std::int32_t>(limit)); }
 };
 
 }  // namespace driftless

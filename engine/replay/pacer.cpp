@@ -10,26 +10,8 @@ namespace driftless {
 
 namespace {
 
-// An event of one token is below 1 KiB on every server measured; usage and heads add some.
-constexpr std::uint64_t bytes_per_event = 4096;
-constexpr std::uint64_t bytes_extra = 16 << 20;
-
 // What the entry of a fire can hold.
 constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
-
-// Text and ids of one token, where every event repeats them all.
-constexpr std::uint64_t repeated_bytes_per_token = 32;
-
-AnswerLimits limits_of(const TraceRow& row, OutputRule rule, bool repeats_text) {
-    AnswerLimits limits;
-    limits.events_max = answer_events_max(row.output_length, rule);
-    limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra;
-    if (repeats_text) {
-        limits.bytes_max +=
-            repeated_bytes_per_token * row.output_length * std::uint64_t{row.output_length};
-    }
-    return limits;
-}
 
 }  // namespace
 
@@ -305,8 +287,8 @@ FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     exchange.request = row.request;
     exchange.request_bytes = row.request.bytes.size();
     exchange.stale_retries = row.tries;
-    exchange.limits =
-        limits_of(trace_.rows[plan_.rows[planned].row], settings_.output, settings_.repeats_text);
+    exchange.limits = answer_limits(trace_.rows[plan_.rows[planned].row].output_length,
+                                    settings_.output, settings_.repeats_text);
     FiredInfo info{};
     info.connect_ns = lane.connected.ns;
     info.held_ns = row.held_ns;

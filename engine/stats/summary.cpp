@@ -6,23 +6,8 @@ namespace driftless {
 
 namespace {
 
-/// Seconds that are counted one by one: 11 days.
-constexpr std::size_t seconds_max = 1'000'000;
-constexpr std::int64_t ns_per_s = 1'000'000'000;
-
 std::uint64_t count_of(std::int64_t tokens) {
     return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
-}
-
-/// The latest stamp of a record: the row was not over before it.
-std::int64_t end_of(const Record& record) {
-    std::int64_t end = 0;
-    for (const OptionalNs& stamp :
-         {record.fired_ns, record.sent_ns, record.headers_ns, record.first_byte_ns,
-          record.last_token_ns, record.done_ns, record.ended_ns}) {
-        end = std::max(end, stamp.value_or(0));
-    }
-    return end;
 }
 
 bool meets(const Slo& slo, const Record& record) {
@@ -45,9 +30,11 @@ void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;
     ++f.rows;
     ++f.outcomes[static_cast<std::size_t>(record.outcome)];
-    f.duration_ns = std::max(f.duration_ns, end_of(record));
+    timeline_.add(record);
     f.output_tokens_all += count_of(record.output_tokens.value_or(0));
     add_taints(record);
+    const bool interrupted = record.outcome == Outcome::interrupted;
+    f.interrupted_untainted += interrupted && record.tainted.empty() ? 1 : 0;
     f.stale_retries += record.stale_retries;
     f.coalesced_chunks += record.coalesced_chunks;
     if (record.receive_delay_ns.has_value()) {
@@ -59,7 +46,6 @@ void Summary::add(const Record& record) {
     }
     add_sending(record);
     add_prompt(record);
-    add_seconds(record);
     if (record.outcome == Outcome::ok) {
         add_ok(record);
     } else if (record.outcome == Outcome::short_output) {
@@ -99,8 +85,6 @@ void Summary::add_sending(const Record& record) {
     SummaryFigures& f = figures_;
     ++f.fired;
     ++f.late_causes[static_cast<std::size_t>(record.late_cause)];
-    f.max_concurrent_requests =
-        std::max<std::uint64_t>(f.max_concurrent_requests, record.inflight.value_or(0) + 1ull);
     if (record.late_cause == LateCause::inflight) {
         ++f.drift_left_out;
     }
@@ -158,24 +142,6 @@ void Summary::add_gaps(const Record& record) {
     }
 }
 
-/// Tokens by the second in which they came; a chunk without a count is one.
-void Summary::add_seconds(const Record& record) {
-    if (!record.fired_ns.has_value()) {
-        return;
-    }
-    const bool counted =
-        record.chunk_tokens_known && record.chunk_tokens.size() == record.chunk_ns.size();
-    std::vector<std::uint64_t>& seconds = tokens_in_second_[record.segment];
-    for (std::size_t i = 0; i < record.chunk_ns.size(); ++i) {
-        const std::int64_t at = std::max<std::int64_t>(0, *record.fired_ns + record.chunk_ns[i]);
-        const auto second = std::min(static_cast<std::size_t>(at / ns_per_s), seconds_max - 1);
-        if (second >= seconds.size()) {
-            seconds.resize(second + 1, 0);
-        }
-        seconds[second] += counted ? count_of(record.chunk_tokens[i]) : 1;
-    }
-}
-
 SummaryFigures Summary::figures() const {
     SummaryFigures f = figures_;
     f.prompts = prompts_.figures();
@@ -186,11 +152,13 @@ SummaryFigures Summary::figures() const {
     f.sending = sending_.figures();
     f.itl = itl_.distribution();
     f.chunk_gap = chunk_gap_.distribution();
-    for (const auto& [segment, seconds] : tokens_in_second_) {
-        for (const std::uint64_t tokens : seconds) {
-            f.max_output_tokens_per_s = std::max(f.max_output_tokens_per_s, tokens);
-        }
+    f.timeline = timeline_.figures();
+    if (f.timeline.rows_without_chunks > 0) {  // of the others alone they would be a part
+        f.itl = {};
+        f.chunk_gap = {};
+        f.itl_rows_left_out = f.completed;
     }
+    f.duration_ns = f.timeline.duration_ns;
     const double seconds = static_cast<double>(f.duration_ns) / 1e9;
     const auto rate = [&](std::uint64_t count) {
         return f.duration_ns > 0 ? static_cast<double>(count) / seconds : 0.0;

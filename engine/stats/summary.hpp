@@ -1,16 +1,16 @@
 /// Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 /// it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
-/// nothing. Memory: 80 bytes a row, two histograms, 8 bytes a second of the run.
+/// nothing. Memory: 112 bytes a row, two histograms, 8 bytes a second of the run.
 ///
 /// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
 /// `short_output` is counted beside them. Drift is over all rows that left, but those that
 /// `--max-inflight` held back. Nothing that failed vanishes: `completed` + `short_output` +
-/// `failed` is the number of records.
+/// `failed` is the number of records. What needs the chunks of every row (itl, chunk gaps, the best
+/// second) is unknown where those of one row were not kept.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +19,7 @@
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/prompt_counts.hpp"
+#include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
 #include "proto/record/record.hpp"
 
@@ -30,7 +31,8 @@ namespace driftless {
 /// 4: the client's own figures.
 /// 5: `unfinished`.
 /// 6: the late cause `writer`.
-inline constexpr int summary_schema = 6;
+/// 7: `duration` is a sum over segments; `max_output_tokens_per_s` may be null.
+inline constexpr int summary_schema = 7;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -53,7 +55,8 @@ struct SummaryFigures {
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t fired = 0;
 
-    std::int64_t duration_ns = 0;  ///< time 0 to the last stamp of any record
+    RunTimelineFigures timeline;
+    std::int64_t duration_ns = 0;  ///< the timeline's: what rates are per second of
     /// Of rows that are ok: as the server counted, else as recorded.
     std::uint64_t input_tokens = 0;
     std::uint64_t output_tokens = 0;      ///< of rows that are ok
@@ -61,8 +64,6 @@ struct SummaryFigures {
     double request_throughput = 0;
     double output_throughput = 0;
     double total_token_throughput = 0;
-    std::uint64_t max_output_tokens_per_s = 0;  ///< best second of a segment, from time 0
-    std::uint64_t max_concurrent_requests = 0;
 
     Slo slo;
     std::uint64_t good = 0;
@@ -90,6 +91,7 @@ struct SummaryFigures {
     std::array<std::uint64_t, late_cause_count> late_causes{};
     std::array<std::uint64_t, tokens_source_count> tokens_sources{};
     std::uint64_t tainted_rows = 0;
+    std::uint64_t interrupted_untainted = 0;   ///< what they measured is lost all the same
     std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
     std::array<std::uint64_t, late_cause_count> tainted_late{};  ///< sent too late, by cause
     std::uint64_t tainted_read_late = 0;                         ///< tokens read too late
@@ -120,7 +122,6 @@ class Summary {
     void add_prompt(const Record& record);
     void add_ok(const Record& record);
     void add_gaps(const Record& record);
-    void add_seconds(const Record& record);
 
     SummaryFigures figures_;
     Sample ttft_;
@@ -131,8 +132,7 @@ class Summary {
     Histogram itl_;
     Histogram chunk_gap_;
     PromptCounts prompts_;
-    /// By segment: a resumed run may go through seconds that the one before it had, too.
-    std::map<std::uint32_t, std::vector<std::uint64_t>> tokens_in_second_;
+    RunTimeline timeline_;
 };
 
 /// Of a run that was killed, or goes on: rows without a record.

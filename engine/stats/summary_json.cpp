@@ -71,8 +71,10 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     f.request_goodput ? json.number(*f.request_goodput) : json.null();
     json.key("output_throughput").number(f.output_throughput);
     json.key("total_token_throughput").number(f.total_token_throughput);
-    write_count(json, "max_output_tokens_per_s", f.max_output_tokens_per_s);
-    write_count(json, "max_concurrent_requests", f.max_concurrent_requests);
+    json.key("max_output_tokens_per_s");
+    f.timeline.max_output_tokens_per_s ? json.unsigned_integer(*f.timeline.max_output_tokens_per_s)
+                                       : json.null();
+    write_count(json, "max_concurrent_requests", f.timeline.max_concurrent_requests);
     write_ms(json, "ttft", f.ttft);
     write_ms(json, "tpot", f.tpot);
     write_ms(json, "itl", f.itl);

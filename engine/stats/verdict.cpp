@@ -34,6 +34,10 @@ std::uint64_t late(const SummaryFigures& figures, LateCause cause) {
     return figures.tainted_late[static_cast<std::size_t>(cause)];
 }
 
+std::uint64_t interrupted(const SummaryFigures& figures) {
+    return figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)];
+}
+
 // Work that ran into a due instant while somebody else had the CPU is not our work.
 Blame blame_of(const SummaryFigures& figures, const ClientTotals& client) {
     const bool host_took = client.taken_max > taken_max;
@@ -42,7 +46,8 @@ Blame blame_of(const SummaryFigures& figures, const ClientTotals& client) {
     (host_took ? blame.host : blame.client) +=
         late(figures, LateCause::guard) + late(figures, LateCause::none) +
         figures.tainted_read_late + figures.tainted_sent_late;
-    blame.client += late(figures, LateCause::prepare) + late(figures, LateCause::writer);
+    blame.client +=
+        late(figures, LateCause::prepare) + late(figures, LateCause::writer) + interrupted(figures);
     (client.slow_connects > 0 ? blame.network : blame.client) += late(figures, LateCause::lane);
     (host_took ? blame.host : blame.network) += figures.tainted_wire_late;
     blame.network += figures.tainted_retried;
@@ -77,6 +82,14 @@ void add_late_reasons(const SummaryFigures& figures, const TaintLimits& limits,
         reasons.push_back(counted(figures.tainted_wire_late, "row", "rows") +
                           " on the wire more than " + milliseconds_text(limits.wire_ns) +
                           " after the fire: the host or a queue on the way held them back");
+    }
+}
+
+void add_interrupted(const SummaryFigures& figures, std::vector<std::string>& reasons) {
+    if (const std::uint64_t rows = interrupted(figures); rows > 0) {
+        reasons.push_back(counted(rows, "row was", "rows were") +
+                          " in flight when an earlier segment of the run died: what they measured "
+                          "is lost");
     }
 }
 
@@ -160,18 +173,20 @@ Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
         add_host_reasons(client, judged.reasons);
         return judged;
     }
-    if (figures.tainted_rows == 0) {
+    add_interrupted(figures, judged.reasons);
+    const std::uint64_t excluded = figures.tainted_rows + figures.interrupted_untainted;
+    if (excluded == 0) {
         judged.verdict = Verdict::certified;
         judged.reasons.push_back("no row was sent more than " + milliseconds_text(limits.drift_ns) +
                                  " late, the engine was busy for at most " +
                                  percent(client.busiest.busy) + " of a second, nothing was lost");
         return judged;
     }
-    const double share =
-        static_cast<double>(figures.tainted_rows) / static_cast<double>(figures.rows);
+    const double share = static_cast<double>(excluded) / static_cast<double>(figures.rows);
     if (share <= exclusions_max) {
         judged.verdict = Verdict::certified_with_exclusions;
-        judged.reasons.push_back("leave the tainted rows out: " + percent(share) + " of all");
+        judged.reasons.push_back("leave the tainted and interrupted rows out: " + percent(share) +
+                                 " of all");
     } else {
         judged.verdict = worst_of(blame_of(figures, client));
     }

@@ -24,7 +24,10 @@ std::size_t EventScanner::next(std::string_view bytes) {
             continue;
         }
         const char* const line_end = find_line_end(at, end);
-        line_has_bytes_ = line_has_bytes_ || line_end > at;
+        if (!line_has_bytes_ && line_end > at) {
+            line_has_bytes_ = true;
+            block_has_field_ = block_has_field_ || *at != ':' || framing_ == Framing::lines;
+        }
         if (line_end == end) {
             last_was_cr_ = false;
             break;
@@ -43,6 +46,10 @@ bool EventScanner::end_line() {
     const bool ends_event = framing_ == Framing::lines ? !empty : empty && block_has_bytes_;
     block_has_bytes_ = !ends_event && (block_has_bytes_ || !empty);
     line_has_bytes_ = false;
+    if (ends_event) {
+        cut_comments_ = !block_has_field_;
+        block_has_field_ = false;
+    }
     return ends_event;
 }
 

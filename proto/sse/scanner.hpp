@@ -34,6 +34,10 @@ class EventScanner {
     /// none.
     bool pending() const { return line_has_bytes_ || block_has_bytes_; }
 
+    /// True where the event that was cut last had comments only (`: ping`): it keeps a connection
+    /// alive, and is never counted as an event of the answer.
+    bool cut_comments() const { return cut_comments_; }
+
   private:
     /// Notes the end of a line; true where it ends the event, too.
     bool end_line();
@@ -42,6 +46,8 @@ class EventScanner {
     bool line_has_bytes_ = false;   ///< the current line has at least one byte
     bool block_has_bytes_ = false;  ///< the current event has at least one non-empty line
     bool last_was_cr_ = false;      ///< the previous byte was CR: a following LF joins it
+    bool block_has_field_ = false;  ///< the current event has a line that is not a comment
+    bool cut_comments_ = false;
 };
 
 }  // namespace driftless

@@ -104,22 +104,25 @@ CASES = {
     "a head that never ends": (
         lambda peer: [peer.say(b"HTTP/1.1 200 OK\r\n"),
                       peer.say_until_told_to_stop(b"X-Cookie: %s\r\n" % (b"c" * 1000))],
-        "limit_exceeded", None, None, None,
+        "limit_exceeded", None, "65536 bytes", None,
     ),
     "too many fields": (
-        HEAD + b"X-A: b\r\n" * 300 + b"\r\n", "limit_exceeded", None, None, None,
+        HEAD + b"X-A: b\r\n" * 300 + b"\r\n", "limit_exceeded", None, "256 fields", None,
     ),
     "an event over a mebibyte": (
-        large(b"data: " + b"x" * (1 << 20), 1), "limit_exceeded", 200, "over its limit", WHOLE,
+        large(b"data: " + b"x" * (1 << 20), 1), "limit_exceeded", 200, "its limit of 1048576", WHOLE,
     ),
     "events without end": (
-        lambda peer: endless(peer, token()), "limit_exceeded", 200, None, None,
+        lambda peer: endless(peer, token()), "limit_exceeded", 200,
+        f"more events than its limit of {EVENTS_MAX}", None,
     ),
     "bytes without end": (
-        lambda peer: endless(peer, COMMENT * 4), "limit_exceeded", 200, None, None,
+        lambda peer: endless(peer, COMMENT * 4), "limit_exceeded", 200,
+        f"more bytes than its limit of {BYTES_MAX}", None,
     ),
     "an event without end": (
-        lambda peer: endless(peer, b"x" * 65536), "limit_exceeded", 200, None, None,
+        lambda peer: endless(peer, b"x" * 65536), "limit_exceeded", 200,
+        f"more bytes than its limit of {BYTES_MAX}", None,
     ),
     "silence": (lambda peer: peer.read_head(), "timeout_first_byte", None, None, None),
 }

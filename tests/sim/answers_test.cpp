@@ -77,6 +77,11 @@ TEST_P(Answers, HaveTheirOutcomeHoweverTheyAreCut) {
         EXPECT_TRUE(record.outcome == answer.outcome || record.outcome == answer.or_else)
             << name_of(record.outcome) << " instead of " << name_of(answer.outcome) << ": "
             << record.error.value_or("");
+        const std::string error = record.error.value_or("");
+        EXPECT_TRUE(record.outcome != Outcome::limit_exceeded ||
+                    error.find("limit of ") != std::string::npos ||
+                    error.find("more than ") != std::string::npos)
+            << error;
     }
 }
 

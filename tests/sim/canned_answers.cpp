@@ -43,6 +43,15 @@ std::string stream_of(std::uint32_t tokens, std::uint64_t counted) {
     return wire + event("[DONE]") + "0\r\n\r\n";
 }
 
+/// A server that waits for its first token says that it lives.
+std::string pings_and_tokens(std::uint32_t pings) {
+    std::string wire = stream_of(canned_tokens, canned_tokens);
+    for (std::uint32_t i = 0; i < pings; ++i) {
+        wire.insert(std::string(stream_head).size(), chunk(": ping\n\n"));
+    }
+    return wire;
+}
+
 /// A whole stream of two tokens, the first of them in an event of so many bytes.
 std::string stream_with_event_of(std::size_t bytes) {
     std::string json = R"({"prompt_token_ids":[1],"choices":[{"delta":{"content":"a"}}]})";
@@ -86,7 +95,9 @@ void add_endless(std::vector<CannedAnswer>& answers) {
     const std::string long_line(1000, 'a');
     const std::string begun = std::string(stream_head) + "fffffff\r\n";
     answers.push_back(endless("endless tokens", stream_head, token("a"), over));
-    answers.push_back(endless("endless pings", stream_head, chunk(": ping\n\n"), over));
+    // They are no events: their bytes are what is over.
+    answers.push_back(endless("endless pings", stream_head,
+                              chunk(": " + std::string(60'000, 'p') + "\n\n"), over));
     answers.push_back(
         endless("an endless event", begun + "data: ", std::string(60'000, 'a'), over));
     answers.push_back(endless("endless blank lines", begun, std::string(60'000, '\n'), over));
@@ -115,6 +126,8 @@ void add_sizes(std::vector<CannedAnswer>& answers) {
         whole("a token more counted than is believed", stream_of(2, 73), Outcome::limit_exceeded));
     answers.push_back(
         whole("a count that is no count of tokens", stream_of(2, INT64_MAX), Outcome::ok));
+    answers.push_back(
+        whole("far more pings than events are allowed", pings_and_tokens(500), Outcome::ok));
     answers.push_back(whole("fewer tokens than asked", stream_of(1, 1), Outcome::short_output));
     answers.push_back(
         whole("the largest event", stream_with_event_of(event_bytes_max), Outcome::ok));

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string>
 
+#include "engine/plan/answer_limits.hpp"
 #include "tests/unit/engine/record/script.hpp"
 
 namespace driftless {
@@ -280,6 +281,9 @@ TEST(Judge, EventLimitIsExact) {
         const Record& record = row.text(4, "b").end(5);
         EXPECT_EQ(record.outcome, over == 0 ? Outcome::ok : Outcome::limit_exceeded);
         EXPECT_EQ(record.chunk_ns.size(), 2 - over);
+        EXPECT_EQ(
+            record.error.value_or(""),
+            over == 0 ? "" : "an event of the answer had more bytes than its limit of 1048576");
     }
 }
 
@@ -304,6 +308,26 @@ TEST(Judge, CountsBeyondTheAskedAreOverTheLimit) {
         EXPECT_EQ(record.output_tokens, 2) << none;
         EXPECT_EQ(record.tokens_source, TokensSource::chunks) << none;
     }
+}
+
+// Whatever the limit was, the error names it, and what the server said before does not hide it.
+TEST(Judge, TheErrorNamesTheLimit) {
+    const auto over = [](AnswerLimit limit) {
+        ScriptTrace input(1);
+        Assembler assembler(input.config());
+        assembler.begin({script_zero_ns});
+        Script row(assembler);
+        row.fire(0).head(1).data(2, R"({"error":{"message":"slow down"}})");
+        Event end = Script::event(EventKind::end, 0, 4);
+        end.end = {};
+        end.end.outcome = Outcome::limit_exceeded;
+        end.end.sys_errno = static_cast<std::int32_t>(limit);
+        return row.end_with(end).error.value_or("");
+    };
+    EXPECT_EQ(over(AnswerLimit::events), "the answer had more events than its limit of 80");
+    EXPECT_EQ(over(AnswerLimit::bytes), "the answer had more bytes than its limit of 17104896");
+    EXPECT_EQ(over(AnswerLimit::head),
+              "the answer's head or trailers had more than 65536 bytes or 256 fields");
 }
 
 // Secrets never stand in a record, and neither does half a one: each text is masked before it is

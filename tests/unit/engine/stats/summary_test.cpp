@@ -79,14 +79,45 @@ TEST(Summary, CountsEveryRecordOnce) {
     EXPECT_DOUBLE_EQ(f.request_throughput, 2 / 1.911001);
     EXPECT_DOUBLE_EQ(f.output_throughput, 8 / 1.911001);
     EXPECT_DOUBLE_EQ(f.total_token_throughput, 208 / 1.911001);
-    EXPECT_EQ(f.max_concurrent_requests, 4u);
+    EXPECT_EQ(f.timeline.max_concurrent_requests, 1u);  // each was over before the next one fired
     EXPECT_EQ(f.ttft.count, 2u);
     EXPECT_EQ(f.sending.drift.count, 4u);
     EXPECT_EQ(f.sending.drift.max, 1000);
     // Second 0: rows 0 and 2, and row 1's first chunk (960 ms): 3 + 2 + 2, and its second chunk at
     // 990 ms: 3 more.
-    EXPECT_EQ(f.max_output_tokens_per_s, 10u);
+    EXPECT_EQ(f.timeline.max_output_tokens_per_s, 10u);
     EXPECT_FALSE(f.request_goodput.has_value());
+}
+
+// Chunks that nobody kept (--chunks none, read back) make what needs all of them unknown; a live
+// summary has seen them, and an answer without tokens has none.
+TEST(Summary, LostChunksLeaveNoPartialFigure) {
+    Record bare = ok_record(0, 0, {20 * ms}, {1, 1});
+    bare.has_chunks = false;
+    Record seen = bare;
+    bare.chunk_ns.clear();
+    bare.chunk_tokens.clear();
+    bare.chunk_tokens_known = false;
+    Record failed = bare;
+    failed.outcome = Outcome::http_5xx;
+    failed.first_token_ns.reset();
+    Summary live;
+    live.add(seen);
+    live.add(failed);
+    EXPECT_EQ(live.figures().itl.count, 1u);
+    EXPECT_EQ(live.figures().timeline.max_output_tokens_per_s, 2u);
+    live.add(bare);
+    const SummaryFigures f = live.figures();
+    EXPECT_EQ(f.itl.count, 0u);
+    EXPECT_EQ(f.chunk_gap.count, 0u);
+    EXPECT_EQ(f.itl_rows_left_out, 2u);
+    EXPECT_FALSE(f.timeline.max_output_tokens_per_s.has_value());
+    EXPECT_EQ(f.output_tokens, 4u);
+    JsonDocument document;
+    const std::string json = summary_json(f, {});
+    const JsonValue root = document.parse(json).value();
+    EXPECT_TRUE(root.find("max_output_tokens_per_s").is(JsonType::null));
+    EXPECT_TRUE(root.find("p99_itl_ms").is(JsonType::null));
 }
 
 // A run that was killed while it was late goes on at an earlier second of its timeline: what came
@@ -98,7 +129,7 @@ TEST(Summary, SecondsOfTwoSegmentsAreNotOne) {
     record.row = 1;
     record.segment = 1;
     summary.add(record);
-    EXPECT_EQ(summary.figures().max_output_tokens_per_s, 7u);
+    EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, 7u);
 }
 
 // A gap of 30 ms that brought three tokens is 10 ms three times; a chunk of no token lends its time

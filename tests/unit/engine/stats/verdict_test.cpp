@@ -65,6 +65,23 @@ TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::host_noisy);
 }
 
+// What rows in flight measured is lost when a run dies: never certified, and ours beyond 1 %.
+TEST(Verdict, InterruptedRowsAreExclusions) {
+    SummaryFigures figures = figures_of(1000);
+    const auto interrupt = [&figures](std::uint64_t rows) {
+        figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)] = rows;
+        figures.interrupted_untainted = rows;
+        return judge_run(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
+    };
+    EXPECT_EQ(interrupt(0).verdict, Verdict::certified);
+    const Judgement judged = interrupt(1);
+    EXPECT_EQ(judged.verdict, Verdict::certified_with_exclusions);
+    EXPECT_NE(judged.reasons[0].find("1 row was in flight when"), std::string::npos)
+        << judged.reasons[0];
+    EXPECT_EQ(interrupt(10).verdict, Verdict::certified_with_exclusions);
+    EXPECT_EQ(interrupt(11).verdict, Verdict::client_limited);
+}
+
 TEST(Verdict, SlowPreparationIsTheClients) {
     SummaryFigures figures = figures_of(100);
     taint_late_rows(figures, LateCause::prepare, 40);

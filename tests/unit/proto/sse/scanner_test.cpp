@@ -11,7 +11,7 @@
 namespace driftless {
 namespace {
 
-// Each event's bytes, then what is pending, if anything: "<a><b>c".
+// Each event's bytes, those of comments in parentheses, then what is pending: "<a>(:)<b>c".
 std::string cut(Framing framing, const std::vector<std::string_view>& pieces) {
     EventScanner scanner;
     scanner.reset(framing);
@@ -23,7 +23,8 @@ std::string cut(Framing framing, const std::vector<std::string_view>& pieces) {
             block += bytes.substr(0, end == 0 ? bytes.size() : end);
             bytes.remove_prefix(end == 0 ? bytes.size() : end);
             if (end != 0) {
-                out += "<" + block + ">";
+                out += (scanner.cut_comments() ? "(" : "<") + block +
+                       (scanner.cut_comments() ? ")" : ">");
                 block.clear();
             }
         }
@@ -44,6 +45,16 @@ TEST(EventScanner, CutsAtEmptyLines) {
     expect_cuts(Framing::sse, "a\r\n\r\nb\r\n\r\n", "<a\r\n\r><\nb\r\n\r>");
     expect_cuts(Framing::sse, "a\r\rb\r\n\nc\n\r\nd", "<a\r\r><b\r\n\n><c\n\r>\nd");
     expect_cuts(Framing::sse, "a\nb\n\nc\n", "<a\nb\n\n>c\n");
+}
+
+// Comments alone are told from events that have a field, wherever their lines stand.
+TEST(EventScanner, TellsCommentsFromEvents) {
+    expect_cuts(Framing::sse, ": ping\n\ndata: a\n\n:\n\n", "(: ping\n\n)<data: a\n\n>(:\n\n)");
+    expect_cuts(Framing::sse, ":a\r\n:b\r\n\r\n:c\ndata: a\n\n",
+                "(:a\r\n:b\r\n\r)<\n:c\ndata: a\n\n>");
+    expect_cuts(Framing::sse, "data: a\n:c\n\n:\n\n", "<data: a\n:c\n\n>(:\n\n)");
+    expect_cuts(Framing::sse, "\n\n: ping\n\n: pi", "(\n\n: ping\n\n): pi");
+    expect_cuts(Framing::lines, ":\n{}\n", "<:\n><{}\n>");
 }
 
 // Blank lines open no event of their own and are not pending.

@@ -1,0 +1,277 @@
+"""The summary, computed anew from the lines of requests.jsonl: another implementation of what
+proto/record/README.md and engine/stats/summary.schema.json say, and of nothing else."""
+
+import collections
+import math
+
+PERCENTILES = (25, 50, 75, 90, 95, 99, 99.9)
+
+
+def nearest_rank(values, percent):
+    ordered = sorted(values)
+    # In integers: 99.9 has no exact double.
+    rank = max(1, -(-len(ordered) * round(percent * 10) // 1000))
+    return ordered[rank - 1]
+
+
+def distribution(values):
+    """The keys of a distribution in ns; None where there is nothing."""
+    found = {"count": len(values)}
+    names = ["mean", "std", "min", "max"] + [f"p{percent:g}" for percent in PERCENTILES]
+    if not values:
+        return {**found, **dict.fromkeys(names)}
+    mean = math.fsum(values) / len(values)
+    found["mean"] = mean
+    found["std"] = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    found["min"], found["max"] = min(values), max(values)
+    for percent in PERCENTILES:
+        found[f"p{percent:g}"] = nearest_rank(values, percent)
+    return found
+
+
+def known(records, key):
+    return [record[key] for record in records if record[key] is not None]
+
+
+
+
+def itl(record):
+    """A gap once per token that it brought; a chunk of no token lends its time to the next."""
+    values, begin = [], record["chunk_ns"][0] if record["chunk_ns"] else 0
+    for stamp, tokens in list(zip(record["chunk_ns"], record["chunk_tokens"]))[1:]:
+        if tokens > 0:
+            values += [(stamp - begin + tokens // 2) // tokens] * tokens
+            begin = stamp
+    return values
+
+
+def gaps(record):
+    stamps = record["chunk_ns"]
+    return [after - before for before, after in zip(stamps, stamps[1:])]
+
+
+STAMPS = ("fired_ns", "sent_ns", "headers_ns", "first_byte_ns", "last_token_ns", "done_ns",
+          "ended_ns")  # fmt: skip
+
+
+def by_segment(records):
+    """Rows that were sent or given up by the segment that did it."""
+    segments = collections.defaultdict(list)
+    for record in records:
+        if record["fired_ns"] is not None or record["ended_ns"] is not None:
+            segments[record["segment"]].append(record)
+    return segments
+
+
+def duration_ns(records):
+    total = 0
+    for segment, rows in by_segment(records).items():
+        begin = 0 if segment == 0 else min(row["due_ns"] for row in rows)
+        stamps = [row[key] or 0 for row in rows for key in STAMPS]
+        total += max(begin, *stamps) - begin
+    return total
+
+
+def peak_open(records):
+    """Counted at each fire, naively: only there it can rise."""
+    most = 0
+    for rows in by_segment(records).values():
+        sent = [row for row in rows if row["fired_ns"] is not None]
+        for at in (row["fired_ns"] for row in sent):
+            held = sum(
+                row["fired_ns"] <= at and (row["ended_ns"] is None or at < row["ended_ns"])
+                for row in sent
+            )
+            most = max(most, held)
+    return most
+
+
+def lost_chunks(records):
+    return any(r["chunk_ns"] is None and r["first_token_ns"] is not None for r in records)
+
+
+def best_second(records):
+    if lost_chunks(records):
+        return None
+    seconds = collections.Counter()
+    for segment, rows in by_segment(records).items():
+        for row in rows:
+            stamps = row["chunk_ns"] or []
+            tokens = row["chunk_tokens"] or [1] * len(stamps)
+            for stamp, count in zip(stamps, tokens):
+                second = max(0, row["fired_ns"] + stamp) // 10**9
+                seconds[segment, second] += count
+    return max(seconds.values(), default=0)
+
+
+def ranks(records):
+    """Drift by the place among the rows of one due instant: 0, 1, 2-3, 4-7 .."""
+    places = collections.Counter()
+    drifts = collections.defaultdict(list)
+    for record in sorted(records, key=lambda r: (r["due_ns"], r["row"])):
+        if record["fired_ns"] is None:
+            continue
+        place = places[record["due_ns"]]
+        places[record["due_ns"]] += 1
+        if record["late_cause"] != "inflight":
+            drifts[place.bit_length()].append(record["fired_ns"] - record["due_ns"])
+    found = []
+    for bucket, values in sorted(drifts.items()):
+        first = 0 if bucket == 0 else 2 ** (bucket - 1)
+        found.append({
+            "rank_first": first, "rank_last": 2**bucket - 1 if bucket else 0,
+            "count": len(values), "p50": nearest_rank(values, 50),
+            "p99": nearest_rank(values, 99), "max": max(values),
+        })  # fmt: skip
+    return found
+
+
+def meets(record, slo):
+    """`slo`: bounds in ms by metric. A null tpot passes."""
+    return all(
+        record[f"{metric}_ns"] <= bound * 1e6
+        if record[f"{metric}_ns"] is not None
+        else metric == "tpot"
+        for metric, bound in slo.items()
+    )
+
+
+def latencies(ok):
+    found = {}
+    for metric, key in (("ttft", "ttft_ns"), ("tpot", "tpot_ns"), ("e2el", "e2e_ns")):
+        d = distribution(known(ok, key))
+        found[key] = d
+        found.update(in_ms(metric, d))
+    found["ttft_due_ns"] = distribution(known(ok, "ttft_due_ns"))
+    counted = [r for r in ok if r["chunk_ns"] is not None and r["chunk_tokens"] is not None]
+    whole = not lost_chunks(ok)
+    found["itl_rows_left_out"] = len(ok) - len(counted) if whole else len(ok)
+    found["itl_histogram_ns"] = distribution([v for r in counted for v in itl(r)] if whole else [])
+    found["chunk_gap_histogram_ns"] = distribution(
+        [gap for r in ok if r["chunk_ns"] for gap in gaps(r)] if whole else []
+    )
+    found.update(in_ms("itl", found["itl_histogram_ns"]))
+    return found
+
+
+def in_ms(metric, d):
+    names = {"mean": "mean", "std": "std", "median": "p50"}
+    names.update({f"p{percent:g}": f"p{percent:g}" for percent in PERCENTILES})
+    return {
+        f"{name}_{metric}_ms": None if d[key] is None else d[key] / 1e6
+        for name, key in names.items()
+    }
+
+
+def sending(records):
+    fired = [r for r in records if r["fired_ns"] is not None]
+    free = [r for r in fired if r["late_cause"] != "inflight"]
+    wired = [r for r in fired if r["wire_ns"] is not None]
+    both = [r for r in free if r["wire_ns"] is not None]
+    causes = {r["late_cause"] for r in free}
+    drift = {c: [r["fired_ns"] - r["due_ns"] for r in free if r["late_cause"] == c] for c in causes}
+    return {
+        "fired": len(fired),
+        "late_causes": collections.Counter(r["late_cause"] for r in fired),
+        "drift_ns": distribution([r["fired_ns"] - r["due_ns"] for r in free]),
+        "drift_left_out": len(fired) - len(free),
+        "drift_by_cause_ns": {cause: distribution(values) for cause, values in drift.items()},
+        "drift_by_rank_ns": ranks(records),
+        "submit_ns": distribution(known(fired, "submit_ns")),
+        "wire_delay_ns": distribution([r["wire_ns"] - r["fired_ns"] for r in wired]),
+        "wire_drift_ns": distribution([r["wire_ns"] - r["due_ns"] for r in both]),
+        "wire_unknown": len(fired) - len(wired),
+        "receive_delay_ns": distribution(known(fired, "receive_delay_ns")),
+    }
+
+
+def prompts(records):
+    measured = [r for r in records if r["input_length"] is not None]
+    offs = [r["prompt_tokens_off"] for r in measured if r["prompt_tokens_off"] is not None]
+    cached = [r for r in records if r["cached_tokens"] is not None]
+    expected = {r["row"]: r["expected_cached_tokens"] or 0 for r in records}
+    return {
+        "prompts": {
+            "exact": offs.count(0),
+            "off": len(offs) - offs.count(0),
+            "unknown": len(measured) - len(offs),
+        },
+        "cache": {
+            "expected_cached_tokens": sum(expected.values()),
+            "rows_reported": len(cached),
+            "expected_cached_tokens_reported": sum(expected[r["row"]] for r in cached),
+            "cached_tokens": sum(r["cached_tokens"] for r in cached),
+            "rows_equal": sum(r["cached_tokens"] == r["expected_cached_tokens"] for r in cached),
+        },
+    }
+
+
+def summary_of(records, slo=None):
+    """Every key of summary.json that follows from the records. `slo` is --goodput, in ms."""
+    ok = [r for r in records if r["outcome"] == "ok"]
+    short = [r for r in records if r["outcome"] == "short_output"]
+    seconds = duration_ns(records) / 1e9
+    told = [r["prompt_tokens"] for r in ok]
+    inputs = sum(r["input_length"] or 0 if n is None else n for r, n in zip(ok, told))
+    outputs = sum(r["output_tokens"] or 0 for r in ok)
+    good = sum(meets(r, slo or {}) for r in ok)
+
+    def rate(count):
+        return count / seconds if seconds > 0 else 0
+
+    return {
+        "num_prompts": len(records),
+        "duration": seconds,
+        "completed": len(ok),
+        "short_output": len(short),
+        "failed": len(records) - len(ok) - len(short),
+        "outcomes": collections.Counter(r["outcome"] for r in records),
+        "tokens_sources": collections.Counter(known(records, "tokens_source")),
+        "total_input_tokens": inputs,
+        "total_output_tokens": outputs,
+        "output_tokens_all": sum(r["output_tokens"] or 0 for r in records),
+        "request_throughput": rate(len(ok)),
+        "output_throughput": rate(outputs),
+        "total_token_throughput": rate(inputs + outputs),
+        "request_goodput": rate(good) if slo else None,
+        "goodput": {"good": good if slo else None},
+        "max_output_tokens_per_s": best_second(records),
+        "max_concurrent_requests": peak_open(records),
+        "tainted_rows": sum(bool(r["tainted"]) for r in records),
+        "stale_retries": sum(r["stale_retries"] for r in records),
+        "coalesced_chunks": sum(r["coalesced_chunks"] for r in records),
+        "receive_delay_max_ns": max(known(records, "receive_delay_ns"), default=None),
+        **latencies(ok),
+        **sending(records),
+        **prompts(records),
+    }
+
+
+def differences(said, computed, path="", loose=0.0):
+    """What `said` (of summary.json) has otherwise than `computed`; keys that only it has are not
+    compared, counts of names that only it has must be 0."""
+    if isinstance(computed, collections.Counter):
+        return [
+            f"{path}.{name}: {said.get(name)} instead of {computed[name]}"
+            for name in {*said, *computed}
+            if said.get(name, 0) != computed[name]
+        ]
+    if isinstance(computed, dict):
+        found = []
+        for key, value in computed.items():
+            # Percentiles of histograms are within 0.1 %.
+            near = 1 / 1024 if "histogram" in key or "_itl_ms" in key else loose
+            if key not in said:
+                found.append(f"{path}.{key} is missing")
+            else:
+                found += differences(said[key], value, f"{path}.{key}", near)
+        return found
+    if isinstance(computed, list):
+        found = [] if len(said) == len(computed) else [f"{path}: {len(said)} of {len(computed)}"]
+        for i, (a, b) in enumerate(zip(said, computed)):
+            found += differences(a, b, f"{path}[{i}]", loose)
+        return found
+    if said is None or computed is None:
+        return [] if said is computed else [f"{path}: {said} instead of {computed}"]
+    within = 1e-6 + max(loose, 1e-9) * abs(computed)
+    return [] if abs(said - computed) <= within else [f"{path}: {said} instead of {computed}"]

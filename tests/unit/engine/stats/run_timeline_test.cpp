@@ -1,0 +1,107 @@
+// How long a run was active, how many requests it had open, and its best second, over segments
+// whose stamps overlap. Expectations are worked out by hand.
+#include "engine/stats/run_timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t s = 1'000'000'000;
+
+Record row_of(std::uint32_t segment, std::int64_t due_ns, std::int64_t fired_ns,
+              std::int64_t ended_ns) {
+    Record record;
+    record.outcome = Outcome::ok;
+    record.segment = segment;
+    record.due_ns = due_ns;
+    record.fired_ns = fired_ns;
+    record.ended_ns = ended_ns;
+    return record;
+}
+
+Record interrupted(std::uint32_t segment, std::int64_t due_ns, std::int64_t fired_ns) {
+    Record record = row_of(segment, due_ns, fired_ns, 0);
+    record.outcome = Outcome::interrupted;
+    record.ended_ns.reset();
+    record.has_chunks = false;
+    return record;
+}
+
+RunTimelineFigures of(const std::vector<Record>& records) {
+    RunTimeline forwards;
+    RunTimeline backwards;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        forwards.add(records[i]);
+        backwards.add(records[records.size() - 1 - i]);
+    }
+    EXPECT_EQ(forwards.figures().duration_ns, backwards.figures().duration_ns);
+    EXPECT_EQ(forwards.figures().max_concurrent_requests,
+              backwards.figures().max_concurrent_requests);
+    return forwards.figures();
+}
+
+// One segment: from time 0, also where its first row left later, to the last stamp of any record.
+TEST(RunTimeline, OneSegmentLastsFromTimeZero) {
+    EXPECT_EQ(of({}).duration_ns, 0);
+    EXPECT_EQ(of({row_of(0, 2 * s, 2 * s, 3 * s), row_of(0, s, s, 2 * s)}).duration_ns, 3 * s);
+}
+
+// A segment that was late when it was killed goes on where its held rows were due: its time and the
+// time before are added up, for they followed one another.
+TEST(RunTimeline, SegmentsThatOverlapAreAddedUp) {
+    const std::vector<Record> records = {
+        row_of(0, 0, 0, 10 * s),
+        interrupted(0, s, 9 * s),
+        row_of(1, 2 * s, 2 * s, 6 * s),  // held back before, and sent by the next segment
+        row_of(1, 3 * s, 3 * s, 12 * s),
+    };
+    EXPECT_EQ(of(records).duration_ns, 10 * s + 10 * s);
+}
+
+// What nobody did between two segments is not time of the run, and rows that never left are none.
+TEST(RunTimeline, GapsBetweenSegmentsAreLeftOut) {
+    Record unseen;  // due when the run died, and given up
+    unseen.outcome = Outcome::interrupted;
+    unseen.segment = 0;
+    unseen.due_ns = 3 * s;
+    const std::vector<Record> records = {row_of(0, 0, 0, 2 * s), unseen,
+                                         row_of(1, 5 * s, 5 * s, 7 * s)};
+    EXPECT_EQ(of(records).duration_ns, 2 * s + 2 * s);
+    EXPECT_EQ(of({unseen}).duration_ns, 0);
+}
+
+// An end makes room for what fires at the same instant; a nanosecond later it does not.
+TEST(RunTimeline, PeakIsExact) {
+    const auto peak = [](std::int64_t end_ns) {
+        return of({row_of(0, 0, 0, end_ns), row_of(0, s, s, 2 * s)}).max_concurrent_requests;
+    };
+    EXPECT_EQ(peak(s - 1), 1u);
+    EXPECT_EQ(peak(s), 1u);
+    EXPECT_EQ(peak(s + 1), 2u);
+}
+
+// What a dying segment had open is not open in the next one.
+TEST(RunTimeline, PeakIsOfOneSegment) {
+    EXPECT_EQ(of({interrupted(0, 0, 0), interrupted(0, s, s), row_of(1, 2 * s, 2 * s, 3 * s)})
+                  .max_concurrent_requests,
+              2u);
+    EXPECT_EQ(of({row_of(0, 0, 0, 5 * s), row_of(1, s, s, 3 * s), row_of(1, s, s, 4 * s)})
+                  .max_concurrent_requests,
+              2u);
+}
+
+// A row that was given up before it was sent was never open; its time counts.
+TEST(RunTimeline, RowsThatFailedBeforeTheyWereSent) {
+    Record refused = row_of(0, s, 0, 4 * s);
+    refused.fired_ns.reset();
+    refused.outcome = Outcome::connect_failed;
+    EXPECT_EQ(of({refused}).max_concurrent_requests, 0u);
+    EXPECT_EQ(of({refused}).duration_ns, 4 * s);
+}
+
+}  // namespace
+}  // namespace driftless
