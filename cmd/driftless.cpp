@@ -11,6 +11,7 @@
 #include "cmd/process.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/report/report.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/version.hpp"
 
 namespace {
@@ -67,6 +68,7 @@ int main(int argc, char** argv) {
     if (!driftless::settle_process()) {
         return driftless::exit_host;
     }
+    driftless::guard_screens();
     if (argc < 2) {
         print_help(stderr);
         return exit_usage;

@@ -1,9 +1,12 @@
 #include "cmd/process.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <new>
 #include <string_view>
 
@@ -22,9 +25,37 @@ void end_without_memory() {
     ::_exit(exit_host);
 }
 
+/// As many bytes as are common; the hard limit of the user, where that is less.
+bool settle_stack() {
+    constexpr rlim_t stack_bytes = 8 << 20;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= stack_bytes_min) {
+        return true;  // RLIM_INFINITY is the largest of all
+    }
+    const rlim_t was = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < stack_bytes ? limit.rlim_max : stack_bytes;
+    if (limit.rlim_cur < stack_bytes_min || ::setrlimit(RLIMIT_STACK, &limit) != 0) {
+        std::fprintf(stderr,
+                     "driftless: the stack may have %llu KiB only; raise its limit to %lu KiB or "
+                     "more (ulimit -s 8192)\n",
+                     static_cast<unsigned long long>(was / 1024), stack_bytes_min / 1024);
+        return false;
+    }
+    // Threads get what the limit was when the process began.
+    pthread_attr_t attributes;
+    const bool set = ::pthread_attr_init(&attributes) == 0 &&
+                     ::pthread_attr_setstacksize(&attributes, limit.rlim_cur) == 0 &&
+                     ::pthread_setattr_default_np(&attributes) == 0;
+    (void)::pthread_attr_destroy(&attributes);
+    return set;
+}
+
 }  // namespace
 
 bool settle_process() {
+    if (!settle_stack()) {
+        return false;
+    }
     struct sigaction ignore{};
     ignore.sa_handler = SIG_IGN;
     (void)sigaction(SIGXFSZ, &ignore, nullptr);

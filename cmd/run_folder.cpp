@@ -1,12 +1,19 @@
 #include "cmd/run_folder.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <memory>
+#include <string_view>
 #include <utility>
 
+#include "cmd/folders.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
 
@@ -22,12 +29,95 @@ Result<FolderLock> FolderLock::take(const std::string& folder) {
         if (errno == EWOULDBLOCK) {
             return Error{ErrorCode::exists, errno, "lock the folder: another process writes it"};
         }
-        // A file system without locks: then nothing keeps two of us apart.
         if (errno != ENOLCK && errno != EOPNOTSUPP) {
             return error_from_errno(errno, "lock the folder");
         }
+        return lock;
     }
+    lock.locked_ = true;
     return lock;
+}
+
+namespace {
+
+// What a run makes before its run.json; data comes into them afterwards.
+constexpr std::array<const char*, 4> empty_files{"requests.jsonl", "fired.jsonl", "client.jsonl",
+                                                 "responses.jsonl"};
+constexpr const char* unfinished_file = "run.json.new";
+
+bool is_ours(const struct stat& facts) {
+    return facts.st_uid == ::geteuid();
+}
+
+bool is_leftover_file(const std::string& path) {
+    struct stat facts{};
+    return ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0 &&
+           facts.st_nlink == 1 && is_ours(facts);
+}
+
+/// Removes what `place_at` calls a leftover. True where there was any file.
+bool clear_leftover(const std::string& folder) {
+    bool any = ::unlink((folder + "/" + unfinished_file).c_str()) == 0;
+    for (const char* const name : empty_files) {
+        any = ::unlink((folder + "/" + name).c_str()) == 0 || any;
+    }
+    return any;
+}
+
+/// One try; not_found, where somebody removed the folder between two steps of it.
+Result<NewFolder> try_to_take(const std::string& folder) {
+    const bool made = make_folder(folder);
+    if (!made && errno != EEXIST) {
+        return error_from_errno(errno, "make the folder");
+    }
+    Result<FolderLock> lock = FolderLock::take(folder);
+    if (!lock) {
+        return lock.error();
+    }
+    // Looked at now that nobody else can begin there.
+    const bool alone = made || lock.value().keeps_others_out();
+    if (!alone || place_at(folder) != Place::leftover) {
+        return Error{ErrorCode::exists, EEXIST, "take the folder: another run is there"};
+    }
+    NewFolder taken;
+    taken.made_by_a_run = clear_leftover(folder) || made;
+    taken.lock = std::move(lock).value();
+    return taken;
+}
+
+}  // namespace
+
+Place place_at(const std::string& folder) {
+    struct stat facts{};
+    if (::lstat(folder.c_str(), &facts) != 0) {
+        return errno == ENOENT ? Place::free : Place::taken;
+    }
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(
+        S_ISDIR(facts.st_mode) && is_ours(facts) ? ::opendir(folder.c_str()) : nullptr,
+        &::closedir);
+    if (entries == nullptr) {
+        return Place::taken;
+    }
+    while (const dirent* const entry = ::readdir(entries.get())) {  // to the first that is not ours
+        const std::string_view name = entry->d_name;
+        const bool itself = name == "." || name == "..";
+        const bool is_empty_file =
+            std::find(empty_files.begin(), empty_files.end(), name) != empty_files.end() &&
+            is_leftover_file(folder + "/" + entry->d_name);
+        if (!itself && !is_empty_file && name != unfinished_file) {
+            return Place::taken;
+        }
+    }
+    return Place::leftover;
+}
+
+Result<NewFolder> take_new_folder(const std::string& folder) {
+    constexpr int tries = 3;
+    Result<NewFolder> taken = try_to_take(folder);
+    for (int i = 1; i < tries && !taken && taken.error().code == ErrorCode::not_found; ++i) {
+        taken = try_to_take(folder);
+    }
+    return taken;
 }
 
 FolderLock::~FolderLock() {
@@ -36,10 +126,12 @@ FolderLock::~FolderLock() {
     }
 }
 
-FolderLock::FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+FolderLock::FolderLock(FolderLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), locked_(other.locked_) {}
 
 FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(locked_, other.locked_);
     return *this;
 }
 

@@ -1,7 +1,8 @@
-/// The folder of a run, as those find it who come after: who writes it now, and what its run.json
-/// says. Prints nothing.
+/// The folder of a run: how a new one is taken, who writes it now, and what its run.json says to
+/// those who come after. Prints nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "engine/history/run_facts.hpp"
@@ -16,6 +17,8 @@ class FolderLock {
     FolderLock() = default;
     /// Errors: exists (another process writes this run), not_found, denied, io_failed.
     static Result<FolderLock> take(const std::string& folder);
+    /// False where the file system has no locks: then nothing keeps two of us apart.
+    bool keeps_others_out() const { return locked_; }
     ~FolderLock();
     FolderLock(FolderLock&& other) noexcept;
     FolderLock& operator=(FolderLock&& other) noexcept;
@@ -24,7 +27,28 @@ class FolderLock {
 
   private:
     int fd_ = -1;
+    bool locked_ = false;
 };
+
+/// What stands at a place where a run is to write.
+enum class Place : std::uint8_t {
+    free,      ///< nothing
+    leftover,  ///< a folder of this user that holds nothing but what a run makes before its
+               ///< run.json: empty files, and a run.json that was not written whole; or nothing at
+               ///< all
+    taken,  ///< all else: it is never written over
+};
+Place place_at(const std::string& folder);
+
+/// A folder that is a new run's own, and empty.
+struct NewFolder {
+    FolderLock lock;
+    bool made_by_a_run = false;  ///< by this one, or by the one whose leftover it is
+};
+/// Makes the folder with those above it, or takes a leftover and clears it. Of several processes
+/// that try at once, one succeeds. Errors: exists, where it is taken or another process has it;
+/// those of the file system.
+Result<NewFolder> take_new_folder(const std::string& folder);
 
 /// Reads `folder`/run.json into `facts`. Returns why it cannot be, or the empty text.
 std::string read_run(const std::string& folder, RunFacts& facts);

@@ -7,8 +7,9 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
-#include "cmd/replay/folders.hpp"
+#include "cmd/folders.hpp"
 #include "cmd/replay/same_run.hpp"
+#include "cmd/run_folder.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
 
@@ -48,12 +49,17 @@ int execute_dry_run(const ReplayOptions& options, const Workload& workload, cons
     if (options.out.empty()) {
         return exit_done;
     }
-    if (!make_folder(options.out)) {
-        return fail_host(options.out.c_str(), error_from_errno(errno, "make the folder"));
+    const Result<NewFolder> taken = take_new_folder(options.out);
+    if (!taken) {
+        return taken.error().code == ErrorCode::exists
+                   ? refuse_folder(options.out)
+                   : fail_host(options.out.c_str(), taken.error());
     }
     const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
     if (!written) {
-        (void)::rmdir(options.out.c_str());
+        if (taken.value().made_by_a_run) {
+            (void)::rmdir(options.out.c_str());
+        }
         return fail_host((options.out + "/run.json").c_str(), written.error());
     }
     return exit_done;

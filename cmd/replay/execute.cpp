@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
 #include "cmd/replay/anchors.hpp"
-#include "cmd/replay/folders.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/run_settings.hpp"
 #include "cmd/replay/same_run.hpp"
@@ -22,6 +22,7 @@
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
+#include "proto/json/printable.hpp"
 
 namespace driftless {
 
@@ -90,9 +91,8 @@ class Execution {
     UringDriver& driver_;
     const std::string& folder_;
     RunFile& file_;
-    const Resumption* resumption_;  ///< null: a new run
-    bool made_folder_ = false;
-    FolderLock lock_;  ///< of a new run
+    const Resumption* resumption_;    ///< null: a new run
+    std::optional<NewFolder> taken_;  ///< of a new run, once it has it
     ReplaySettings settings_;
     ThreadMeter meter_;
     ReplayParts parts_;
@@ -188,32 +188,30 @@ void Execution::forget_past(int code) const {
 /// Before time 0: what is refused or fails leaves no folder behind, and a resumed one as it was.
 void Execution::discard() {
     FiredMarks::remove(file_.run_id);
-    if (resumption_ != nullptr || !made_folder_) {
+    if (resumption_ != nullptr || !taken_) {
         return;
     }
     if (writer_) {
         remove_sinks(writer_->sinks());
     }
     (void)::unlink((folder_ + "/run.json").c_str());
-    (void)::rmdir(folder_.c_str());
+    if (taken_->made_by_a_run) {
+        (void)::rmdir(folder_.c_str());
+    }
 }
 
 int Execution::open_files() {
     if (resumption_ == nullptr) {
-        made_folder_ = make_folder(folder_);
-        if (!made_folder_) {
-            return fail_host(folder_.c_str(), error_from_errno(errno, "make the folder"));
+        Result<NewFolder> taken = take_new_folder(folder_);
+        if (!taken) {
+            return taken.error().code == ErrorCode::exists
+                       ? refuse_folder(folder_)
+                       : fail_host(folder_.c_str(), taken.error());
         }
+        taken_ = std::move(taken).value();
     }
     if (!make_folders_above(options_.records_path)) {
         return fail_host(options_.records_path.c_str(), error_from_errno(errno, "make its folder"));
-    }
-    if (resumption_ == nullptr) {
-        Result<FolderLock> lock = FolderLock::take(folder_);
-        if (!lock) {
-            return fail_host(folder_.c_str(), lock.error());
-        }
-        lock_ = std::move(lock).value();
     }
     AssemblerConfig config =
         assembler_config(options_, workload_, file_.calibration.limits, file_.run_id);
@@ -222,7 +220,8 @@ int Execution::open_files() {
     if (resumption_ == nullptr) {
         Result<RecordSinks> sinks = create_sinks(folder_, options_.records_path, saves, failed);
         if (!sinks) {
-            return fail_host(failed.c_str(), sinks.error());
+            const int code = fail_host(failed.c_str(), sinks.error());
+            return sinks.error().code == ErrorCode::exists ? exit_usage : code;
         }
         const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
         const Overhead& overhead = server_.findings.overhead;
@@ -369,7 +368,7 @@ int Execution::close_books() {
     end_.marks.resident_max = read_memory_marks().resident_max;
     file_.end = end_;
     const Result<void> closed = write_whole_file(run, to_json(file_));
-    std::fputs(summary_table(figures, info).c_str(), stdout);
+    std::fputs(printable_lines(summary_table(figures, info)).c_str(), stdout);
     std::printf("files: %s\n", folder_.c_str());
     if (writer_->failed()) {
         (void)fail_records();

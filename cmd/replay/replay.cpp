@@ -12,6 +12,7 @@
 #include <random>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
 #include "cmd/replay/again.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
@@ -78,12 +79,20 @@ void draw_salt(std::string& salt) {
     std::printf("prompts: --cache-salt %s gives these prompts again\n", text);
 }
 
+/// What a run left that was killed before its run.json is taken again.
 int check_paths(const ReplayOptions& options) {
-    if (!options.out.empty() && there(options.out)) {
+    const Place place = options.out.empty() ? Place::free : place_at(options.out);
+    if (place == Place::taken) {
         std::fprintf(stderr,
                      "driftless: --out %s: exists already; name a new folder or remove it\n",
                      options.out.c_str());
         return exit_usage;
+    }
+    if (place == Place::leftover) {
+        const Result<FolderLock> lock = FolderLock::take(options.out);
+        if (!lock && lock.error().code == ErrorCode::exists) {
+            return refuse_folder(options.out);
+        }
     }
     if (!options.records_path.empty() && there(options.records_path)) {
         std::fprintf(stderr,

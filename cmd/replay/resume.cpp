@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cmd/exit_codes.hpp"
-#include "cmd/replay/folders.hpp"
+#include "cmd/folders.hpp"
 
 namespace driftless {
 
@@ -96,9 +96,11 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
     Result<FiredMarks> marks =
         FiredMarks::open(facts_.segments.back().run_id, workload.trace.rows.size());
     if (!marks) {
+        const bool foreign = marks.error().code == ErrorCode::denied;
         std::printf(
-            "resume: the run's marks in shared memory are gone: rows that were due when it "
-            "died may have left\n");
+            "resume: the run's marks in shared memory are %s: rows that were due when it "
+            "died may have left\n",
+            foreign ? "not this user's alone, and are not read" : "gone");
         return {};
     }
     return std::move(marks).value();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cmd/exit_codes.hpp"
-#include "cmd/replay/folders.hpp"
+#include "cmd/folders.hpp"
 #include "cmd/replay/parts.hpp"
 #include "proto/core/check.hpp"
 

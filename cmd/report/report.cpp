@@ -9,6 +9,7 @@
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/history/past.hpp"
+#include "proto/json/printable.hpp"
 
 namespace driftless {
 
@@ -84,7 +85,7 @@ int report(const ReportCommand& command) {
         info.unfinished = Unfinished{facts.rows - past.records(), past.open().size()};
     }
     const std::string text =
-        command.json ? summary_json(figures, info) : summary_table(figures, info);
+        command.json ? summary_json(figures, info) : printable_lines(summary_table(figures, info));
     std::fputs(text.c_str(), stdout);
     explain(folder, facts, past, files.value());
     return exit_done;

@@ -14,6 +14,8 @@ namespace driftless {
 
 namespace {
 
+constexpr mode_t others_may = 077;
+
 std::string name_for(const std::string& run_id) {
     return "/driftless-" + run_id;
 }
@@ -62,7 +64,7 @@ Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t row
 }
 
 Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows) {
-    const int fd = ::shm_open(name_for(run_id).c_str(), O_RDWR, 0);
+    const int fd = ::shm_open(name_for(run_id).c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) {
         return error_from_errno(errno, "open the marks of a run");
     }
@@ -70,6 +72,13 @@ Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows)
     struct stat facts{};
     if (::fstat(fd, &facts) != 0) {
         return closing(fd, error_from_errno(errno, "open the marks of a run"));
+    }
+    // Everybody may write to /dev/shm: what others made, or can change, says nothing of our run.
+    const bool ours =
+        S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid() && (facts.st_mode & others_may) == 0;
+    if (!ours) {
+        return closing(fd,
+                       {ErrorCode::denied, 0, "open the marks of a run: others may write them"});
     }
     const Error other{ErrorCode::invalid, 0, "open the marks of a run: they are of another one"};
     if (facts.st_size != static_cast<off_t>((words + 1) * sizeof(Word))) {

@@ -28,7 +28,7 @@ class FiredMarks {
     /// exists, denied, exhausted, io_failed.
     static Result<FiredMarks> create(const std::string& run_id, std::size_t rows);
     /// Those of a run that is over. Errors: not_found; invalid, where they are of another number of
-    /// rows; denied, io_failed.
+    /// rows; denied, also where they are another user's, or others may write to them; io_failed.
     static Result<FiredMarks> open(const std::string& run_id, std::size_t rows);
     /// Takes their name away, where there is one; who has them open keeps them.
     static void remove(const std::string& run_id);

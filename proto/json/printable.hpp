@@ -1,14 +1,26 @@
-/// Words of others as a terminal may get them: nothing in them moves its cursor, sets its title or
-/// begins a line. A pure function on text; JSON files escape such bytes by themselves.
+/// Words of others as a terminal may get them: nothing in them moves its cursor, sets its title,
+/// begins a line, or turns, hides or joins what stands beside it. Pure functions on text; JSON
+/// files escape control bytes by themselves.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace driftless {
 
-/// `text` with its control characters (U+0000 to U+001F, U+007F to U+009F) as `\u00XX`, and U+FFFD
-/// in the place of each byte that is no UTF-8.
+/// True for what is never shown as it is: control characters (U+0000 to U+001F, U+007F to U+009F),
+/// those that set the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+/// U+2069), separators of lines and paragraphs (U+2028, U+2029), and what has no width or no glyph
+/// (U+00AD, U+180E, U+200B to U+200D, U+2060 to U+2065, U+206A to U+206F, U+FEFF, U+FFF9 to U+FFFB,
+/// the tags U+E0000 to U+E007F).
+bool is_unprintable(std::uint32_t code_point);
+
+/// `text` with what is unprintable as `\uXXXX` (`\UXXXXXXXX` above U+FFFF), and U+FFFD in the place
+/// of each byte that is no UTF-8.
 std::string printable(std::string_view text);
+
+/// The same, but line feeds stay: for what has several lines of our own making.
+std::string printable_lines(std::string_view text);
 
 }  // namespace driftless

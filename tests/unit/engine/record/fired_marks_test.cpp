@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,32 @@ TEST_F(Marks, AreOfOneRun) {
         FiredMarks::remove(id_);
         EXPECT_EQ(FiredMarks::open(id_, rows).error().code, ErrorCode::not_found);
     }
+}
+
+// /dev/shm is everybody's: marks that others made or may write to are not believed, and a link that
+// stands in their place is not followed.
+TEST_F(Marks, OfOthersAreNotRead) {
+    const std::string path = "/dev/shm/driftless-" + id_;
+    ASSERT_TRUE(FiredMarks::create(id_, 10));
+    for (const mode_t mode : {0640u, 0604u, 0620u, 0602u, 0666u}) {
+        ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+        EXPECT_EQ(FiredMarks::open(id_, 10).error().code, ErrorCode::denied) << mode;
+    }
+    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+    EXPECT_TRUE(FiredMarks::open(id_, 10));
+    if (::geteuid() == 0) {
+        ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+        EXPECT_EQ(FiredMarks::open(id_, 10).error().code, ErrorCode::denied);
+    }
+    const std::string other = id_ + "-target";
+    ASSERT_TRUE(FiredMarks::create(other, 10));
+    FiredMarks::remove(id_);
+    ASSERT_EQ(::symlink(("/dev/shm/driftless-" + other).c_str(), path.c_str()), 0);
+    EXPECT_FALSE(FiredMarks::open(id_, 10));
+    FiredMarks::remove(id_);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(FiredMarks::open(id_, 10).error().code, ErrorCode::denied);
+    FiredMarks::remove(other);
 }
 
 TEST_F(Marks, MayBeNone) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
+#include "proto/json/utf8.hpp"
+
 namespace driftless {
 namespace {
 
@@ -12,6 +16,33 @@ TEST(Printable, EscapesWhatControlsATerminal) {
     EXPECT_EQ(printable(std::string_view("\0\x1F \x7E\x7F", 5)), R"(\u0000\u001f ~\u007f)");
     EXPECT_EQ(printable("\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0"), "\\u0080\\u009b\\u009f\xC2\xA0");
     EXPECT_EQ(printable("a\x9B\x31m\xC2"), "a\xEF\xBF\xBD\x31m\xEF\xBF\xBD");
+}
+
+// The neighbours of each range are shown as they are.
+TEST(Printable, EscapesWhatTurnsHidesOrBreaksText) {
+    for (const std::uint32_t code :
+         {0x00ADu, 0x061Cu, 0x180Eu, 0x200Bu, 0x200Cu, 0x200Du, 0x200Eu,  0x200Fu,  0x2028u,
+          0x2029u, 0x202Au, 0x202Bu, 0x202Cu, 0x202Du, 0x202Eu, 0x2060u,  0x2066u,  0x2067u,
+          0x2068u, 0x2069u, 0x206Fu, 0xFEFFu, 0xFFF9u, 0xFFFBu, 0xE0001u, 0xE0000u, 0xE007Fu}) {
+        char bytes[4];
+        const std::string text(bytes, write_utf8(bytes, code));
+        char expected[16];
+        std::snprintf(expected, sizeof expected, code > 0xFFFF ? "a\\U%08xb" : "a\\u%04xb", code);
+        EXPECT_EQ(printable("a" + text + "b"), expected);
+        EXPECT_EQ(printable_lines("a" + text + "b"), expected);
+    }
+    for (const std::uint32_t code : {0x7Eu,   0xA0u,   0xACu,   0xAEu,   0x61Bu,   0x61Du,  0x180Du,
+                                     0x180Fu, 0x200Au, 0x2010u, 0x2027u, 0x202Fu,  0x205Fu, 0x2070u,
+                                     0xFEFEu, 0xFF00u, 0xFFF8u, 0xFFFCu, 0xDFFFFu, 0xE0080u}) {
+        char bytes[4];
+        const std::string text(bytes, write_utf8(bytes, code));
+        EXPECT_EQ(printable(text), text) << code;
+    }
+}
+
+TEST(Printable, LinesOfOursStay) {
+    EXPECT_EQ(printable_lines("a\nb\tc\r\n"), "a\nb\\u0009c\\u000d\n");
+    EXPECT_EQ(printable("a\nb"), "a\\u000ab");
 }
 
 TEST(Printable, LeavesWordsAsTheyAre) {

@@ -1,4 +1,4 @@
-#include "cmd/replay/folders.hpp"
+#include "cmd/folders.hpp"
 
 #include <sys/stat.h>
 
@@ -19,6 +19,12 @@ int fail_host(const char* what, const Error& error) {
                      name_of(error.code), std::strerror(error.sys_errno));
     }
     return exit_host;
+}
+
+int refuse_folder(const std::string& folder) {
+    std::fprintf(stderr, "driftless: --out %s: another run has taken this folder; name a new one\n",
+                 folder.c_str());
+    return exit_usage;
 }
 
 bool make_folders_above(const std::string& path) {

@@ -10,6 +10,9 @@ namespace driftless {
 /// Prints `what` and the error, with what the system says of it; returns `exit_host`.
 int fail_host(const char* what, const Error& error);
 
+/// Prints that another run has the folder; returns `exit_usage`.
+int refuse_folder(const std::string& folder);
+
 /// Makes the folders above a path that are missing. errno says why not.
 bool make_folders_above(const std::string& path);
 
