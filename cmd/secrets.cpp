@@ -36,6 +36,84 @@ std::string mask_json(std::string_view json) {
     return document.parse(json) || !is_secret_name(json) ? out : std::string(mask_text);
 }
 
+/// Names of parameters, beside those that a header would have: signed URLs, functions of clouds.
+bool is_secret_parameter(std::string_view name) {
+    constexpr std::array<std::string_view, 6> more{"sig", "signature", "code",
+                                                   "pwd", "pass",      "credential"};
+    const std::string lowered = lower(name);
+    return is_secret_name(name) || std::find(more.begin(), more.end(), lowered) != more.end();
+}
+
+int hex_digit(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+std::string percent_decoded(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool whole = text[at] == '%' && at + 2 < text.size();
+        const int high = whole ? hex_digit(text[at + 1]) : -1;
+        const int low = whole ? hex_digit(text[at + 2]) : -1;
+        if (high >= 0 && low >= 0) {
+            out += static_cast<char>(high * 16 + low);
+            at += 2;
+        } else {
+            out += text[at];
+        }
+    }
+    return out;
+}
+
+/// Places of the values of secret parameters in a URL: behind `?` or `#`, between `&` or `;`.
+struct Parameter {
+    std::string_view name;
+    std::size_t value_at;
+    std::size_t value_bytes;
+};
+std::vector<Parameter> find_secret_parameters(std::string_view url) {
+    std::vector<Parameter> found;
+    std::size_t at = url.find_first_of("?#");
+    while (at < url.size()) {
+        const std::size_t begin = at + 1;
+        at = std::min(url.find_first_of("?#&;", begin), url.size());
+        const std::string_view pair = url.substr(begin, at - begin);
+        const std::size_t equals = pair.find('=');
+        if (equals != pair.npos && equals + 1 < pair.size() &&
+            is_secret_parameter(percent_decoded(pair.substr(0, equals)))) {
+            found.push_back({pair.substr(0, equals), begin + equals + 1, pair.size() - equals - 1});
+        }
+    }
+    return found;
+}
+
+/// From the last to the first, so that no place moves before its turn.
+std::string mask_parameters(std::string text) {
+    const std::vector<Parameter> found = find_secret_parameters(text);
+    for (std::size_t i = found.size(); i > 0; --i) {
+        text.replace(found[i - 1].value_at, found[i - 1].value_bytes, mask_text);
+    }
+    return text;
+}
+
+/// `a=1; b="2"`: 1 and 2, which a server may repeat one by one.
+std::vector<std::string_view> cookie_values(std::string_view pairs) {
+    std::vector<std::string_view> values;
+    while (!pairs.empty()) {
+        const std::string_view pair = pairs.substr(0, pairs.find(';'));
+        pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
+        const std::size_t equals = pair.find('=');
+        std::string_view value = equals == pair.npos ? "" : trim_blanks(pair.substr(equals + 1));
+        if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+            value = value.substr(1, value.size() - 2);
+        }
+        values.push_back(value);
+    }
+    return values;
+}
+
 /// Members of bodies that speak of keys and tokens and hold none: names of caches, and the special
 /// tokens of a model.
 bool is_plain(std::string_view member) {
@@ -88,18 +166,30 @@ bool is_secret_name(std::string_view text) {
     return false;
 }
 
+std::vector<Header> secret_parameters(std::string_view url) {
+    std::vector<Header> parameters;
+    for (const Parameter& found : find_secret_parameters(url)) {
+        const std::string value(url.substr(found.value_at, found.value_bytes));
+        parameters.push_back({std::string(found.name), value});
+        if (const std::string decoded = percent_decoded(value); decoded != value) {
+            parameters.push_back({std::string(found.name), decoded});
+        }
+    }
+    return parameters;
+}
+
 std::string mask_url(std::string_view text) {
     const std::size_t scheme = text.find("://");
     const std::size_t begin = scheme == text.npos ? 0 : scheme + 3;
-    const std::size_t end = text.find('/', begin);
+    const std::size_t end = text.find_first_of("/?#", begin);
     const std::size_t at = text.substr(0, end).rfind('@');
     const std::size_t colon = text.find(':', begin);
     const bool has_user = at != text.npos && at >= begin;
     if (!has_user || (scheme == text.npos && colon > at)) {
-        return std::string(text);
+        return mask_parameters(std::string(text));
     }
     return std::string(text.substr(0, begin)) + std::string(mask_text) +
-           std::string(text.substr(at));
+           mask_parameters(std::string(text.substr(at)));
 }
 
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments) {
@@ -160,6 +250,11 @@ std::vector<std::string> secrets_of(const std::vector<Header>& credentials) {
         for (std::size_t blank = value.find(' '); blank != value.npos; blank = value.find(' ')) {
             value = trim_blanks(value.substr(blank));
             add(value);
+        }
+        if (lower(credential.name).find("cookie") != std::string::npos) {
+            for (const std::string_view part : cookie_values(credential.value)) {
+                add(part);
+            }
         }
     }
     std::sort(secrets.begin(), secrets.end(), [](const std::string& a, const std::string& b) {

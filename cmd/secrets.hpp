@@ -1,8 +1,8 @@
 /// Secrets: what must never be printed or recorded, and how text is cleaned of it.
 ///
 /// Pure functions on text. A secret is the value of `--api-key`, of a header that carries a
-/// credential, of a member of `--extra-body` whose name says that it does, or the user part of a
-/// URL.
+/// credential, of a member of `--extra-body` or of a URL's parameter whose name says that it does,
+/// or the user part of a URL. (Values that came as `env:NAME` are, too: cmd/replay/credentials.)
 #pragma once
 
 #include <string>
@@ -35,9 +35,13 @@ struct SecretMember {
 /// None where `json` cannot be read. Numbers are no credentials: "max_tokens" is one.
 std::vector<SecretMember> secret_members(std::string_view json);
 
-/// "http://user:word@host" becomes "http://***@host", without scheme too; other text stays as it
-/// is.
+/// "http://user:word@host" becomes "http://***@host", without scheme too, and "?api_key=word"
+/// becomes "?api_key=***"; other text stays as it is.
 std::string mask_url(std::string_view text);
+
+/// Parameters of a URL's query or fragment whose names say that they are credentials: as written,
+/// and where that differs without its percent-encoding.
+std::vector<Header> secret_parameters(std::string_view url);
 
 /// The value of a flag as it may be shown. A JSON object keeps its other members as they are.
 std::string mask_value(std::string_view flag, std::string_view value);
@@ -46,9 +50,10 @@ std::string mask_value(std::string_view flag, std::string_view value);
 /// masked, whether written as `--flag value` or `--flag=value`.
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments);
 
-/// The texts that are secrets, for masking in what a server sends back (`masked`): each value, and
-/// what stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic".
-/// Longest first. Shorter ones than `secret_bytes_min` are left out.
+/// The texts that are secrets, for masking in what a server sends back (`masked`): each value; what
+/// stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic"; and
+/// of cookies the value of each pair. Longest first. Shorter ones than `secret_bytes_min` are left
+/// out.
 std::vector<std::string> secrets_of(const std::vector<Header>& credentials);
 
 }  // namespace driftless

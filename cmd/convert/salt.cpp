@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "cmd/environment.hpp"
+
 namespace driftless {
 namespace {
 
@@ -33,6 +35,7 @@ std::string read_salt(const std::string& file, const std::string& variable, std:
         }
     } else if (const char* const value = std::getenv(variable.c_str()); value != nullptr) {
         salt = value;
+        wipe_variable(variable);
     } else {
         return source + ": is not set; " + remedy;
     }

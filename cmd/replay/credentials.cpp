@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/environment.hpp"
 #include "cmd/secrets.hpp"
 #include "proto/http/fields.hpp"
 
@@ -19,11 +20,16 @@ namespace {
 
 constexpr std::string_view bearer = "Bearer ";
 
+/// Where a value is `env:NAME`, with or without "Bearer" before it: NAME; else empty.
+std::string variable_of(std::string_view value) {
+    return std::string(
+        environment_name(value.substr(value.starts_with(bearer) ? bearer.size() : 0)));
+}
+
 /// The value with its variable in place; `why` says what is wrong with the variable.
 std::string taken(const std::string& value, std::string& why) {
     const bool has_scheme = value.starts_with(bearer);
-    const std::string name(
-        environment_name(std::string_view(value).substr(has_scheme ? bearer.size() : 0)));
+    const std::string name = variable_of(value);
     if (name.empty()) {
         return value;
     }
@@ -53,11 +59,21 @@ void wipe(char* argument, const std::string& secret) {
 
 std::string take_from_environment(ReplayOptions& options) {
     std::string why;
+    std::vector<std::string> variables;
     for (Header& header : options.headers) {
+        const std::string variable = variable_of(header.value);
         header.value = taken(header.value, why);
+        if (!variable.empty()) {
+            variables.push_back(variable);
+            options.secret_headers.push_back(header);
+        }
     }
     if (why.empty()) {
+        variables.push_back(variable_of(options.api_key));
         options.api_key = taken(options.api_key, why);
+    }
+    for (const std::string& variable : variables) {  // several headers may have had one
+        wipe_variable(variable);
     }
     return why;
 }
@@ -72,6 +88,14 @@ std::vector<Header> credentials_of(const ReplayOptions& options) {
     for (const Header& header : options.headers) {
         add(header.name, header.value);
     }
+    for (const Header& header : options.secret_headers) {
+        credentials.push_back(header);
+    }
+    for (const ReplayTarget& target : options.targets) {
+        for (const Header& parameter : secret_parameters(target.api_path)) {
+            credentials.push_back(parameter);
+        }
+    }
     for (const FieldTemplate& field : options.row_headers) {
         for (const TemplatePiece& piece : field.pieces) {
             add(field.name, piece.placeholder == Placeholder::none ? trim_blanks(piece.text) : "");
@@ -84,8 +108,13 @@ std::vector<Header> credentials_of(const ReplayOptions& options) {
     return credentials;
 }
 
+std::string shown_url(const ReplayTarget& target) {
+    return mask_url(to_text(target.url) + target.api_path);
+}
+
 void hide_secrets(const ReplayOptions& options, int argc, char** argv) {
-    constexpr std::array<std::string_view, 3> carriers{"--api-key", "--header", "--extra-body"};
+    constexpr std::array<std::string_view, 6> carriers{"--api-key", "--header",   "--extra-body",
+                                                       "--url",     "--endpoint", "--base-url"};
     const std::vector<Header> credentials = credentials_of(options);
     if (credentials.empty() && options.tls.key_file.empty()) {
         return;

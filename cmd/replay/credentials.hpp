@@ -11,13 +11,18 @@
 
 namespace driftless {
 
-/// Puts the variables of the environment in the place of `env:NAME`, in the key and in headers.
-/// Returns why that cannot be, or the empty text.
+/// Puts the variables of the environment in the place of `env:NAME`, in the key and in headers,
+/// whose values are secrets from here on whatever the header is called, and clears them from the
+/// environment of this process. Returns why that cannot be, or the empty text.
 std::string take_from_environment(ReplayOptions& options);
 
 /// All that is a credential, by name: headers, the text around the placeholders of rows' headers,
-/// and members of `--extra-body`, decoded and as written. `secrets_of` makes of it what is masked.
+/// parameters of a target's query, and members of `--extra-body`, decoded and as written.
+/// `secrets_of` makes of it what is masked.
 std::vector<Header> credentials_of(const ReplayOptions& options);
+
+/// `http://host/path` of a target as it may be recorded and shown.
+std::string shown_url(const ReplayTarget& target);
 
 /// Where the run has a secret: overwrites it in `argv`, which is what the process list shows, and
 /// forbids dumps of this process (PR_SET_DUMPABLE). That holds for core files, for cores piped to a

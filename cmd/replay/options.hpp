@@ -81,8 +81,9 @@ struct ReplayOptions {
     std::string template_file;          ///< `--api template`; else empty
     std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
     std::string model;                        ///< empty: the first of /v1/models
-    std::vector<Header> headers;  ///< `--header`, then Authorization where there is a key
-    bool traceparent = false;     ///< each request names its trace
+    std::vector<Header> headers;         ///< `--header`, then Authorization where there is a key
+    std::vector<Header> secret_headers;  ///< those of them whose values came as `env:NAME`
+    bool traceparent = false;            ///< each request names its trace
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     std::vector<FieldTemplate> row_headers;   ///< `--header` with placeholders
     TlsClientOptions tls;                     ///< of https targets

@@ -65,6 +65,9 @@ bool is_masked(std::string_view argument) {
         return std::any_of(members.begin(), members.end(),
                            [](const SecretMember& member) { return member.value == mask_text; });
     }
+    if (name == "--endpoint" || name == "--url") {
+        return value.find(mask_text) != value.npos;
+    }
     return (name == "--api-key" || name == "--header") && value.ends_with(mask_text);
 }
 
@@ -76,6 +79,10 @@ std::string ask_again(std::string_view argument) {
     }
     if (name == extra_body) {
         return "a key in --extra-body, which is never recorded: give all of --extra-body again";
+    }
+    if (name != "--header") {
+        return "a key in " + std::string(name) + ", which is never recorded: give " +
+               std::string(name) + " again";
     }
     return "--header " + std::string(header_name(argument)) +
            ", whose value is never recorded: give it again";

@@ -11,6 +11,7 @@
 #include <optional>
 #include <random>
 
+#include "cmd/environment.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/again.hpp"
@@ -297,6 +298,7 @@ int run_replay(int argc, char** argv) {
         std::fprintf(stderr, "driftless: %s\n", why.c_str());
         return exit_usage;
     }
+    wipe_variable("OPENAI_API_KEY");  // what is needed of it is in the options
     hide_secrets(line.options, argc, argv);
     std::string& out = line.options.out;
     while (out.size() > 1 && out.back() == '/') {

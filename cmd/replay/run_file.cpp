@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
 #include "cmd/replay/run_file_end.hpp"
 #include "cmd/version.hpp"
@@ -171,7 +172,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("request").begin_object();
     json.key("urls").begin_array();
     for (const ReplayTarget& target : options.targets) {
-        json.string(to_text(target.url) + target.api_path);
+        json.string(shown_url(target));
     }
     json.end_array();
     json.key("connect_to");

@@ -36,7 +36,7 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     config.plan = &workload.plan;
     config.dialect = options.dialect;
     for (const ReplayTarget& target : options.targets) {
-        config.urls.push_back(to_text(target.url) + target.api_path);
+        config.urls.push_back(shown_url(target));
     }
     config.output = options.output;
     config.stream = options.stream;

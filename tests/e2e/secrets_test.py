@@ -1,11 +1,17 @@
 """A server may say the key in every place where it says anything: no file and no screen holds it."""
 
+import http.cookies
 import http.server
 import json
+import os
+import pathlib
+import subprocess
 import threading
+import time
 import unittest
+import urllib.parse
 
-from harness import Case, SAMPLE, mock
+from harness import Case, SAMPLE, SECONDS_MAX, mock
 
 DONE, USAGE, PREFLIGHT, NO_SUCCESS = 0, 2, 4, 5
 KEY = "sk-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -24,11 +30,19 @@ class Echo(http.server.BaseHTTPRequestHandler):
     def echo(self, place, otherwise=""):
         if place not in self.server.places:
             return otherwise
-        names = ("Authorization", "X-Api-Key")
+        names = ("Authorization", "X-Api-Key", "X-Foo")
         heard = next((self.headers[name] for name in names if self.headers[name]), "")
-        key = heard.split(" ")[-1] or self.server.key
+        key = heard.split(" ")[-1] or self.in_cookie() or self.in_query() or self.server.key
         self.server.said.add(place)
         return "x" * self.server.before + key
+
+    def in_cookie(self):
+        cookies = http.cookies.SimpleCookie(self.headers["Cookie"] or "")
+        return cookies["sid"].value if "sid" in cookies else ""
+
+    def in_query(self):
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+        return query.get("api_key", [""])[0]
 
     def answer(self, status, body, kind="application/json", **headers):
         text = body.encode()
@@ -53,7 +67,7 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):  # noqa: N802
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if not self.path.endswith("/chat/completions"):
+        if not urllib.parse.urlsplit(self.path).path.endswith("/chat/completions"):
             said = {"tokens": [1, self.echo("tokenize")], "error": self.echo("tokenize")}
             return self.answer(200, json.dumps(said))
         if "ignore_eos" in self.server.places and "ignore_eos" in body:
@@ -139,10 +153,74 @@ class Secrets(Case):
             ("--header", "X-Api-Key: Some Scheme " + KEY),
             ("--header", "X-Api-Key: " + KEY + "-{row}"),
             ("--extra-body", json.dumps({"litellm": {"api_key": KEY}, "user": "a:b@c"})),
+            ("--header", f"Cookie: theme=dark; sid={KEY}; lang=en"),
+            ("--header", f'Cookie: theme=dark; sid="{KEY}"'),
+            ("--endpoint", f"/v1/chat/completions?api-version=1&api_key={KEY}"),
+            ("--endpoint", f"/v1/chat/completions?api_key={KEY.replace('A', '%41')}&x=1"),
         ):
             run = self.replay_beside({"row"}, *flags)
             self.assertEqual(run.code, NO_SUCCESS, run.complained)
             self.expect_no_part(run, flags)
+
+    def test_what_came_from_the_environment(self):
+        """A value that was given as env:NAME is a secret, whatever its header is called."""
+        os.environ["FOO_KEY"] = KEY
+        self.addCleanup(os.environ.pop, "FOO_KEY")
+        for place in ("row", "id", "finish", "pod", "event", "text"):
+            run = self.replay_beside(
+                {place}, "--header", "X-Foo: env:FOO_KEY", "--record-header", "X-Pod",
+                "--save-responses", "all",
+            )  # fmt: skip
+            self.expect_no_part(run, place)
+            self.assertIn('"--header=X-Foo: env:FOO_KEY"', (run.folder / "run.json").read_text())
+
+    def test_the_environment_is_cleared(self):
+        """Once the run goes, /proc/PID/environ holds none of the keys that it was given."""
+        other = "other-" + KEY[::-1]
+        env = {**os.environ, "OPENAI_API_KEY": KEY, "FOO_KEY": other, "KEPT": "kept-value"}
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            command, folder = self.command(
+                SAMPLE, "--url", server.url, "--header", "X-Foo: env:FOO_KEY", "--header",
+                "X-Bar: env:FOO_KEY",
+            )  # fmt: skip
+            process = subprocess.Popen(
+                command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            end = time.monotonic() + SECONDS_MAX
+            while not (folder / "run.json").exists():
+                self.assertIsNone(process.poll(), "ended before time 0")
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)  # polls a file that another process writes
+            try:
+                block = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().decode()
+            except PermissionError:  # it may not be dumped, and we are not root
+                self.skipTest("/proc/PID/environ cannot be read")
+            line = pathlib.Path(f"/proc/{process.pid}/cmdline").read_bytes().decode()
+        self.assertIn("KEPT=kept-value", block)
+        for key in (KEY, other):
+            for at in range(len(key) - PART + 1):
+                self.assertNotIn(key[at : at + PART], block + line)
+
+    def test_a_key_in_a_url(self):
+        """It is masked where the URL stands, and must be given again to go on with the run."""
+        endpoint = f"/v1/chat/completions?api-version=1&api_key={KEY}"
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            refused = self.replay(SAMPLE, "--url", f"{server.url}?api_key={KEY}")
+            self.assertEqual(refused.code, USAGE)
+            self.expect_no_part(refused, "a refused URL")
+        server, url = self.serve(set(), 0)
+        flags = ("--url", url, "--limit", 3, "--speed", 50)
+        first = self.replay_well(SAMPLE, *flags, "--endpoint", endpoint)
+        self.expect_no_part(first, "--endpoint")
+        shown = f"{url}/v1/chat/completions?api-version=1&api_key=***"
+        self.assertEqual({r["url"] for r in first.records().values()}, {shown})
+        self.assertEqual(first.json("run.json")["request"]["urls"], [shown])
+        run = self.replay("--from", first.folder)
+        self.assertEqual(run.code, USAGE)
+        self.assertIn("give --endpoint again", run.complained)
+        self.replay_well("--from", first.folder, "--endpoint", endpoint)
 
     def test_a_key_in_a_body_must_be_given_again(self):
         """The rest of the body is kept as it was, and a repetition sends the same."""

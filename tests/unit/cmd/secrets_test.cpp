@@ -17,6 +17,24 @@ TEST(Secrets, MaskUserPartsOfUrls) {
     EXPECT_EQ(mask_url("http://host:80"), "http://host:80");
 }
 
+// Parameters that carry credentials, whatever stands around them; others stay.
+TEST(Secrets, MaskParametersOfUrls) {
+    EXPECT_EQ(mask_url("http://h/v1?api_key=sk-1"), "http://h/v1?api_key=***");
+    EXPECT_EQ(mask_url("/v1?api-version=2&api-key=sk-1&x=y"), "/v1?api-version=2&api-key=***&x=y");
+    EXPECT_EQ(mask_url("http://u:w@h?Access_Token=a=b;sig=c#token=d"),
+              "http://***@h?Access_Token=***;sig=***#token=***");
+    EXPECT_EQ(mask_url("http://h?api%5Fkey=sk-1"), "http://h?api%5Fkey=***");
+    for (const char* plain : {"http://h/v1?api_key=", "http://h/v1?api_key", "http://h/token=a",
+                              "/v1?design=1&n=code", "?", "http://h/?"}) {
+        EXPECT_EQ(mask_url(plain), plain);
+    }
+    std::vector<std::string> values;
+    for (const Header& parameter : secret_parameters("/v1?key=a%2Bb%&x=1&code=c%2")) {
+        values.push_back(parameter.value);
+    }
+    EXPECT_EQ(values, (std::vector<std::string>{"a%2Bb%", "a+b%", "c%2"}));
+}
+
 // Both spellings of a flag with its value, and nothing else is touched.
 TEST(Secrets, MaskCommandLines) {
     const std::vector<std::string> typed{"replay",
@@ -80,6 +98,9 @@ TEST(Secrets, AreListedForMasking) {
               (Texts{"Bearer sk-123", "sk-123"}));
     EXPECT_EQ(secrets_of({{"Authorization", "Basic  dTpw"}, {"Cookie", "a=1; b=2"}}),
               (Texts{"Basic  dTpw", "a=1; b=2", "dTpw"}));
+    EXPECT_EQ(secrets_of({{"Cookie", "sid=\"abcdef\"; other = 12345;last=wxyz"}}),
+              (Texts{"sid=\"abcdef\"; other = 12345;last=wxyz", "other = 12345;last=wxyz",
+                     "= 12345;last=wxyz", "12345;last=wxyz", "abcdef", "12345", "wxyz"}));
     EXPECT_EQ(secrets_of({{"X-Key", "sk-1"}, {"X-Token", "sk-1-more"}, {"X-Auth", "sk-1"}}),
               (Texts{"sk-1-more", "sk-1"}));
 }
