@@ -14,6 +14,9 @@ namespace {
 /// "Name: value" or "Name=value" with its value masked where the name calls for it.
 std::string mask_header(std::string_view text) {
     const std::size_t cut = text.find_first_of(":=");
+    if (cut == text.npos && is_secret_name(text)) {  // of what is refused, too
+        return std::string(mask_text);
+    }
     if (cut == text.npos || !is_secret_name(trim_blanks(text.substr(0, cut))) ||
         !environment_name(trim_blanks(text.substr(cut + 1))).empty()) {
         return std::string(text);

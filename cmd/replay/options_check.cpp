@@ -62,7 +62,7 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
         const std::string host = literal ? "[" + server.host + "]" : server.host;
         const Result<Url> url = parse_url(host + ":" + std::to_string(server.port));
         if (!url) {
-            return "--host \"" + server.host + "\" " + url.error().doing;
+            return "--host \"" + mask_url(server.host) + "\" " + url.error().doing;
         }
         add_target(url.value(), api_path, options);
     }

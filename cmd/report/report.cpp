@@ -40,7 +40,9 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
         std::fprintf(
             stderr,
             "report: the records have no chunks (--chunks none): inter-token latencies and "
-            "the peak throughput are only in the run's own summary.json\n");
+            "the peak throughput are %s\n",
+            facts.segments.size() > 1 ? "not known of a run that was resumed"
+                                      : "only in the run's own summary.json");
     }
     const bool complete = past.records() >= facts.rows;
     if (complete && facts.ended) {

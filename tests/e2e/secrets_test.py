@@ -207,9 +207,14 @@ class Secrets(Case):
         """It is masked where the URL stands, and must be given again to go on with the run."""
         endpoint = f"/v1/chat/completions?api-version=1&api_key={KEY}"
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
-            refused = self.replay(SAMPLE, "--url", f"{server.url}?api_key={KEY}")
-            self.assertEqual(refused.code, USAGE)
-            self.expect_no_part(refused, "a refused URL")
+            for flags in (
+                ("--url", f"{server.url}?api_key={KEY}"),
+                ("--host", f"me:{KEY}@localhost"),
+                ("--url", server.url, "--header", f"Authorization {KEY}"),
+            ):
+                refused = self.replay(SAMPLE, *flags)
+                self.assertEqual(refused.code, USAGE)
+                self.expect_no_part(refused, flags)
         server, url = self.serve(set(), 0)
         flags = ("--url", url, "--limit", 3, "--speed", 50)
         first = self.replay_well(SAMPLE, *flags, "--endpoint", endpoint)

@@ -78,6 +78,8 @@ TEST(Secrets, LeaveReferences) {
     EXPECT_EQ(mask_value("--api-key", "env:my key"), "***");
     EXPECT_EQ(mask_value("--header", "X-Api-Key: env:MY_KEY"), "X-Api-Key: env:MY_KEY");
     EXPECT_EQ(mask_value("--header", "X-Api-Key : s3cret"), "X-Api-Key :***");
+    EXPECT_EQ(mask_value("--header", "Authorization s3cret"), "***");
+    EXPECT_EQ(mask_value("--header", "X-Team a"), "X-Team a");
 }
 
 TEST(Secrets, KnowHeadersThatCarryThem) {
