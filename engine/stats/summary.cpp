@@ -127,7 +127,8 @@ void Summary::add_ok(const Record& record) {
 /// the next one.
 void Summary::add_gaps(const Record& record) {
     const std::vector<std::int64_t>& stamps = record.chunk_ns;
-    const bool counted = record.chunk_tokens_known && record.chunk_tokens.size() == stamps.size();
+    const bool counted = stamps.empty() ||
+                         (record.chunk_tokens_known && record.chunk_tokens.size() == stamps.size());
     figures_.itl_rows_left_out += counted ? 0 : 1;
     std::size_t from = 0;  // the latest chunk with tokens
     for (std::size_t i = 1; i < stamps.size(); ++i) {

@@ -136,16 +136,16 @@ def meets(record, slo):
     )
 
 
-def latencies(ok):
+def latencies(ok, whole):
     found = {}
     for metric, key in (("ttft", "ttft_ns"), ("tpot", "tpot_ns"), ("e2el", "e2e_ns")):
         d = distribution(known(ok, key))
         found[key] = d
         found.update(in_ms(metric, d))
     found["ttft_due_ns"] = distribution(known(ok, "ttft_due_ns"))
-    counted = [r for r in ok if r["chunk_ns"] is not None and r["chunk_tokens"] is not None]
-    whole = not lost_chunks(ok)
-    found["itl_rows_left_out"] = len(ok) - len(counted) if whole else len(ok)
+    chunked = [r for r in ok if r["chunk_ns"]]
+    counted = [r for r in chunked if r["chunk_tokens"] is not None]
+    found["itl_rows_left_out"] = len(chunked) - len(counted) if whole else len(ok)
     found["itl_histogram_ns"] = distribution([v for r in counted for v in itl(r)] if whole else [])
     found["chunk_gap_histogram_ns"] = distribution(
         [gap for r in ok if r["chunk_ns"] for gap in gaps(r)] if whole else []
@@ -241,7 +241,7 @@ def summary_of(records, slo=None):
         "stale_retries": sum(r["stale_retries"] for r in records),
         "coalesced_chunks": sum(r["coalesced_chunks"] for r in records),
         "receive_delay_max_ns": max(known(records, "receive_delay_ns"), default=None),
-        **latencies(ok),
+        **latencies(ok, not lost_chunks(records)),
         **sending(records),
         **prompts(records),
     }

@@ -104,15 +104,19 @@ TEST(Summary, LostChunksLeaveNoPartialFigure) {
     Summary live;
     live.add(seen);
     live.add(failed);
+    Record whole = failed;  // --no-stream: nothing of it is left out
+    whole.outcome = Outcome::ok;
+    live.add(whole);
     EXPECT_EQ(live.figures().itl.count, 1u);
+    EXPECT_EQ(live.figures().itl_rows_left_out, 0u);
     EXPECT_EQ(live.figures().timeline.max_output_tokens_per_s, 2u);
     live.add(bare);
     const SummaryFigures f = live.figures();
     EXPECT_EQ(f.itl.count, 0u);
     EXPECT_EQ(f.chunk_gap.count, 0u);
-    EXPECT_EQ(f.itl_rows_left_out, 2u);
+    EXPECT_EQ(f.itl_rows_left_out, 3u);
     EXPECT_FALSE(f.timeline.max_output_tokens_per_s.has_value());
-    EXPECT_EQ(f.output_tokens, 4u);
+    EXPECT_EQ(f.output_tokens, 6u);
     JsonDocument document;
     const std::string json = summary_json(f, {});
     const JsonValue root = document.parse(json).value();
