@@ -129,7 +129,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # sanitizers, and costs the most there.
 set(measured_e2e backpressure_test client_test network_test spoilers_test truth_test verdict_test
     wire_test)
-set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test formats_test resume_test)
+set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test figures_test formats_test resume_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
