@@ -20,6 +20,11 @@ if(benchmark_FOUND)
   add_test(NAME micro_bench_at_toy_size COMMAND micro_bench --benchmark_min_time=0.001)
 endif()
 
+# The floor of perf/macro/scale.py: a file read by simdjson alone.
+add_executable(read_floor perf/floor/read_floor.cpp)
+target_compile_options(read_floor PRIVATE ${warnings})
+target_link_libraries(read_floor PRIVATE simdjson::simdjson)
+
 # What perf/macro/tokenizers runs beside the reference implementation of tokenizers.
 add_executable(encode perf/macro/encode.cpp)
 target_compile_options(encode PRIVATE ${warnings})

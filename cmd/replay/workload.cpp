@@ -1,5 +1,7 @@
 #include "cmd/replay/workload.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -56,6 +58,7 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
         return exit_input;
     }
     workload.plan = std::move(plan).value();
+    (void)::malloc_trim(0);  // what planning used stays resident otherwise
     return exit_done;
 }
 

@@ -198,7 +198,8 @@ void LogRows::finish(Trace& trace) {
         row.at_ns -= first_ns;
     }
     number_sessions(trace, rows_);
-    trace.ids = std::move(ids_);
+    trace.ids.append(ids_);
+    trace.ids.settle();
     trace.name_spaces = 1;
     trace.rows_unsorted = rows_unsorted_;
     trace.zero_outputs = zero_outputs_;

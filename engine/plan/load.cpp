@@ -141,8 +141,9 @@ Result<void> share(Sharing sharing, Trace& trace, LoadFigures& figures) {
     trace.name_spaces +=
         sharing == Sharing::session ? static_cast<std::uint32_t>(trace.sessions.size()) : 1;
     trace.tail_rule = TailRule::ceil;
-    trace.ids.resize(blocks_max);
-    std::iota(trace.ids.begin(), trace.ids.end(), std::uint64_t{0});
+    for (std::uint32_t block = 0; block < blocks_max; ++block) {
+        trace.ids.push_back(block);
+    }
     figures.share = sharing;
     return {};
 }

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "engine/plan/prefix_set.hpp"
+#include "engine/plan/cache_forecast.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/decimal.hpp"
 #include "proto/core/hash.hpp"
@@ -96,52 +96,6 @@ std::vector<Timed> timed_rows(const Trace& trace, const PlanOptions& options) {
     return rows;
 }
 
-/// What an infinite prefix cache would hold for each planned row.
-class CacheForecast {
-  public:
-    CacheForecast(const Trace& trace, std::uint32_t post_tokens)
-        : trace_(trace), post_tokens_(post_tokens) {}
-
-    /// Rows come in file order.
-    std::uint32_t next(const TraceRow& row) {
-        const std::uint32_t size = trace_.block_size;
-        if (size == 0 || row.ids_count == 0) {
-            return 0;
-        }
-        const std::uint64_t usable = (row.input_length - std::uint64_t{1}) / size;
-        std::uint64_t held = 0;
-        bool unbroken = true;
-        std::uint64_t prefix = PrefixSet::start(row.name_space);
-        const auto ids = trace_.ids_of(row).first(full_blocks_of(trace_, row));
-        for (std::size_t block = 0; block < ids.size(); ++block) {
-            prefix = PrefixSet::extend(prefix, as_served(row, block, ids[block]));
-            unbroken = !seen_.insert(prefix) && unbroken;
-            held += unbroken ? 1 : 0;
-        }
-        return static_cast<std::uint32_t>(std::min(held, usable) * size);
-    }
-
-  private:
-    /// What stands for a block in the server's eyes: its id, or, where the template's closing
-    /// tokens displace the end of it, a mark of how much is left of it.
-    std::uint64_t as_served(const TraceRow& row, std::size_t block, std::uint64_t id) const {
-        const std::int64_t begin = static_cast<std::int64_t>(block) * trace_.block_size;
-        const std::int64_t left = std::int64_t{row.input_length} - post_tokens_ - begin;
-        if (left >= std::int64_t{trace_.block_size}) {
-            return id;
-        }
-        return mix64(static_cast<std::uint64_t>(left) * golden_gamma ^ (left > 0 ? mix64(id) : 0));
-    }
-
-    static std::size_t full_blocks_of(const Trace& trace, const TraceRow& row) {
-        return std::min(row.ids_count, row.input_length / trace.block_size);
-    }
-
-    const Trace& trace_;
-    std::uint32_t post_tokens_;
-    PrefixSet seen_;
-};
-
 bool inside(const TraceRow& row, const PlanOptions& options) {
     return row.at_ns >= options.start_ns.value_or(0) &&
            row.at_ns < options.end_ns.value_or(due_max);
@@ -202,12 +156,16 @@ std::int64_t due_of(std::int64_t trace_ns, Speed speed) {
 
 void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
     CacheForecast forecast(trace, post_tokens);
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
+        return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
+    };
     std::vector<std::uint32_t> order(plan.rows.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
-    });
+    if (!std::is_sorted(order.begin(), order.end(), before)) {
+        std::sort(order.begin(), order.end(), before);
+    }
     plan.expected_cached_tokens = 0;
+    plan.post_tokens = post_tokens;
     for (const std::uint32_t i : order) {
         Planned& planned = plan.rows[i];
         planned.expected_cached_tokens = forecast.next(trace.rows[planned.row]);

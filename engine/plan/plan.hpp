@@ -59,6 +59,7 @@ struct Plan {
     std::uint64_t input_tokens = 0;     ///< sums over the selected rows
     std::uint64_t output_tokens = 0;
     std::uint64_t expected_cached_tokens = 0;
+    std::uint32_t post_tokens = 0;  ///< that the forecast of cached tokens was made for
     std::int64_t last_due_ns = 0;
 };
 

@@ -27,6 +27,11 @@ class PrefixSet {
         return mix64(prefix ^ mix64(id + golden_gamma));
     }
 
+    /// Begins to load what `insert` of this prefix will look at.
+    void fetch(std::uint64_t prefix) const {
+        __builtin_prefetch(&slots_[static_cast<std::size_t>(prefix) & (slots_.size() - 1)]);
+    }
+
     /// True where the prefix was new.
     bool insert(std::uint64_t prefix) {
         prefix = prefix == empty ? ~empty : prefix;

@@ -39,7 +39,7 @@ void TraceDraft::enter_name_space(std::string_view name) {
 }
 
 void TraceDraft::begin_ids() {
-    trace_.ids.resize(ids_kept_);
+    trace_.ids.truncate(ids_kept_);
 }
 
 void TraceDraft::note_missing_ids(std::uint64_t line) {
@@ -119,6 +119,7 @@ void TraceDraft::remark(const char* one, const char* many, std::uint64_t count) 
 
 void TraceDraft::finish() {
     begin_ids();
+    trace_.ids.settle();
     std::stable_sort(trace_.dependencies.begin(), trace_.dependencies.end(),
                      [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
 }

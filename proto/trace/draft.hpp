@@ -63,11 +63,9 @@ class TraceDraft {
     /// Starts the ids of a row; those of a row that was not added are dropped.
     void begin_ids();
     void add_id(std::uint64_t id) { trace_.ids.push_back(id); }
-    void add_ids(std::span<const std::uint64_t> ids) {
-        trace_.ids.insert(trace_.ids.end(), ids.begin(), ids.end());
-    }
+    void add_ids(std::span<const std::uint64_t> ids) { trace_.ids.append(ids); }
     std::uint64_t ids_count() const { return trace_.ids.size() - ids_kept_; }
-    void cut_ids(std::uint64_t count) { trace_.ids.resize(ids_kept_ + count); }
+    void cut_ids(std::uint64_t count) { trace_.ids.truncate(ids_kept_ + count); }
     /// How numbers of ids went with lengths, of rows that were refused, too.
     IdCounts& counts() { return counts_; }
 

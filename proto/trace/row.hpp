@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/core/check.hpp"
+#include "proto/trace/block_ids.hpp"
 
 namespace driftless {
 
@@ -23,7 +24,7 @@ enum class TailRule : std::uint8_t {
 
 inline constexpr std::uint32_t no_session = 0xFFFFFFFFu;
 
-/// One request of a trace. Trivially copyable, 56 bytes.
+/// One request of a trace. Trivially copyable, 48 bytes.
 struct TraceRow {
     std::int64_t at_ns = 0;       ///< trace time; the earliest row of the trace is 0
     std::uint64_t ids_begin = 0;  ///< first block id in `Trace::ids`
@@ -38,6 +39,8 @@ struct TraceRow {
     std::uint32_t session = no_session;  ///< index into `Trace::sessions`
     std::uint32_t turn = 0;              ///< 1-based; 0 where unknown
 };
+
+static_assert(sizeof(TraceRow) == 48);
 
 /// What a row waits for when sessions are closed: its turn cannot come before an answer has, or
 /// before another row was sent. Open-loop replay goes by `at_ns` alone.
@@ -72,7 +75,7 @@ struct Trace {
     TailRule tail_rule = TailRule::ceil;
 
     std::vector<TraceRow> rows;
-    std::vector<std::uint64_t> ids;  ///< arena, all rows' block ids back to back
+    BlockIds ids;  ///< all rows' block ids back to back
     std::vector<std::string> sessions;
     std::vector<Dependency> dependencies;  ///< by `row`; empty where rows do not wait for others
     std::vector<TraceFilePart> files;      ///< in the order in which they were read
@@ -102,10 +105,7 @@ struct Trace {
     /// i + k * copy_rows. 0: the trace is as it was read.
     std::uint32_t copy_rows = 0;
 
-    std::span<const std::uint64_t> ids_of(const TraceRow& row) const {
-        CHECK(row.ids_begin + row.ids_count <= ids.size());
-        return {ids.data() + row.ids_begin, row.ids_count};
-    }
+    BlockIdSpan ids_of(const TraceRow& row) const { return ids.span(row.ids_begin, row.ids_count); }
     /// What the row waits for under closed sessions.
     std::span<const Dependency> dependencies_of(const TraceRow& row) const {
         const auto [begin, end] = std::equal_range(

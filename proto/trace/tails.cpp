@@ -87,11 +87,42 @@ void mark_full_blocks(const Trace& trace, std::vector<Tail>& tails) {
     }
 }
 
+/// The same where all ids are of one namespace, which most traces are: an array says the length of
+/// the partial block that each id names, and no tail is sorted or looked up.
+std::uint64_t uneven_tails_of_one_namespace(const Trace& trace) {
+    constexpr std::uint32_t uneven = 0xFFFFFFFFu;
+    std::vector<std::uint32_t> length_of(trace.ids.numbers_end(), 0);  // 0: no partial block
+    bool any = false;
+    for (const TraceRow& row : trace.rows) {
+        const std::uint64_t covered = std::uint64_t{row.ids_count} * trace.block_size;
+        if (row.ids_count > 0 && covered > row.input_length) {
+            const auto length =
+                static_cast<std::uint32_t>(row.input_length + trace.block_size - covered);
+            std::uint32_t& known = length_of[trace.ids_of(row).number(row.ids_count - 1)];
+            known = known == 0 || known == length ? length : uneven;
+            any = true;
+        }
+    }
+    for (const TraceRow& row : trace.rows) {
+        const BlockIdSpan ids = trace.ids_of(row);
+        const std::size_t full =
+            any ? std::min<std::size_t>(ids.size(), row.input_length / trace.block_size) : 0;
+        for (std::size_t i = 0; i < full; ++i) {
+            std::uint32_t& known = length_of[ids.number(i)];
+            known = known == 0 ? 0 : uneven;
+        }
+    }
+    return static_cast<std::uint64_t>(std::count(length_of.begin(), length_of.end(), uneven));
+}
+
 }  // namespace
 
 std::uint64_t uneven_tails(const Trace& trace) {
     if (trace.block_size == 0) {
         return 0;
+    }
+    if (trace.name_spaces == 1) {
+        return uneven_tails_of_one_namespace(trace);
     }
     std::vector<Tail> tails = tails_of(trace);
     if (tails.empty()) {

@@ -29,7 +29,7 @@ Trace one_row() {
     row.input_length = 5000;  // more than the first slice of a request
     row.output_length = canned_tokens;
     row.ids_count = 10;
-    trace.ids.assign(10, 7);
+    trace.ids.append(std::vector<std::uint64_t>(10, 7));
     trace.rows.push_back(row);
     return trace;
 }

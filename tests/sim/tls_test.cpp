@@ -192,13 +192,13 @@ TEST(Tls, IdleLimitsAreLearnedFromGoodbyes) {
 /// Rows of 24,000 tokens, all at one instant a second after the start.
 Trace large_rows(std::uint32_t count) {
     Trace trace = make_trace(6, count + 1);
-    trace.ids.clear();
+    trace.ids.truncate(0);
     for (TraceRow& row : trace.rows) {
         row.at_ns = row.index == 0 ? 0 : 1'000'000'000;
         row.input_length = row.index == 0 ? 100 : 24'000;
         row.ids_begin = trace.ids.size();
         row.ids_count = (row.input_length + 511) / 512;
-        trace.ids.insert(trace.ids.end(), row.ids_count, row.index);
+        trace.ids.append(std::vector<std::uint64_t>(row.ids_count, row.index));
     }
     return trace;
 }

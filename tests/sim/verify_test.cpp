@@ -116,7 +116,7 @@ TEST(Verification, DrawsRowsAndPartners) {
 TEST(Verification, SharedTokensByHand) {
     Trace trace;
     trace.block_size = 100;
-    trace.ids = {1, 2, 3, 1, 2, 4, 1, 2, 1, 2};
+    trace.ids.append({1, 2, 3, 1, 2, 4, 1, 2, 1, 2});
     const auto row = [](std::uint64_t begin, std::uint32_t count, std::uint32_t length) {
         TraceRow made;
         made.ids_begin = begin;
@@ -174,8 +174,9 @@ TEST(Verification, EndsWhenTheUserStops) {
 TEST(Verification, NamesAWrongPrefix) {
     Bench bench;
     Trace apart = bench.trace;
-    for (std::size_t i = 0; i < apart.ids.size(); ++i) {
-        apart.ids[i] = 1'000'000 + i;
+    apart.ids.truncate(0);
+    while (apart.ids.size() < bench.trace.ids.size()) {
+        apart.ids.push_back(1'000'000 + apart.ids.size());
     }
     SimDriver driver(11, Weather{}, server_with(mock::TokenizeForm::vllm));
     Loop loop(driver, 8);

@@ -27,7 +27,7 @@ void add_row(Trace& trace, const std::vector<std::uint64_t>& ids,
     row.session = session;
     row.ids_begin = trace.ids.size();
     row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.insert(trace.ids.end(), ids.begin(), ids.end());
+    trace.ids.append(ids);
     trace.rows.push_back(row);
     trace.block_size = 512;
     trace.name_spaces = 1;

@@ -34,7 +34,7 @@ void add_row(Trace& trace, std::uint32_t input_length, const std::vector<std::ui
     row.name_space = name_space;
     row.ids_begin = trace.ids.size();
     row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.insert(trace.ids.end(), ids.begin(), ids.end());
+    trace.ids.append(ids);
     trace.rows.push_back(row);
 }
 

@@ -53,7 +53,7 @@ TraceRow add_row(Trace& trace, std::uint32_t input_length, const std::vector<std
     row.input_length = input_length;
     row.ids_begin = trace.ids.size();
     row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.insert(trace.ids.end(), ids.begin(), ids.end());
+    trace.ids.append(ids);
     trace.rows.push_back(row);
     return row;
 }
