@@ -6,30 +6,46 @@
 
 namespace driftless {
 
-/// One use of an id; its number.
-std::uint32_t BlockIdCounter::note(const TraceRow& row, std::uint64_t id, const Id& use,
-                                   bool new_prefix) {
+BlockIdCounter::BlockIdCounter(const Trace& trace)
+    : one_namespace_(trace.name_spaces == 1),
+      ids_(one_namespace_ ? trace.ids.numbers_end() : 0),
+      block_size_(trace.block_size) {
+    static_assert(sizeof(Id) == 12);
+}
+
+/// The number of the row's id at that place, in its namespace.
+std::uint32_t BlockIdCounter::number_of(const TraceRow& row, const BlockIdSpan& ids,
+                                        std::uint32_t at) {
+    if (one_namespace_) {
+        return ids.number(at);
+    }
     // As in PrefixSet: an id in a namespace is what it extends the empty prefix to.
     const Numbering::Given given =
-        numbers_.number_of(PrefixSet::extend(PrefixSet::start(row.name_space), id));
+        numbers_.number_of(PrefixSet::extend(PrefixSet::start(row.name_space), ids[at]));
     if (given.is_new) {
-        ids_.push_back(use);
-        return given.number;
+        ids_.emplace_back();
     }
-    Id& known = ids_[given.number];
+    return given.number;
+}
+
+/// One use of an id.
+void BlockIdCounter::note(std::uint32_t number, const Id& use, bool new_prefix) {
+    Id& known = ids_[number];
+    if (known.position == unused) {
+        known = use;
+        return;
+    }
     known.two_lengths = known.two_lengths || known.tokens != use.tokens;
-    known.shared = true;
+    known.shared = 1;
     if (new_prefix) {
         known.moving = known.moving || known.position != use.position;
         known.joining = known.joining || known.before != use.before;
     }
-    return given.number;
 }
 
 void BlockIdCounter::add(const Trace& trace, const TraceRow& row, const PrefixTree::Path& path) {
     const auto ids = trace.ids_of(row);
     const auto count = static_cast<std::uint32_t>(ids.size());
-    block_size_ = trace.block_size;
     sums_.references += count;
     sums_.prefixes += count - path.known;
     sums_.rows_without_ids += count == 0 ? 1 : 0;
@@ -44,14 +60,22 @@ void BlockIdCounter::add(const Trace& trace, const TraceRow& row, const PrefixTr
         const std::uint64_t begin = std::uint64_t{at} * block_size_;
         const auto tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(
             block_size_, std::max<std::uint64_t>(row.input_length, begin) - begin));
-        before = note(row, ids[at], {at, before, tokens}, at >= path.known);
+        Id use;
+        use.before = before;
+        use.position = at & unused;
+        use.tokens = tokens;
+        before = number_of(row, ids, at);
+        note(before, use, at >= path.known);
     }
 }
 
 BlockFigures BlockIdCounter::figures() const {
     BlockFigures figures = sums_;
-    figures.ids = ids_.size();
     for (const Id& id : ids_) {
+        if (id.position == unused) {
+            continue;
+        }
+        ++figures.ids;
         figures.ids_moving += id.moving ? 1 : 0;
         figures.ids_joining += id.joining ? 1 : 0;
         figures.ids_of_two_lengths += id.two_lengths ? 1 : 0;

@@ -36,26 +36,32 @@ struct BlockFigures {
 
 class BlockIdCounter {
   public:
+    explicit BlockIdCounter(const Trace& trace);
+
     /// A row and its path, in the order in which the tree saw them.
     void add(const Trace& trace, const TraceRow& row, const PrefixTree::Path& path);
     BlockFigures figures() const;
 
   private:
-    /// What the first use of an id showed, and what later uses contradicted.
+    /// What the first use of an id showed, and what later uses contradicted. 12 bytes: a row has at
+    /// most 2^27 tokens, and no more ids.
     struct Id {
-        std::uint32_t position = 0;
-        std::uint32_t before = 0;  ///< number of the id before it, or `none`
+        std::uint32_t before = none;           ///< number of the id before it, or `none`
+        std::uint32_t position : 28 = unused;  ///< or `unused`
+        std::uint32_t moving : 1 = 0;
+        std::uint32_t joining : 1 = 0;
+        std::uint32_t two_lengths : 1 = 0;
+        std::uint32_t shared : 1 = 0;
         std::uint32_t tokens = 0;
-        bool moving = false;
-        bool joining = false;
-        bool two_lengths = false;
-        bool shared = false;
     };
     static constexpr std::uint32_t none = 0xFFFFFFFFu;
+    static constexpr std::uint32_t unused = (1U << 28) - 1;
 
-    std::uint32_t note(const TraceRow& row, std::uint64_t id, const Id& use, bool new_prefix);
+    std::uint32_t number_of(const TraceRow& row, const BlockIdSpan& ids, std::uint32_t at);
+    void note(std::uint32_t number, const Id& use, bool new_prefix);
 
-    Numbering numbers_;
+    bool one_namespace_;   ///< the trace's own numbers of ids are used
+    Numbering numbers_;    ///< else these
     std::vector<Id> ids_;  ///< [number]
     BlockFigures sums_;
     std::uint32_t block_size_ = 0;

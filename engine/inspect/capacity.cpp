@@ -6,8 +6,11 @@
 
 namespace driftless {
 
-CapacityCounter::CapacityCounter(const Trace& trace, std::uint32_t group)
-    : trace_block_(trace.block_size), group_(group), ceil_(trace.tail_rule == TailRule::ceil) {
+CapacityCounter::CapacityCounter(const Trace& trace, std::uint32_t group, std::uint32_t nodes)
+    : trace_block_(trace.block_size),
+      group_(group),
+      ceil_(trace.tail_rule == TailRule::ceil),
+      recency_(nodes) {
     CHECK(trace_block_ > 0 && group_ > 0);
     sums_.block_size = trace_block_ * group_;
 }
@@ -33,14 +36,15 @@ void CapacityCounter::add(const TraceRow& row, const PrefixTree::Path& path) {
     for (std::size_t block = 0; block < ranks_.size(); ++block) {
         const std::size_t rank = ranks_[block];
         if (rank > hits_.size()) {
-            hits_.resize(std::max(rank, 2 * hits_.size()), 0);
-            hit_tokens_.resize(hits_.size(), 0);
+            hits_.resize(std::max(rank, hits_.size() + hits_.size() / 2), 0);
         }
         const std::uint64_t begin = block * size;
         const std::uint64_t tokens =
             std::min(size, std::max<std::uint64_t>(row.input_length, begin) - begin);
         ++hits_[rank - 1];
-        hit_tokens_[rank - 1] += tokens;
+        if (tokens < size) {
+            shorts_.push_back({ranks_[block], static_cast<std::uint32_t>(size - tokens)});
+        }
         sums_.hit_tokens += tokens;
     }
     sums_.hit_blocks += ranks_.size();
@@ -52,6 +56,10 @@ void CapacityCounter::add(const TraceRow& row, const PrefixTree::Path& path) {
 CapacityFigures CapacityCounter::figures() const {
     CapacityFigures figures = sums_;
     figures.distinct = recency_.size();
+    std::vector<Short> shorts = shorts_;
+    std::sort(shorts.begin(), shorts.end(),
+              [](const Short& a, const Short& b) { return a.rank < b.rank; });
+    auto missing = shorts.begin();
     CapacityPoint point;
     std::uint64_t power = 1;
     std::size_t share = 0;
@@ -59,7 +67,10 @@ CapacityFigures CapacityCounter::figures() const {
          ++rank) {
         point.blocks = rank;
         point.hit_blocks += hits_[rank - 1];
-        point.hit_tokens += hit_tokens_[rank - 1];
+        point.hit_tokens += hits_[rank - 1] * std::uint64_t{sums_.block_size};
+        for (; missing != shorts.end() && missing->rank == rank; ++missing) {
+            point.hit_tokens -= missing->missing;
+        }
         const bool ideal = point.hit_blocks == sums_.hit_blocks;
         if (rank == power || ideal) {
             figures.curve.push_back(point);

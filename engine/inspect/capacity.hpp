@@ -53,8 +53,9 @@ struct CapacityFigures {
 
 class CapacityCounter {
   public:
-    /// `group`: blocks of the trace that make one of the cache.
-    CapacityCounter(const Trace& trace, std::uint32_t group);
+    /// `group`: blocks of the trace that make one of the cache. `nodes`: prefixes that are
+    /// expected.
+    CapacityCounter(const Trace& trace, std::uint32_t group, std::uint32_t nodes = 0);
 
     /// The rows in order, each with its path through the one tree of all counters.
     void add(const TraceRow& row, const PrefixTree::Path& path);
@@ -69,9 +70,15 @@ class CapacityCounter {
     bool ceil_;
     Recency recency_;
     CapacityFigures sums_;
-    std::vector<std::uint32_t> hits_;        ///< [rank - 1] blocks
-    std::vector<std::uint64_t> hit_tokens_;  ///< [rank - 1]
-    std::vector<std::uint32_t> nodes_;       ///< of the row, at this block size
+    /// A hit of a block that is smaller than the others.
+    struct Short {
+        std::uint32_t rank = 0;
+        std::uint32_t missing = 0;  ///< tokens that it lacks
+    };
+
+    std::vector<std::uint32_t> hits_;   ///< [rank - 1] blocks
+    std::vector<Short> shorts_;         ///< at most one a row
+    std::vector<std::uint32_t> nodes_;  ///< of the row, at this block size
     std::vector<std::uint32_t> ranks_;
 };
 

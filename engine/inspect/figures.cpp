@@ -56,14 +56,15 @@ std::vector<std::uint32_t> groups_of(std::uint32_t own, const std::vector<std::u
     return groups;
 }
 
-/// The one pass over rows and blocks, in the order of time.
+/// The first pass over rows and blocks, in the order of time.
 class Pass {
   public:
-    Pass(const Trace& trace, const std::vector<std::uint32_t>& groups, InspectFigures& figures)
-        : trace_(trace), figures_(figures), first_at_(trace.files.size(), -1) {
-        for (const std::uint32_t group : groups) {
-            counters_.emplace_back(trace, group);
-        }
+    Pass(const Trace& trace, PrefixTree& tree, InspectFigures& figures)
+        : trace_(trace),
+          figures_(figures),
+          tree_(tree),
+          ids_(trace),
+          first_at_(trace.files.size(), -1) {
         for (const TraceFilePart& file : trace.files) {
             figures.files.push_back({file.name});
         }
@@ -79,12 +80,13 @@ class Pass {
 
     const Trace& trace_;
     InspectFigures& figures_;
-    PrefixTree tree_;
+    PrefixTree& tree_;
     BlockIdCounter ids_;
-    std::vector<CapacityCounter> counters_;
-    std::vector<std::int64_t> first_at_;    ///< [file] its first selected row
-    std::vector<std::uint32_t> last_used_;  ///< [node] bucket + 1
+    std::vector<std::int64_t> first_at_;   ///< [file] its first selected row
+    std::vector<std::uint8_t> last_used_;  ///< [node] bucket + 1
 };
+
+static_assert(timeline_buckets_max < 255, "a bucket is kept as a byte");
 
 std::size_t Pass::file_of(const TraceRow& row) const {
     const auto after = std::upper_bound(
@@ -111,10 +113,12 @@ void Pass::add_to_file(const TraceRow& row, const PrefixTree::Path& path) {
 }
 
 void Pass::add_to_timeline(std::size_t bucket, const PrefixTree::Path& path) {
-    last_used_.resize(std::max<std::size_t>(last_used_.size(), tree_.size()), 0);
+    if (tree_.nodes_end() > last_used_.size()) {
+        last_used_.resize(tree_.nodes_end() + tree_.nodes_end() / 4, 0);
+    }
     figures_.timeline.blocks_new[bucket] += path.nodes.size() - path.known;
     for (const std::uint32_t node : path.nodes) {
-        const auto mark = static_cast<std::uint32_t>(bucket + 1);
+        const auto mark = static_cast<std::uint8_t>(bucket + 1);
         figures_.timeline.blocks_used[bucket] += last_used_[node] != mark ? 1 : 0;
         last_used_[node] = mark;
     }
@@ -129,9 +133,6 @@ void Pass::add(const Planned& planned) {
     }
     ids_.add(trace_, row, path);
     add_to_timeline(static_cast<std::size_t>(planned.due_ns / figures_.timeline.bucket_ns), path);
-    for (CapacityCounter& counter : counters_) {
-        counter.add(row, path);
-    }
 }
 
 void Pass::finish() {
@@ -140,9 +141,18 @@ void Pass::finish() {
     }
     figures_.has_blocks = true;
     figures_.blocks = ids_.figures();
-    for (const CapacityCounter& counter : counters_) {
-        figures_.capacity.push_back(counter.figures());
+}
+
+/// A pass for each size of a cache's blocks: so that the memory of one is there at a time. The tree
+/// knows all prefixes by now and gives each the number that it gave it before.
+void count_capacity(const Trace& trace, const std::vector<Planned>& rows, std::uint32_t group,
+                    PrefixTree& tree, InspectFigures& figures) {
+    CapacityCounter counter(trace, group, tree.nodes_end());
+    for (const Planned& planned : rows) {
+        const TraceRow& row = trace.rows[planned.row];
+        counter.add(row, tree.enter(trace, row));
     }
+    figures.capacity.push_back(counter.figures());
 }
 
 }  // namespace
@@ -176,11 +186,17 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
         figures.context = context_of(trace, rows, options.max_model_len);
     }
     figures.sessions = sessions_of(trace, rows);
-    Pass pass(trace, groups, figures);
-    for (const Planned& planned : rows) {
-        pass.add(planned);
+    PrefixTree tree(trace);
+    {
+        Pass pass(trace, tree, figures);
+        for (const Planned& planned : rows) {
+            pass.add(planned);
+        }
+        pass.finish();
     }
-    pass.finish();
+    for (const std::uint32_t group : groups) {
+        count_capacity(trace, rows, group, tree, figures);
+    }
     return figures;
 }
 

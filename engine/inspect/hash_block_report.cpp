@@ -67,7 +67,10 @@ std::vector<bool> sub_agents(const Trace& trace) {
 class Simulation {
   public:
     Simulation(const Trace& trace, const std::vector<bool>& is_sub_agent)
-        : trace_(trace), is_sub_agent_(is_sub_agent), seen_(trace.sessions.size(), false) {}
+        : trace_(trace),
+          is_sub_agent_(is_sub_agent),
+          seen_(trace.sessions.size(), false),
+          tree_(trace) {}
 
     /// Rows come in file order. `requests`: where each is noted, or nullptr.
     void add(const TraceRow& row, std::vector<Request>* requests);

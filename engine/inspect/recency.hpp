@@ -18,6 +18,9 @@ namespace driftless {
 
 class Recency {
   public:
+    /// `things`: so many are expected, numbered from 0; more may come.
+    explicit Recency(std::uint32_t things = 0) : places_(things, never) {}
+
     /// The ranks of the first of `things` that were ever used, up to one that was not. Appends to
     /// `ranks`.
     void ranks(std::span<const std::uint32_t> things, std::vector<std::uint32_t>& ranks) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "proto/core/hash.hpp"
 #include "proto/trace/draft.hpp"
 
 namespace driftless {
@@ -21,10 +20,6 @@ const TraceTarget* find_trace_target(std::string_view name) {
     return nullptr;
 }
 
-std::size_t TraceWriter::BlockHash::operator()(const BlockName& name) const {
-    return mix64(name.id ^ mix64(name.name_space + golden_gamma));
-}
-
 TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
                          std::vector<WrittenRow> rows)
     : trace_(trace), target_(target), rows_(std::move(rows)) {
@@ -35,8 +30,14 @@ TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
         });
     }
     std::uint32_t indices = 0;
+    std::uint64_t references = 0;
     for (const TraceRow& row : trace.rows) {
         indices = std::max(indices, row.index + 1);
+        references += row.ids_count;
+    }
+    const std::uint64_t names = std::uint64_t{trace.name_spaces} * trace.ids.numbers_end();
+    if (names <= BlockIds::direct_min + 4 * references) {
+        ids_.assign(names, 0);
     }
     numbers_.assign(indices, no_row);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -71,10 +72,12 @@ bool TraceWriter::next(std::string& out, std::string_view body) {
     return true;
 }
 
-std::uint64_t TraceWriter::dense_id(std::uint32_t name_space, std::uint64_t id) {
-    const auto [known, is_new] = ids_.try_emplace({name_space, id}, next_id_);
-    next_id_ += is_new ? 1 : 0;
-    return known->second;
+std::uint64_t TraceWriter::dense_id(const TraceRow& row, std::size_t block) {
+    const std::uint64_t name =
+        std::uint64_t{row.name_space} * trace_.ids.numbers_end() + trace_.ids_of(row).number(block);
+    std::uint64_t& written = ids_.empty() ? ids_by_name_[name] : ids_[name];
+    written = written == 0 ? ++next_id_ : written;
+    return written - 1;
 }
 
 std::uint32_t TraceWriter::namesakes(std::uint32_t session) const {

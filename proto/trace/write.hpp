@@ -62,8 +62,8 @@ class TraceWriter {
     bool recorded() const { return new_api_.empty() && trace_.recorded; }
     /// The number of a row in what is written, by its index; `no_row` where it was left out.
     std::uint32_t number_of(std::uint32_t index) const { return numbers_[index]; }
-    /// One number for each block of each namespace, from 0 by first use.
-    std::uint64_t dense_id(std::uint32_t name_space, std::uint64_t id);
+    /// One number for each block of each namespace, from 0 by first use: that of the row's block.
+    std::uint64_t dense_id(const TraceRow& row, std::size_t block);
     /// A number that no block has.
     std::uint64_t fresh_id() { return next_id_++; }
     /// How many sessions have the name of this one.
@@ -79,15 +79,6 @@ class TraceWriter {
     void lose(std::string line) { lines_.push_back(std::move(line)); }
 
   private:
-    struct BlockName {
-        std::uint32_t name_space;
-        std::uint64_t id;
-        bool operator==(const BlockName&) const = default;
-    };
-    struct BlockHash {
-        std::size_t operator()(const BlockName& name) const;
-    };
-
     const Trace& trace_;
     const TraceTarget& target_;
     std::vector<WrittenRow> rows_;
@@ -96,7 +87,10 @@ class TraceWriter {
     bool begun_ = false;
     std::string_view new_api_;
     std::string_view new_body_;
-    std::unordered_map<BlockName, std::uint64_t, BlockHash> ids_;
+    /// [namespace * numbers_end + number of the id] number to write + 1; 0: none. Empty where that
+    /// would be far longer than the trace has references: `ids_by_name_` then.
+    std::vector<std::uint64_t> ids_;
+    std::unordered_map<std::uint64_t, std::uint64_t> ids_by_name_;
     std::uint64_t next_id_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> namesakes_;
     std::vector<std::uint32_t> last_rows_;  ///< [session]

@@ -60,8 +60,8 @@ void write_ids(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
         return;
     }
     json.key("hash_ids").begin_array();
-    for (const std::uint64_t id : writer.trace().ids_of(row)) {
-        json.unsigned_integer(writer.dense_id(row.name_space, id));
+    for (std::size_t block = 0; block < row.ids_count; ++block) {
+        json.unsigned_integer(writer.dense_id(row, block));
     }
     for (std::uint64_t block = row.ids_count; block < blocks_of(row.input_length, size); ++block) {
         json.unsigned_integer(writer.fresh_id());

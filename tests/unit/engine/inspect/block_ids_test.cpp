@@ -12,8 +12,8 @@ namespace driftless {
 namespace {
 
 BlockFigures counted(const Trace& trace) {
-    PrefixTree tree;
-    BlockIdCounter counter;
+    PrefixTree tree(trace);
+    BlockIdCounter counter(trace);
     for (const TraceRow& row : trace.rows) {
         counter.add(trace, row, tree.enter(trace, row));
     }

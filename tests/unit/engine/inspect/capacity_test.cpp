@@ -78,7 +78,7 @@ CapacityPoint played(const Trace& trace, std::size_t group, std::size_t places) 
 }
 
 CapacityFigures counted(const Trace& trace, std::uint32_t group) {
-    PrefixTree tree;
+    PrefixTree tree(trace);
     CapacityCounter counter(trace, group);
     for (const TraceRow& row : trace.rows) {
         counter.add(row, tree.enter(trace, row));
