@@ -138,6 +138,19 @@ Result<WordRules> parse_split_words(std::string_view text) {
     return rules;
 }
 
+Result<std::vector<std::string>> parse_split_first(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        if (comma == 0) {
+            return invalid("is not WORD,WORD,..");
+        }
+        words.emplace_back(text.substr(0, comma));
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return words;
+}
+
 Result<JoinedWords> parse_join_words(std::string_view text) {
     JoinedWords pairs;
     while (!text.empty()) {

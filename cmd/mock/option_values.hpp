@@ -38,6 +38,8 @@ Result<FaultRule> parse_fault_row(std::string_view text);
 Result<TemplateTokens> parse_template(std::string_view text);
 /// "the,cat": words that cost two tokens; "*": all.
 Result<WordRules> parse_split_words(std::string_view text);
+/// "the,cat": words that cost two tokens at the beginning of a prompt.
+Result<std::vector<std::string>> parse_split_first(std::string_view text);
 /// "the+cat,new+one": pairs that are one token side by side.
 using JoinedWords = std::vector<std::pair<std::string, std::string>>;
 Result<JoinedWords> parse_join_words(std::string_view text);

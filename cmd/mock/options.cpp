@@ -37,6 +37,7 @@ struct Raw {
     std::optional<std::uint16_t> port;
     std::vector<FaultRule> by_row;
     JoinedWords joined;
+    std::vector<std::string> split_first;
 };
 
 void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
@@ -119,6 +120,8 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
     flags.values("--fault-row", "KIND:ROW", "a fault of this row", parse_fault_row, raw.by_row);
     flags.value("--split-words", "A,B,..", "words that cost two tokens each; *: all", nullptr,
                 parse_split_words, core.words);
+    flags.value("--split-first", "A,B,..", "words that cost two tokens at a prompt's beginning",
+                nullptr, parse_split_first, raw.split_first);
     flags.value("--join-words", "A+B,..", "pairs of words that are one token side by side", nullptr,
                 parse_join_words, raw.joined);
     flags.value("--overhead-varies", "N", "up to N more template tokens, request by request", "0",
@@ -141,6 +144,9 @@ std::string complete(MockOptions& options, const Raw& raw) {
     double sum = 0;
     for (const FaultRule& rule : faults) {
         sum += rule.fault == Fault::refuse ? 0 : rule.probability;
+    }
+    for (const std::string& word : raw.split_first) {
+        options.core.words.split_first(word);
     }
     for (const auto& [first, second] : raw.joined) {
         options.core.words.join(first, second);

@@ -108,6 +108,7 @@ void PromptCount::reset(std::uint32_t block_tokens, TemplateTokens around, TextT
                         const WordRules* rules) {
     rules_ = rules != nullptr && !rules->empty() ? rules : nullptr;
     waiting_ = 0;
+    opens_ = true;
     chain_ = folded_ = piece_ = 0;
     piece_bytes_ = escape_ = 0;
     code_unit_ = 0;
@@ -146,6 +147,7 @@ void PromptCount::add_by_rules(std::uint64_t word) {
     if (waiting_ != 0 && rules_->joins(waiting_, word)) {
         add_token(step(waiting_, word));
         waiting_ = 0;
+        opens_ = false;
         return;
     }
     end_waiting();
@@ -157,9 +159,10 @@ void PromptCount::end_waiting() {
         return;
     }
     add_token(waiting_);
-    if (rules_->splits(waiting_)) {
+    if (rules_->splits(waiting_) || (opens_ && rules_->splits_first(waiting_))) {
         add_token(~waiting_);  // its second half
     }
+    opens_ = false;
     waiting_ = 0;
 }
 

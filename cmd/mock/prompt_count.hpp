@@ -104,6 +104,7 @@ class PromptCount {
     bool too_long_ = false;
     const WordRules* rules_ = nullptr;
     std::uint64_t waiting_ = 0;  ///< a word that may join the next one; 0: none
+    bool opens_ = true;          ///< no word has been counted yet
     bool has_text_ = false;
     bool recording_ = false;
     std::vector<std::uint64_t> blocks_;

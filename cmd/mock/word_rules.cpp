@@ -8,6 +8,10 @@ void WordRules::split(std::string_view word) {
     split_.insert(word_number(word));
 }
 
+void WordRules::split_first(std::string_view word) {
+    split_first_.insert(word_number(word));
+}
+
 void WordRules::join(std::string_view first, std::string_view second) {
     joined_.emplace(word_number(first), word_number(second));
 }

@@ -15,18 +15,24 @@ class WordRules {
   public:
     /// The word costs two tokens, wherever it stands.
     void split(std::string_view word);
-    /// Every word does.
+    /// The word costs two tokens as the first of a prompt, without a blank in front.
+    void split_first(std::string_view word);
+    /// Every word does, wherever it stands.
     void split_all() { all_ = true; }
     /// Side by side, the two words are one token.
     void join(std::string_view first, std::string_view second);
 
-    bool empty() const { return !all_ && split_.empty() && joined_.empty(); }
+    bool empty() const {
+        return !all_ && split_.empty() && split_first_.empty() && joined_.empty();
+    }
     bool splits(std::uint64_t word) const;
+    bool splits_first(std::uint64_t word) const { return split_first_.contains(word); }
     bool joins(std::uint64_t first, std::uint64_t second) const;
 
   private:
     bool all_ = false;
     std::set<std::uint64_t> split_;
+    std::set<std::uint64_t> split_first_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> joined_;
 };
 

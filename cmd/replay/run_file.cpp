@@ -249,6 +249,8 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("word_questions").unsigned_integer(found->word_questions);
     json.key("word_joins").unsigned_integer(found->joins);
     strings(json, "words_dropped", found->dropped_words);
+    json.key("first_words_asked").unsigned_integer(found->first_words_asked);
+    json.key("first_words").unsigned_integer(found->first_words.size());
     json.key("requests").unsigned_integer(found->requests);
     json.key("probe_ns").optional_integer(known(found->probe_ns));
     strings(json, "notes", found->notes);

@@ -128,6 +128,10 @@ std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
     if (found.words == WordVerdict::varies) {
         return "the server counts one and the same prompt differently from request to request";
     }
+    if (found.words == WordVerdict::no_first) {
+        return "of " + std::to_string(found.first_words_asked) +
+               " words hardly one is a single token at the beginning of a prompt";
+    }
     std::string text = "the server counts " + std::to_string(found.words_counted) + " tokens for " +
                        std::to_string(found.words_asked) + " " + kind + " of one token each";
     if (found.joins > 0) {
@@ -149,6 +153,9 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     plan.dialect = options.dialect;
     plan.body = body_spec(options, server.prompt);
     plan.overhead = options.overhead;
+    if (server.words && server.prompt == PromptKind::text) {
+        plan.word_ids = server.words->ids;
+    }
     if (options.wait_ready_ns) {
         plan.wait_ready = Duration{*options.wait_ready_ns};
     }
@@ -257,25 +264,42 @@ int refuse_words(const ReplayOptions& options, const PreflightFindings& found, P
 /// nothing can be made of it.
 enum class NextStep : std::uint8_t { go_on, ask_again, refuse };
 
+/// Fewer words than the table has, or fewer that may open a prompt. False: too few.
+bool narrow_words(const WordTable& table, Server& server) {
+    const PreflightFindings& found = server.findings;
+    std::optional<WordTable> kept = table.without(found.dropped, found.first_words);
+    if (!kept) {
+        return false;
+    }
+    if (!found.dropped.empty()) {
+        std::printf(
+            "server: %zu words are not one token each there and are left out (%s); %u "
+            "words remain\n",
+            found.dropped.size(), list_first(found.dropped_words, words_shown).c_str(),
+            kept->size());
+    }
+    if (!found.first_words.empty()) {
+        std::printf(
+            "server: prompts begin with %u words that were found to be one token there "
+            "(%u asked, %zu one token)\n",
+            1U << kept->first_bits(), found.first_words_asked, found.first_words.size());
+    }
+    server.kept = std::move(kept);
+    return true;
+}
+
 NextStep decide_words(const ReplayOptions& options, const WordTable& table, Server& server) {
     const PreflightFindings& found = server.findings;
     if (found.words == WordVerdict::searching || found.words == WordVerdict::exact) {
-        return NextStep::go_on;
+        const bool narrows = found.words == WordVerdict::exact && !found.first_words.empty();
+        return !narrows || narrow_words(table, server) ? NextStep::go_on : NextStep::refuse;
     }
     if (!options.dataset.empty()) {
         return NextStep::refuse;  // the text was counted with another tokenizer than the server's
     }
-    if (found.words == WordVerdict::reduced) {
-        std::optional<WordTable> kept = table.without(found.dropped);
-        if (kept && server.prompt == PromptKind::text) {
-            std::printf(
-                "server: %zu words are not one token each there and are left out (%s); %u "
-                "words remain\n",
-                found.dropped.size(), list_first(found.dropped_words, words_shown).c_str(),
-                kept->size());
-            server.kept = std::move(kept);
-            return NextStep::go_on;
-        }
+    if (found.words == WordVerdict::reduced && server.prompt == PromptKind::text &&
+        narrow_words(table, server)) {
+        return NextStep::go_on;
     }
     if (found.words == WordVerdict::varies || server.prompt == PromptKind::ids ||
         !options.dialect->takes_ids) {

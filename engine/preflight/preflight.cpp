@@ -32,6 +32,8 @@ const char* name_of(WordVerdict verdict) {
             return "joins";
         case WordVerdict::varies:
             return "varies";
+        case WordVerdict::no_first:
+            return "no_first";
     }
     return "unknown";
 }
@@ -64,6 +66,9 @@ Task<void> Preflight::all() {
     }
     if (going) {
         going = co_await probe_words();
+    }
+    if (going) {
+        going = co_await probe_first_words();
     }
     if (going) {
         co_await ask_again();

@@ -2,7 +2,8 @@
 ///
 /// In this order: `GET /v1/models`; two words to the tokenize endpoint, in each way that servers
 /// have it, until one is understood; one request of one word; all words, twice, in different
-/// orders; one answer of some tokens. It learns the model, the overhead H of template and BOS and
+/// orders; where that is not known of the table, words one by one at the beginning of a prompt; one
+/// answer of some tokens. It learns the model, the overhead H of template and BOS and
 /// its split, and which words (or token ids) count as one token: what does not is searched for and
 /// dropped. Its requests are named `<run>-preflight-N` and never recorded as rows.
 ///
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "engine/preflight/asker.hpp"
+#include "engine/preflight/first_words.hpp"
 #include "engine/preflight/probe.hpp"
 #include "engine/preflight/word_search.hpp"
 #include "engine/prompt/builder.hpp"
@@ -31,6 +33,8 @@ struct PreflightPlan {
     const Dialect* dialect = nullptr;
     BodySpec body;  ///< `model` may be empty: the first of /v1/models
     const WordTable* words = nullptr;
+    /// [words] the ids that the tokenizer of the table has for them behind a blank; empty: unknown.
+    std::span<const std::uint32_t> word_ids;
     std::optional<Overhead> overhead;    ///< `--overhead`: goes before what is measured
     std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
@@ -63,13 +67,17 @@ struct PreflightFindings {
     std::uint32_t word_questions = 0;
     std::vector<std::uint32_t> dropped;      ///< indices into the table
     std::vector<std::string> dropped_words;  ///< the same, spelled
-    std::uint32_t joins = 0;                 ///< neighbours that were seen to become one token
-    std::int64_t probe_ns = -1;              ///< request of one word: sent to answer complete
-    std::uint32_t requests = 0;              ///< sent
-    std::string server;                      ///< Server header
-    std::string owned_by;                    ///< of the model: "vllm", "sglang", "llamacpp"
-    KeepAliveLimits keep_alive;              ///< Keep-Alive header
-    std::vector<std::string> notes;          ///< one line each, for people
+    /// Indices of the words that were found to be one token at the beginning of a prompt; empty
+    /// where the table's openers hold.
+    std::vector<std::uint32_t> first_words;
+    std::uint32_t first_words_asked = 0;
+    std::uint32_t joins = 0;         ///< neighbours that were seen to become one token
+    std::int64_t probe_ns = -1;      ///< request of one word: sent to answer complete
+    std::uint32_t requests = 0;      ///< sent
+    std::string server;              ///< Server header
+    std::string owned_by;            ///< of the model: "vllm", "sglang", "llamacpp"
+    KeepAliveLimits keep_alive;      ///< Keep-Alive header
+    std::vector<std::string> notes;  ///< one line each, for people
 };
 
 /// Why a preflight failed, in one line for people: what was asked, what came back, the remedy.
@@ -127,6 +135,12 @@ class Preflight {
     std::string prompt_of(std::span<const std::uint32_t> words) const;
     void note_words();
 
+    // preflight_first_words.cpp: the first word of a prompt.
+    Task<bool> probe_first_words();
+    Task<bool> count_first(std::uint32_t word, std::int64_t& tokens);
+    bool first_words_proven() const;
+    void note_ids(std::span<const std::uint32_t> words, std::span<const std::int64_t> ids);
+
     PreflightPlan plan_;
     Asker asker_;
     PreflightFindings findings_;
@@ -136,6 +150,8 @@ class Preflight {
     std::string last_prompt_;         ///< of many words, as sent
     std::int64_t around_ = 0;         ///< tokens around a prompt, by usage
     bool tokenize_believed_ = false;  ///< it has agreed with usage so far
+    bool ids_agree_ = false;          ///< /tokenize made the ids of the table's own tokenizer
+    bool ids_differ_ = false;         ///< once, or they could not be compared
     bool done_ = false;
     bool ok_ = false;
 };

@@ -194,6 +194,9 @@ Task<bool> Preflight::count_words(std::span<const std::uint32_t> words, bool who
         const bool going = co_await go_without_tokenize(by_usage, prompt, tokens);
         co_return going;
     }
+    if (whole) {
+        note_ids(words, ids);
+    }
     const Overhead own = findings_.tokenize_overhead;
     const std::int64_t told = static_cast<std::int64_t>(ids.size()) - own.pre - own.post - 1;
     if (!by_usage) {

@@ -104,13 +104,19 @@ WordTable WordTable::token_ids(std::span<const std::uint32_t> ids) {
     return WordTable(words, static_cast<std::uint32_t>(words.size()), ',');
 }
 
-std::optional<WordTable> WordTable::without(std::span<const std::uint32_t> dropped) const {
+std::optional<WordTable> WordTable::without(std::span<const std::uint32_t> dropped,
+                                            std::span<const std::uint32_t> first) const {
     std::vector<std::string_view> kept;
-    std::uint32_t openers = 0;
+    for (const std::uint32_t i : first) {
+        kept.push_back(word(i));
+    }
+    auto openers = static_cast<std::uint32_t>(first.size());
     for (std::uint32_t i = 0; i < size_; ++i) {
-        if (std::find(dropped.begin(), dropped.end(), i) == dropped.end()) {
+        const bool listed = std::find(dropped.begin(), dropped.end(), i) != dropped.end() ||
+                            std::find(first.begin(), first.end(), i) != first.end();
+        if (!listed) {
             kept.push_back(word(i));
-            openers += i < openers_ ? 1 : 0;
+            openers += first.empty() && i < openers_ ? 1 : 0;
         }
     }
     if (kept.size() < words_min || openers < 2) {

@@ -24,8 +24,9 @@ class WordTable {
     /// Last first-id of `token_ids`: seven digits fit a slot, and no vocabulary comes near.
     static constexpr std::uint32_t ids_from_max = 10'000'000 - words_max;
 
-    /// The 512 four-byte words that hold for every mainstream tokenizer; the first 475 are one
-    /// token without a blank in front, too, and the first 256 stand at the head of prompts.
+    /// The 512 four-byte words that hold in every vocabulary they were chosen from (Gemma's, for
+    /// one, splits some); the first 475 are one token without a blank in front, too, and the first
+    /// 256 stand at the head of prompts.
     static const WordTable& built_in();
 
     /// 4,096 token ids from `from`, decimal, comma-separated. CHECKs from <= ids_from_max.
@@ -40,8 +41,10 @@ class WordTable {
     WordTable(std::span<const std::string_view> words, std::uint32_t openers, char separator);
 
     /// The largest power of two of the words that are not `dropped`, in their order; none where
-    /// fewer than `words_min`, or fewer than two openers, are left.
-    std::optional<WordTable> without(std::span<const std::uint32_t> dropped) const;
+    /// fewer than `words_min`, or fewer than two openers, are left. Where `first` names words that
+    /// are kept, these stand in front and they alone may open a prompt.
+    std::optional<WordTable> without(std::span<const std::uint32_t> dropped,
+                                     std::span<const std::uint32_t> first = {}) const;
 
     std::uint32_t size() const { return size_; }
     /// Bits of one word's index.

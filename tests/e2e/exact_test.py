@@ -57,6 +57,34 @@ class Words(Exact):
             self.assertRegex(run.said, r"3 words are not one token each there .*abs, the, yet")
         self.assertEqual(len(digests), 1)
 
+    def test_words_that_may_not_open_a_prompt(self):
+        """One token behind another word, two as the first of a prompt: such words open none."""
+        digests = set()
+        bad = "abs,acc,ace,act,add,adj,adv,aff,age,ago"
+        for form in ("vllm", "none"):
+            with mock(*FAST, "--overhead", "5,3", "--split-words", "yet", "--split-first", bad,
+                      "--tokenize", form) as server:
+                run = self.run_exact(server)
+            facts = run.json("run.json")
+            self.assertEqual(facts["preflight"]["first_words"], 64)
+            self.assertEqual(facts["preflight"]["first_words_asked"], 74)
+            self.assertIn("prompts begin with 64 words", run.said)
+            digests.add(facts["request"]["words_digest"])
+        self.assertEqual(len(digests), 1)
+
+    def test_tokenizer_of_another_model(self):
+        """The words of one vocabulary at a server with another: every prompt is exact."""
+        shared = SAMPLE.parents[3] / "shared" / "tokenizers"
+        names = [shared / "qwen2.json", shared / "phi3.json"]
+        if not all(name.exists() for name in names):
+            self.skipTest("the real tokenizers are not there")
+        for ours, theirs in (names, names[::-1]):
+            with mock(*FAST, "--overhead", "5,3", "--tokenizer", theirs) as server:
+                run = self.run_exact(server, "--tokenizer", ours)
+                self.assertEqual(run.json("run.json")["preflight"]["first_words"], 64)
+                own = self.run_exact(server, "--tokenizer", theirs)
+                self.assertEqual(own.json("run.json")["preflight"]["first_words_asked"], 0)
+
     def test_too_few_words_are_left(self):
         """A table of 256 has none to spare: the word, the number and the remedies are named."""
         with mock(*FAST, "--split-words", "the") as server:

@@ -62,13 +62,15 @@ TEST(MockOptions, ReadsItsFlags) {
 
 // A tokenizer that does not keep to one token a word, and an endpoint that tells of another one.
 TEST(MockOptions, ReadsWordRules) {
-    const ParsedMock parsed =
-        parse({"--split-words", "the,cat", "--join-words", "new+one,a+b", "--tokenize", "llama.cpp",
-               "--tokenize-overhead", "1,2", "--overhead-varies", "3"});
+    const ParsedMock parsed = parse({"--split-words", "the,cat", "--split-first", "dog,cow",
+                                     "--join-words", "new+one,a+b", "--tokenize", "llama.cpp",
+                                     "--tokenize-overhead", "1,2", "--overhead-varies", "3"});
     ASSERT_FALSE(parsed.exit_code);
     const CoreOptions& core = parsed.options.core;
     EXPECT_TRUE(core.words.splits(word_number("cat")));
     EXPECT_FALSE(core.words.splits(word_number("dog")));
+    EXPECT_TRUE(core.words.splits_first(word_number("dog")));
+    EXPECT_FALSE(core.words.splits_first(word_number("the")));
     EXPECT_TRUE(core.words.joins(word_number("a"), word_number("b")));
     EXPECT_FALSE(core.words.joins(word_number("b"), word_number("a")));
     EXPECT_EQ(core.tokenize, TokenizeForm::llama_cpp);
