@@ -11,7 +11,7 @@ namespace driftless {
 
 /// What a replay can do without its tokenizer.
 inline constexpr std::string_view built_in_remedy =
-    "without --tokenizer, words are used that hold for every mainstream tokenizer";
+    "without --tokenizer, built-in words are used, which the server is asked about before the run";
 
 /// Errors: those of reading the file, and of `read_tokenizer`; `why` is a line for people that
 /// names the file and the remedy.

@@ -82,8 +82,9 @@ bool Ranks::add(std::string_view token, std::uint64_t rank, std::string& why) {
 
 bool Ranks::finish(std::string& why) {
     const Vocabulary& vocabulary = bpe_.vocabulary;
+    const bool is_p50k = vocabulary.size() == p50k_ranks;
     for (TokenId id = first_id_; id < vocabulary.ids_end(); ++id) {
-        if (!vocabulary.bytes(id)) {
+        if (!vocabulary.bytes(id) && !(is_p50k && id - first_id_ == p50k_hole)) {
             why = "it has holes: no token has the rank " + std::to_string(id - first_id_) +
                   fetch_again;
             return false;
@@ -110,6 +111,9 @@ void Ranks::find_merges() {
     bpe_.prepare();
     std::vector<TokenId> parts;
     for (TokenId id = first_id_; id < vocabulary.ids_end(); ++id) {
+        if (!vocabulary.bytes(id)) {
+            continue;
+        }
         parts.clear();
         bpe_.append(*vocabulary.bytes(id), parts);
         if (parts.size() == 2) {

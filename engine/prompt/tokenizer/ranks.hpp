@@ -13,6 +13,11 @@
 
 namespace driftless {
 
+/// OpenAI's p50k_base has GPT-2's ranks and runs of blanks behind them. The rank between is that of
+/// its special token, which no line has.
+inline constexpr std::size_t p50k_ranks = 50'280;
+inline constexpr TokenId p50k_hole = 50'256;
+
 class Ranks {
   public:
     /// `first_id`: the id of the token of rank 0. Room for about that many tokens and bytes.

@@ -64,6 +64,7 @@ struct KnownRanks {
 constexpr std::size_t kimi_ranks = 163'584;
 constexpr std::array known_ranks{
     KnownRanks{"GPT-2", 50'256, gpt2, gpt2_special},
+    KnownRanks{"p50k", p50k_ranks, gpt2, gpt2_special},
     KnownRanks{"cl100k", 100'256, cl100k, cl100k_special},
     KnownRanks{"Llama 3", 128'000, cl100k, llama3_special},
     KnownRanks{"Qwen", 151'643, qwen, qwen_special},

@@ -132,6 +132,26 @@ TEST(RankFile, TheNumberOfRanksTellsWhoseTheyAre) {
     }
 }
 
+// p50k_base: the rank 50256 is that of a special token, and no line has it. Another hole is damage.
+TEST(RankFile, TakesTheHoleOfP50k) {
+    const auto with_hole = [](std::uint32_t hole) {
+        const std::string line = " " + std::to_string(hole) + "\n";
+        std::string text = made_up(50'281);
+        const std::size_t end = text.find(line);
+        const std::size_t begin = text.rfind('\n', end) + 1;
+        return text.erase(begin, end + line.size() - begin);
+    };
+    std::string why;
+    Result<TokenizerParts> parts = read_rank_file(with_hole(50'256), "", why);
+    ASSERT_TRUE(parts) << why;
+    Tokenizer tokenizer(std::move(parts).value());
+    std::vector<TokenId> ids;
+    tokenizer.encode("<|endoftext|>", ids);
+    EXPECT_EQ(ids, std::vector<TokenId>{50'256});
+    expect_says(refusal(with_hole(50'255), ""), "it has holes: no token has the rank 50255");
+    expect_says(refusal(with_hole(50'257), ""), "it has holes: no token has the rank 50257");
+}
+
 TEST(RankFile, TekkenSaysWhatItLacks) {
     JsonDocument document;
     std::string why;
