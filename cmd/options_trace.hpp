@@ -31,6 +31,8 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--hash-scope", "SCOPE",
                 "equal block ids share inside a file, all or a session [the format's]", nullptr,
                 parse_hash_scope, files.id_scope);
+    flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
+                nullptr, parse_positive_u32, files.default_output);
     flags.on_off("--lenient", "mend and count contradictions that can be mended, not refuse them",
                  files.lenient);
 }

@@ -198,6 +198,7 @@ std::string complete_speed(ReplayOptions& options) {
                "\" is no speed: write a positive decimal, where 2 is twice as fast";
     }
     options.plan.speed = speed.value();
+    options.files.output_free = options.output == OutputRule::free;
     options.load.seed = options.plan.seed;
     return "";
 }

@@ -18,7 +18,8 @@ struct Reading {
     Reading(const TraceFiles& files, Trace& trace_in, InputErrors& errors_in,
             std::vector<std::string>& notes_in)
         : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep,
-                  files.map, files.sessions_open, files.id_scope},
+                  files.map, files.sessions_open, files.id_scope, files.default_output,
+                  files.output_free},
                  trace_in, errors_in),
           trace(trace_in),
           errors(errors_in),
@@ -28,12 +29,15 @@ struct Reading {
     void read_file(const std::string& path);
     bool take_lines(LineSplitter& lines);
     void warn_of_damage(const std::string& name, const InputSource& source, LineSplitter& lines);
+    void look_for_damage(const std::string& name, InputSource& source, LineSplitter& lines);
+    void name_damage();
 
     TraceReader reader;
     Trace& trace;
     InputErrors& errors;
     std::vector<std::string>& notes;
     Xxh64 digest;
+    std::vector<InputError> damage;  ///< of compressed files, in the order of reading
 };
 
 std::string shown_name(const std::string& path) {
@@ -74,12 +78,35 @@ void Reading::warn_of_damage(const std::string& name, const InputSource& source,
                     "no line before that can be decoded"});
         return;
     }
+    damage.push_back({name, 0, "", "", "is damaged: " + std::string(source.error_text()),
+                      "the errors below may come of it; copy or fetch the file again"});
     std::string note = "warning: " + name + ": " + std::string(source.error_text()) +
                        ": read up to line " + std::to_string(lines.number());
     if (lines.pending() > 0) {
         note += ", and left out the line that it breaks off in";
     }
     notes.push_back(std::move(note));
+}
+
+/// Lines that are no trace may come of a damaged file: it is decoded to its end.
+void Reading::look_for_damage(const std::string& name, InputSource& source, LineSplitter& lines) {
+    if (source.compression() == "none") {
+        return;
+    }
+    Result<std::string_view> piece = source.read();
+    while (piece && !piece.value().empty()) {  // ends with the file
+        piece = source.read();
+    }
+    if (!piece && piece.error().code == ErrorCode::truncated) {
+        warn_of_damage(name, source, lines);
+    }
+}
+
+/// What came out of a damaged file may be no trace: where there are errors, the damage goes first.
+void Reading::name_damage() {
+    for (std::size_t i = errors.empty() ? 0 : damage.size(); i > 0; --i) {
+        errors.add_first(damage[i - 1]);
+    }
 }
 
 void Reading::read_file(const std::string& path) {
@@ -108,6 +135,7 @@ void Reading::read_file(const std::string& path) {
         digest.add(piece.value());
         lines.feed(piece.value());
         if (!take_lines(lines)) {
+            look_for_damage(name, source.value(), lines);
             return;
         }
     }
@@ -146,6 +174,7 @@ bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
     }
     out.digest = reading.digest.value();
     const bool usable = reading.reader.finish() && errors.empty();
+    reading.name_damage();
     if (usable) {
         describe(out, paths.size(), reading.reader.unknown_names(), notes);
     }

@@ -23,6 +23,8 @@ struct TraceFiles {
     std::vector<MappedColumn> map;       ///< `--map`
     bool sessions_open = false;          ///< `--sessions open`
     IdScope id_scope = IdScope::format;  ///< `--hash-scope`
+    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
+    bool output_free = false;            ///< `--output free`: rows need no output length
 };
 
 /// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be

@@ -67,6 +67,7 @@ Error JsonDocument::State::fail_structure(simdjson::error_code error) {
 
 JsonDocument::JsonDocument(JsonArrays arrays) : state_(std::make_unique<State>()) {
     state_->packs = arrays == JsonArrays::packed;
+    state_->nodes.last_wins = state_->packs;
 }
 JsonDocument::~JsonDocument() = default;
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;

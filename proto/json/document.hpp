@@ -50,7 +50,8 @@ class JsonValue {
     /// becomes U+FFFD.
     std::optional<std::string_view> as_string() const;
 
-    /// The member of that name (the first of equal names), or absent.
+    /// The member of that name, or absent. Of equal names the first, which is the faster look-up;
+    /// the last in a document with packed arrays, which is read as the field's tools read traces.
     JsonValue find(std::string_view key) const;
     /// The element at that index, or absent. Linear in the index.
     JsonValue at(std::size_t index) const;
@@ -78,7 +79,7 @@ class JsonValue {
 
 /// How arrays of nothing but integers are kept: an element a value, or packed. A packed one is read
 /// several times faster; its elements are numbers (`integers`) and no values: `first` and `at` give
-/// nothing.
+/// nothing. Packed is for traces: of members with equal names the last one counts there, too.
 enum class JsonArrays : std::uint8_t { values, packed };
 
 /// Parser and storage. Not thread-safe; one per reader. Moving it keeps its values valid.

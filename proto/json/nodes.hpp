@@ -41,6 +41,7 @@ static_assert(sizeof(JsonNode) == 20);
 struct JsonNodes {
     std::string text;  ///< our copy, followed by spaces up to a multiple of a vector register
     std::size_t text_bytes = 0;
+    bool last_wins = false;  ///< of members with equal names; else the first
     std::unique_ptr<JsonNode[]> nodes;
     std::size_t nodes_max = 0;
     std::unique_ptr<char[]> unescaped;

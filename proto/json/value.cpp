@@ -79,13 +79,17 @@ JsonValue JsonValue::find(std::string_view name) const {
     }
     const JsonNode* const nodes = nodes_->nodes.get();
     std::uint32_t member = node_ + 2;
+    JsonValue found;
     for (std::uint32_t left = nodes[node_].size; left > 0; --left) {
         if (nodes_->string(nodes[member - 1]) == name) {
-            return {nodes_, member};
+            found = {nodes_, member};
+            if (!nodes_->last_wins) {
+                return found;
+            }
         }
         member = node_after(nodes[member], member) + 1;
     }
-    return {};
+    return found;
 }
 
 std::optional<std::span<const std::uint64_t>> JsonValue::integers() const {

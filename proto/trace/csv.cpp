@@ -81,6 +81,18 @@ bool CsvHeader::read(std::string_view line) {
                         [](const std::string& name) { return name.empty(); });
 }
 
+void CsvHeader::adopt(std::span<const std::string_view> columns) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    const auto same = [&](char a, char b) { return lower(a) == lower(b); };
+    for (std::string& name : names_) {
+        for (const std::string_view column : columns) {
+            if (std::equal(name.begin(), name.end(), column.begin(), column.end(), same)) {
+                name = column;
+            }
+        }
+    }
+}
+
 std::optional<std::size_t> CsvHeader::find(std::string_view name) const {
     const auto found = std::find(names_.begin(), names_.end(), name);
     return found == names_.end() ? std::nullopt

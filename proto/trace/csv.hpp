@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ class CsvHeader {
   public:
     /// False where `line` cannot be a header: one column only, an empty name, or a bad quote.
     bool read(std::string_view line);
+
+    /// Names that are those of `columns` but for upper and lower case take their spelling.
+    void adopt(std::span<const std::string_view> columns);
 
     const std::vector<std::string>& names() const { return names_; }
     std::optional<std::size_t> find(std::string_view name) const;

@@ -75,6 +75,21 @@ class TraceDraft {
     std::uint64_t rows_without_ids() const { return rows_without_ids_; }
     std::uint64_t first_line_without_ids() const { return first_line_without_ids_; }
 
+    /// Times of whose unit one cannot be sure from the row alone: the first one, for messages.
+    void note_doubt(std::string_view file, std::uint64_t line, std::string_view name,
+                    std::string_view text) {
+        if (!doubt_) {
+            doubt_ = Doubt{std::string(file), line, std::string(name), std::string(text)};
+        }
+    }
+    struct Doubt {
+        std::string file;
+        std::uint64_t line = 0;
+        std::string name;
+        std::string text;
+    };
+    const std::optional<Doubt>& doubt() const { return doubt_; }
+
     /// Gives the row that is added next a request body of its own.
     void set_body(std::string_view json);
 
@@ -112,6 +127,7 @@ class TraceDraft {
     std::optional<std::uint32_t> name_space_;
     IdScope scope_ = IdScope::format;
     IdCounts counts_;
+    std::optional<Doubt> doubt_;
     bool shared_ = false;
     Names sessions_;  ///< of this file
     Names requests_;

@@ -101,9 +101,31 @@ std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field&
     return std::nullopt;
 }
 
+namespace {
+
+/// A row without an output length: what the user said to do with it. False: refused.
+bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
+    const RowRules& rules = context.rules;
+    if (rules.default_output == 0 && !rules.output_free) {
+        context.refuse(output.name, "", "is missing",
+                       "--default-output N asks N tokens of such rows; --output free sends them "
+                       "without a limit");
+        return false;
+    }
+    row.output_length = rules.default_output;
+    context.draft.remark("row without an output length", "rows without an output length");
+    return true;
+}
+
+}  // namespace
+
 bool read_lengths(const RowContext& context, const Field& input, const Field& output,
                   TraceRow& row) {
     const auto in = read_tokens(context, input, 1);
+    if (!output.present) {
+        row.input_length = in.value_or(0);
+        return assume_output(context, output, row) && in.has_value();
+    }
     const auto out = read_tokens(context, output, 0);
     if (!in || !out) {
         return false;

@@ -39,7 +39,8 @@ std::optional<std::int64_t> read_gap(const RowContext& context, const Field& fie
 /// A number of tokens from `least` on.
 std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
                                          std::uint32_t least);
-/// The two lengths of a row. An output of 0 is taken as 1 and counted. False after an error.
+/// The two lengths of a row. An output of 0 is taken as 1 and counted; one that is missing is what
+/// the rules say, 0 for unknown. False after an error.
 bool read_lengths(const RowContext& context, const Field& input, const Field& output,
                   TraceRow& row);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "proto/trace/agentic_mooncake.hpp"
+#include "proto/trace/aibrix.hpp"
 #include "proto/trace/azure.hpp"
 #include "proto/trace/burstgpt.hpp"
 #include "proto/trace/canonical.hpp"
@@ -12,23 +13,18 @@
 #include "proto/trace/lmcache.hpp"
 #include "proto/trace/mooncake.hpp"
 #include "proto/trace/qwen.hpp"
+#include "proto/trace/vidur.hpp"
 #include "proto/trace/weka.hpp"
 #include "proto/trace/workload_log.hpp"
 
 namespace driftless {
 namespace {
 
-constexpr const TraceFormat* formats[] = {&mooncake_format,
-                                          &qwen_format,
-                                          &weka_format,
-                                          &azure_format,
-                                          &burstgpt_format,
-                                          &dynamo_format,
-                                          &agentic_mooncake_format,
-                                          &lmcache_format,
-                                          &workload_log_format,
-                                          &canonical_format,
-                                          &generic_format};
+constexpr const TraceFormat* formats[] = {
+    &mooncake_format, &qwen_format,         &weka_format,   &azure_format,
+    &burstgpt_format, &vidur_format,        &dynamo_format, &agentic_mooncake_format,
+    &lmcache_format,  &workload_log_format, &aibrix_format, &canonical_format,
+    &generic_format};
 
 }  // namespace
 

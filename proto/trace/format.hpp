@@ -33,7 +33,9 @@ struct RowRules {
     std::uint32_t block_size = 0;
     bool lenient = false;
     bool sessions_open = false;  ///< `--sessions open`: rows without arrival times are laid out
-    bool unit_stated = false;    ///< the user named the format or the unit of its times
+    std::uint32_t default_output = 0;  ///< for rows without an output length; 0: none
+    bool output_free = false;  ///< rows need no output length: answers are not limited by it
+    bool unit_stated = false;  ///< the user named the format or the unit of its times
     std::vector<MappedColumn> map;
 };
 

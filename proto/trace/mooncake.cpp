@@ -66,11 +66,17 @@ Fields fields_of(const JsonValue& row) {
         const std::string_view name = value.key();
         const Key* const key = std::find_if(std::begin(keys), std::end(keys),
                                             [&](const Key& one) { return one.name == name; });
-        if (key == std::end(keys) || value.is(JsonType::null)) {
+        if (key == std::end(keys)) {
             continue;
         }
         JsonValue& field = fields.of[static_cast<std::size_t>(key->meaning)];
-        field = field.present() ? field : value;
+        const bool again =
+            field.present() && field.key() == name;  // the last of equal names counts
+        if (value.is(JsonType::null)) {
+            field = again ? JsonValue() : field;
+        } else {
+            field = field.present() && !again ? field : value;
+        }
     }
     return fields;
 }
@@ -98,7 +104,7 @@ bool matches(const JsonValue& row) {
 }
 
 /// A time with a fraction of a millisecond, where nobody said that it is milliseconds: tools that
-/// write seconds use the same names.
+/// write seconds use the same names. The whole trace decides (`TraceReader::check_unit`).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
     return !context.rules.unit_stated && time.name == "timestamp" && point != time.text.npos &&
@@ -110,11 +116,7 @@ std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fiel
                                          const TraceRow& row, std::int64_t delay_ns) {
     const Field time = fields.field(Meaning::time, "timestamp");
     if (row.session == no_session && in_doubt(context, time)) {
-        context.refuse(time.name, time.text,
-                       "has a fraction, but Mooncake's times are whole milliseconds",
-                       "--time-unit s or --time-unit ms says what it is");
-        context.stop = Stop::trace;
-        return std::nullopt;
+        context.draft.note_doubt(context.file, context.line, time.name, time.text);
     }
     if (time.present || row.session == no_session) {
         return read_time(context, time);

@@ -24,6 +24,8 @@ TraceReader::TraceReader(const ReadOptions& options, Trace& out, InputErrors& er
     rules_.lenient = options.lenient;
     rules_.unit_stated = !options.time_unit.empty() || !options.format.empty();
     rules_.sessions_open = options.sessions_open;
+    rules_.default_output = options.default_output;
+    rules_.output_free = options.output_free;
     rules_.map = options.map;
     draft_.set_scope(options.id_scope);
     check_options(options);
@@ -83,6 +85,7 @@ void TraceReader::begin_file(std::string_view name) {
     file_ = name;
     draft_.begin_file(name);
     container_ = Container::unknown;
+    headerless_ = false;
     format_checked_ = !options_.format.empty() || !options_.map.empty();
     previous_ns_ = 0;
 }
@@ -120,9 +123,9 @@ bool TraceReader::add_line(std::uint64_t number, std::string_view line) {
             text_line_ = number;
             gather(line);
         }
-        if (found == Container::csv || found == Container::gathered ||
-            found == Container::refused) {
-            return found != Container::refused;  // a header is no row
+        const bool row = found != Container::csv || headerless_;  // a header is no row
+        if (!row || found == Container::gathered || found == Container::refused) {
+            return found != Container::refused;
         }
     }
     if (container_ == Container::csv) {
@@ -182,6 +185,54 @@ void TraceReader::check_blocks() {
     }
 }
 
+/// Times in milliseconds with a fraction, which may as well be seconds. No doubt is left where they
+/// would be seconds after the year 5000, or where the rows, as seconds, would come less than once a
+/// minute for more than eleven days.
+void TraceReader::check_unit() {
+    constexpr std::int64_t ms = 1'000'000;
+    constexpr std::int64_t epoch_in_ms = 100'000'000'000;
+    constexpr std::int64_t span_min = 1'000'000;
+    constexpr std::int64_t gap_min = 60;
+    const auto& doubt = draft_.doubt();
+    if (!doubt || trace_.rows.empty()) {
+        return;
+    }
+    const auto [first, last] =
+        std::minmax_element(trace_.rows.begin(), trace_.rows.end(),
+                            [](const TraceRow& a, const TraceRow& b) { return a.at_ns < b.at_ns; });
+    const std::int64_t span = (last->at_ns - first->at_ns) / ms;
+    const auto rows = static_cast<std::int64_t>(trace_.rows.size());
+    if (first->at_ns / ms >= epoch_in_ms || (span >= span_min && span / rows >= gap_min)) {
+        draft_.remark("time with a fraction of a ms: the whole trace shows that they are ms",
+                      "times with fractions: the whole trace shows that they are ms");
+        return;
+    }
+    RowContext here = context(doubt->line);
+    here.file = doubt->file;
+    here.refuse(doubt->name, doubt->text,
+                "has a fraction: it may be milliseconds, as Mooncake has them, or seconds",
+                "--time-unit s or --time-unit ms says what it is");
+}
+
+/// `--lenient` mends some rows; where the block size itself is wrong it would throw the sharing
+/// away that the trace records.
+void TraceReader::check_surplus() {
+    constexpr std::uint64_t dropped_share = 100;  // one in so many may be dropped
+    const IdCounts& counts = draft_.counts();
+    const std::uint64_t dropped = trace_.surplus_ids;
+    const IdCounts::Best best = counts.best();
+    if (!rules_.lenient || counts.ids() < dropped_share ||
+        dropped * dropped_share <= counts.ids() || best.size == rules_.block_size) {
+        return;
+    }
+    errors_.add_first(
+        {file_, 0, "hash_ids", "",
+         "would lose " + std::to_string(dropped) + " of " + std::to_string(counts.ids()) +
+             " ids at blocks of " + std::to_string(rules_.block_size) + " tokens",
+         "--block-size " + std::to_string(best.size) + " fits " + std::to_string(best.rows) +
+             " of " + std::to_string(counts.rows()) + " rows, and best of all sizes"});
+}
+
 /// Where several rows contradict the block size and all of them fit another, one line says so
 /// first.
 void TraceReader::suggest_block_size() {
@@ -223,6 +274,8 @@ bool TraceReader::finish() {
         check_kept();
         check_map();
         check_blocks();
+        check_surplus();
+        check_unit();
     }
     trace_.time_unit = name_of(rules_.time_unit);
     trace_.block_size = rules_.block_size;

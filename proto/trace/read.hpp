@@ -31,6 +31,8 @@ struct ReadOptions {
     std::vector<MappedColumn> map;       ///< `--map`
     bool sessions_open = false;          ///< `--sessions open`
     IdScope id_scope = IdScope::format;  ///< `--hash-scope`
+    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
+    bool output_free = false;            ///< `--output free`: rows need no output length
 };
 
 /// Longest JSON text of several lines that is gathered: as long as a line may be.
@@ -69,6 +71,8 @@ class TraceReader {
 
     Container container_of(const RowContext& context, std::string_view line);
     Container csv_begin(const RowContext& context, std::string_view line);
+    const TraceFormat* csv_format();
+    bool begins_without_header(std::string_view line);
     void csv_line(std::uint64_t number, std::string_view line);
     void gather(std::string_view line);
     void json_text(RowContext& context, std::string_view text);
@@ -81,6 +85,8 @@ class TraceReader {
     void check_kept();
     void check_map();
     void check_blocks();
+    void check_surplus();
+    void check_unit();
     void suggest_block_size();
     void rebase_and_sort();
 
@@ -99,6 +105,7 @@ class TraceReader {
     Container container_ = Container::unknown;
     CsvHeader header_;
     CsvCells cells_;
+    bool headerless_ = false;       ///< the file's first line is a row
     std::string text_;              ///< gathered JSON, or the beginning of a CSV record
     std::uint64_t text_line_ = 0;   ///< where it begins
     bool format_checked_ = false;   ///< the file's first row looks like the format

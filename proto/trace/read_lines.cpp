@@ -1,5 +1,6 @@
 // The half of TraceReader that knows containers: which bytes of a file are rows, and of what
 // format.
+#include "proto/trace/fields.hpp"
 #include "proto/trace/read.hpp"
 #include "proto/trace/shapes.hpp"
 
@@ -8,6 +9,8 @@ namespace {
 
 constexpr const char* json_remedy =
     "a trace is JSON lines or CSV with a header; this version reads ";
+/// The columns of a file that begins with a row of Azure's.
+constexpr std::string_view azure_header = "TIMESTAMP,ContextTokens,GeneratedTokens";
 constexpr const char* array_remedy =
     "a trace has one JSON object a line: jq -c '.[]' makes them of an array";
 
@@ -22,7 +25,8 @@ void TraceReader::heed(Stop stop) {
 TraceReader::Container TraceReader::container_of(const RowContext& here, std::string_view line) {
     const char first = line.front();
     const bool closed = line.back() == '}' || line.back() == ']';
-    if (first != '{' && first != '[') {
+    const bool zeros = line.substr(0, 2).find('\0') != line.npos;  // no JSON, but UTF-16 maybe
+    if ((first != '{' && first != '[') || zeros) {
         return csv_begin(here, line);
     }
     if (!closed) {
@@ -31,9 +35,43 @@ TraceReader::Container TraceReader::container_of(const RowContext& here, std::st
     return first == '{' ? Container::json_lines : Container::json_array;
 }
 
+/// The format whose columns these are, in any case of letters. The header takes its spelling.
+const TraceFormat* TraceReader::csv_format() {
+    const TraceFormat* found = nullptr;
+    CsvHeader spelled = header_;
+    for (const TraceFormat* one : trace_formats()) {
+        if (one->matches_header == nullptr) {
+            continue;
+        }
+        CsvHeader adopted = header_;
+        adopted.adopt(one->columns);
+        if (one->matches_header(adopted)) {
+            found = one;
+            spelled = std::move(adopted);
+        }
+    }
+    header_ = std::move(spelled);
+    return found;
+}
+
+/// Azure's traces are passed on without their header, too: a wall clock and two numbers.
+bool TraceReader::begins_without_header(std::string_view line) {
+    const bool wanted = format_ == nullptr || std::string_view(format_->name) == "azure";
+    if (!wanted || !cells_.split(line, ',') || cells_.size() != 3 ||
+        !parse_time(cells_[0], TimeUnit::iso) || !whole_number(cells_[1]) ||
+        !whole_number(cells_[2])) {
+        return false;
+    }
+    draft_.remark("file without a CSV header, read as Azure's time, input and output",
+                  "files without a CSV header, read as Azure's time, input and output");
+    return true;
+}
+
 TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::string_view line) {
     const ForeignShape shape = foreign_text_shape(line);
-    if (!shape.what.empty() || !header_.read(line)) {
+    headerless_ = shape.what.empty() && begins_without_header(line);
+    const std::string_view names = headerless_ ? azure_header : line;
+    if (!shape.what.empty() || !header_.read(names)) {
         here.refuse(
             "", line,
             shape.what.empty() ? "is no JSON object and no CSV header"
@@ -41,10 +79,7 @@ TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::strin
             shape.what.empty() ? json_remedy + trace_format_names() : std::string(shape.remedy));
         return Container::refused;
     }
-    const TraceFormat* found = nullptr;
-    for (const TraceFormat* one : trace_formats()) {
-        found = one->matches_header != nullptr && one->matches_header(header_) ? one : found;
-    }
+    const TraceFormat* const found = csv_format();
     if (format_ == nullptr && found != nullptr) {
         choose(*found);
     }

@@ -41,6 +41,15 @@ constexpr KeyShape key_shapes[] = {
     {{"round_index", "session_id"}, {"a TraceLab trace", "its rounds have no block ids"}},
 };
 
+constexpr ForeignShape utf16 = {"text in UTF-16",
+                                "make UTF-8 of it: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"};
+
+/// By its mark, or by the zero byte beside a first character of ASCII.
+bool is_utf16(std::string_view line) {
+    return line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF") ||
+           (line.size() > 1 && (line[0] == '\0') != (line[1] == '\0'));
+}
+
 struct TextShape {
     std::string_view begins;
     ForeignShape shape;
@@ -84,6 +93,9 @@ ForeignShape foreign_shape(const JsonValue& row) {
 }
 
 ForeignShape foreign_text_shape(std::string_view line) {
+    if (is_utf16(line)) {
+        return utf16;
+    }
     for (const TextShape& one : text_shapes) {
         if (line.starts_with(one.begins)) {
             return one.shape;

@@ -102,6 +102,8 @@ TEST(ReplayOptions, TakeEveryFlag) {
                                               "--block-size",
                                               "512",
                                               "--lenient",
+                                              "--default-output",
+                                              "64",
                                               "--keep",
                                               "a,b",
                                               "--start",
@@ -177,6 +179,7 @@ TEST(ReplayOptions, TakeEveryFlag) {
     EXPECT_EQ(options.files.time_unit, "s");
     EXPECT_EQ(options.files.block_size, 512U);
     EXPECT_TRUE(options.files.lenient);
+    EXPECT_EQ(options.files.default_output, 64U);
     EXPECT_EQ(options.files.keep, (Words{"a", "b"}));
     EXPECT_EQ(options.plan.start_ns, 60'000'000'000);
     EXPECT_EQ(options.plan.end_ns, 120'000'000'000);

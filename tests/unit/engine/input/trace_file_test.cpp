@@ -136,6 +136,43 @@ TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
     EXPECT_FALSE(fine.has_note("warning"));
 }
 
+// What a damaged file decodes to may be no trace: the damage is named before the lines that came of
+// it, be it found while they are read or behind them.
+TEST(TraceFile, NamesDamageBeforeWhatCameOfIt) {
+    const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
+    int refused = 0;
+    for (std::size_t at = 20; at < whole.size(); at += 97) {
+        std::string bytes = whole;
+        bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+        const TempFile damaged("damaged", bytes);
+        const Reading got = read({damaged.path()});
+        if (!got.usable) {
+            ++refused;
+            EXPECT_NE(got.first_error().find(" gzip input"), std::string::npos)
+                << at << ": " << got.first_error();
+        }
+    }
+    EXPECT_GT(refused, 10);
+}
+
+// UTF-16, as some tools of Windows write it, is named, with and without its mark.
+TEST(TraceFile, NamesUtf16) {
+    const std::string text = R"({"timestamp": 0, "input_length": 9, "output_length": 1})"
+                             "\n";
+    for (const bool marked : {true, false}) {
+        for (const bool big_endian : {true, false}) {
+            std::string bytes = !marked ? "" : big_endian ? "\xFE\xFF" : "\xFF\xFE";
+            for (const char c : text) {
+                bytes += big_endian ? std::string{'\0', c} : std::string{c, '\0'};
+            }
+            const TempFile file("utf16", bytes);
+            EXPECT_NE(read({file.path()}).first_error().find("text in UTF-16; make UTF-8 of it"),
+                      std::string::npos)
+                << read({file.path()}).first_error();
+        }
+    }
+}
+
 // Wherever another compression breaks off, or is damaged, that is said: as an error where nothing
 // came before it, else as a warning.
 TEST(TraceFile, SaysWhereOtherCompressionsEnd) {

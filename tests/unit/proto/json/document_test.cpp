@@ -204,6 +204,16 @@ TEST(JsonDocument, FindsMembers) {
     EXPECT_EQ(root.find("x").raw(), "");
 }
 
+// A document for traces gives the last of equal names, as the field's tools read them.
+TEST(JsonDocument, FindsTheLastOfEqualNamesInTraces) {
+    JsonDocument document(JsonArrays::packed);
+    const JsonValue root = document.parse(R"({"z":1,"a":[1,2],"z":{"b":2},"b":3})").value();
+    EXPECT_EQ(root.find("z").find("b").as_u64(), 2u);
+    EXPECT_EQ(root.find("b").as_u64(), 3u);
+    EXPECT_EQ(root.find("a").integers()->size(), 2u);
+    EXPECT_FALSE(root.find("x").present());
+}
+
 // Iteration gives elements and members in document order, nested ones stay inside.
 TEST(JsonDocument, IteratesInOrder) {
     JsonDocument document;

@@ -1,0 +1,83 @@
+#include "proto/trace/aibrix.hpp"
+
+#include <string>
+
+#include "proto/trace/recorded.hpp"
+
+namespace driftless {
+namespace {
+
+/// Of a line, and of the requests in it.
+constexpr std::string_view columns[] = {"timestamp",     "requests",      "prompt",
+                                        "prompt_length", "output_length", "session_id",
+                                        "Prompt Length", "Output Length", "model"};
+
+bool matches(const JsonValue& row) {
+    return row.find("timestamp").present() && row.find("requests").is(JsonType::array) &&
+           !row.find("block_size").present();
+}
+
+/// The value under the newer name, or under the older one.
+Field length_of(const JsonValue& request, std::string_view name, std::string_view older) {
+    const JsonValue value = given(request.find(name));
+    return value.present() ? field_of(value, name) : field_of(request.find(older), name);
+}
+
+/// Text, or lengths. False after an error.
+bool read_prompt(const RowContext& context, const JsonValue& request, TraceRow& row) {
+    const Field input = length_of(request, "prompt_length", "Prompt Length");
+    const Field output = length_of(request, "output_length", "Output Length");
+    context.draft.begin_ids();
+    RecordedFields words;
+    words.text = given(request.find("prompt"));
+    if (words.text.present() && words.text.as_string() != "") {
+        return read_recorded_lengths(context, input, output, row) && read_recorded(context, words);
+    }
+    return read_lengths(context, input, output, row);
+}
+
+void read_request(RowContext& context, const JsonValue& request, std::int64_t at_ns) {
+    TraceRow row;
+    if (!read_prompt(context, request, row)) {
+        return;
+    }
+    row.at_ns = at_ns;
+    const Field session = field_of(request.find("session_id"), "session_id");
+    if (session.present) {
+        row.session = context.draft.session(session.text);
+        context.draft.next_turn(row, 0);
+    }
+    context.emit(row, request);
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    const auto time = read_time(context, field_of(json.find("timestamp"), "timestamp"));
+    const JsonValue requests = json.find("requests");
+    if (!requests.is(JsonType::array)) {
+        context.refuse("requests", requests.raw(), "is not a list of requests", "correct the row");
+        return;
+    }
+    if (!time || !check_objects(context, requests, "requests")) {
+        return;
+    }
+    const std::string before = context.place;
+    std::uint64_t number = 0;
+    for (JsonValue one = requests.first(); one.present(); one = one.next()) {
+        context.place =
+            before + (before.empty() ? "" : ".") + "requests[" + std::to_string(number++) + "]";
+        read_request(context, one, *time);
+    }
+    context.place = before;
+}
+
+}  // namespace
+
+constinit const TraceFormat aibrix_format = {
+    .name = "aibrix",
+    .time_unit = TimeUnit::ms,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless
