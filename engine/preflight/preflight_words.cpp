@@ -12,6 +12,26 @@ namespace {
 constexpr std::uint32_t words_compared = 8;
 /// Copies of one word that tell its cost: seven more than the word alone.
 constexpr std::uint32_t copies = 8;
+/// What was counted for a prompt of this word alone.
+struct Single {
+    std::int64_t tokens = 0;
+    std::uint32_t word = 0;
+};
+
+/// The first of the words whose count two words share; of several counts the smallest: a word that
+/// costs two tokens at the beginning makes the template look longer, and never shorter.
+std::optional<Single> smallest_shared(std::span<const Single> singles) {
+    std::optional<Single> found;
+    for (std::size_t i = 0; i < singles.size(); ++i) {
+        const auto same = [&](const Single& one) { return one.tokens == singles[i].tokens; };
+        const bool shared = std::count_if(singles.begin(), singles.end(), same) > 1;
+        if (shared && (!found || singles[i].tokens < found->tokens)) {
+            found = singles[i];
+        }
+    }
+    return found;
+}
+
 /// Questions of fewer words than this tell too little.
 constexpr std::uint32_t words_at_once_min = 16;
 
@@ -91,14 +111,17 @@ void Preflight::take_overhead(std::int64_t around) {
 }
 
 /// By usage alone, a word that costs two tokens looks like a longer template. So words are asked
-/// once and eight times: one that grows by seven costs one token, and two such words that leave the
-/// same rest agree on the overhead.
+/// once and eight times: one that grows by seven costs one token behind another, and two such words
+/// that leave the same rest agree on the overhead. Of a table that is not known to hold at the
+/// beginning of a prompt, all are asked before the smallest rest is believed.
 Task<bool> Preflight::agree_on_overhead(std::int64_t counted) {
-    std::vector<std::int64_t> singles;
+    std::vector<Single> singles;
     std::int64_t many = 0;
+    const bool built_in = plan_.words == &WordTable::built_in();
     const std::uint32_t words = std::min(words_compared, plan_.words->openers());
     const std::uint32_t first = opener_;
-    for (std::uint32_t word = 0; word < words; ++word) {
+    std::optional<Single> agreed;
+    for (std::uint32_t word = 0; word < words && !(built_in && agreed); ++word) {
         opener_ = first + word;
         std::int64_t single = counted;
         bool going = true;
@@ -112,14 +135,15 @@ Task<bool> Preflight::agree_on_overhead(std::int64_t counted) {
         if (!going) {
             co_return false;
         }
-        if (single < 1 || many - single != copies - 1) {
-            continue;
+        if (single >= 1 && many - single == copies - 1) {
+            singles.push_back({single, opener_});
         }
-        if (std::find(singles.begin(), singles.end(), single) != singles.end()) {
-            take_overhead(single - 1);
-            co_return true;
-        }
-        singles.push_back(single);
+        agreed = smallest_shared(singles);
+    }
+    if (agreed) {
+        opener_ = built_in ? opener_ : agreed->word;
+        take_overhead(agreed->tokens - 1);
+        co_return true;
     }
     opener_ = first;
     findings_.words = WordVerdict::too_few;

@@ -134,6 +134,13 @@ void BlockIds::append_numbered(std::span<const std::uint64_t> ids) {
 void BlockIds::settle() {
     table_ = {};
     values_.shrink_to_fit();
+    if (size_ > 0 && size_ < capacity_) {  // what is locked is resident, used or not
+        void* const shrunk = std::realloc(numbers_.get(), size_ * sizeof(std::uint32_t));
+        CHECK(shrunk != nullptr);
+        (void)numbers_.release();
+        numbers_.reset(static_cast<std::uint32_t*>(shrunk));
+        capacity_ = size_;
+    }
 }
 
 bool BlockIds::operator==(const BlockIds& other) const {

@@ -71,6 +71,26 @@ TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
     }
 }
 
+// Without /tokenize, most words of the table being two tokens at the beginning: the overhead is
+// still that of the template, and not one token longer.
+TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
+    std::vector<std::string_view> names;
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none);
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        names.push_back(WordTable::built_in().word(i));
+        if (i % 3 != 2) {
+            server.words.split_first(names.back());
+        }
+    }
+    const Asked asked(server, WordTable(names, 256, ' '));
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
+    ASSERT_EQ(asked.found.first_words.size(), 64u);
+    for (const std::uint32_t word : asked.found.first_words) {
+        EXPECT_EQ(word % 3, 2u);
+    }
+}
+
 // A built-in list that holds behind every word is known to hold in front, too: nothing is asked.
 TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
     const Asked asked(server_with(mock::TokenizeForm::vllm));
@@ -79,24 +99,21 @@ TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
     EXPECT_TRUE(asked.found.first_words.empty());
 }
 
-// Where no word is one token at the beginning, nothing is pretended.
-TEST(PreflightFirstWords, SaysThatNoWordMayOpenAPrompt) {
+// Two such words are enough, and they are found wherever they stand.
+TEST(PreflightFirstWords, FindsTheOnlyTwo) {
     std::vector<std::string_view> names;
     mock::CoreOptions server = server_with(mock::TokenizeForm::none);
     for (std::uint32_t i = 0; i < 256; ++i) {
         names.push_back(WordTable::built_in().word(i));
-        if (i >= 2) {
+        if (i != 1 && i != 6) {
             server.words.split_first(names.back());
         }
     }
-    const WordTable foreign(names, 256, ' ');
-    const Asked two(server, foreign);
-    EXPECT_EQ(two.found.words, WordVerdict::exact);
-    EXPECT_EQ(two.found.first_words, (std::vector<std::uint32_t>{0, 1}));
-    server.words.split_first(names[1]);
-    const Asked one(server, foreign);
-    EXPECT_TRUE(one.found.words == WordVerdict::no_first || one.found.words == WordVerdict::too_few)
-        << name_of(one.found.words);
+    const Asked asked(server, WordTable(names, 256, ' '));
+    EXPECT_EQ(asked.found.words, WordVerdict::exact);
+    EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
+    EXPECT_EQ(asked.found.first_words, (std::vector<std::uint32_t>{1, 6}));
+    EXPECT_EQ(asked.found.first_words_asked, 256u);
 }
 
 }  // namespace
