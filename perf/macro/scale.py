@@ -5,8 +5,9 @@ TRACE is a Mooncake file (the conversation hour: 12,031 rows). A file of COPIES 
 1 M rows and 24 M ids) of it, one behind the other, with ids of their own, is written to a temporary
 folder. In turn, PASSES times (default 3), it is read by `read_floor` (simdjson alone), replayed
 until time 0 (--no-preflight, against the mock, then stopped), inspected, and converted to both
-formats. Medians, each as a ratio to the floor of the same run; resident memory at time 0 and at its
-peak without that of a replay of one copy. DRIFTLESS and READ_FLOOR name the programs.
+formats. Medians, each as a ratio to the floor of the same run, by the clock and, for a host that is
+busy with other work, by CPU time; resident memory at time 0 and at its peak without that of a replay
+of one copy. DRIFTLESS and READ_FLOOR name the programs.
 """
 import json
 import os
@@ -39,7 +40,7 @@ def write_copies(trace, copies, path):
 
 
 def start(url, trace, folder):
-    """Seconds from before the fork to time 0, and resident bytes then and at their peak."""
+    """Seconds from before the fork to time 0, CPU seconds, resident bytes then and at their peak."""
     command = [PROGRAM, "replay", str(trace), "--url", url, "--no-preflight", "--model",
                "mock-model", "--out", str(folder), "--calibration", "none"]
     begin = time.monotonic_ns()
@@ -48,6 +49,8 @@ def start(url, trace, folder):
     while run.poll() is None and not (fired.exists() and fired.stat().st_size > 0):
         time.sleep(POLL_S)
     status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
+    ticks = pathlib.Path(f"/proc/{run.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    cpu = sum(int(one) for one in ticks) / os.sysconf("SC_CLK_TCK")
     for _ in range(2):
         run.send_signal(signal.SIGINT)
         time.sleep(0.3)
@@ -55,11 +58,11 @@ def start(url, trace, folder):
     zero = json.loads((folder / "run.json").read_text())["clock"]["zero_monotonic_ns"]
     kib = {line.split(":")[0]: int(line.split()[1]) for line in status.splitlines()
            if line.startswith(("VmRSS", "VmHWM"))}
-    return (zero - LEAD_NS - begin) / 1e9, kib["VmRSS"] * 1024, kib["VmHWM"] * 1024
+    return (zero - LEAD_NS - begin) / 1e9, cpu, kib["VmRSS"] * 1024, kib["VmHWM"] * 1024
 
 
 def run_once(*command):
-    """Seconds and peak resident bytes of a program."""
+    """Seconds, CPU seconds and peak resident bytes of a program."""
     begin = time.monotonic()
     child = os.fork()
     if child == 0:
@@ -68,24 +71,26 @@ def run_once(*command):
             os.execvp(str(command[0]), [str(one) for one in command])
     _, status, usage = os.wait4(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0, command
-    return time.monotonic() - begin, usage.ru_maxrss * 1024
+    cpu = usage.ru_utime + usage.ru_stime
+    return time.monotonic() - begin, cpu, usage.ru_maxrss * 1024
 
 
 def measure(url, trace, one, folder, number):
     folder = folder / str(number)
     folder.mkdir()
-    floor, _ = run_once(FLOOR, trace)
-    _, base_rss, base_peak = start(url, one, folder / "one")
-    seconds, rss, peak = start(url, trace, folder / "all")
+    floor, floor_cpu, _ = run_once(FLOOR, trace)
+    _, base_cpu, base_rss, base_peak = start(url, one, folder / "one")
+    seconds, cpu, rss, peak = start(url, trace, folder / "all")
     inspect = run_once(PROGRAM, "inspect", trace)
     inspect_one = run_once(PROGRAM, "inspect", one)
     mooncake = run_once(PROGRAM, "convert", trace, "--to", "mooncake", "-o", folder / "m.jsonl")
     canonical = run_once(PROGRAM, "convert", trace, "--to", "canonical", "-o", folder / "c.jsonl")
     for name in ("m.jsonl", "c.jsonl"):
         (folder / name).unlink()
-    return {"floor": floor, "start": seconds, "rss": rss - base_rss, "peak": peak - base_peak,
-            "inspect": inspect[0], "inspect_rss": inspect[1] - inspect_one[1],
-            "mooncake": mooncake[0], "canonical": canonical[0]}
+    return {"floor": floor, "floor_cpu": floor_cpu, "start": seconds, "cpu": cpu - base_cpu,
+            "rss": rss - base_rss, "peak": peak - base_peak, "inspect": inspect[0],
+            "inspect_cpu": inspect[1], "inspect_rss": inspect[2] - inspect_one[2],
+            "mooncake_cpu": mooncake[1], "canonical_cpu": canonical[1]}
 
 
 def main():
@@ -107,16 +112,19 @@ def main():
         mock.wait()
     m = {key: statistics.median(one[key] for one in all_of) for key in all_of[0]}
     allowed = 5 * ids + 64 * rows
-    print(f"{rows} rows, {ids} ids; floor (simdjson alone) {m['floor']:.2f} s\n")
+    print(f"{rows} rows, {ids} ids; floor (simdjson alone) {m['floor']:.2f} s, "
+          f"{m['floor_cpu']:.2f} s of CPU\n")
     print("| what | figure | bar |\n|---|---|---|")
     print(f"| exec to time 0 | {m['start']:.2f} s, {m['start'] / m['floor']:.2f} x the floor | 3 x |")
+    print(f"| CPU time, without that of one copy | {m['cpu']:.2f} s, "
+          f"{m['cpu'] / m['floor_cpu']:.2f} x the floor's | |")
     print(f"| resident at time 0 | {m['rss'] / 1e6:.0f} MB, {m['rss'] / allowed:.2f} of 5 B an id "
           "and 64 B a row | 1 |")
     print(f"| peak before it | {m['peak'] / 1e6:.0f} MB | |")
-    print(f"| inspect | {m['inspect']:.2f} s | 4 s for 1 M rows |")
+    print(f"| inspect | {m['inspect']:.2f} s, {m['inspect_cpu']:.2f} s of CPU | 4 s for 1 M rows |")
     print(f"| its memory | {m['inspect_rss'] / ids:.1f} B an id | 24 B |")
-    print(f"| convert to mooncake / canonical | {m['mooncake']:.2f} / {m['canonical']:.2f} s, "
-          f"{m['mooncake'] / m['canonical']:.2f} x | |")
+    print(f"| convert to mooncake / canonical | {m['mooncake_cpu']:.2f} / {m['canonical_cpu']:.2f} s "
+          f"of CPU, {m['mooncake_cpu'] / m['canonical_cpu']:.2f} x | |")
 
 
 if __name__ == "__main__":
