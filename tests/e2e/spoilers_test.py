@@ -14,9 +14,12 @@ import truth  # noqa: E402
 MS = 1_000_000
 CELLS = (
     "none/hybrid/plain/30",
-    "stop-2s/hybrid/plain/30",
+    "stop-100ms/hybrid/tls/30",
+    "stop-300ms/hybrid/plain/30",
+    "fifo/hybrid/plain/30",
     "slow-disk/hybrid/plain/30",
     "many-events/hybrid/tls/30",
+    "burst-50us/hybrid/plain/1000",
 )
 
 
@@ -81,11 +84,12 @@ class Charges(unittest.TestCase):
 
 class Cells(unittest.TestCase):
     def test_cells(self):
-        command = [sys.executable, "-B", str(SPOILERS / "run"), "--cells", *CELLS]
+        # Other work on the host costs some ms; the stops here are longer than the limits.
+        command = [sys.executable, "-B", SPOILERS / "run", "--within", "25", "--cells", *CELLS]
         done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
         print(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        passed = sum(line.endswith("| pass |") for line in done.stdout.splitlines())
+        passed = done.stdout.count("| pass |") + done.stdout.count("| pass, all tainted |")
         skipped = done.stdout.count("| skipped: ")
         if not done.stdout.startswith("skipped"):  # one CPU only
             self.assertEqual(passed + skipped, len(CELLS))

@@ -52,6 +52,7 @@ class Rig:
     papers: tuple  # certificate and key
     engine_cpu: int
     other_cpu: int
+    client: tuple = ()  # flags of every run
 
 
 def write_trace(path, load):
@@ -97,7 +98,7 @@ def start_client(rig, cell, folder, url):
         rig.driftless, "replay", trace, "--url", url, "--api", "openai-completions", "--format",
         "mooncake", "--time-unit", "us", "--lenient", "--no-preflight", "--model", "m", "--cpu",
         rig.engine_cpu, "--wait", cell.wait, "--calibration", rig.calibration,
-        "--require-certified", "--out", folder / "run", *cell.spoiler.client,
+        "--require-certified", "--out", folder / "run", *rig.client, *cell.spoiler.client,
     ]
     if cell.tls:
         command.append("--insecure")
