@@ -125,10 +125,12 @@ std::optional<Refusal> check_prompt(const ModelLimits& model, const PromptCount&
 }
 
 /// The newer name goes before the older one.
-std::optional<Refusal> read_length(const JsonValue& body, const AskedShape& shape, Asked& asked) {
+std::optional<Refusal> read_length(const JsonValue& body, const AskedShape& shape,
+                                   const ModelLimits& model, Asked& asked) {
     const JsonValue holder = shape.nest.empty() ? body : body.find(shape.nest);
     std::string_view field = shape.length;
-    JsonValue length = holder.find(field);
+    const bool is_known = model.knows_new_length || shape.length_too.empty();
+    JsonValue length = is_known ? holder.find(field) : JsonValue();
     if ((!length.present() || length.is(JsonType::null)) && !shape.length_too.empty()) {
         field = shape.length_too;
         length = holder.find(field);
@@ -194,7 +196,7 @@ std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame
         refusal = check_prompt(model, count);
     }
     if (!refusal) {
-        refusal = read_length(body, shape, asked);
+        refusal = read_length(body, shape, model, asked);
     }
     if (!refusal) {
         refusal = read_stream_options(body, shape, asked);

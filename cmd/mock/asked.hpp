@@ -45,6 +45,7 @@ struct ModelLimits {
     std::uint32_t context_tokens = 1u << 20;  ///< --max-model-len: prompt and answer together
     std::string owned_by = "driftless-mock";  ///< in /v1/models: "vllm", "sglang"
     bool takes_ignore_eos = true;             ///< false: a 400, as OpenAI's own servers give
+    bool knows_new_length = true;  ///< false: `max_completion_tokens` is ignored, as AIBrix's mock
 };
 
 /// Reads a completion request. `count` holds what the BodyReader saw of the prompt; what it left in

@@ -132,6 +132,8 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
                 "always", parse_cached_told, core.cached_told);
     flags.on_off("--refuse-ignore-eos", "answer 400 where a body has it",
                  core.model.takes_ignore_eos, false);
+    flags.on_off("--old-length", "ignore max_completion_tokens and read max_tokens alone",
+                 core.model.knows_new_length, false);
     flags.on_off("--no-usage", "send no usage, whatever is asked for", core.usage, false);
 }
 

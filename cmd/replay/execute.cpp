@@ -213,8 +213,7 @@ int Execution::open_files() {
     if (!make_folders_above(options_.records_path)) {
         return fail_host(options_.records_path.c_str(), error_from_errno(errno, "make its folder"));
     }
-    AssemblerConfig config =
-        assembler_config(options_, workload_, file_.calibration.limits, file_.run_id);
+    AssemblerConfig config = assembler_config(options_, workload_, file_);
     const bool saves = options_.save_responses > 0;
     std::string failed;
     if (resumption_ == nullptr) {
@@ -330,7 +329,7 @@ int Execution::exit_code(const SummaryFigures& figures, Verdict verdict, bool su
     if (writer_->failed() || !summed) {
         return exit_host;
     }
-    if (figures.completed + figures.short_output == 0) {
+    if (figures.completed + figures.short_output + figures.long_output == 0) {
         return exit_no_success;
     }
     return options_.require_certified && verdict != Verdict::certified ? exit_not_certified

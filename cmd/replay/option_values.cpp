@@ -87,6 +87,16 @@ Result<OutputRule> parse_output_rule(std::string_view text) {
     return choose(text, choices, "is not one of exact, cap, free");
 }
 
+Result<std::string> parse_length_field(std::string_view text) {
+    if (text == "auto") {
+        return std::string();
+    }
+    if (text == "max_tokens" || text == "max_completion_tokens") {
+        return std::string(text);
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of auto, max_tokens, max_completion_tokens"};
+}
+
 Result<WaitRule> parse_wait_rule(std::string_view text) {
     constexpr std::array choices{
         Choice<WaitRule>{"auto", WaitRule::automatic}, Choice<WaitRule>{"spin", WaitRule::spin},

@@ -14,6 +14,8 @@ namespace driftless {
 
 Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
+/// Empty for "auto".
+Result<std::string> parse_length_field(std::string_view text);
 Result<WaitRule> parse_wait_rule(std::string_view text);
 Result<StampRule> parse_stamp_rule(std::string_view text);
 Result<Balance> parse_balance(std::string_view text);

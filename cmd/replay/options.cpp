@@ -85,8 +85,8 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 nullptr, parse_text, options.routing_strategy);
     flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
                 options.user);
-    flags.value("--model", "NAME", "model to ask for [the first of /v1/models]", nullptr,
-                parse_text, options.model);
+    flags.value("--model", "NAME", "model to ask for, or \"{kept.COLUMN}\" [first of /v1/models]",
+                nullptr, parse_text, options.model);
     flags.values("--header", "K:V", "header of every request, or K:env:NAME; of rows: below",
                  parse_added_header, options.headers);
     flags.on_off("--traceparent",
@@ -111,6 +111,9 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
     flags.on_off("--no-preflight", "send no probes; needs --model", options.preflight, false);
     flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
                 nullptr, parse_overhead, options.overhead);
+    flags.value("--server-block", "TOKENS",
+                "the server's cache blocks: hits are forecast in them, too [probed]", nullptr,
+                parse_positive_u32, options.server_block);
     flags.group("");  // not in the help: the spelling of other tools
     flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
     flags.value("--port", "N", "", "8000", parse_positive_u32, server.port);
@@ -143,6 +146,9 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 parse_text, options.cache_salt);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
                 "exact", parse_output_rule, options.output);
+    flags.value("--length-field", "NAME",
+                "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
+                parse_length_field, options.length_member);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  options.continuous_usage);
     flags.on_off("--no-stream", "ask for whole answers: no first token, no chunks", options.stream,

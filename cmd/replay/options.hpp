@@ -81,6 +81,7 @@ struct ReplayOptions {
     std::string template_file;          ///< `--api template`; else empty
     std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
     std::string model;                        ///< empty: the first of /v1/models
+    std::optional<FieldTemplate> row_model;   ///< `--model` with placeholders
     std::vector<Header> headers;         ///< `--header`, then Authorization where there is a key
     std::vector<Header> secret_headers;  ///< those of them whose values came as `env:NAME`
     bool traceparent = false;            ///< each request names its trace
@@ -91,7 +92,8 @@ struct ReplayOptions {
     std::string api_key;                      ///< to be masked wherever text leaves us; empty: none
     bool preflight = true;
     std::optional<std::int64_t> wait_ready_ns;
-    std::optional<Overhead> overhead;  ///< empty: what preflight finds, or none
+    std::optional<Overhead> overhead;           ///< empty: what preflight finds, or none
+    std::optional<std::uint32_t> server_block;  ///< `--server-block`; empty: what preflight finds
 
     // The prompts and answers.
     PromptKind prompt = PromptKind::text;
@@ -106,6 +108,7 @@ struct ReplayOptions {
     OutputRule output = OutputRule::exact;
     bool continuous_usage = false;
     bool stream = true;
+    std::string length_member;     ///< `--length-field`; empty: the dialect's, or what is obeyed
     std::string routing_strategy;  ///< `--api aibrix`
     std::string user;              ///< `--api aibrix`
 

@@ -122,6 +122,42 @@ std::string why_no_template(const FieldTemplate& field, const ReplayOptions& opt
     return "";
 }
 
+/// `--model "{kept.COLUMN}"`: each row's own.
+std::string complete_model(ReplayOptions& options) {
+    std::string unknown;
+    FieldTemplate model = parse_field_template({"--model", options.model}, unknown);
+    const auto is_other = [](const TemplatePiece& piece) {
+        return piece.placeholder != Placeholder::none && piece.placeholder != Placeholder::kept;
+    };
+    const auto other = std::find_if(model.pieces.begin(), model.pieces.end(), is_other);
+    if (other != model.pieces.end()) {
+        unknown = to_text(*other);
+    }
+    if (!unknown.empty()) {
+        return "--model: {" + unknown + "} is not {kept.COLUMN}; {{" + unknown +
+               "}} is that text itself";
+    }
+    if (model.is_literal()) {
+        options.model = model.literal();
+        return "";
+    }
+    for (const TemplatePiece& piece : model.pieces) {
+        const std::vector<std::string>& keep = options.files.keep;
+        if (piece.placeholder == Placeholder::kept &&
+            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
+            return "--model: {" + to_text(piece) + "} is a column that is not kept: give --keep " +
+                   piece.text;
+        }
+    }
+    if (!options.dialect->names_model || options.dialect->form != nullptr ||
+        !names_model_first(*options.dialect)) {
+        return std::string("--model with a column does not go with --api ") +
+               options.dialect->name + ": its requests name no model of their own";
+    }
+    options.row_model = std::move(model);
+    return "";
+}
+
 /// Headers with placeholders leave `headers` for a list of their own.
 std::string complete_row_headers(ReplayOptions& options) {
     std::vector<Header> same;
@@ -263,6 +299,10 @@ std::string contradiction(const ReplayOptions& options) {
                    secrets.front().name + "\": give the key in --api-key or --header";
         }
     }
+    if (!options.length_member.empty() && !options.dialect->names_length) {
+        return std::string("--length-field does not go with --api ") + options.dialect->name +
+               ", which has one name for it: remove it";
+    }
     if (options.traceparent && has_header(options, "traceparent")) {
         return "--traceparent and --header traceparent exclude each other: give one";
     }
@@ -306,6 +346,9 @@ std::string complete(const ServerFlags& server, const std::string& api_key_from_
         why =
             "--connection sticky keeps a session on one connection, and --balance turn sends its "
             "rows to all URLs: add --balance session";
+    }
+    if (why.empty()) {
+        why = complete_model(options);
     }
     if (why.empty()) {
         why = complete_row_headers(options);

@@ -42,12 +42,18 @@ Result<void> ReplayParts::open() {
         return frame.error();
     }
     frame_ = std::move(frame).value();
+    if (!workload_.models.empty()) {  // it goes on behind the opening of each row
+        const std::string opening = RowModels::opening(server_.body.model);
+        CHECK(frame_.before.starts_with(opening));
+        frame_.before.erase(0, opening.size());
+    }
     ArmerOptions arm;
     arm.run_id = run_id_;
     arm.targets = heads_.size();
     arm.balance = options_.balance;
     arm.output = options_.output;
     arm.traceparent = options_.traceparent;
+    arm.row_models = workload_.models.empty() ? nullptr : &workload_.models;
     InputErrors errors;
     row_fields_ = RowFields(options_.row_headers, workload_.trace, workload_.plan, errors);
     CHECK(errors.empty());  // check_row_headers would have stopped us

@@ -28,6 +28,7 @@
 #include "cmd/replay/verify.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
+#include "engine/plan/server_forecast.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
@@ -144,6 +145,7 @@ class Preparation {
     int dry_run();
     int meet();
     int compare();
+    void forecast();
     int run();
 
     const ReplayOptions& options_;
@@ -170,6 +172,9 @@ int Preparation::load() {
     }
     if (code == exit_done && earlier_ != nullptr) {
         code = check_schedule(*earlier_, workload_, resumption_ ? "--resume" : "--from");
+    }
+    if (!workload_.models.empty()) {
+        server_.first_model = workload_.models.name_of(workload_.plan.rows.front().row);
     }
     file_.options = &options_;
     file_.trace = &workload_.trace;
@@ -210,7 +215,13 @@ int Preparation::meet() {
     }
     code = meet_server(options_, *driver_, file_.run_id, server_);
     if (code == exit_done && server_.preflight_done) {
-        code = check_context(workload_, server_.findings.max_model_len);
+        code = check_context(workload_,
+                             {server_.findings.max_model_len, server_.findings.max_input_tokens});
+    }
+    if (code == exit_done && server_.preflight_done && split_unknown(server_.findings)) {
+        const std::string warning = split_warning(workload_, server_.findings.overhead.pre);
+        std::fprintf(stderr, "driftless: warning: %s\n", warning.c_str());
+        server_.findings.notes.push_back("warning: " + warning);
     }
     if (code == exit_done) {
         code = make_bodies(options_, server_, workload_, file_);
@@ -233,16 +244,39 @@ int Preparation::compare() {
                                : check_prompts(*earlier_, options_, workload_, server_, "--from");
 }
 
-int Preparation::run() {
+/// What the caches should hit: in the trace's blocks, and in the server's where they are known.
+void Preparation::forecast() {
+    const Overhead around =
+        server_.prompt == PromptKind::ids ? Overhead{} : server_.findings.overhead;
     if (server_.findings.overhead.post != workload_.plan.post_tokens) {
         expect_cached(workload_.trace, server_.findings.overhead.post, workload_.plan);
     }
+    std::optional<std::uint32_t> block = options_.server_block;
+    if (!block && server_.findings.server_block > 0) {
+        block = static_cast<std::uint32_t>(server_.findings.server_block);
+    }
+    if (!block) {
+        return;
+    }
+    if (expect_server_cached(workload_.trace, {around.pre, around.post}, *block, workload_.plan)) {
+        file_.server_block = block;
+    } else {
+        std::printf(
+            "plan: more than %llu block ids: hits are not forecast in the server's blocks\n",
+            static_cast<unsigned long long>(server_forecast_ids_max));
+    }
+}
+
+int Preparation::run() {
+    forecast();
     file_.calibration = resumption_ != nullptr
                             ? earlier_->calibration
                             : facts_of(find_trust(options_, file_.host, workload_));
     file_.findings = server_.preflight_done ? &server_.findings : nullptr;
     file_.model = server_.findings.model;
     file_.overhead = server_.findings.overhead;
+    file_.split_unknown = split_unknown(server_.findings);
+    file_.length_member = server_.body.length_member;
     file_.prompt = server_.prompt;
     note_host(file_, host_, *driver_);
     if (resumption_ != nullptr) {

@@ -191,6 +191,11 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("continuous_usage").boolean(options.continuous_usage);
     json.key("overhead_pre").unsigned_integer(file.overhead.pre);
     json.key("overhead_post").unsigned_integer(file.overhead.post);
+    json.key("split_unknown").boolean(file.split_unknown);
+    json.key("server_block");
+    file.server_block ? json.unsigned_integer(*file.server_block) : json.null();
+    json.key("length_member");
+    file.length_member.empty() ? json.null() : json.string(file.length_member);
     json.key("timeout_connect_ns").integer(options.timeouts.connect_ns);
     json.key("timeout_first_byte_ns").integer(options.timeouts.first_byte_ns);
     json.key("timeout_idle_ns").integer(options.timeouts.idle_ns);
@@ -228,8 +233,13 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("keep_alive_timeout_s").optional_integer(found->keep_alive.timeout_s);
     json.key("keep_alive_max").optional_integer(found->keep_alive.max);
     json.key("max_model_len").optional_integer(known(found->max_model_len));
+    json.key("max_input_tokens").optional_integer(known(found->max_input_tokens));
     json.key("overhead_source").string(found->overhead_source);
     json.key("split_known").boolean(found->split_known);
+    json.key("split_source").string(found->split_source);
+    json.key("server_block").optional_integer(known(found->server_block));
+    json.key("server_block_source");
+    found->server_block_source.empty() ? json.null() : json.string(found->server_block_source);
     json.key("has_tokenize").boolean(found->tokenize.has_value());
     json.key("tokenize_form");
     found->tokenize ? json.string(name_of(*found->tokenize)) : json.null();
@@ -237,6 +247,8 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("has_cached_tokens").boolean(found->has_cached_tokens);
     json.key("has_token_ids").boolean(found->has_token_ids);
     json.key("ignore_eos").boolean(found->ignore_eos);
+    json.key("length_asked").optional_integer(known(found->length_asked));
+    json.key("length_made").optional_integer(known(found->length_made));
     json.key("stream_chunks").optional_integer(known(found->stream_chunks));
     json.key("stream_receives").optional_integer(known(found->stream_receives));
     json.key("headers_before_token").boolean(found->headers_before_token);

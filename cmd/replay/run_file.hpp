@@ -105,6 +105,9 @@ struct RunFile {
     CalibrationFacts calibration;
     std::string model;
     Overhead overhead;
+    bool split_unknown = false;                 ///< of the overhead
+    std::optional<std::uint32_t> server_block;  ///< tokens of the server's cache blocks
+    std::string length_member;                  ///< empty: the dialect's own
     PromptKind prompt = PromptKind::text;
     std::uint32_t words = 0;
     std::uint64_t words_digest = 0;          ///< of the table of words or ids

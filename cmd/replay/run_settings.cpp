@@ -30,7 +30,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
 }
 
 AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
-                                 const TaintLimits& limits, const std::string& run_id) {
+                                 const RunFile& file) {
     AssemblerConfig config;
     config.trace = &workload.trace;
     config.plan = &workload.plan;
@@ -38,14 +38,16 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     for (const ReplayTarget& target : options.targets) {
         config.urls.push_back(shown_url(target));
     }
+    config.model = file.model;
+    config.row_models = workload.models.empty() ? nullptr : &workload.models;
     config.output = options.output;
     config.stream = options.stream;
     config.chunks = options.chunks;
     config.save_responses = options.save_responses;
     config.secrets = secrets_of(credentials_of(options));
     config.record_headers = options.record_headers;
-    config.trace_run_id = options.traceparent ? run_id : "";
-    config.limits = limits;
+    config.trace_run_id = options.traceparent ? file.run_id : "";
+    config.limits = file.calibration.limits;
     return config;
 }
 
@@ -56,6 +58,8 @@ SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
     info.backend = options.dialect->name;
     info.model_id = file.model;
     info.tokenizer_id = options.tokenizer;
+    info.server_block = file.server_block;
+    info.split_unknown = file.split_unknown;
     info.trace = workload.trace.name;
     if (options.inflight_max) {
         info.max_concurrency = file.inflight_max;

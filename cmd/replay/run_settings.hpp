@@ -18,7 +18,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
                            const HostChoice& host);
 
 AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
-                                 const TaintLimits& limits, const std::string& run_id);
+                                 const RunFile& file);
 
 /// All but the verdict and what the end adds.
 SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,

@@ -24,14 +24,16 @@ constexpr std::size_t preflight_timers = 8;
 constexpr std::size_t words_shown = 8;
 constexpr std::int64_t address_pause_ns = 500'000'000;
 
-BodySpec body_spec(const ReplayOptions& options, PromptKind prompt) {
+BodySpec body_spec(const ReplayOptions& options, const Server& server) {
+    const PromptKind prompt = server.prompt;
     BodySpec spec;
-    spec.model = options.model;
+    spec.model = server.first_model.empty() ? options.model : server.first_model;
     spec.prompt = prompt;
     spec.output = options.output;
     spec.ignore_eos = options.output == OutputRule::exact && options.dialect->has_ignore_eos;
     spec.continuous_usage = options.continuous_usage;
     spec.stream = options.stream;
+    spec.length_member = options.length_member;
     spec.extra_body = options.extra_body;
     return spec;
 }
@@ -51,11 +53,22 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     if (found.max_model_len >= 0) {
         std::printf(", context %lld tokens", static_cast<long long>(found.max_model_len));
     }
+    if (found.max_input_tokens >= 0) {
+        std::printf(", prompts of %lld tokens at most",
+                    static_cast<long long>(found.max_input_tokens));
+    }
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
     std::printf("; overhead %u+%u tokens (%s%s); %s %s\n", found.overhead.pre, found.overhead.post,
                 found.overhead_source.c_str(),
-                found.split_known || found.overhead.pre == 0 ? "" : ", split unknown",
+                found.split_source == "cached_tokens" ? ", split by cached tokens"
+                : split_unknown(found)                ? ", split unknown"
+                                                      : "",
                 prompt == PromptKind::text ? "words" : "ids", exact ? "exact" : "not verified");
+    if (found.server_block > 0) {
+        std::printf("server: cache blocks of %lld tokens (%s)\n",
+                    static_cast<long long>(found.server_block),
+                    found.server_block_source == "metrics" ? "its metrics" : "by cached tokens");
+    }
     print_support(found);
     for (const std::string& note : found.notes) {
         std::printf("server: %s\n", note.c_str());
@@ -151,7 +164,7 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     plan.server = asked_server(options, server, run_id);
     plan.api_path = target.api_path;
     plan.dialect = options.dialect;
-    plan.body = body_spec(options, server.prompt);
+    plan.body = body_spec(options, server);
     plan.overhead = options.overhead;
     if (server.words && server.prompt == PromptKind::text) {
         plan.word_ids = server.words->ids;
@@ -235,10 +248,14 @@ const WordTable& words_for(const Server& server, std::uint32_t ids_from,
     return *storage;
 }
 
+bool split_unknown(const PreflightFindings& found) {
+    return !found.split_known && found.overhead.pre > 0;
+}
+
 void describe_server(const ReplayOptions& options, Server& server) {
     server.prompt = options.prompt;
-    server.body = body_spec(options, server.prompt);
-    server.findings.model = options.model;
+    server.body = body_spec(options, server);
+    server.findings.model = server.body.model;
     server.findings.overhead = options.overhead.value_or(Overhead{});
     server.findings.overhead_source = options.overhead ? "flag" : "none";
     server.findings.ignore_eos = server.body.ignore_eos;
@@ -344,6 +361,7 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
     server.endpoints.front().said = server.findings.keep_alive;
     server.body.prompt = server.prompt;
     server.body.ignore_eos = server.findings.ignore_eos;
+    server.body.length_member = server.findings.length_member;
     print_findings(server.findings, server.prompt);
     return exit_done;
 }

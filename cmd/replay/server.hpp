@@ -27,6 +27,7 @@ struct Server {
     bool preflight_done = false;
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
+    std::string first_model;             ///< of the first row, where rows have models of their own
     std::optional<SelectedWords> words;  ///< of `--tokenizer`; else the built-in ones
     std::optional<LoadedCorpus> text;    ///< of `--dataset`
     std::optional<WordTable> kept;       ///< those without the words that the server does not know
@@ -47,6 +48,9 @@ void describe_server(const ReplayOptions& options, Server& server);
 /// found, and decides model, prompt kind and overhead. Returns an exit code.
 int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server);
+
+/// The server adds tokens around a prompt, and how many of them stand in front is not known.
+bool split_unknown(const PreflightFindings& found);
 
 /// The first target, as the preflight asks it.
 AskedServer asked_server(const ReplayOptions& options, const Server& server,

@@ -8,11 +8,14 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
 #include "cmd/trace_errors.hpp"
+#include "engine/preflight/hints.hpp"
 #include "engine/prompt/row_fields.hpp"
 
 namespace driftless {
 
 namespace {
+
+constexpr std::size_t models_shown = 8;
 
 /// What goes by sessions has nothing to go by where there are none.
 void note_sessions(const ReplayOptions& options, Workload& workload) {
@@ -25,6 +28,28 @@ void note_sessions(const ReplayOptions& options, Workload& workload) {
                              " has no effect";
     std::printf("trace: %s\n", note.c_str());
     workload.notes.push_back(note);
+}
+
+int name_models(const ReplayOptions& options, Workload& workload) {
+    if (!options.row_model) {
+        return exit_done;
+    }
+    if (workload.trace.recorded) {
+        std::fprintf(stderr,
+                     "driftless: --model with a column does not go with recorded requests: give "
+                     "one model for all of them\n");
+        return exit_input;
+    }
+    InputErrors errors;
+    workload.models = RowModels(*options.row_model, workload.trace, workload.plan, errors);
+    print_errors(errors);
+    if (!errors.empty()) {
+        return exit_input;
+    }
+    const std::vector<std::string>& names = workload.models.names();
+    std::printf("models: %zu of the rows' own (%s)\n", names.size(),
+                list_first(names, models_shown).c_str());
+    return exit_done;
 }
 
 }  // namespace
@@ -59,7 +84,7 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
     }
     workload.plan = std::move(plan).value();
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
-    return exit_done;
+    return name_models(options, workload);
 }
 
 int check_row_headers(const ReplayOptions& options, const Workload& workload) {
@@ -78,33 +103,49 @@ std::int64_t longest_row(const Trace& trace, const Plan& plan) {
     return longest;
 }
 
-int check_context(const Workload& workload, std::int64_t max_model_len) {
+int check_context(const Workload& workload, ModelRoom room) {
     const std::int64_t longest = longest_row(workload.trace, workload.plan);
-    if (max_model_len < 0) {
-        std::printf("server: its context is not known; the longest row needs %lld tokens\n",
-                    static_cast<long long>(longest));
-        return exit_done;
-    }
-    if (longest <= max_model_len) {
-        std::printf("server: the longest row needs %lld tokens of its context\n",
-                    static_cast<long long>(longest));
-        return exit_done;
-    }
     const auto too_long = [&](const Planned& planned) {
         const TraceRow& row = workload.trace.rows[planned.row];
-        return std::int64_t{row.input_length} + row.output_length > max_model_len;
+        return (room.context >= 0 &&
+                std::int64_t{row.input_length} + row.output_length > room.context) ||
+               (room.input >= 0 && row.input_length > room.input);
     };
     const auto& rows = workload.plan.rows;
     const auto count = std::count_if(rows.begin(), rows.end(), too_long);
+    if (count == 0) {
+        const bool known = room.context >= 0 || room.input >= 0;
+        std::printf(known ? "server: the longest row needs %lld tokens of its context\n"
+                          : "server: its context is not known; the longest row needs %lld tokens\n",
+                    static_cast<long long>(longest));
+        return exit_done;
+    }
     const TraceRow& first =
         workload.trace.rows[std::find_if(rows.begin(), rows.end(), too_long)->row];
+    const bool by_input = room.context < 0;
     std::fprintf(stderr,
-                 "driftless: %lld rows do not fit the model's context of %lld tokens, the first at "
+                 "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
                  "line %u (%u in, %u out); serve a longer context, or select other rows with "
                  "--start, --end and --limit\n",
-                 static_cast<long long>(count), static_cast<long long>(max_model_len), first.line,
+                 static_cast<long long>(count), by_input ? "longest prompt" : "context",
+                 static_cast<long long>(by_input ? room.input : room.context), first.line,
                  first.input_length, first.output_length);
     return exit_input;
+}
+
+std::string split_warning(const Workload& workload, std::uint32_t overhead) {
+    const auto& rows = workload.plan.rows;
+    const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
+        return planned.expected_cached_tokens > 0;
+    });
+    const std::string tokens = std::to_string(overhead);
+    return "the server counts " + tokens +
+           " template tokens around a prompt and does not show how many of them stand in front: "
+           "all are taken to, so blocks may lie up to " +
+           tokens + " tokens off, and each of the " + std::to_string(sharing) + " rows (of " +
+           std::to_string(rows.size()) +
+           ") that share a prefix may miss one cache block; --overhead PRE,POST with PRE+POST = " +
+           tokens + " sets the split";
 }
 
 }  // namespace driftless

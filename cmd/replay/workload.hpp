@@ -7,6 +7,7 @@
 #include "cmd/replay/options.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/plan/row_models.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -15,6 +16,7 @@ struct Workload {
     Trace trace;
     LoadFigures load;
     Plan plan;
+    RowModels models;                ///< `--model` with a column; else of no row
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
 };
 
@@ -29,9 +31,18 @@ int check_row_headers(const ReplayOptions& options, const Workload& workload);
 /// Tokens of the longest row, prompt and output together.
 std::int64_t longest_row(const Trace& trace, const Plan& plan);
 
-/// Rows that do not fit the model's context (`max_model_len` tokens, prompt and output together)
-/// are refused before anything is sent. Unknown (-1): nothing is refused. Prints what the longest
-/// row needs.
-int check_context(const Workload& workload, std::int64_t max_model_len);
+/// What a model takes, in tokens; -1: not known.
+struct ModelRoom {
+    std::int64_t context = -1;  ///< prompt and output together
+    std::int64_t input = -1;    ///< the prompt alone
+};
+
+/// Rows that a model has no room for are refused before anything is sent. Unknown: nothing is
+/// refused. Prints what the longest row needs.
+int check_context(const Workload& workload, ModelRoom room);
+
+/// What is lost where the split of `overhead` tokens is taken to be all in front and is not: one
+/// line, with the flag that sets it.
+std::string split_warning(const Workload& workload, std::uint32_t overhead);
 
 }  // namespace driftless

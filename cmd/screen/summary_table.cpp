@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
+
+#include "proto/json/printable.hpp"
 
 namespace driftless {
 
@@ -11,6 +14,7 @@ namespace {
 
 constexpr double ns_per_ms = 1e6;
 constexpr double ns_per_us = 1e3;
+constexpr std::size_t errors_shown = 5;
 
 /// Appends lines of 50 columns: a label of 40 and a value, as those benchmarks print them.
 class Table {
@@ -54,7 +58,13 @@ void add_totals(Table& table, const SummaryFigures& f) {
     if (f.short_output > 0) {
         table.count("Short outputs:", f.short_output);
     }
+    if (f.long_output > 0) {
+        table.count("Long outputs:", f.long_output);
+    }
     table.count("Failed requests:", f.failed);
+    table.line("Outputs exact / short / long / unknown:",
+               fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,
+                           f.outputs_unknown));
     table.number("Benchmark duration (s):", static_cast<double>(f.duration_ns) / 1e9);
     table.count("Total input tokens:", f.input_tokens);
     table.count("Total generated tokens:", f.output_tokens);
@@ -122,7 +132,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
                                     100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-void add_prompts(Table& table, const SummaryFigures& f) {
+void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.title("Prompts and Prefix Cache");
     table.line("Prompts exact / off / not reported:",
                fmt::format("{} / {} / {}", f.prompts.exact, f.prompts.off, f.prompts.unknown));
@@ -141,6 +151,16 @@ void add_prompts(Table& table, const SummaryFigures& f) {
                            share(f.cached_tokens, f.expected_cached_tokens_reported)));
     table.line("Rows with exactly the expected hits:",
                fmt::format("{} of {}", f.cache_rows_equal, f.cache_rows_reported));
+    if (info.server_block && f.server_cache_rows > 0) {
+        table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
+                   fmt::format("{} ({} observed)", f.server_cache_expected,
+                               share(f.cached_tokens, f.server_cache_expected)));
+        table.line("Rows with exactly these hits:",
+                   fmt::format("{} of {}", f.server_cache_rows_equal, f.server_cache_rows));
+    }
+    if (info.split_unknown) {
+        table.line("Split of the overhead:", "unknown: rows may have lost a block each");
+    }
 }
 
 void add_goodput(Table& table, const SummaryFigures& f) {
@@ -171,6 +191,44 @@ void add_outcomes(Table& table, const SummaryFigures& f) {
     }
 }
 
+/// The reasons of most rows, one line each.
+void add_errors(Table& table, const SummaryFigures& f) {
+    if (f.errors.empty()) {
+        return;
+    }
+    table.title("Errors (rows)");
+    std::uint64_t shown = 0;
+    for (std::size_t i = 0; i < std::min(f.errors.size(), errors_shown); ++i) {
+        const ErrorText& error = f.errors[i];
+        const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
+        const std::string text = error.text.empty() ? "nothing was said" : printable(error.text);
+        table.line(fmt::format("{}{}: {}", name_of(error.outcome), status, error.rows), text);
+        shown += error.rows;
+    }
+    if (f.failed > shown + f.outcomes[static_cast<std::size_t>(Outcome::not_sent)]) {
+        table.count("Others (summary.json):",
+                    f.failed - shown - f.outcomes[static_cast<std::size_t>(Outcome::not_sent)]);
+    }
+}
+
+/// What has no figure, and why. `--continuous-usage` is a wish of OpenAI's APIs.
+void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
+    if (f.ttft.count == 0) {
+        return;
+    }
+    if (f.tpot_unknown > 0) {
+        table.line("TPOT unknown of rows:",
+                   fmt::format("{} (their tokens came at one instant)", f.tpot_unknown));
+    }
+    const bool has_remedy = info.backend.starts_with("openai-c") || info.backend == "dynamo" ||
+                            info.backend == "aibrix";
+    if (f.itl_rows_left_out > 0) {
+        table.line("ITL unknown of rows:",
+                   fmt::format("{} (several tokens a chunk{})", f.itl_rows_left_out,
+                               has_remedy ? ": --continuous-usage counts them" : ""));
+    }
+}
+
 void add_unfinished(Table& table, const Unfinished& unfinished) {
     table.title("Unfinished");
     table.count("Rows without a record:", unfinished.rows);
@@ -189,18 +247,20 @@ std::string summary_table(const SummaryFigures& f, const SummaryInfo& info) {
     table.distribution("TPOT", f.tpot, ns_per_ms, "ms");
     table.title("Inter-token Latency");
     table.distribution("ITL", f.itl, ns_per_ms, "ms");
+    add_unknown(table, f, info);
     table.title("End-to-end Latency");
     table.distribution("E2EL", f.e2e, ns_per_ms, "ms");
     table.title("First Token from the Due Instant");
     table.distribution("TTFT-due", f.ttft_due, ns_per_ms, "ms");
     add_drift(table, f);
     add_wire(table, f.sending);
-    add_prompts(table, f);
+    add_prompts(table, f, info);
     if (info.clamped_rows > 0) {
         table.count("Rows within the overhead (1 word sent):", info.clamped_rows);
     }
     add_goodput(table, f);
     add_outcomes(table, f);
+    add_errors(table, f);
     if (info.unfinished) {
         add_unfinished(table, *info.unfinished);
     }

@@ -133,6 +133,11 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     facts.digest("words_digest", out.words_digest);
     facts.count("overhead_pre", out.overhead_pre);
     facts.count("overhead_post", out.overhead_post);
+    // Absent in runs of before they were there.
+    out.info.split_unknown = request.find("split_unknown").as_bool().value_or(false);
+    if (request.find("server_block").is(JsonType::number)) {
+        facts.count("server_block", out.info.server_block.emplace());
+    }
     if (facts.known("max_concurrency")) {
         facts.count("max_concurrency", out.info.max_concurrency.emplace());
     }

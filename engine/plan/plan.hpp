@@ -61,6 +61,9 @@ struct Plan {
     std::uint64_t expected_cached_tokens = 0;
     std::uint32_t post_tokens = 0;  ///< that the forecast of cached tokens was made for
     std::int64_t last_due_ns = 0;
+    /// By position in `Trace::rows`: the same in the server's own blocks (server_forecast.hpp);
+    /// empty where their size is not known.
+    std::vector<std::uint32_t> server_cached;
 };
 
 /// The rows that are selected, by due, without their `expected_cached_tokens`; maybe none.

@@ -56,7 +56,7 @@ class Asker {
     bool stopped() const;
     /// Whether a part of an answer came, at least.
     bool heard() const { return !inquiry_.begun().empty(); }
-    Loop& loop() { return loop_; }
+    Loop& loop() const { return loop_; }
     std::uint32_t next_name() const { return next_name_; }
 
     static constexpr std::size_t words_bytes_max = 256;

@@ -24,24 +24,24 @@ constexpr ServerFlag usage_flags[] = {
     {"vllm", "start vLLM with --enable-force-include-usage"},
 };
 
-/// A status, words of the server's message (lower case; empty: any), and what may mend it.
+/// A status (0: any), words of the server's message (lower case; empty: any), and what may mend it.
 struct Remedy {
     int status;
     std::string_view says;
     const char* remedy;
 };
+constexpr const char* check_key = "check --api-key or OPENAI_API_KEY";
 constexpr Remedy remedies[] = {
     {400, "chat template",
-     "the model has no chat template: use --api openai-completions, or give "
-     "the server one (vLLM: --chat-template)"},
-    {400, "context",
-     "serve a longer context (vLLM: --max-model-len; llama.cpp: -c, which its slots "
-     "share)"},
+     "the model has no chat template: use --api openai-completions, or give the server one"},
     {400, "plain http request", "the server wants TLS: write https:// in --url"},
-    {400, "user authentication", "check --api-key or OPENAI_API_KEY"},
-    {401, "", "check --api-key or OPENAI_API_KEY"},
-    {403, "", "check --api-key or OPENAI_API_KEY"},
-    {404, "", "check --url, --endpoint, --api and --model"},
+    {400, "user authentication", check_key},
+    {400, "authentication error", check_key},
+    {400, "no connected db",  // LiteLLM looks up there every key that is not its master key
+     "LiteLLM does not know this key: check --api-key or OPENAI_API_KEY"},
+    {400, "no api key", check_key},
+    {401, "", check_key},
+    {403, "", check_key},
     {405, "", "nothing takes POST there: check --endpoint and --api"},
     {413, "", "a proxy takes no bodies of that size (nginx: client_max_body_size)"},
     {422, "", "the server does not know this body: check --api and --extra-body"},
@@ -51,6 +51,34 @@ constexpr Remedy remedies[] = {
     {503, "", "the server is loading or overloaded: --wait-ready T waits for it"},
     {504, "", "nobody answers behind the gateway: --wait-ready T waits for it"},
 };
+
+/// Flags that let a server take longer prompts, by its kind.
+constexpr ServerFlag context_flags[] = {
+    {"vllm", "vLLM: --max-model-len"},
+    {"sglang", "SGLang: --context-length"},
+    {"llama", "llama.cpp: -c, which its slots share"},
+};
+
+/// Owners of models, as /v1/models names them, and what their servers speak beside the OpenAI APIs.
+struct Owner {
+    std::string_view owner;
+    const char* speaks;
+    Api own;
+};
+constexpr Owner owners[] = {
+    {"vllm", "openai-chat, openai-completions, openai-responses or anthropic", Api::openai_chat},
+    {"sglang", "sglang, openai-chat, openai-completions, openai-responses or anthropic",
+     Api::sglang},
+    {"llamacpp", "llamacpp, openai-chat, openai-completions, openai-responses or anthropic",
+     Api::llamacpp},
+    {"nvidia", "dynamo, openai-chat, openai-completions, openai-responses or anthropic",
+     Api::dynamo},
+    {"library", "ollama, openai-chat or openai-completions", Api::ollama},
+};
+
+/// Web frameworks of simulators that call their models vLLM's (llm-d-inference-sim, AIBrix's mock
+/// application), and of no engine.
+constexpr std::string_view not_engines[] = {"fasthttp", "werkzeug"};
 
 template <std::size_t count>
 const char* flag_of(const ServerFlag (&flags)[count], std::string_view kind) {
@@ -126,6 +154,37 @@ std::string remedy_of_redirect(std::string_view location, std::string_view path)
     return "it leads elsewhere: give --url " + std::string(location);
 }
 
+/// Where the server is of a kind that does not speak the API that was tried: what it does speak.
+std::string remedy_of_owner(const Refusal& refusal) {
+    const int status = refusal.status;
+    const bool no_page = status == 404 || status == 405 || status == 501;
+    if (!no_page || refusal.dialect == nullptr) {
+        return "";
+    }
+    const std::string kind = lower(refusal.kind);
+    for (const Owner& owner : owners) {
+        const std::string_view spoken = refusal.dialect->name;
+        const std::string_view speaks = owner.speaks;
+        if (kind.starts_with(owner.owner) && speaks.find(spoken) == speaks.npos) {
+            return "its models are owned by \"" + std::string(owner.owner) +
+                   "\", whose servers speak --api " + std::string(speaks);
+        }
+    }
+    return "";
+}
+
+/// `--model` that the server does not know: others that it lists.
+std::string remedy_of_model(const Refusal& refusal, const std::vector<std::string>& models) {
+    std::vector<std::string> others = models;
+    std::erase(others, refusal.model);
+    if (!others.empty()) {
+        return "give --model one of those that it lists: " + list_first(others, models_shown);
+    }
+    return models.empty() ? ""
+                          : "it lists no other model than \"" + models.front() +
+                                "\": give --model the name that its workers serve";
+}
+
 }  // namespace
 
 std::string list_first(const std::vector<std::string>& names, std::size_t shown) {
@@ -137,8 +196,16 @@ std::string list_first(const std::vector<std::string>& names, std::size_t shown)
                                 : text;
 }
 
+std::string kind_of(const PreflightFindings& found) {
+    const std::string server = lower(found.server);
+    const bool is_other =
+        std::any_of(std::begin(not_engines), std::end(not_engines),
+                    [&](std::string_view framework) { return server.starts_with(framework); });
+    return is_other ? server : lower(found.owned_by) + " " + server;
+}
+
 std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect) {
-    const std::string kind = lower(found.owned_by + " " + found.server);
+    const std::string kind = kind_of(found);
     std::vector<std::string> hints;
     if (!found.has_usage) {
         hints.push_back(hint_of_usage(found, dialect, kind));
@@ -165,15 +232,28 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
     }
     const std::string said = lower(refusal.message);
     const bool no_model = status == 404 || said.find("invalid model") != said.npos;
-    if (no_model && said.find("model") != said.npos && !models.empty()) {
-        return "give --model one of those that it lists: " + list_first(models, models_shown);
+    if (no_model && said.find("model") != said.npos) {
+        if (std::string remedy = remedy_of_model(refusal, models); !remedy.empty()) {
+            return remedy;
+        }
+    }
+    if (std::string remedy = remedy_of_owner(refusal); !remedy.empty()) {
+        return remedy;
+    }
+    if (status == 400 && said.find("context") != said.npos) {
+        const char* flag = flag_of(context_flags, lower(refusal.kind));
+        return std::string("serve a longer context") +
+               (flag == nullptr ? "" : " (" + std::string(flag) + ")");
     }
     for (const Remedy& remedy : remedies) {
         if (remedy.status == status && said.find(remedy.says) != said.npos) {
             return remedy.remedy;
         }
     }
-    return "";
+    if (refusal.ids && status >= 400) {
+        return "the server, or a gateway in front of it, may take no token ids: try --prompt text";
+    }
+    return status == 404 ? "check --url, --endpoint, --api and --model" : "";
 }
 
 }  // namespace driftless

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/preflight/preflight.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 
@@ -21,12 +22,20 @@ std::string list_first(const std::vector<std::string>& names, std::size_t shown)
 /// Where the API, or the template of one, has no place for a number, that is said instead.
 std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect);
 
+/// What the server says of itself, lower case: the owner of its model and its Server header; the
+/// header alone where the owner cannot be true.
+std::string kind_of(const PreflightFindings& found);
+
 /// What was asked and refused, in the server's words.
 struct Refusal {
     int status = 0;
     std::string_view message;
-    std::string_view location;  ///< where a redirect leads
-    std::string_view path;      ///< that was asked, behind the one of `--url`: "/v1/models"
+    std::string_view location;         ///< where a redirect leads
+    std::string_view path;             ///< that was asked, behind the one of `--url`: "/v1/models"
+    std::string_view kind = {};        ///< what the server says of itself: owner and Server header
+    std::string_view model = {};       ///< that was asked for
+    const Dialect* dialect = nullptr;  ///< that was spoken; null: none
+    bool ids = false;                  ///< the prompt was an array of token ids
 };
 
 /// What may mend a refusal, as a clause; empty where its status and words tell nothing. `models`:

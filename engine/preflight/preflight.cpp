@@ -1,5 +1,6 @@
 #include "engine/preflight/preflight.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/preflight/hints.hpp"
@@ -10,11 +11,20 @@ namespace driftless {
 
 namespace {
 
-constexpr Duration ready_pause = milliseconds(500);
 /// First words of the table that are tried on a tokenize endpoint, two by two.
 constexpr std::uint32_t words_tried = 6;
 /// Tokens of the answer that is looked at for how its chunks come.
 constexpr std::uint32_t stream_tokens = 8;
+
+/// Tokens that `--extra-body` wants of every answer at least (vLLM refuses a length below its
+/// `min_tokens`); else 1.
+std::uint32_t least_tokens(const std::string& extra_body) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(extra_body);
+    const std::int64_t least =
+        extra ? context_of(extra.value().find("min_tokens")) : std::int64_t{-1};
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(least, 1));
+}
 
 }  // namespace
 
@@ -43,9 +53,12 @@ Preflight::Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first)
     CHECK(plan.dialect != nullptr && plan.words != nullptr);
     findings_.model = plan.body.model;
     findings_.ignore_eos = plan.body.ignore_eos;
+    findings_.length_member = plan.body.length_member;
+    probe_tokens_ = least_tokens(plan.body.extra_body);
 }
 
 bool Preflight::run() {
+    begun_ = now();
     asker_.loop().jobs().spawn(all());
     asker_.run_until(done_);
     findings_.requests = asker_.next_name() - 1;
@@ -73,6 +86,9 @@ Task<void> Preflight::all() {
     if (going) {
         co_await ask_again();
         co_await ask_for_stream();
+        note_length();
+        co_await find_split();
+        co_await ask_metrics();
         going = plan_.dialect->form == nullptr || findings_.stream_chunks != 0 || fail_content();
         const std::vector<std::string> hints = hints_for(findings_, *plan_.dialect);
         findings_.notes.insert(findings_.notes.end(), hints.begin(), hints.end());
@@ -84,84 +100,6 @@ Task<void> Preflight::all() {
 bool Preflight::fail(const std::string& what) {
     failure_.text = what;
     return false;
-}
-
-/// `GET /v1/models`, again and again under `--wait-ready`. A server without that page is fine where
-/// the user named the model.
-Task<bool> Preflight::ask_models() {
-    const Instant begun = asker_.loop().driver().now();
-    const Duration patience = plan_.wait_ready.value_or(Duration{0});
-    Signal pause;
-    Timer timer;
-    timer.owner = &pause;
-    timer.handler = [](Timer& rung, Instant) { static_cast<Signal*>(rung.owner)->notify(); };
-    bool answered = false;
-    while (true) {  // bounded by `patience`
-        answered = co_await asker_.fetch("GET", plan_.server.root_path + "/v1/models", "");
-        const bool ready = answered && asker_.reply().status < 500;
-        const Instant now = asker_.loop().driver().now();
-        if (ready || asker_.stopped() || now - begun >= patience) {
-            break;
-        }
-        asker_.loop().timers().set(timer, now + ready_pause);
-        co_await pause.wait();
-    }
-    if (!answered) {
-        failure_.error = asker_.error();
-        const std::string server = plan_.server.address.to_text();
-        co_return fail((asker_.heard() ? "no whole answer to GET /v1/models came from " + server
-                                       : "cannot reach " + server) +
-                       ": " + asker_.why());
-    }
-    findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
-    findings_.keep_alive = asker_.reply().limits;
-    if (asker_.reply().status == 200) {
-        read_models();
-    }
-    if (model().empty() && plan_.dialect->names_model) {
-        co_return fail_models();
-    }
-    co_return true;
-}
-
-/// The page on which some servers tell their context, each in its own words.
-Task<void> Preflight::ask_info() {
-    const std::string path = plan_.server.root_path + plan_.dialect->info_path;
-    const bool answered = co_await asker_.fetch("GET", path, "");
-    if (answered && asker_.reply().status == 200) {
-        findings_.max_model_len = read_context(asker_.reply().body);
-    }
-}
-
-void Preflight::read_models() {
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(asker_.reply().body);
-    if (!root) {
-        return;
-    }
-    bool listed = false;
-    for (JsonValue entry = root.value().find("data").first(); entry.present();
-         entry = entry.next()) {
-        const auto id = entry.find("id").as_string();
-        if (!id) {
-            continue;
-        }
-        findings_.models.push_back(asker_.told(*id));
-        if (model().empty()) {
-            plan_.body.model = std::string(*id);
-            findings_.model = findings_.models.back();
-        }
-        if (model() == *id) {
-            listed = true;
-            const JsonValue length = entry.find("max_model_len");
-            findings_.max_model_len =  // llama.cpp: that of one slot
-                context_of(length.present() ? length : entry.find("meta").find("n_ctx"));
-            findings_.owned_by = asker_.told(entry.find("owned_by").as_string().value_or(""));
-        }
-    }
-    if (!findings_.models.empty() && !listed) {
-        findings_.notes.push_back("the server does not list the model " + findings_.model);
-    }
 }
 
 /// Tries each way of tokenising that servers have until one is understood. A page that is missing
@@ -215,10 +153,13 @@ Task<bool> Preflight::try_tokenize(TokenizeForm form) {
     co_return false;
 }
 
-/// One request with this prompt, exactly as the rows will be sent, for so many tokens.
+/// One request with this prompt, exactly as the rows will be sent, for so many tokens; 0: as few as
+/// the server takes.
 Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     BodySpec spec = plan_.body;
     spec.ignore_eos = findings_.ignore_eos;
+    spec.length_member = findings_.length_member;
+    const std::uint32_t asked = std::max(tokens, probe_tokens_);
     Probe probe;
     const Result<BodyFrame> frame = plan_.dialect->frame(spec);
     if (!frame) {
@@ -230,14 +171,15 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     }
     const BodyFrame& parts = frame.value();
     const std::string body = parts.before + prompt + parts.between +
-                             (parts.has_length ? std::to_string(tokens) : "") + parts.after;
-    const bool answered = co_await asker_.fetch("POST", plan_.api_path, body);
+                             (parts.has_length ? std::to_string(asked) : "") + parts.after;
+    const bool answered = co_await fetch("POST", plan_.api_path, body);
     if (!answered) {
         probe.message = plan_.server.address.to_text() + ": " + asker_.why();
         co_return probe;
     }
     probe = read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
     probe.message = asker_.told(probe.message);
+    probe.asked = parts.has_length ? asked : 0;
     findings_.has_completion_tokens =
         findings_.has_completion_tokens || probe.completion_tokens >= 0;
     findings_.has_cached_tokens = findings_.has_cached_tokens || probe.cached_tokens >= 0;
@@ -257,7 +199,7 @@ Task<void> Preflight::ask_again() {
 /// Whether chunks come one by one, as they are made. A proxy that holds an answer back until its
 /// end makes every stamp but the last worthless (nginx, with TLS and proxy_buffering on).
 Task<void> Preflight::ask_for_stream() {
-    if (!plan_.body.stream || plan_.body.output == OutputRule::free || asker_.stopped()) {
+    if (plan_.body.output == OutputRule::free || asker_.stopped()) {
         co_return;
     }
     const std::string word(plan_.words->word(opener_));
@@ -265,30 +207,19 @@ Task<void> Preflight::ask_for_stream() {
     if (!some.ok) {
         co_return;
     }
-    findings_.stream_chunks = some.chunks;
-    findings_.stream_receives = asker_.reply().body_receives;
+    if (plan_.body.stream) {
+        findings_.stream_chunks = some.chunks;
+        findings_.stream_receives = asker_.reply().body_receives;
+    }
+    if (some.asked > 0) {
+        findings_.length_asked = some.asked;
+        findings_.length_made = some.made();
+    }
 }
 
 /// Where a redirect leads.
 std::string Preflight::location() const {
     return asker_.told(header_value(asker_.reply().head, "location"));
-}
-
-/// The answer to `GET /v1/models` told no model: the server's words, and what may mend it.
-bool Preflight::fail_models() {
-    const Reply& reply = asker_.reply();
-    JsonDocument document;
-    const bool refused = reply.status != 200 && reply.status != 404;
-    const std::string said =
-        refused ? asker_.told(error_message_of(document, reply.body, reply.body.size())) : "";
-    const std::string leads = location();
-    const std::string remedy =
-        refused ? remedy_for({reply.status, said, leads, "/v1/models"}, {}) : "";
-    failure_.status = reply.status;
-    return fail("GET " + plan_.server.root_path + "/v1/models answered " +
-                std::to_string(reply.status) + (said.empty() ? "" : " (" + said + ")") +
-                " and named no model; " +
-                (remedy.empty() ? "name it with --model, or check the URL" : remedy));
 }
 
 /// Every row would be without a token.
@@ -306,30 +237,26 @@ bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
     const std::string& root = plan_.server.root_path;
     const std::size_t behind = plan_.api_path.starts_with(root) ? root.size() : 0;
     const std::string leads = location();
-    const std::string remedy = remedy_for(
-        {probe.status, probe.message, leads, std::string_view(plan_.api_path).substr(behind)},
-        findings_.models);
+    Refusal refusal{probe.status, probe.message, leads,
+                    std::string_view(plan_.api_path).substr(behind)};
+    const std::string said_kind = kind_of(findings_);
+    refusal.kind = said_kind;
+    refusal.model = findings_.model;
+    refusal.dialect = plan_.dialect;
+    refusal.ids = plan_.body.prompt == PromptKind::ids;
+    const std::string remedy = remedy_for(refusal, findings_.models);
     failure_.text += remedy.empty() ? "" : "; " + remedy;
     return false;
 }
 
-/// What usage says, and whether `ignore_eos` is taken.
+/// What usage says, and what of the body is taken.
 Task<bool> Preflight::probe_one_word() {
     const std::string word(plan_.words->word(opener_));
-    Probe one = co_await probe(word);
-    if (one.status == 400 && findings_.ignore_eos && plan_.body.output == OutputRule::exact) {
-        const std::string refusal = one.message;
-        findings_.ignore_eos = false;
-        one = co_await probe(word);
-        if (one.ok) {
-            findings_.notes.push_back("the server refuses ignore_eos (" + refusal +
-                                      "): rows go without it and may end early");
-        }
-    }
+    const Probe one = co_await probe_as_taken(word);
     if (!one.ok) {
         co_return fail_answer("probe of one word", one);
     }
-    findings_.probe_ns = (asker_.loop().driver().now() - asker_.reply().sent).ns;
+    findings_.probe_ns = (now() - asker_.reply().sent).ns;
     findings_.headers_before_token = asker_.reply().headers < asker_.reply().first_body;
     findings_.has_usage = one.prompt_tokens > 0;
     if (one.prompt_tokens == 0) {

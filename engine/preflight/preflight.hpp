@@ -3,9 +3,11 @@
 /// In this order: `GET /v1/models`; two words to the tokenize endpoint, in each way that servers
 /// have it, until one is understood; one request of one word; all words, twice, in different
 /// orders; where that is not known of the table, words one by one at the beginning of a prompt; one
-/// answer of some tokens. It learns the model, the overhead H of template and BOS and
-/// its split, and which words (or token ids) count as one token: what does not is searched for and
-/// dropped. Its requests are named `<run>-preflight-N` and never recorded as rows.
+/// answer of some tokens; prompts that share their first words, where nothing else tells the
+/// overhead's split. It learns the model, the overhead H of template and BOS and its split, and
+/// which words (or token ids) count as one token: what does not is searched for and dropped. Its
+/// requests are named `<run>-preflight-N` and never recorded as rows. One that is answered 429 is
+/// sent again a little later.
 ///
 /// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
 /// far as it agrees.
@@ -20,6 +22,7 @@
 #include "engine/preflight/asker.hpp"
 #include "engine/preflight/first_words.hpp"
 #include "engine/preflight/probe.hpp"
+#include "engine/preflight/split_search.hpp"
 #include "engine/preflight/word_search.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/vocab.hpp"
@@ -31,7 +34,9 @@ struct PreflightPlan {
     AskedServer server;
     std::string api_path;  ///< request target of the rows
     const Dialect* dialect = nullptr;
-    BodySpec body;  ///< `model` may be empty: the first of /v1/models
+    /// `model` may be empty: the first of /v1/models. `length_member` may be: where the dialect's
+    /// own is not obeyed, the other one is tried.
+    BodySpec body;
     const WordTable* words = nullptr;
     /// [words] the ids that the tokenizer of the table has for them behind a blank; empty: unknown.
     std::span<const std::uint32_t> word_ids;
@@ -47,10 +52,14 @@ const char* name_of(WordVerdict verdict);
 struct PreflightFindings {
     std::string model;
     std::vector<std::string> models;
-    std::int64_t max_model_len = -1;
+    std::int64_t max_model_len = -1;     ///< prompt and answer together
+    std::int64_t max_input_tokens = -1;  ///< the prompt alone
     Overhead overhead;
     std::string overhead_source;           ///< "tokenize", "usage", "flag", "none"
     bool split_known = false;              ///< of the overhead; else it is all in front
+    std::string split_source;              ///< "tokenize", "model", "cached_tokens", "flag", "none"
+    std::int64_t server_block = -1;        ///< tokens of the server's cache blocks
+    std::string server_block_source;       ///< "metrics", "cached_tokens"; empty: not known
     std::optional<TokenizeForm> tokenize;  ///< how the server's endpoint understood us
     Overhead tokenize_overhead;            ///< the tokens around a text, as that endpoint counts
     bool has_usage = false;                ///< prompts are counted
@@ -58,6 +67,9 @@ struct PreflightFindings {
     bool has_cached_tokens = false;     ///< some answer told them, if only of a prompt sent again
     bool has_token_ids = false;         ///< answers hold the ids of their tokens
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
+    std::string length_member;          ///< what bounds the answers; empty: the dialect's own
+    std::int64_t length_asked = -1;     ///< tokens of an answer of some tokens
+    std::int64_t length_made = -1;      ///< that it had, by usage; else by chunks, if too many
     std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
     std::int64_t stream_receives = -1;  ///< that it came in
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event
@@ -106,22 +118,39 @@ class Preflight {
     ReadyList& ready() { return asker_.ready(); }
 
   private:
-    // preflight.cpp: the order of questions, models, one word.
+    // preflight.cpp: the order of questions, one word, an answer of some tokens.
     Task<void> all();
-    Task<bool> ask_models();
-    Task<void> ask_info();
     Task<void> find_tokenize();
     Task<bool> try_tokenize(TokenizeForm form);
+    Task<Probe> probe(const std::string& prompt, std::uint32_t tokens = 0);
     Task<bool> probe_one_word();
-    Task<Probe> probe(const std::string& prompt, std::uint32_t tokens = 1);
     Task<void> ask_again();
     Task<void> ask_for_stream();
-    void read_models();
     bool fail(const std::string& what);
-    bool fail_models();
     bool fail_content();
     std::string location() const;
     bool fail_answer(const std::string& what, const Probe& probe);
+
+    // preflight_models.cpp: the models, and the pages that tell their limits.
+    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
+    Task<void> pause(Duration length);
+    Instant now() const { return asker_.loop().driver().now(); }
+    bool patient() const;
+    Task<bool> ask_models();
+    Task<void> ask_info();
+    Task<void> ask_metrics();
+    void read_models();
+    bool is_served() const;
+    bool fail_models();
+
+    // preflight_length.cpp: what servers refuse of a body, and whether they obey its length.
+    Task<Probe> probe_as_taken(const std::string& word);
+    Task<void> try_other_length(const std::string& word, Probe& one);
+    void note_length();
+
+    // preflight_split.cpp: the split of the overhead, by cached tokens.
+    Task<void> find_split();
+    std::string shared_prompt(std::uint32_t shared, std::uint32_t words);
 
     // preflight_words.cpp: the overhead, and all words.
     Task<bool> settle_overhead(std::int64_t counted);
@@ -149,6 +178,11 @@ class Preflight {
     std::uint32_t opener_ = 0;        ///< a word that costs one token in front of others
     std::string last_prompt_;         ///< of many words, as sent
     std::int64_t around_ = 0;         ///< tokens around a prompt, by usage
+    Instant begun_;                   ///< `--wait-ready` counts from here
+    std::uint32_t probe_tokens_ = 1;  ///< that a probe asks for, where its answer matters to nobody
+    std::uint32_t probe_seed_ = 0;    ///< of the words that set a shared prompt apart
+    std::string first_model_;         ///< of the list, unmasked
+    bool busy_noted_ = false;
     bool tokenize_believed_ = false;  ///< it has agreed with usage so far
     bool ids_agree_ = false;          ///< /tokenize made the ids of the table's own tokenizer
     bool ids_differ_ = false;         ///< once, or they could not be compared

@@ -67,6 +67,7 @@ Task<bool> Preflight::settle_overhead(std::int64_t counted) {
         findings_.overhead = by_tokenize ? findings_.tokenize_overhead : Overhead{};
         findings_.overhead_source = by_tokenize ? "tokenize" : "none";
         findings_.split_known = by_tokenize;
+        findings_.split_source = by_tokenize ? "tokenize" : "none";
         around_ = std::int64_t{findings_.overhead.pre} + findings_.overhead.post;
     } else if (findings_.tokenize) {  // the word is known to be one token
         take_overhead(counted - 1);
@@ -82,6 +83,7 @@ Task<bool> Preflight::settle_overhead(std::int64_t counted) {
         findings_.overhead = *plan_.overhead;
         findings_.overhead_source = "flag";
         findings_.split_known = true;
+        findings_.split_source = "flag";
     }
     co_return going;
 }
@@ -95,12 +97,14 @@ void Preflight::take_overhead(std::int64_t around) {
     if (!sees) {
         findings_.overhead =
             split_overhead(plan_.dialect->api, model(), tokens, findings_.split_known);
+        findings_.split_source = findings_.split_known ? "model" : "none";
         return;
     }
     const Overhead told = findings_.tokenize_overhead;
     const std::uint32_t post = std::min(told.post, tokens);
     findings_.overhead = {tokens - post, post};
     findings_.split_known = true;
+    findings_.split_source = "tokenize";
     if (told.pre + told.post == tokens) {
         findings_.overhead_source = "tokenize";
     } else {

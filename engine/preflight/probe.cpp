@@ -9,7 +9,13 @@ namespace driftless {
 
 namespace {
 
-/// One event of the stream. The largest numbers are the final ones.
+/// A count that is told more than once: the last one holds, as in a record. What stands at the
+/// beginning may be an estimate (Dynamo's message_start).
+void take_count(std::int64_t& into, std::int64_t told) {
+    into = told >= 0 ? told : into;
+}
+
+/// One event of the stream.
 void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocument& document,
                 std::string_view block, std::string& joined) {
     const SseEvent event = framing == Framing::sse
@@ -24,10 +30,21 @@ void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocum
     }
     probe.chunks += reading.token_bearing ? 1 : 0;
     probe.has_token_ids = probe.has_token_ids || reading.token_ids >= 0;
-    probe.prompt_tokens = std::max(probe.prompt_tokens, reading.prompt_tokens);
-    probe.completion_tokens = std::max(probe.completion_tokens, reading.completion_tokens);
-    probe.cached_tokens = std::max(probe.cached_tokens, reading.cached_tokens);
+    take_count(probe.prompt_tokens, reading.prompt_tokens);
+    take_count(probe.completion_tokens, reading.completion_tokens);
+    take_count(probe.cached_tokens, reading.cached_tokens);
 }
+
+/// A number of tokens that a text begins with: "16", "16.0"; -1: none.
+std::int64_t number_at(std::string_view text) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    return count_in(text.substr(0, digits));
+}
+
+/// Where block sizes stand in metrics: as a label of an information series, or as a gauge.
+constexpr std::string_view block_labels[] = {"{block_size=\"", ",block_size=\""};
+constexpr std::string_view block_gauges[] = {"sglang:page_size",
+                                             "dynamo_frontend_model_kv_cache_block_size"};
 
 }  // namespace
 
@@ -71,6 +88,37 @@ std::int64_t read_context(std::string_view body) {
     const JsonValue settings = root.value().find("default_generation_settings");
     const std::int64_t total = context_of(root.value().find("max_total_tokens"));
     return total >= 0 ? total : context_of(settings.find("n_ctx"));
+}
+
+std::int64_t read_cache_block(std::string_view page) {
+    while (!page.empty()) {  // ends: every step takes a line
+        const std::string_view line = page.substr(0, page.find('\n'));
+        page.remove_prefix(std::min(line.size() + 1, page.size()));
+        if (line.find("cache_config_info{") != line.npos && !line.starts_with('#')) {
+            for (const std::string_view label : block_labels) {
+                const std::size_t at = line.find(label);
+                const std::int64_t block =
+                    at == line.npos ? -1 : number_at(line.substr(at + label.size()));
+                if (block > 0) {
+                    return block;
+                }
+            }
+        }
+        for (const std::string_view gauge : block_gauges) {
+            const std::int64_t block =
+                line.starts_with(gauge) ? number_at(line.substr(line.rfind(' ') + 1)) : -1;
+            if (block > 0) {
+                return block;
+            }
+        }
+    }
+    return -1;
+}
+
+bool lists_no_model(JsonDocument& document, std::string_view body) {
+    const Result<JsonValue> root = document.parse(body);
+    const JsonValue list = root ? root.value().find("data") : JsonValue();
+    return list.is(JsonType::array) && list.size() == 0;
 }
 
 }  // namespace driftless

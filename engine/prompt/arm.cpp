@@ -60,8 +60,15 @@ std::size_t Armer::body_room_of(std::uint32_t planned) const {
     if (!trace_.body_of(row).empty()) {
         return prompts_.room_of(row);
     }
-    return frame_.before.size() + prompts_.room_of(row) + frame_.between.size() + digits_max +
-           frame_.after.size();
+    return opening_of(planned).size() + frame_.before.size() + prompts_.room_of(row) +
+           frame_.between.size() + digits_max + frame_.after.size();
+}
+
+/// What stands before the frame: the row's own model, where rows have one.
+std::string_view Armer::opening_of(std::uint32_t planned) const {
+    return options_.row_models == nullptr
+               ? std::string_view{}
+               : options_.row_models->opening_of(plan_.rows[planned].row);
 }
 
 // The head goes right before the body; records are written from the storage's first byte on.
@@ -106,8 +113,12 @@ bool Armer::begin_job() {
     job_body_ = storage + front_room_of(planned);
     cursor_ = prompts_.begin(trace_.rows[plan_.rows[planned].row]);
     job_is_recorded_ = !cursor_.recorded.empty();
+    job_before_bytes_ = 0;
     if (!job_is_recorded_) {
-        std::memcpy(job_body_, frame_.before.data(), frame_.before.size());
+        const std::string_view opening = opening_of(planned);
+        std::memcpy(job_body_, opening.data(), opening.size());
+        std::memcpy(job_body_ + opening.size(), frame_.before.data(), frame_.before.size());
+        job_before_bytes_ = opening.size() + frame_.before.size();
     }
     return true;
 }
@@ -120,7 +131,7 @@ bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max)
             return false;
         }
     }
-    char* prompt = job_body_ + (job_is_recorded_ ? 0 : frame_.before.size());
+    char* prompt = job_body_ + job_before_bytes_;
     if (prompts_.fill(cursor_, prompt, tokens_max)) {
         finish_job(now);
     }
@@ -157,7 +168,7 @@ std::size_t Armer::write_head(const TraceRow& row, std::size_t body_bytes) {
 void Armer::finish_job(Instant now) {
     const TraceRow& row = trace_.rows[plan_.rows[job_planned_].row];
     char* const body = job_body_;
-    char* at = body + (job_is_recorded_ ? 0 : frame_.before.size()) + cursor_.bytes;
+    char* at = body + job_before_bytes_ + cursor_.bytes;
     const auto append = [&at](std::string_view text) {
         std::memcpy(at, text.data(), text.size());
         at += text.size();

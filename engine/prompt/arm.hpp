@@ -12,6 +12,7 @@
 
 #include "engine/plan/balance.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/plan/row_models.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/row_fields.hpp"
@@ -47,6 +48,9 @@ struct ArmerOptions {
     /// X-Request-Id among them goes before ours.
     const RowFields* row_fields = nullptr;
     bool traceparent = false;  ///< names each row's trace (trace_context.hpp)
+    /// Of each row's own: bodies begin with its opening, and the frame goes on behind it. Outlives
+    /// the armer.
+    const RowModels* row_models = nullptr;
 };
 
 class Armer {
@@ -103,6 +107,7 @@ class Armer {
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
     std::size_t front_room_of(std::uint32_t planned) const;
     std::size_t body_room_of(std::uint32_t planned) const;
+    std::string_view opening_of(std::uint32_t planned) const;
 
     const Trace& trace_;
     const Plan& plan_;
@@ -121,7 +126,8 @@ class Armer {
     bool job_is_recorded_ = false;  ///< a whole body: no frame around it
     std::uint32_t job_planned_ = 0;
     char* job_storage_ = nullptr;
-    char* job_body_ = nullptr;  ///< where the body begins in it
+    char* job_body_ = nullptr;          ///< where the body begins in it
+    std::size_t job_before_bytes_ = 0;  ///< of the body, before its prompt
     PromptCursor cursor_;
 
     std::vector<ArmedRequest> queue_;           ///< ring of armed_max

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace driftless {
 
@@ -131,6 +132,12 @@ void Answer::take(const EventReading& reading, std::string_view data, std::int64
     if (!reading.finish_reason.empty()) {
         finish_reason = reading.finish_reason.substr(0, message_bytes_max);
     }
+    for (const auto& [into, said] : {std::pair{&worker_id, reading.worker_id},
+                                     std::pair{&worker_timing, reading.worker_timing}}) {
+        if (!said.empty() && said.size() <= worker_bytes_max) {
+            *into = said;
+        }
+    }
     take_usage(reading);
     if (reading.repeats_text) {
         take_tokens(without_repetition(reading), stamp_ns, coalesced);
@@ -182,6 +189,17 @@ void Answer::take_unread(std::int64_t stamp_ns, bool coalesced) {
     counting = Counting::none;
     chunk_tokens.clear();
     ids_on_all = false;
+}
+
+std::string Answer::worker() const {
+    std::string text;
+    for (const auto& [name, said] :
+         {std::pair{"worker_id", &worker_id}, std::pair{"timing", &worker_timing}}) {
+        if (!said->empty()) {
+            text += (text.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + *said;
+        }
+    }
+    return text.empty() ? text : text + "}";
 }
 
 }  // namespace driftless

@@ -20,6 +20,8 @@ inline constexpr std::int64_t no_stamp = INT64_MIN;
 inline constexpr std::size_t chunks_per_row_max = std::size_t{1} << 22;
 /// Bytes of `response_id` and `finish_reason` in a record: ids are below 100 in the wild.
 inline constexpr std::size_t id_bytes_max = 256;
+/// Bytes of what a gateway says of its worker.
+inline constexpr std::size_t worker_bytes_max = 512;
 /// Bytes of a server's message, id or finish that are kept until it is masked and cut.
 inline constexpr std::size_t message_bytes_max = 4096;
 /// `--save-responses`: bytes of each text of one answer that are kept; more is cut and said so.
@@ -69,7 +71,9 @@ struct Answer {
     Digest digest;
     std::string finish_reason;
     std::string response_id;
-    std::string error;  ///< the first message, or the first bad event's bytes
+    std::string worker_id;      ///< JSON text; empty: not said, or too long
+    std::string worker_timing;  ///< the same
+    std::string error;          ///< the first message, or the first bad event's bytes
 
     bool keeps_text = false;
     SavedText text;
@@ -82,6 +86,8 @@ struct Answer {
     /// A chunk whose bytes were dropped: its stamp counts, what it said is unknown.
     void take_unread(std::int64_t stamp_ns, bool coalesced);
     std::size_t chunks() const { return chunk_stamps.size(); }
+    /// What a gateway says of the worker, as a JSON object; empty where it says nothing.
+    std::string worker() const;
 
   private:
     void take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced);

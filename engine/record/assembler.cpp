@@ -329,8 +329,7 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
 void Assembler::count_record(const RowState& state) {
     ++counts_.ended;
     counts_.inflight -= state.fired_ns == no_stamp ? 0 : 1;
-    const bool good = record_.outcome == Outcome::ok || record_.outcome == Outcome::short_output;
-    counts_.failed += good ? 0 : 1;
+    counts_.failed += is_whole(record_.outcome) ? 0 : 1;
     if (record_.output_tokens.has_value()) {
         counts_.tokens += static_cast<std::uint64_t>(*record_.output_tokens) - state.tokens_counted;
     }

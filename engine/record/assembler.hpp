@@ -28,7 +28,7 @@ struct AssemblerCounts {
     std::uint64_t fired = 0;     ///< rows
     std::uint64_t inflight = 0;  ///< rows fired and not ended
     std::uint64_t ended = 0;     ///< records given
-    std::uint64_t failed = 0;    ///< records that are neither ok nor short_output
+    std::uint64_t failed = 0;    ///< records whose answer is not whole (outcome.hpp)
     std::uint64_t tokens = 0;    ///< as known so far; exact for rows that have ended
     std::int64_t drift_max_ns = 0;
     std::uint64_t stray_events = 0;  ///< made no sense and were ignored

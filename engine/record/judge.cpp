@@ -52,11 +52,17 @@ Outcome outcome_of_status(int status) {
     }
 }
 
-bool is_short(const Record& record, const AssemblerConfig& config) {
+/// The outcome of a whole answer, by its length.
+Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
     const bool counted =
         record.tokens_source.has_value() && *record.tokens_source != TokensSource::chunks;
-    return config.output == OutputRule::exact && counted && record.output_length &&
-           *record.output_tokens < static_cast<std::int64_t>(*record.output_length);
+    if (config.output != OutputRule::exact || !counted || !record.output_length) {
+        return Outcome::ok;
+    }
+    const std::int64_t asked = *record.output_length;
+    return *record.output_tokens < asked   ? Outcome::short_output
+           : *record.output_tokens > asked ? Outcome::long_output
+                                           : Outcome::ok;
 }
 
 /// Tokens of the answer beyond which nobody believes that they were asked for.
@@ -87,7 +93,7 @@ Outcome outcome_of_stream(const Record& record, const RowState& state, const End
     if (!answer.has_tokens && record.output_tokens.value_or(0) <= 0 && !lost) {
         return Outcome::no_tokens;
     }
-    return is_short(record, config) && !lost ? Outcome::short_output : Outcome::ok;
+    return lost ? Outcome::ok : outcome_of_length(record, config);
 }
 
 Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,
@@ -263,7 +269,9 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
     record.e2e_ns = difference(record.last_token_ns, record.fired_ns);
     const bool lost = lost_bytes(state, end);
     fill_token_counts(record, state, lost);
-    if (record.output_tokens.value_or(0) > 1 && record.first_token_ns.has_value()) {
+    // Tokens that came at one instant, in one chunk or one read, tell nothing of the time between.
+    if (record.output_tokens.value_or(0) > 1 && record.first_token_ns &&
+        record.first_token_ns != record.last_token_ns) {
         record.tpot_ns = static_cast<double>(*record.last_token_ns - *record.first_token_ns) /
                          static_cast<double>(*record.output_tokens - 1);
     }
@@ -285,10 +293,14 @@ void fill_texts(Record& record, const RowState& state, const EndInfo& end,
     if (has_head && !state.headers.empty()) {
         record.headers = state.headers;
     }
+    const std::string worker = answer.worker();
+    if (masked(worker, config.secrets, worker.size()) == worker) {  // else it is no JSON any more
+        record.worker = worker;
+    }
     if (!answer.finish_reason.empty()) {
         record.finish_reason = masked(answer.finish_reason, config.secrets, id_bytes_max);
     }
-    if (record.outcome != Outcome::ok && record.outcome != Outcome::short_output) {
+    if (!is_whole(record.outcome)) {
         const std::string text = masked(message_of(record, state, end, config, document),
                                         config.secrets, error_bytes_max);
         if (!text.empty()) {
@@ -323,11 +335,20 @@ void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& 
     record.kept = config.trace->kept_of(row);
     record.segment = config.segment;
     record.api = config.dialect->name;
+    if (config.row_models != nullptr) {
+        record.model =
+            masked(config.row_models->name_of(planned.row), config.secrets, id_bytes_max);
+    } else if (!config.model.empty()) {
+        record.model = config.model;
+    }
     record.due_ns = planned.due_ns;
     record.input_length = length_of(row.input_length);
     record.output_length = length_of(row.output_length);
     if (row.ids_count > 0 || config.trace->body_of(row).empty()) {
         record.expected_cached_tokens = planned.expected_cached_tokens;
+        if (planned.row < config.plan->server_cached.size()) {
+            record.expected_cached_server = config.plan->server_cached[planned.row];
+        }
     }
     if (config.urls.size() == 1) {
         record.url = config.urls[0];

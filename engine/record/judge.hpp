@@ -4,7 +4,7 @@
 /// Precedence of the outcome, first that holds: what the engine says, where that is not `ok`; the
 /// HTTP status; an encoding or a content type that is none of the API's; an event over its limit;
 /// an event that cannot be read; an error in the stream, `[DONE]` or not; a close-delimited stream
-/// without finish or `[DONE]`; no token; under `--output exact`, fewer tokens than asked; ok.
+/// without finish or `[DONE]`; no token; under `--output exact`, another length than asked; ok.
 /// A row that lost bytes in the ring is not blamed for what only those bytes could have told.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/plan/plan.hpp"
+#include "engine/plan/row_models.hpp"
 #include "engine/record/row_state.hpp"
 #include "engine/record/taint.hpp"
 #include "proto/api/dialect.hpp"
@@ -32,7 +33,9 @@ struct AssemblerConfig {
     const Trace* trace = nullptr;
     const Plan* plan = nullptr;
     const Dialect* dialect = nullptr;
-    std::vector<std::string> urls;  ///< [targets] as they stand in the records
+    std::vector<std::string> urls;          ///< [targets] as they stand in the records
+    std::string model;                      ///< as it stands in the records; empty: none is named
+    const RowModels* row_models = nullptr;  ///< each row's own, where rows have one
     OutputRule output = OutputRule::exact;
     bool stream = true;                ///< false under `--no-stream`
     bool chunks = true;                ///< `--chunks full`

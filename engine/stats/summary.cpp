@@ -46,10 +46,14 @@ void Summary::add(const Record& record) {
     }
     add_sending(record);
     add_prompt(record);
+    add_output(record);
+    errors_.add(record);
     if (record.outcome == Outcome::ok) {
         add_ok(record);
     } else if (record.outcome == Outcome::short_output) {
         ++f.short_output;
+    } else if (record.outcome == Outcome::long_output) {
+        ++f.long_output;
     } else {
         ++f.failed;
     }
@@ -101,10 +105,33 @@ void Summary::add_prompt(const Record& record) {
         f.cached_tokens += count_of(*record.cached_tokens);
         f.expected_cached_tokens_reported += expected;
         f.cache_rows_equal += record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
+        if (record.expected_cached_server.has_value()) {
+            ++f.server_cache_rows;
+            f.server_cache_expected += count_of(*record.expected_cached_server);
+            f.server_cache_rows_equal +=
+                record.cached_tokens == record.expected_cached_server ? 1 : 0;
+        }
     }
     if (record.input_length) {
         prompts_.add(*record.input_length, record.prompt_tokens);
     }
+}
+
+/// Whole answers by their length. Chunks are a lower bound and count nothing.
+void Summary::add_output(const Record& record) {
+    if (!is_whole(record.outcome)) {
+        return;
+    }
+    SummaryFigures& f = figures_;
+    const bool counted = record.output_tokens && record.output_length &&
+                         record.tokens_source != TokensSource::chunks;
+    if (!counted) {
+        ++f.outputs_unknown;
+        return;
+    }
+    const std::int64_t asked = *record.output_length;
+    const std::int64_t got = *record.output_tokens;
+    ++(got == asked ? f.outputs_exact : got < asked ? f.outputs_short : f.outputs_long);
 }
 
 void Summary::add_ok(const Record& record) {
@@ -119,6 +146,8 @@ void Summary::add_ok(const Record& record) {
     add_known(e2e_, record.e2e_ns);
     if (record.tpot_ns.has_value()) {
         tpot_.add(*record.tpot_ns);
+    } else if (record.output_tokens.value_or(0) > 1) {
+        ++f.tpot_unknown;
     }
     add_gaps(record);
 }
@@ -146,6 +175,8 @@ void Summary::add_gaps(const Record& record) {
 SummaryFigures Summary::figures() const {
     SummaryFigures f = figures_;
     f.prompts = prompts_.figures();
+    f.errors = errors_.by_rows();
+    f.errors_others = errors_.others();
     f.ttft = ttft_.distribution();
     f.ttft_due = ttft_due_.distribution();
     f.tpot = tpot_.distribution();

@@ -3,10 +3,10 @@
 /// nothing. Memory: 112 bytes a row, two histograms, 8 bytes a second of the run.
 ///
 /// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
-/// `short_output` is counted beside them. Drift is over all rows that left, but those that
-/// `--max-inflight` held back. Nothing that failed vanishes: `completed` + `short_output` +
-/// `failed` is the number of records. What needs the chunks of every row (itl, chunk gaps, the best
-/// second) is unknown where those of one row were not kept.
+/// `short_output` and `long_output` are counted beside them. Drift is over all rows that left, but
+/// those that `--max-inflight` held back. Nothing that failed vanishes: `completed` +
+/// `short_output` + `long_output` + `failed` is the number of records. What needs the chunks of
+/// every row (itl, chunk gaps, the best second) is unknown where those of one row were not kept.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
+#include "engine/stats/error_texts.hpp"
 #include "engine/stats/prompt_counts.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
@@ -32,7 +33,8 @@ namespace driftless {
 /// 5: `unfinished`.
 /// 6: the late cause `writer`.
 /// 7: `duration` is a sum over segments; `max_output_tokens_per_s` may be null.
-inline constexpr int summary_schema = 7;
+/// 8: the outcome `long_output`, `outputs`, `errors`, the server's cache blocks.
+inline constexpr int summary_schema = 8;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -52,6 +54,7 @@ struct SummaryFigures {
     std::array<std::uint64_t, outcome_count> outcomes{};
     std::uint64_t completed = 0;     ///< ok
     std::uint64_t short_output = 0;  ///< counted beside
+    std::uint64_t long_output = 0;   ///< counted beside
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t fired = 0;
 
@@ -85,6 +88,21 @@ struct SummaryFigures {
     std::uint64_t cached_tokens = 0;                    ///< as reported
     std::uint64_t cache_rows_reported = 0;
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
+
+    // The same by the server's own cache blocks, over rows that reported and whose forecast is
+    // known.
+    std::uint64_t server_cache_rows = 0;
+    std::uint64_t server_cache_rows_equal = 0;
+    std::uint64_t server_cache_expected = 0;
+
+    /// Lengths of whole answers against the recorded ones, whatever `--output` wants.
+    std::uint64_t outputs_exact = 0;
+    std::uint64_t outputs_short = 0;
+    std::uint64_t outputs_long = 0;
+    std::uint64_t outputs_unknown = 0;  ///< not counted by the server, or not recorded
+    std::vector<ErrorText> errors;      ///< why rows failed, most rows first
+    std::uint64_t errors_others = 0;    ///< rows whose reasons are not among them
+    std::uint64_t tpot_unknown = 0;     ///< ok rows of several tokens that came at one instant
 
     PromptFigures prompts;  ///< the server's counts against the trace, all rows
 
@@ -120,6 +138,7 @@ class Summary {
     void add_sending(const Record& record);
     void add_taints(const Record& record);
     void add_prompt(const Record& record);
+    void add_output(const Record& record);
     void add_ok(const Record& record);
     void add_gaps(const Record& record);
 
@@ -133,6 +152,7 @@ class Summary {
     Histogram chunk_gap_;
     PromptCounts prompts_;
     RunTimeline timeline_;
+    ErrorTexts errors_;
 };
 
 /// Of a run that was killed, or goes on: rows without a record.
@@ -150,6 +170,8 @@ struct SummaryInfo {
     std::string label;         ///< empty: null
     std::string trace;
     std::optional<std::uint64_t> max_concurrency;
+    std::optional<std::uint32_t> server_block;  ///< tokens of the server's cache blocks
+    bool split_unknown = false;                 ///< of the overhead: each row may have lost a block
     std::uint64_t clamped_rows = 0;  ///< not longer than the overhead: sent with one word
     std::vector<std::pair<std::string, std::string>> labels;  ///< `--label K=V`
     std::string verdict = "uncalibrated";

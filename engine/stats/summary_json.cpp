@@ -83,6 +83,7 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
 
 void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "short_output", f.short_output);
+    write_count(json, "long_output", f.long_output);
     write_count(json, "fired", f.fired);
     write_count(json, "output_tokens_all", f.output_tokens_all);
     json.key("outcomes").begin_object();
@@ -102,6 +103,29 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "stale_retries", f.stale_retries);
     write_count(json, "coalesced_chunks", f.coalesced_chunks);
     json.key("receive_delay_max_ns").optional_integer(f.receive_delay_max_ns);
+}
+
+/// Lengths of the answers, and why rows failed.
+void write_answers(JsonWriter& json, const SummaryFigures& f) {
+    json.key("outputs").begin_object();
+    write_count(json, "exact", f.outputs_exact);
+    write_count(json, "short", f.outputs_short);
+    write_count(json, "long", f.outputs_long);
+    write_count(json, "unknown", f.outputs_unknown);
+    json.end_object().key("errors").begin_array();
+    for (const ErrorText& error : f.errors) {
+        json.begin_object();
+        json.key("outcome").string(name_of(error.outcome));
+        json.key("status");
+        error.status > 0 ? json.integer(error.status) : json.null();
+        write_text(json, "error", error.text);
+        write_count(json, "rows", error.rows);
+        write_count(json, "first_row", error.first_row);
+        json.end_object();
+    }
+    json.end_array();
+    write_count(json, "errors_others", f.errors_others);
+    write_count(json, "tpot_unknown", f.tpot_unknown);
 }
 
 /// From the due instant to the wire, by stage, cause and rank; and the way back.
@@ -131,7 +155,17 @@ void write_sending(JsonWriter& json, const SendingFigures& s) {
     json.end_array();
 }
 
-void write_ours(JsonWriter& json, const SummaryFigures& f) {
+/// What was expected in the server's own blocks.
+void write_server_cache(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
+    json.key("split_unknown").boolean(info.split_unknown);
+    json.key("server_block");
+    info.server_block ? json.unsigned_integer(*info.server_block) : json.null();
+    write_count(json, "server_rows", f.server_cache_rows);
+    write_count(json, "server_rows_equal", f.server_cache_rows_equal);
+    write_count(json, "server_expected_cached_tokens", f.server_cache_expected);
+}
+
+void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     write_ns(json, "drift_ns", f.sending.drift);
     write_count(json, "drift_left_out", f.drift_left_out);
     write_sending(json, f.sending);
@@ -149,6 +183,7 @@ void write_ours(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "expected_cached_tokens_reported", f.expected_cached_tokens_reported);
     write_count(json, "cached_tokens", f.cached_tokens);
     write_count(json, "rows_equal", f.cache_rows_equal);
+    write_server_cache(json, f, info);
     json.end_object().key("prompts").begin_object();
     write_count(json, "exact", f.prompts.exact);
     write_count(json, "off", f.prompts.off);
@@ -202,7 +237,8 @@ std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info)
     json.begin_object();
     write_head(json, figures, info);
     write_counts(json, figures);
-    write_ours(json, figures);
+    write_answers(json, figures);
+    write_ours(json, figures, info);
     write_info(json, figures, info);
     write_client(json, info.client);
     json.end_object();

@@ -14,6 +14,7 @@ const Dialect aibrix_dialect{.api = Api::aibrix,
                              .templated = true,
                              .prompt_member = "messages",
                              .length_member = "max_completion_tokens",
+                             .names_length = true,
                              .recorded_headers = {"target-pod", "target-pod-ip", "request-id"},
                              .make_body_frame = make_chat_frame,
                              .read_event = read_chat_event};

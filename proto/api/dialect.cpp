@@ -75,6 +75,13 @@ EventReading Dialect::read(JsonDocument& document, std::string_view event_name,
                            : read_event(document, event_name, data);
 }
 
+bool names_model_first(const Dialect& dialect) {
+    BodySpec spec;
+    spec.model = "m";
+    const Result<BodyFrame> frame = dialect.frame(spec);
+    return frame && frame.value().before.starts_with(R"({"model":"m",)");
+}
+
 const char* path_of(const Dialect& dialect, bool stream) {
     return stream || dialect.whole_path[0] == '\0' ? dialect.default_path : dialect.whole_path;
 }

@@ -42,6 +42,9 @@ struct BodySpec {
     bool ignore_eos = true;         ///< only under OutputRule::exact
     bool continuous_usage = false;  ///< stream_options.continuous_usage_stats
     bool stream = true;
+    /// The member that bounds the answer, where an API has two names for it (`names_length`);
+    /// empty: the dialect's own.
+    std::string length_member;
     /// `--extra-body`: a JSON object whose members are added to the body and replace ours of the
     /// same name (a null removes it). Empty for none.
     std::string extra_body;
@@ -92,6 +95,9 @@ struct EventReading {
     /// finish event. The last one read is the final one either way.
     bool usage_is_running = false;
 
+    // What gateways say of the worker that answers, as JSON text; empty where unsaid (Dynamo).
+    std::string_view worker_id;
+    std::string_view worker_timing;
     std::string_view finish_reason;  ///< empty where null or absent
     std::string_view response_id;    ///< JSON id
     std::string_view error_message;
@@ -121,6 +127,7 @@ struct Dialect {
     /// messages and payloads cannot be sent (recorded.hpp).
     std::string_view prompt_member = {};
     std::string_view length_member = {};
+    bool names_length = false;  ///< servers of this API differ in the name of that member
 
     const char* prompt_tokens_header = "";  ///< field of a head that counts the prompt
     bool repeats_text = false;              ///< events may repeat all that was said before
@@ -144,6 +151,10 @@ struct Dialect {
     EventReading read(JsonDocument& document, std::string_view event_name,
                       std::string_view data) const;
 };
+
+/// Whether bodies of a dialect begin with the model (`{"model":"NAME"`), so that it can be another
+/// one in each row.
+bool names_model_first(const Dialect& dialect);
 
 /// The path of a dialect's requests, unless the user gives another.
 const char* path_of(const Dialect& dialect, bool stream);

@@ -1,6 +1,8 @@
 // NVIDIA Dynamo: OpenAI's chat with an `nvext`, by which token ids can stand in for the messages
-// and workers tell who they are. Its annotations are events of names of their own, and mean nothing
-// here.
+// and workers tell who they are. `ignore_eos` stands at the top of the body: inside `nvext` it is
+// refused. Annotations are events of names of their own, and mean nothing here.
+#include <utility>
+
 #include "proto/api/dialects.hpp"
 #include "proto/api/openai_common.hpp"
 
@@ -11,25 +13,41 @@ namespace {
 constexpr std::string_view extra_fields = R"("extra_fields":["worker_id","timing"])";
 
 // The messages are asked for, too, and not read.
-Result<BodyFrame> make_ids_frame(const BodySpec& spec, const std::string& nvext) {
-    const std::string open = "{" + nvext + R"(,"token_data":[)";
-    const BodyShape shape{"nvext", open, "]}", "max_completion_tokens", ""};
+Result<BodyFrame> make_ids_frame(const BodySpec& spec) {
+    const std::string open = "{" + std::string(extra_fields) + R"(,"token_data":[)";
+    BodyShape shape = chat_shape_of(spec);
+    shape.prompt_name = "nvext";
+    shape.prompt_open = open;
+    shape.prompt_close = "]}";
     BodyMembers members = openai_members(spec);
     members.first.push_back({"messages", R"([{"role":"user","content":"-"}])"});
     return make_frame(spec, shape, std::move(members));
 }
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    std::string nvext(extra_fields);
-    if (spec.output == OutputRule::exact && spec.ignore_eos) {
-        nvext += R"(,"ignore_eos":true)";
-    }
     if (spec.prompt == PromptKind::ids) {
-        return make_ids_frame(spec, nvext);
+        return make_ids_frame(spec);
     }
     BodyMembers members = openai_members(spec);
-    members.last.push_back({"nvext", "{" + nvext + "}"});
-    return make_frame(spec, chat_shape, std::move(members));
+    members.last.push_back({"nvext", "{" + std::string(extra_fields) + "}"});
+    return make_frame(spec, chat_shape_of(spec), std::move(members));
+}
+
+/// In the first event with tokens, and in the last one.
+void read_worker(const JsonValue& event, EventReading& reading) {
+    const JsonValue said = event.find("nvext");
+    for (const auto& [name, into] : {std::pair{"worker_id", &reading.worker_id},
+                                     std::pair{"timing", &reading.worker_timing}}) {
+        const JsonValue value = said.find(name);
+        if (value.present() && !value.is(JsonType::null)) {
+            *into = value.raw();
+        }
+    }
+}
+
+EventReading read_event(JsonDocument& document, std::string_view event_name,
+                        std::string_view data) {
+    return read_openai_event(document, event_name, data, read_chat_choice, read_worker);
 }
 
 }  // namespace
@@ -43,7 +61,8 @@ const Dialect dynamo_dialect{.api = Api::dynamo,
                              .templated = true,
                              .prompt_member = "messages",
                              .length_member = "max_completion_tokens",
+                             .names_length = true,
                              .make_body_frame = make_body_frame,
-                             .read_event = read_chat_event};
+                             .read_event = read_event};
 
 }  // namespace driftless

@@ -28,7 +28,9 @@ void take_text(std::string_view& into, std::string_view text) {
     }
 }
 
-void read_choice(const JsonValue& choice, EventReading& reading) {
+}  // namespace
+
+void read_chat_choice(const JsonValue& choice, EventReading& reading) {
     const JsonValue streamed = choice.find("delta");
     const JsonValue delta = streamed.present() ? streamed : choice.find("message");
     take_text(reading.content, text_of(delta.find("content")));
@@ -38,15 +40,13 @@ void read_choice(const JsonValue& choice, EventReading& reading) {
     read_choice_frame(choice, reading);
 }
 
-}  // namespace
-
 Result<BodyFrame> make_chat_frame(const BodySpec& spec) {
-    return make_frame(spec, chat_shape, openai_members(spec));
+    return make_frame(spec, chat_shape_of(spec), openai_members(spec));
 }
 
 EventReading read_chat_event(JsonDocument& document, std::string_view event_name,
                              std::string_view data) {
-    return read_openai_event(document, event_name, data, read_choice);
+    return read_openai_event(document, event_name, data, read_chat_choice);
 }
 
 const Dialect openai_chat_dialect{.api = Api::openai_chat,
@@ -58,6 +58,7 @@ const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .templated = true,
                                   .prompt_member = "messages",
                                   .length_member = "max_completion_tokens",
+                                  .names_length = true,
                                   .make_body_frame = make_chat_frame,
                                   .read_event = read_chat_event};
 

@@ -19,6 +19,14 @@ std::string openai_stream_options(bool continuous_usage) {
     return out;
 }
 
+BodyShape chat_shape_of(const BodySpec& spec) {
+    BodyShape shape = chat_shape;
+    if (!spec.length_member.empty()) {
+        shape.length_name = spec.length_member;
+    }
+    return shape;
+}
+
 BodyMembers openai_members(const BodySpec& spec) {
     BodyMembers members = flat_members(spec);
     if (spec.stream) {  // behind `stream`, the first of the last
@@ -40,9 +48,7 @@ void read_choice_frame(const JsonValue& choice, EventReading& reading) {
 }
 
 EventReading read_openai_event(JsonDocument& document, std::string_view event_name,
-                               std::string_view data,
-                               void (*read_choice)(const JsonValue& choice,
-                                                   EventReading& reading)) {
+                               std::string_view data, ReadPart read_choice, ReadPart read_more) {
     EventReading reading;
     if (!event_name.empty() && event_name != "message" && event_name != "error") {
         return reading;  // annotations of routers and gateways
@@ -62,6 +68,9 @@ EventReading read_openai_event(JsonDocument& document, std::string_view event_na
     reading.response_id = text_of(root.find("id"));
     for (JsonValue choice = choices.first(); choice.present(); choice = choice.next()) {
         read_choice(choice, reading);
+    }
+    if (read_more != nullptr) {
+        read_more(root, reading);
     }
     if (usage.is(JsonType::object)) {
         const Usage counts = read_usage(usage);

@@ -11,8 +11,11 @@ constexpr BodyShape text_shape{"prompt", "\"", "\"", "max_tokens", ""};
 constexpr BodyShape ids_shape{"prompt", "[", "]", "max_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
-    return make_frame(spec, spec.prompt == PromptKind::ids ? ids_shape : text_shape,
-                      openai_members(spec));
+    BodyShape shape = spec.prompt == PromptKind::ids ? ids_shape : text_shape;
+    if (!spec.length_member.empty()) {
+        shape.length_name = spec.length_member;
+    }
+    return make_frame(spec, shape, openai_members(spec));
 }
 
 void read_choice(const JsonValue& choice, EventReading& reading) {
@@ -37,6 +40,7 @@ const Dialect openai_completions_dialect{.api = Api::openai_completions,
                                          .has_ignore_eos = true,
                                          .prompt_member = "prompt",
                                          .length_member = "max_tokens",
+                                         .names_length = true,
                                          .make_body_frame = make_body_frame,
                                          .read_event = read_event};
 

@@ -187,7 +187,9 @@ void RecordedComposer::State::patch_length(Members& members, std::uint32_t outpu
         }
     }
     if (output_length > 0 && spec.output != OutputRule::free) {
-        set_member(members, dialect.length_member, std::to_string(output_length));
+        const std::string_view name =
+            spec.length_member.empty() ? dialect.length_member : spec.length_member;
+        set_member(members, name, std::to_string(output_length));
     }
     if (exact && spec.ignore_eos) {
         const bool constrained = is_constrained(members);

@@ -12,6 +12,7 @@ namespace driftless {
 enum class Outcome : std::uint8_t {
     ok,                  ///< framing complete, tokens came, no error
     short_output,        ///< ok, but ended before the asked length under `--output exact`
+    long_output,         ///< ok, but longer than the asked length under `--output exact`
     connect_failed,      ///< refused, unreachable, or reset before a connection stood
     tls_failed,          ///< handshake or certificate
     send_failed,         ///< the connection broke while the request was being sent
@@ -34,9 +35,13 @@ enum class Outcome : std::uint8_t {
     interrupted,         ///< in flight, for all we know, when an earlier segment of this run died
     not_sent,            ///< never fired
 };
-inline constexpr unsigned outcome_count = 23;
+inline constexpr unsigned outcome_count = 24;
 
 const char* name_of(Outcome outcome);
+/// Whether the answer came whole, of whatever length: ok, short_output or long_output.
+constexpr bool is_whole(Outcome outcome) {
+    return outcome <= Outcome::long_output;
+}
 std::optional<Outcome> outcome_from_name(std::string_view name);
 
 /// Why a row was fired later than its due instant.

@@ -176,21 +176,26 @@ void read_headers(Fields& fields, JsonValue headers, Record& record) {
     }
 }
 
+/// An object is kept as its text.
+void read_object(Fields& fields, const char* key, const JsonValue& value, std::string& out) {
+    if (value.is(JsonType::object)) {
+        out = value.raw();
+    } else if (value.present() && !value.is(JsonType::null)) {
+        fields.fail(ErrorCode::bad_json, key);
+    }
+}
+
 void read_origin(Fields& fields, Record& record) {
     fields.read("row", record.row);
     fields.read("session", record.session);
     fields.read("turn", record.turn);
-    const JsonValue kept = fields.get("kept");
-    if (kept.is(JsonType::object)) {
-        record.kept = kept.raw();
-    } else if (kept.present() && !kept.is(JsonType::null)) {
-        fields.fail(ErrorCode::bad_json, "kept");
-    }
+    read_object(fields, "kept", fields.get("kept"), record.kept);
     fields.read_later("segment", record.segment);
     std::optional<std::string> url;
     fields.read("url", url);
     record.url = url.value_or("");
     fields.read("api", record.api);
+    fields.read_later("model", record.model);
     fields.read("connection", record.connection);
     fields.read("reused", record.reused);
     read_connection_state(fields, record);
@@ -230,6 +235,7 @@ void read_tokens(Fields& fields, Record& record) {
     fields.read("prompt_tokens", record.prompt_tokens);
     fields.read_later("prompt_tokens_off", record.prompt_tokens_off);
     fields.read("expected_cached_tokens", record.expected_cached_tokens);
+    fields.read_later("expected_cached_server", record.expected_cached_server);
     fields.read("cached_tokens", record.cached_tokens);
     fields.read("output_length", record.output_length);
     fields.read("output_tokens", record.output_tokens);
@@ -247,6 +253,7 @@ void read_end(Fields& fields, Record& record) {
     fields.read("response_id", record.response_id);
     fields.read_later("trace_id", record.trace_id);
     read_headers(fields, fields.get_later("headers"), record);
+    read_object(fields, "worker", fields.get_later("worker"), record.worker);
     fields.read("inflight", record.inflight);
     read_digest(fields, record);
     fields.read("bytes_sent", record.bytes_sent);

@@ -22,7 +22,8 @@ class JsonDocument;
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
 /// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
 /// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `trace_id`, `headers`.
-inline constexpr int record_schema = 5;
+/// 6: `model`, `expected_cached_server`, `worker`, the outcome `long_output`.
+inline constexpr int record_schema = 6;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -53,6 +54,7 @@ struct Record {
 
     std::string url;  ///< empty where nothing left and there are several: null
     std::string api;
+    std::optional<std::string> model;         ///< that was asked for; keys masked
     std::optional<std::uint32_t> connection;  ///< lane number; null when nothing left
     bool reused = false;                      ///< an earlier exchange had used the connection
     std::optional<ConnectionState> connection_state;  ///< null when nothing left
@@ -94,6 +96,7 @@ struct Record {
     std::optional<std::int64_t> prompt_tokens;
     std::optional<std::int64_t> prompt_tokens_off;       ///< prompt_tokens - input_length
     std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words, without block ids
+    std::optional<std::int64_t> expected_cached_server;  ///< the same in the server's own blocks
     std::optional<std::int64_t> cached_tokens;
     std::optional<std::uint32_t> output_length;  ///< null: not recorded
     std::optional<std::int64_t> output_tokens;
@@ -106,6 +109,7 @@ struct Record {
     std::optional<std::string> response_id;
     std::optional<std::string> trace_id;  ///< `--traceparent`; 32 hex digits
     std::vector<RecordedHeader> headers;  ///< `--record-header`, in its order
+    std::string worker;  ///< JSON object text of what the gateway says of it, or empty: null
 
     std::optional<std::uint32_t> inflight;  ///< exchanges open at the fire, this one not counted
     std::optional<std::uint64_t> output_digest;  ///< written as 16 hex digits

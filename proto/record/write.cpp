@@ -93,6 +93,7 @@ void write_origin(JsonWriter& json, const Record& record) {
     json.key("url");
     record.url.empty() ? json.null() : json.string(record.url);
     write_field(json, "api", record.api);
+    write_field(json, "model", record.model);
     write_field(json, "connection", record.connection);
     json.key("reused").boolean(record.reused);
     write_field(json, "connection_state", record.connection_state);
@@ -133,6 +134,7 @@ void write_tokens(JsonWriter& json, const Record& record) {
     write_field(json, "prompt_tokens", record.prompt_tokens);
     write_field(json, "prompt_tokens_off", record.prompt_tokens_off);
     write_field(json, "expected_cached_tokens", record.expected_cached_tokens);
+    write_field(json, "expected_cached_server", record.expected_cached_server);
     write_field(json, "cached_tokens", record.cached_tokens);
     write_field(json, "output_length", record.output_length);
     write_field(json, "output_tokens", record.output_tokens);
@@ -147,6 +149,7 @@ void write_end(JsonWriter& json, const Record& record) {
     write_field(json, "response_id", record.response_id);
     write_field(json, "trace_id", record.trace_id);
     write_headers(json, record.headers);
+    json.key("worker").raw(record.worker.empty() ? std::string_view("null") : record.worker);
     write_field(json, "inflight", record.inflight);
     write_digest(json, "output_digest", record.output_digest);
     write_field(json, "bytes_sent", record.bytes_sent);

@@ -64,6 +64,10 @@ CASES = {
     "fewer tokens than asked": (
         stream(token(), token(), usage(600, 2), DONE), "short_output", 200, None, WHOLE,
     ),
+    "more tokens than asked": (
+        stream(*[token()] * (ASKED + 1), usage(600, ASKED + 1), DONE), "long_output", 200, None,
+        WHOLE,
+    ),
     "a role and no token": (
         stream(b'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n', DONE),
         "no_tokens", 200, None, WHOLE,
@@ -186,7 +190,7 @@ class Outcomes(Case):
             self.assertEqual(record["bytes_received"], sent)
         self.assertLessEqual(record["bytes_received"], BYTES_MAX + (1 << 20))
         self.assertEqual(record["ttft_ns"] is None, record["first_token_ns"] is None)
-        if outcome in ("ok", "short_output"):
+        if outcome in ("ok", "short_output", "long_output"):
             self.assertIsNone(record["error"])
             self.assertEqual(record["output_tokens"], len(record["chunk_ns"]))
         elif says is not None:

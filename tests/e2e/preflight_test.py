@@ -9,7 +9,7 @@ import threading
 import unittest
 import zlib
 
-from harness import Case, SAMPLE
+from harness import Case, SAMPLE, mock
 from raw_server import DONE, Peer, field, stream, token, usage
 from tls_test import OPENSSL, Papers
 
@@ -323,6 +323,165 @@ class Preflight(Case):
                       run.said + run.complained)  # fmt: skip
         found = run.json("run.json")["preflight"]
         self.assertEqual((found["words_verdict"], found["words_dropped"]), ("reduced", ["the"]))
+
+    def answered(self, ask, made):
+        """A stream of so many tokens, counted."""
+        tokens = [token() for _ in range(made)]
+        return stream(*tokens, usage(len(ask.words) + AROUND, made), DONE)
+
+    def test_length_of_another_name(self):
+        """AIBrix's mock reads `max_tokens` alone and makes 128 tokens else: found by the first probe,
+        and every row is exact; `--length-field` that says otherwise ends as long_output."""
+        def chat(ask):
+            return self.answered(ask, ask.body.get("max_tokens", 128))
+
+        trace = self.write("one.jsonl", '{"timestamp": 0, "input_length": 9, "output_length": 40, '
+                           '"hash_ids": [1]}\n')  # fmt: skip
+        with Odd({CHAT: chat}) as server:
+            run = self.replay_well(trace, "--url", server.url)
+            self.assertIn("obeys max_tokens: rows go with that", run.said)
+            self.assertEqual(run.records()[0]["outcome"], "ok")
+            self.assertEqual(run.json("run.json")["request"]["length_member"], "max_tokens")
+            self.assertEqual(run.json("summary.json")["outputs"],
+                             {"exact": 1, "short": 0, "long": 0, "unknown": 0})
+            run = self.replay(trace, "--url", server.url, "--length-field", "max_completion_tokens")
+        self.assertIn("asked for 8 tokens, it made 128: rows end as long_output", run.said)
+        self.assertEqual(run.records()[0]["outcome"], "long_output")
+        self.assertEqual(run.code, 0)
+        self.assertEqual(run.json("summary.json")["outputs"]["long"], 1)
+        with Odd({}) as server:
+            run = self.ask(server, "--length-field", "max_tokens", "--api", "anthropic")
+        self.assertEqual(run.code, 2)
+        self.assertIn("--length-field does not go with --api anthropic", run.complained)
+
+    def test_bodies_that_are_refused(self):
+        """`transformers serve` answers 422 to fields that it does not know; SGLang's responses want
+        more than one token."""
+        def strict(ask):
+            if "ignore_eos" in ask.body:
+                return whole('{"detail":"Unexpected keys in the request: {\'ignore_eos\'}"}',
+                             "422 Unprocessable Entity")  # fmt: skip
+            return self.answered(ask, ask.body["max_completion_tokens"])
+
+        def sparing(ask):
+            made = ask.body["max_completion_tokens"]
+            return self.answered(ask, made) if made >= 16 else whole(
+                '{"error":{"message":"max_output_tokens must be at least 16"}}', "400 Bad Request")
+
+        with Odd({CHAT: strict}) as server:
+            run = self.ask(server)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("the server refuses ignore_eos (Unexpected keys in the request", run.said)
+        self.assertIn("--output cap counts no row as short", run.said)
+        with Odd({CHAT: sparing}) as server:
+            run = self.ask(server)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("it refuses answers of 1 token (max_output_tokens must be at least 16) and "
+                      "takes those of 16", run.said)  # fmt: skip
+        self.assertTrue(run.json("run.json")["preflight"]["ignore_eos"])
+
+    def test_models_that_come_late(self):
+        """A gateway lists no model until a worker is there."""
+        def models(ask):
+            return whole('{"object":"list","data":[]}' if ask.times <= 2 else LISTED)
+
+        with Odd({MODELS: models}) as server:
+            self.assertIn("lists no model: --wait-ready T waits for one", self.refused(server))
+        for flags in ((), ("--model", "m")):
+            with Odd({MODELS: models}) as server:
+                run = self.ask(server, "--wait-ready", "30s", *flags)
+                self.assertEqual(run.code, 0, run.complained)
+                self.assertEqual(server.asked[MODELS], 3)
+
+    def test_limits_of_the_model(self):
+        """Dynamo tells `context_window` (prompt and answer), LiteLLM `max_input_tokens` (the
+        prompt): one more than that is refused before it is sent."""
+        row = '{"timestamp": 0, "input_length": 600, "output_length": 2, "hash_ids": [1, 2]}\n'
+        trace = self.write("long.jsonl", row)
+        for member, limit, code in (
+            ("context_window", 602, 0), ("context_window", 601, 3), ("max_model_len", 601, 3),
+            ("max_input_tokens", 600, 0), ("max_input_tokens", 599, 3),
+        ):
+            models = whole('{"data":[{"id":"m","%s":%d}]}' % (member, limit))
+            with self.subTest(member=member, limit=limit), Odd({MODELS: models}) as server:
+                run = self.replay(trace, "--url", server.url)
+                self.assertEqual(run.code, code, run.complained)
+                if code:
+                    self.assertIn(f"of {limit} tokens", run.complained)
+                    self.assertFalse(run.folder.exists())
+
+    def test_requests_that_are_limited(self):
+        """One 429 is waited out."""
+        def chat(ask):
+            busy = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+            return busy if ask.times == 2 else counted(ask)
+
+        with Odd({CHAT: chat}) as server:
+            run = self.ask(server)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("it answers 429 to the preflight, which waits and asks again", run.said)
+
+    def test_models_of_the_rows(self):
+        """`--model "{kept.COLUMN}"`: every request names its row's own, and so does its record; the
+        probes name the first one."""
+        models = ["base", "lora-a", "base", 'lora \\"b\\"']
+        row = ('{"timestamp": %d, "input_length": 9, "output_length": 2, "hash_ids": [%d], '
+               '"lora": "%s"}\n')
+        trace = self.write("models.jsonl", "".join(row % (10 * i, i, name)
+                                                   for i, name in enumerate(models)))  # fmt: skip
+        asked = []
+
+        def chat(ask):
+            if "preflight" not in field(ask.peer.head, "x-request-id"):
+                asked.append(ask.body["model"])
+            return self.answered(ask, ask.body["max_completion_tokens"])
+
+        listed = '{"data":[{"id":"base"}]}'
+        flags = ("--keep", "lora", "--model", "{kept.lora}")
+        with Odd({MODELS: whole(listed), CHAT: chat}) as server:
+            run = self.replay_well(trace, "--url", server.url, *flags)
+            missing = self.write("no.jsonl", row % (0, 1, "a") +
+                                 '{"timestamp": 9, "input_length": 9, "output_length": 2}\n')  # fmt: skip
+            refused = self.replay(missing, "--url", server.url, *flags)
+            unkept = self.replay(trace, "--url", server.url, "--model", "{kept.lora}")
+            whose = self.replay(trace, "--url", server.url, "--model", "{session}")
+        names = [name.replace("\\", "") for name in models]
+        self.assertEqual(sorted(asked), sorted(names))
+        self.assertEqual([record["model"] for _, record in sorted(run.records().items())], names)
+        self.assertEqual(refused.code, 3)
+        self.assertEqual(unkept.code, 2)
+        self.assertIn("give --keep lora", unkept.complained)
+        self.assertIn("{session} is not {kept.COLUMN}", whose.complained)
+
+    def test_split_that_nobody_tells(self):
+        """No tokenize endpoint and no cached tokens: a warning names the loss; --overhead ends it."""
+        with Odd({}) as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--limit", 40, "--speed", 20)
+            self.assertIn("driftless: warning: the server counts 4 template tokens", run.complained)
+            self.assertRegex(run.complained, r"each of the \d+ rows \(of 40\) that share a prefix "
+                             r"may miss one cache block; --overhead PRE,POST with PRE\+POST = 4")
+            self.assertTrue(run.json("summary.json")["cache"]["split_unknown"])
+            self.assertTrue(run.json("run.json")["request"]["split_unknown"])
+            told = self.ask(server, "--overhead", "1,3")
+        self.assertNotIn("warning: the server counts", told.complained)
+        self.assertFalse(told.json("summary.json")["cache"]["split_unknown"])
+
+    def test_split_by_cached_tokens(self):
+        """A server without /tokenize that tells its cached tokens: every row hits what the trace
+        says; with the whole overhead in front, as was taken before, rows miss blocks."""
+        flags = ("--tokenize", "none", "--overhead", "5,14", "--cache-block", "16",
+                 "--ttft", "1ms", "--itl", "1ms")  # fmt: skip
+        with mock(*flags) as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--limit", 40, "--speed", 20)
+            wrong = self.replay_well(SAMPLE, "--url", server.url, "--limit", 40, "--speed", 20,
+                                     "--overhead", "19,0", "--cache-salt", "other")  # fmt: skip
+        self.assertIn("overhead 5+14 tokens (usage, split by cached tokens)", run.said)
+        found = run.json("run.json")["preflight"]
+        self.assertEqual((found["split_source"], found["server_block"]), ("cached_tokens", 16))
+        hits = run.json("summary.json")["cache"]
+        self.assertEqual(hits["cached_tokens"], hits["expected_cached_tokens"])
+        lost = wrong.json("summary.json")["cache"]
+        self.assertLess(lost["cached_tokens"], lost["expected_cached_tokens"])
 
     @unittest.skipUnless(OPENSSL, "the openssl command makes the certificates, and is not here")
     def test_ends_of_tls(self):

@@ -118,10 +118,10 @@ void add_endless(std::vector<CannedAnswer>& answers) {
 }
 
 void add_sizes(std::vector<CannedAnswer>& answers) {
-    answers.push_back(whole("more tokens than asked", stream_of(20, 20), Outcome::ok));
+    answers.push_back(whole("more tokens than asked", stream_of(20, 20), Outcome::long_output));
     // Two are asked: answer_limits.hpp.
     answers.push_back(
-        whole("as many tokens counted as are believed", stream_of(2, 72), Outcome::ok));
+        whole("as many tokens counted as are believed", stream_of(2, 72), Outcome::long_output));
     answers.push_back(
         whole("a token more counted than is believed", stream_of(2, 73), Outcome::limit_exceeded));
     answers.push_back(

@@ -140,7 +140,7 @@ std::string chunks_in_order(const SimResult& result) {
 std::string outcomes_fit_stamps(const SimResult& result) {
     Breaches breaches;
     for (const Record& record : result.records) {
-        const bool ok = record.outcome == Outcome::ok || record.outcome == Outcome::short_output;
+        const bool ok = is_whole(record.outcome);
         breaches.unless(record.outcome != Outcome::not_sent || !record.fired_ns, record,
                         "is not_sent and was fired");
         breaches.unless(!record.fired_ns || record.ended_ns, record, "was fired and has no end");

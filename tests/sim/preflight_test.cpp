@@ -4,21 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/sim_driver.hpp"
+#include "tests/sim/preflight_parts.hpp"
 
 namespace driftless::sim {
 namespace {
-
-PreflightPlan plan_of(Api api, PromptKind kind, const WordTable& words) {
-    PreflightPlan plan;
-    plan.server.host = "simulated";
-    plan.dialect = &dialect_of(api);
-    plan.api_path = plan.dialect->default_path;
-    plan.body.prompt = kind;
-    plan.words = &words;
-    plan.server.run_id = "sim";
-    return plan;
-}
 
 // The template's tokens are found on the right side of the prompt, and all 512 words count as one.
 TEST(Preflight, LearnsTheOverheadAndItsSplit) {
@@ -94,42 +83,8 @@ TEST(Preflight, CountsTokenIds) {
     EXPECT_EQ(preflight.findings().words, WordVerdict::exact);
 }
 
-/// Asks one server in fair weather.
-struct Asked {
-    explicit Asked(const mock::CoreOptions& server, Api api = Api::openai_chat,
-                   PromptKind kind = PromptKind::text,
-                   const WordTable& words = WordTable::built_in(),
-                   std::optional<Overhead> told = {}) {
-        SimDriver driver(5, Weather{}, server);
-        Loop loop(driver, 8);
-        PreflightPlan plan = plan_of(api, kind, words);
-        plan.overhead = told;
-        Preflight preflight(loop, plan);
-        ok = preflight.run();
-        found = preflight.findings();
-        failure = preflight.failure();
-    }
-    std::string notes() const {
-        std::string all;
-        for (const std::string& note : found.notes) {
-            all += note + "\n";
-        }
-        return all;
-    }
-    bool ok = false;
-    PreflightFindings found;
-    PreflightFailure failure;
-};
-
-mock::CoreOptions server_with(mock::TokenizeForm form, std::uint32_t pre, std::uint32_t post) {
-    mock::CoreOptions server;
-    server.tokenize = form;
-    server.overhead = {pre, post};
-    return server;
-}
-
 // Each server's way of tokenising is found by trying. The template is seen by two of them; the
-// others count the text alone, and usage gives the overhead without its split.
+// others count the text alone, usage gives the overhead, and cached tokens its split.
 TEST(Preflight, FindsEveryFormOfTokenize) {
     struct Case {
         mock::TokenizeForm server;
@@ -143,8 +98,8 @@ TEST(Preflight, FindsEveryFormOfTokenize) {
              Case{Played::vllm, Api::openai_chat, TokenizeForm::messages, "tokenize", 5},
              Case{Played::vllm, Api::openai_completions, TokenizeForm::prompt, "tokenize", 5},
              Case{Played::llama_cpp, Api::openai_chat, TokenizeForm::templated, "tokenize", 5},
-             Case{Played::sglang, Api::openai_chat, TokenizeForm::prompt, "usage", 8},
-             Case{Played::none, Api::openai_chat, std::nullopt, "usage", 8},
+             Case{Played::sglang, Api::openai_chat, TokenizeForm::prompt, "usage", 5},
+             Case{Played::none, Api::openai_chat, std::nullopt, "usage", 5},
              Case{Played::none, Api::openai_completions, std::nullopt, "usage", 8},
          }) {
         const Asked asked(server_with(c.server, 5, 3), c.api);
@@ -154,7 +109,7 @@ TEST(Preflight, FindsEveryFormOfTokenize) {
         EXPECT_EQ(asked.found.overhead.pre, c.pre);
         EXPECT_EQ(asked.found.overhead.post, 8 - c.pre);
         EXPECT_EQ(asked.found.words, WordVerdict::exact);
-        EXPECT_LE(asked.found.requests, 14u);
+        EXPECT_LE(asked.found.requests, 28u);
     }
 }
 
@@ -166,7 +121,9 @@ TEST(Preflight, SplitsTheOverheadOfKnownModels) {
     EXPECT_EQ(asked.found.overhead.pre, 3u);
     EXPECT_EQ(asked.found.overhead.post, 5u);
     EXPECT_TRUE(asked.found.split_known);
+    EXPECT_EQ(asked.found.split_source, "model");
     server.overhead = {4, 5};  // a template that is not known
+    server.cached_told = mock::CachedTold::never;
     EXPECT_FALSE(Asked(server).found.split_known);
 }
 

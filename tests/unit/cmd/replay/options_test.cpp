@@ -330,6 +330,13 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
     EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).plan.end_ns, 2'000'000'001);
 }
 
+TEST(ReplayOptions, NameTheLengthAndTheServersBlocks) {
+    EXPECT_TRUE(says(refusal_with({"--length-field", "n"}), "auto, max_tokens"));
+    EXPECT_TRUE(says(refusal_with({"--length-field", "max_tokens", "--api", "anthropic"}),
+                     "--length-field does not go with --api anthropic"));
+    EXPECT_EQ(options_of({"--server-block", "16"}).server_block, 16U);
+}
+
 TEST(ReplayOptions, SayHowConnectionsAreUsed) {
     EXPECT_EQ(options_of({}).connection, ConnectionRule::reuse);
     EXPECT_EQ(options_of({"--connection", "fresh"}).connection, ConnectionRule::fresh);

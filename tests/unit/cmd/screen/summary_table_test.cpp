@@ -33,6 +33,11 @@ SummaryFigures figures() {
     f.slo.ttft_ns = 200'000'000;
     f.slo.e2e_ns = 1'500'000;
     f.good = 1;
+    f.outputs_exact = 1;
+    f.outputs_long = 1;
+    f.errors = {{Outcome::http_5xx, 500, "out of memory", 1, 2}};
+    f.tpot_unknown = 2;
+    f.itl_rows_left_out = 1;
     f.request_goodput = 0.4;
     return f;
 }
@@ -45,12 +50,18 @@ bool has_line(const std::string& table, const std::string& line) {
 TEST(SummaryTable, HasTheKnownLayout) {
     SummaryInfo info;
     info.clamped_rows = 7;
+    info.backend = "openai-chat";
     info.verdict_reasons = {"calibrate has not run on this host"};
     const std::string table = summary_table(figures(), info);
     for (const char* line : {
              "============ Serving Benchmark Result ============",
              "Successful requests:                     2",
              "Failed requests:                         1",
+             "Outputs exact / short / long / unknown:  1 / 0 / 1 / 0",
+             "http_5xx 500: 1                          out of memory",
+             "TPOT unknown of rows:                    2 (their tokens came at one instant)",
+             "ITL unknown of rows:                     1 (several tokens a chunk: "
+             "--continuous-usage counts them)",
              "Benchmark duration (s):                  2.50",
              "Total input tokens:                      300",
              "Request throughput (req/s):              0.80",

@@ -20,7 +20,8 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
          {Case{"vllm", "uvicorn", true, "--enable-prompt-tokens-details"},
           Case{"sglang", "uvicorn", true, "--enable-cache-report"},
           Case{"vllm", "", false, "--enable-force-include-usage"},
-          Case{"me", "uvicorn", true, nullptr}, Case{"", "llama.cpp", false, nullptr}}) {
+          Case{"me", "uvicorn", true, nullptr}, Case{"", "llama.cpp", false, nullptr},
+          Case{"vllm", "fasthttp", true, nullptr}}) {  // llm-d-inference-sim
         PreflightFindings found;
         found.owned_by = one.owned_by;
         found.server = one.server;
@@ -90,9 +91,9 @@ TEST(Hints, FindTheRemedyOfARefusal) {
         return remedy_for({status, message, "", ""}, models).substr(0, 24);
     };
     EXPECT_EQ(begins(400, "Input length (9) exceeds model's maximum context length (8)."),
-              "serve a longer context (");
+              "serve a longer context");
     EXPECT_EQ(begins(400, "the request exceeds the available context size, try increasing it"),
-              "serve a longer context (");
+              "serve a longer context");
     EXPECT_EQ(begins(400,
                      "default chat template is no longer allowed, so you must provide a "
                      "Chat Template"),
@@ -113,6 +114,40 @@ TEST(Hints, FindTheRemedyOfARefusal) {
     EXPECT_EQ(remedy_for({404, "model", "", ""}, {"a", "b", "c", "d", "e"}),
               "give --model one of those that it lists: a, b, c, d, and 1 more");
     EXPECT_EQ(remedy_for({308, "", "", ""}, models), "");
+}
+
+// Flags are those of the server's kind, names those that it lists and that were not tried.
+TEST(Hints, FitTheServer) {
+    const auto with = [](int status, std::string_view said, std::string_view kind,
+                         std::vector<std::string> models = {}, Api api = Api::openai_chat,
+                         bool ids = false) {
+        Refusal refusal{status, said, "", ""};
+        refusal.kind = kind;
+        refusal.model = "unknown";
+        refusal.dialect = &dialect_of(api);
+        refusal.ids = ids;
+        return remedy_for(refusal, models);
+    };
+    const char* too_long = "exceeds the maximum context length (8).";
+    EXPECT_EQ(with(400, too_long, "vllm uvicorn"),
+              "serve a longer context (vLLM: --max-model-len)");
+    EXPECT_EQ(with(400, too_long, "sglang uvicorn"),
+              "serve a longer context (SGLang: --context-length)");
+    EXPECT_EQ(with(400, too_long, "openai "), "serve a longer context");
+    EXPECT_EQ(with(404, "The model `unknown` does not exist.", "local ", {"unknown"}),
+              "it lists no other model than \"unknown\": give --model the name that its workers "
+              "serve");
+    EXPECT_EQ(with(404, "The model `unknown` does not exist.", "local ", {"unknown", "a"}),
+              "give --model one of those that it lists: a");
+    EXPECT_EQ(with(404, "Not Found", "llamacpp llama.cpp", {}, Api::sglang),
+              "its models are owned by \"llamacpp\", whose servers speak --api llamacpp, "
+              "openai-chat, openai-completions, openai-responses or anthropic");
+    EXPECT_EQ(with(404, "Not Found", "sglang uvicorn", {}, Api::sglang),
+              "check --url, --endpoint, --api and --model");
+    EXPECT_EQ(with(500, "Error code: 500", "openai ", {}, Api::openai_completions, true),
+              "the server, or a gateway in front of it, may take no token ids: try --prompt text");
+    EXPECT_EQ(with(400, "No connected db.", "openai "),
+              "LiteLLM does not know this key: check --api-key or OPENAI_API_KEY");
 }
 
 // What --url takes is what stands before the path that was asked: the whole Location leads to

@@ -38,6 +38,46 @@ TEST(Probe, BelievesNoImpossibleCount) {
     EXPECT_EQ(by_head(""), -1);
 }
 
+// Dynamo's /v1/messages: what stands in message_start is an estimate, in message_delta the count.
+TEST(Probe, TakesTheLastCountAsARecordDoes) {
+    const std::string body =
+        "event: message_start\ndata: "
+        R"({"type":"message_start","message":{"id":"m","usage":{"input_tokens":51,)"
+        R"("output_tokens":0}}})"
+        "\n\nevent: content_block_delta\ndata: "
+        R"({"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}})"
+        "\n\nevent: message_delta\ndata: "
+        R"({"type":"message_delta","delta":{"stop_reason":"max_tokens"},)"
+        R"("usage":{"input_tokens":20,"output_tokens":1}})"
+        "\n\n";
+    const Probe probe = read_probe(dialect_of(Api::anthropic), true, reply_of(body));
+    EXPECT_EQ(probe.prompt_tokens, 20);
+    EXPECT_EQ(probe.completion_tokens, 1);
+    EXPECT_EQ(probe.made(), 1);
+}
+
+// Lines of the pages of vLLM, of Dynamo's frontend, of SGLang and of llm-d-inference-sim.
+TEST(Probe, ReadsTheCacheBlockOfMetrics) {
+    EXPECT_EQ(
+        read_cache_block("# TYPE vllm:cache_config_info gauge\n"
+                         "vllm:cache_config_info{_block_size_resolved=\"True\",block_size=\"128\","
+                         "hash_block_size=\"None\"} 1.0\n"),
+        128);
+    EXPECT_EQ(
+        read_cache_block("vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"4096\"} 1"),
+        16);
+    EXPECT_EQ(
+        read_cache_block("a 1\ndynamo_frontend_model_kv_cache_block_size{model=\"tiny\"} 16\n"),
+        16);
+    EXPECT_EQ(read_cache_block("# HELP sglang:page_size KV cache page size in tokens.\n"
+                               "sglang:page_size{engine_type=\"unified\",pp_rank=\"0\"} 64.0\n"),
+              64);
+    for (const char* page : {"", "x", "vllm:cache_config_info{block_size=\"None\"} 1",
+                             "sglang:page_size 0", "# vllm:cache_config_info{block_size=\"16\"}"}) {
+        EXPECT_EQ(read_cache_block(page), -1) << page;
+    }
+}
+
 TEST(Probe, BelievesNoImpossibleContext) {
     EXPECT_EQ(read_context(R"({"max_total_tokens":4096})"), 4096);
     EXPECT_EQ(read_context(R"({"default_generation_settings":{"n_ctx":2048}})"), 2048);

@@ -113,6 +113,33 @@ TEST(Dialects, WholeAnswersHaveNoFirstToken) {
     EXPECT_EQ(empty.end(3'000).outcome, Outcome::no_tokens);
 }
 
+// Dynamo says who answers in its first event and how long it took in its last one: both are in the
+// record as they were said; what is too long is left out whole.
+TEST(Dialects, WorkersAreRecorded) {
+    const std::string first = R"({"choices":[{"index":0,"delta":{"content":"a"}}],"nvext":)";
+    const std::string last =
+        R"({"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":4},"nvext":)";
+    const auto worker = [&](const std::string& id, const std::string& timing) {
+        const ScriptTrace input(1);
+        Assembler assembler(input.config("dynamo"));
+        assembler.begin({script_zero_ns});
+        Script row(assembler);
+        row.fire(0).head(10).data(20, first + id + "}").data(30, last + timing + "}").done(30);
+        const Record& record = row.end(40);
+        EXPECT_EQ(record.outcome, Outcome::ok);
+        return record.worker;
+    };
+    EXPECT_EQ(worker(R"({"worker_id":{"decode_worker_id":7}})", R"({"timing":{"ttft_ms":3.5}})"),
+              R"({"worker_id":{"decode_worker_id":7},"timing":{"ttft_ms":3.5}})");
+    EXPECT_EQ(worker("{}", R"({"timing":{"ttft_ms":3.5},"worker_id":null})"),
+              R"({"timing":{"ttft_ms":3.5}})");
+    EXPECT_EQ(worker("null", "7"), "");
+    const auto text = [](std::size_t bytes) { return "\"" + std::string(bytes - 2, 'x') + "\""; };
+    EXPECT_EQ(worker(R"({"worker_id":)" + text(worker_bytes_max) + "}", "{}"),
+              R"({"worker_id":)" + text(worker_bytes_max) + "}");
+    EXPECT_EQ(worker(R"({"worker_id":)" + text(worker_bytes_max + 1) + "}", "{}"), "");
+}
+
 // Ollama's lines: one event each; nothing is asked of the content type.
 TEST(Dialects, LinesAreEvents) {
     const ScriptTrace input(1);

@@ -178,12 +178,16 @@ TEST(Judge, TokensThatOnlyTheServerSaw) {
     }
 }
 
-// Short at asked - 1, not at asked, not at asked + 1; only under exact, and only by a real count.
-TEST(Judge, ShortOutputIsExact) {
+// Short at asked - 1, ok at asked, long at asked + 1; only under exact, and only by a real count.
+TEST(Judge, LengthsAreExact) {
     static int tokens;
     const auto tell = [](Script& row) { row.head(1).text(2, "a").usage(3, tokens).done(3); };
     for (tokens = 3; tokens <= 5; ++tokens) {
-        EXPECT_EQ(record_of(tell).outcome, tokens == 3 ? Outcome::short_output : Outcome::ok);
+        const Record record = record_of(tell);
+        EXPECT_EQ(record.outcome, tokens == 3   ? Outcome::short_output
+                                  : tokens == 4 ? Outcome::ok
+                                                : Outcome::long_output);
+        EXPECT_EQ(record.error, std::nullopt);
         EXPECT_EQ(record_of(tell, Outcome::ok, false,
                             [](AssemblerConfig& config) { config.output = OutputRule::cap; })
                       .outcome,
@@ -191,6 +195,26 @@ TEST(Judge, ShortOutputIsExact) {
     }
     EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3); }).outcome,
               Outcome::ok);
+}
+
+// Several tokens in one chunk, and chunks that one read brought: the time between is not known. One
+// nanosecond apart is.
+TEST(Judge, TokensOfOneInstantHaveNoTpot) {
+    const auto tpot = [](std::int64_t second_ns) {
+        static std::int64_t at;
+        at = second_ns;
+        return record_of([](Script& row) {
+                   row.head(1).text(2, "a");
+                   if (at > 0) {
+                       row.text(at, "b");
+                   }
+                   row.usage(5, 4).done(5);
+               })
+            .tpot_ns;
+    };
+    EXPECT_EQ(tpot(0), std::nullopt);
+    EXPECT_EQ(tpot(2), std::nullopt);
+    EXPECT_EQ(tpot(3), 1.0 / 3);
 }
 
 // A head that lost bytes in the ring says nothing: its type may be cut anywhere.
@@ -297,7 +321,7 @@ TEST(Judge, CountsBeyondTheAskedAreOverTheLimit) {
             row.done(5);
         });
     };
-    EXPECT_EQ(counted("80").outcome, Outcome::ok);
+    EXPECT_EQ(counted("80").outcome, Outcome::long_output);
     EXPECT_EQ(counted("80").output_tokens, 80);
     EXPECT_EQ(counted("81").outcome, Outcome::limit_exceeded);
     EXPECT_EQ(counted("81").error, "81 tokens were counted, over the limit of 80");

@@ -124,6 +124,32 @@ TEST(Summary, LostChunksLeaveNoPartialFigure) {
     EXPECT_TRUE(root.find("p99_itl_ms").is(JsonType::null));
 }
 
+// Whole answers are counted by their length, whatever `--output` made of it.
+TEST(Summary, CountsOutputsByLength) {
+    Summary summary;
+    for (const std::int64_t got : {9, 10, 11}) {
+        Record record = ok_record(static_cast<std::uint32_t>(got), 0, {ms}, {1, 1});
+        record.output_length = 10;
+        record.output_tokens = got;
+        record.outcome = got < 10   ? Outcome::short_output
+                         : got > 10 ? Outcome::long_output
+                                    : Outcome::ok;
+        summary.add(record);
+        record.tokens_source = TokensSource::chunks;
+        summary.add(record);
+        record.outcome = Outcome::truncated;
+        summary.add(record);
+    }
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.outputs_exact, 1u);
+    EXPECT_EQ(f.outputs_short, 1u);
+    EXPECT_EQ(f.outputs_long, 1u);
+    EXPECT_EQ(f.outputs_unknown, 3u);
+    EXPECT_EQ(f.long_output, 2u);
+    EXPECT_EQ(f.failed, 3u);
+    EXPECT_EQ(f.completed + f.short_output + f.long_output + f.failed, f.rows);
+}
+
 // A run that was killed while it was late goes on at an earlier second of its timeline: what came
 // there before came at another time.
 TEST(Summary, SecondsOfTwoSegmentsAreNotOne) {

@@ -50,6 +50,20 @@ TEST(Dialect, FollowsTheSpec) {
               R"({"prompt":"p","max_tokens":4,"temperature":0})");
 }
 
+// --length-field names the member that bounds the answer, where servers of the API differ in it.
+TEST(Dialect, NamesTheLengthAsAsked) {
+    for (const Api api : {Api::openai_chat, Api::openai_completions, Api::aibrix, Api::dynamo}) {
+        EXPECT_TRUE(dialect_of(api).names_length);
+        for (const char* name : {"max_tokens", "max_completion_tokens"}) {
+            const std::string body = body_of(api, {.model = "m", .length_member = name}, "p");
+            EXPECT_NE(body.find(",\"" + std::string(name) + "\":4,"), std::string::npos) << body;
+            const bool is_old = std::string(name) == "max_tokens";
+            EXPECT_EQ(body.find(is_old ? "max_completion" : "max_tokens"), std::string::npos);
+        }
+    }
+    EXPECT_FALSE(dialect_of(Api::anthropic).names_length);
+}
+
 // --extra-body adds, replaces in place, and removes by null; the length may be taken over.
 TEST(Dialect, AppliesTheExtraBody) {
     const auto with = [](std::string extra) {
@@ -96,11 +110,10 @@ TEST(Dialect, WritesTheBodiesOfEachServer) {
         R"("stream":true,"stream_options":{"include_usage":true},"temperature":0,)"
         R"("ignore_eos":true)";
     EXPECT_EQ(text(Api::aibrix), chat + "}");
-    EXPECT_EQ(text(Api::dynamo), chat + R"(,"nvext":{"extra_fields":["worker_id","timing"],)"
-                                        R"("ignore_eos":true}})");
+    EXPECT_EQ(text(Api::dynamo), chat + R"(,"nvext":{"extra_fields":["worker_id","timing"]}})");
     EXPECT_EQ(ids(Api::dynamo),
               R"({"model":"m","messages":[{"role":"user","content":"-"}],)"
-              R"("nvext":{"extra_fields":["worker_id","timing"],"ignore_eos":true,)"
+              R"("nvext":{"extra_fields":["worker_id","timing"],)"
               R"("token_data":[1,2]},"max_completion_tokens":4,"stream":true,)"
               R"("stream_options":{"include_usage":true},"temperature":0,"ignore_eos":true})");
     EXPECT_EQ(text(Api::openai_responses),

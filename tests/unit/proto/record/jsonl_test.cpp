@@ -21,6 +21,7 @@ Record full_record() {
     record.segment = 2;
     record.url = "http://127.0.0.1:8000/v1/completions";
     record.api = "openai-completions";
+    record.model = "m";
     record.connection = 5;
     record.reused = true;
     record.connection_state = ConnectionState::moved;
@@ -55,6 +56,7 @@ Record full_record() {
     record.prompt_tokens = 4294967295;
     record.prompt_tokens_off = -4294967295;
     record.expected_cached_tokens = 512;
+    record.expected_cached_server = 528;
     record.cached_tokens = 0;
     record.output_length = 4;
     record.output_tokens = 4;
@@ -66,6 +68,7 @@ Record full_record() {
     record.response_id = "cmpl-1";
     record.trace_id = "0af7651916cd43dd8448eb211c80319c";
     record.headers = {{"X-Pod", "a\"b"}, {"x-none", std::nullopt}};
+    record.worker = R"({"worker_id":7})";
     record.inflight = 9;
     record.output_digest = 0x00ABCDEF01234567ull;
     record.bytes_sent = 18'446'744'073'709'551'615ull;
@@ -86,7 +89,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
     EXPECT_EQ(
         line_of(full_record()),
         R"({"row":17,"session":"chat \"7\"","turn":3,"kept":{"type":"text","n":1.50},)"
-        R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","connection":5,)"
+        R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","model":"m","connection":5,)"
         R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"armed_ns":-200000000,)"
         R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
@@ -96,13 +99,13 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("ttft_ns":2999250,"ttft_due_ns":3000000,)"
         R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
         R"("chunk_tokens":[1,3],"input_length":4294967295,"prompt_tokens":4294967295,)"
-        R"("prompt_tokens_off":-4294967295,"expected_cached_tokens":512,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
+        R"("prompt_tokens_off":-4294967295,"expected_cached_tokens":512,"expected_cached_server":528,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
         R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
         R"("error":"line\nbreak )"
         "\xF0\x9F\x98\x80"
         R"(","finish_reason":"length","response_id":"cmpl-1",)"
         R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)"
-        R"("headers":{"X-Pod":"a\"b","x-none":null},"inflight":9,)"
+        R"("headers":{"X-Pod":"a\"b","x-none":null},"worker":{"worker_id":7},"inflight":9,)"
         R"("output_digest":"00abcdef01234567","bytes_sent":18446744073709551615,)"
         R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000})"
         "\n");

@@ -1,0 +1,72 @@
+#include "engine/plan/row_models.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// The name that the template gives a row; none where a column of it is missing.
+std::optional<std::string> name_in(const FieldTemplate& model, const Trace& trace,
+                                   const TraceRow& row, JsonDocument& document) {
+    const Result<JsonValue> parsed = document.parse(trace.kept_of(row));
+    const JsonValue kept = parsed ? parsed.value() : JsonValue();
+    std::string name;
+    for (const TemplatePiece& piece : model.pieces) {
+        if (piece.placeholder == Placeholder::none) {
+            name += piece.text;
+            continue;
+        }
+        const JsonValue column = kept.find(piece.text);
+        if (!column.present() || column.is(JsonType::null)) {
+            return std::nullopt;
+        }
+        name += column.as_string().value_or(column.raw());
+    }
+    return name.empty() ? std::nullopt : std::optional(name);
+}
+
+}  // namespace
+
+std::string RowModels::opening(std::string_view model) {
+    std::string text = "{\"model\":";
+    JsonWriter(text).string(model);
+    return text;
+}
+
+RowModels::RowModels(const FieldTemplate& model, const Trace& trace, const Plan& plan,
+                     InputErrors& errors) {
+    JsonDocument document;
+    std::map<std::string, std::uint16_t> numbers;
+    of_row_.assign(trace.rows.size(), 0);
+    for (const Planned& planned : plan.rows) {
+        const TraceRow& row = trace.rows[planned.row];
+        const std::optional<std::string> name = name_in(model, trace, row, document);
+        const bool is_new = name && numbers.find(*name) == numbers.end();
+        if (!name || (is_new && numbers.size() == names_max)) {
+            InputError error;
+            error.line = row.line;
+            error.field = model.name;
+            error.value = name.value_or("");
+            error.problem = name ? "is one model name more than 4096" : "has no value for --model";
+            error.remedy = "name a column that holds the model in every row, or one model for all";
+            errors.add(std::move(error));
+            continue;
+        }
+        const auto number = static_cast<std::uint16_t>(names_.size());
+        const auto placed = numbers.emplace(*name, number);
+        of_row_[planned.row] = placed.first->second;
+        if (placed.second) {
+            names_.push_back(*name);
+            openings_.push_back(opening(*name));
+            opening_bytes_max_ = std::max(opening_bytes_max_, openings_.back().size());
+        }
+    }
+}
+
+}  // namespace driftless

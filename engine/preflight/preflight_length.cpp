@@ -1,0 +1,109 @@
+/// The part of the preflight that finds what of a body a server takes: `ignore_eos`, answers of one
+/// token, and the name of the member that bounds an answer.
+#include "engine/preflight/preflight.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Some servers answer no request for one token: SGLang's responses, OpenAI's below 16.
+constexpr std::uint32_t tokens_enough = 16;
+constexpr const char* new_length = "max_completion_tokens";
+constexpr const char* old_length = "max_tokens";
+
+/// Refusals of what stands in a body. FastAPI's own are 422; vLLM makes them 400.
+bool refuses_body(const Probe& probe) {
+    return probe.status == 400 || probe.status == 422;
+}
+
+std::string counted(std::int64_t tokens) {
+    return std::to_string(tokens) + (tokens == 1 ? " token" : " tokens");
+}
+
+}  // namespace
+
+/// A request of one word in the first form that is taken: with `ignore_eos`, without, for more than
+/// one token, and with the other name of the length.
+Task<Probe> Preflight::probe_as_taken(const std::string& word) {
+    Probe one = co_await probe(word);
+    if (refuses_body(one) && findings_.ignore_eos && plan_.body.output == OutputRule::exact) {
+        const std::string refusal = one.message;
+        findings_.ignore_eos = false;
+        Probe without = co_await probe(word);
+        if (without.ok) {
+            findings_.notes.push_back("the server refuses ignore_eos (" + refusal +
+                                      "): rows go without it and may end early; --output cap "
+                                      "counts no row as short");
+            one = std::move(without);
+        } else {
+            findings_.ignore_eos = true;  // that is not what it minds
+        }
+    }
+    const bool may_want_more = refuses_body(one) || one.status == 500 || one.status == 200;
+    if (!one.ok && may_want_more && probe_tokens_ < tokens_enough) {
+        const std::uint32_t few = probe_tokens_;
+        probe_tokens_ = tokens_enough;
+        Probe more = co_await probe(word);
+        if (more.ok) {
+            findings_.notes.push_back("it refuses answers of " + counted(few) + " (" + one.message +
+                                      ") and takes those of " + std::to_string(tokens_enough));
+            one = std::move(more);
+        } else {
+            probe_tokens_ = few;
+        }
+    }
+    if (one.ok && one.asked > 0 && one.made() > one.asked) {
+        co_await try_other_length(word, one);
+    }
+    co_return one;
+}
+
+/// More tokens came than were asked for: the server may read the other name of the length.
+Task<void> Preflight::try_other_length(const std::string& word, Probe& one) {
+    if (!plan_.dialect->names_length || !plan_.body.length_member.empty()) {
+        co_return;
+    }
+    const bool is_new = plan_.dialect->length_member == new_length;
+    findings_.length_member = is_new ? old_length : new_length;
+    Probe other = co_await probe(word);
+    if (!other.ok || other.made() > other.asked) {
+        findings_.length_member.clear();
+        co_return;
+    }
+    findings_.notes.push_back("it made " + counted(one.made()) + " where " +
+                              std::string(plan_.dialect->length_member) + " asked for " +
+                              std::to_string(one.asked) + ", and obeys " + findings_.length_member +
+                              ": rows go with that");
+    one = std::move(other);
+}
+
+/// What will become of rows whose length the server does not obey.
+void Preflight::note_length() {
+    const std::int64_t asked = findings_.length_asked;
+    const std::int64_t made = findings_.length_made;
+    if (asked < 0 || made < 0 || plan_.body.output != OutputRule::exact) {
+        return;
+    }
+    const std::string said = "asked for " + counted(asked) + ", it made " + std::to_string(made);
+    if (made > asked) {
+        findings_.notes.push_back(
+            "warning: " + said + ": rows end as long_output" +
+            (plan_.dialect->names_length ? "; --length-field names the other member" : ""));
+    } else if (made < asked && findings_.has_completion_tokens) {
+        findings_.notes.push_back("warning: " + said +
+                                  ": rows may end early, as short_output; --output cap takes that "
+                                  "as it comes");
+    }
+    if (findings_.stream_chunks > 0 && findings_.stream_chunks < made &&
+        findings_.has_completion_tokens && !plan_.body.continuous_usage && plan_.body.stream &&
+        !findings_.has_token_ids) {
+        const bool whole = findings_.stream_chunks == 1;
+        findings_.notes.push_back(
+            counted(made) + " came in " + std::to_string(findings_.stream_chunks) +
+            (whole ? " chunk: TPOT and ITL stay unknown of such rows"
+                   : " chunks: ITL stays unknown of such rows; --continuous-usage tells the tokens "
+                     "of each chunk, where the server can"));
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,202 @@
+/// The part of the preflight that asks pages: the models, their limits, the server's cache blocks.
+#include <algorithm>
+
+#include "engine/preflight/hints.hpp"
+#include "engine/preflight/preflight.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr Duration ready_pause = milliseconds(500);
+/// A question that is answered 429 is asked so often; the pauses between double from one second,
+/// or are those of Retry-After, up to a limit.
+constexpr int busy_tries = 5;
+constexpr std::int64_t busy_pause_s_max = 30;
+constexpr int status_busy = 429;
+/// What sglang-router lists where it does not know its workers' model.
+constexpr std::string_view no_name = "unknown";
+
+bool is_loading(int status) {
+    return status == 502 || status == 503 || status == 504;
+}
+
+/// The first of the members that holds a number of tokens; -1: none.
+std::int64_t first_context(const JsonValue& entry, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+        if (const std::int64_t tokens = context_of(entry.find(name)); tokens > 0) {
+            return tokens;
+        }
+    }
+    return -1;
+}
+
+}  // namespace
+
+Task<void> Preflight::pause(Duration length) {
+    Signal over;
+    Timer timer;
+    timer.owner = &over;
+    timer.handler = [](Timer& rung, Instant) { static_cast<Signal*>(rung.owner)->notify(); };
+    asker_.loop().timers().set(timer, now() + length);
+    co_await over.wait();
+}
+
+bool Preflight::patient() const {
+    const Duration waited = now() - begun_;
+    return plan_.wait_ready && waited < *plan_.wait_ready && !asker_.stopped();
+}
+
+/// One question. A limit of requests is no answer to it: it is asked again, a few times. So is one
+/// of the rows' API, under `--wait-ready`, while nobody answers behind a gateway.
+Task<bool> Preflight::fetch(const std::string& method, const std::string& path,
+                            const std::string& body) {
+    bool answered = false;
+    for (int tries = 1;; ++tries) {  // bounded by `busy_tries` and `--wait-ready`
+        answered = co_await asker_.fetch(method, path, body);
+        const int status = answered ? asker_.reply().status : 0;
+        Duration length = ready_pause;
+        if (status == status_busy && tries < busy_tries && !asker_.stopped()) {
+            const std::int64_t told = count_in(header_value(asker_.reply().head, "retry-after"));
+            const std::int64_t wanted = told > 0 ? told : std::int64_t{1} << (tries - 1);
+            length = seconds(std::min(wanted, busy_pause_s_max));
+            if (!busy_noted_) {
+                busy_noted_ = true;
+                findings_.notes.push_back(
+                    "it answers 429 to the preflight, which waits and asks again: rows that are "
+                    "answered so are not sent again");
+            }
+        } else if (!is_loading(status) || !patient()) {
+            break;
+        }
+        co_await pause(length);
+    }
+    co_return answered;
+}
+
+/// Whether the list has the model of the rows, or is that of a router which knows no names.
+bool Preflight::is_served() const {
+    const auto& models = findings_.models;
+    const auto has = [&models](std::string_view name) {
+        return std::find(models.begin(), models.end(), name) != models.end();
+    };
+    return !models.empty() && (model().empty() || has(findings_.model) || has(no_name));
+}
+
+/// `GET /v1/models`, again and again under `--wait-ready`, until the model is there: gateways
+/// answer before they have a worker. A server without that page is fine where the user named the
+/// model.
+Task<bool> Preflight::ask_models() {
+    bool answered = false;
+    while (true) {  // bounded by `--wait-ready`
+        answered = co_await fetch("GET", plan_.server.root_path + "/v1/models", "");
+        const int status = answered ? asker_.reply().status : 0;
+        if (status == 200) {
+            read_models();
+        }
+        const bool ready = answered && status < 500 && (status != 200 || is_served());
+        if (ready || !patient()) {
+            break;
+        }
+        co_await pause(ready_pause);
+    }
+    if (!answered) {
+        failure_.error = asker_.error();
+        const std::string server = plan_.server.address.to_text();
+        co_return fail((asker_.heard() ? "no whole answer to GET /v1/models came from " + server
+                                       : "cannot reach " + server) +
+                       ": " + asker_.why());
+    }
+    findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
+    findings_.keep_alive = asker_.reply().limits;
+    if (model().empty() && plan_.dialect->names_model) {
+        if (!findings_.models.empty()) {
+            plan_.body.model = first_model_;
+            findings_.model = findings_.models.front();
+        }
+        if (findings_.models.empty()) {
+            co_return fail_models();
+        }
+    }
+    const auto& models = findings_.models;
+    if (!models.empty() &&
+        std::find(models.begin(), models.end(), findings_.model) == models.end()) {
+        findings_.notes.push_back("the server does not list the model " + findings_.model);
+    }
+    co_return true;
+}
+
+void Preflight::read_models() {
+    findings_.models.clear();
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(asker_.reply().body);
+    if (!root) {
+        return;
+    }
+    for (JsonValue entry = root.value().find("data").first(); entry.present();
+         entry = entry.next()) {
+        const auto id = entry.find("id").as_string();
+        if (!id) {
+            continue;
+        }
+        if (findings_.models.empty()) {
+            first_model_ = *id;
+        }
+        const bool is_asked = model().empty() ? findings_.models.empty() : model() == *id;
+        findings_.models.push_back(asker_.told(*id));
+        if (is_asked) {
+            const std::int64_t slot = context_of(entry.find("meta").find("n_ctx"));  // llama.cpp
+            const std::int64_t told = first_context(
+                entry, {"max_model_len", "context_window", "context_length", "max_context_length"});
+            findings_.max_model_len = told > 0 ? told : slot;
+            findings_.max_input_tokens = first_context(entry, {"max_input_tokens"});
+            findings_.owned_by = asker_.told(entry.find("owned_by").as_string().value_or(""));
+        }
+    }
+}
+
+/// The page on which some servers tell their context, each in its own words.
+Task<void> Preflight::ask_info() {
+    const std::string path = plan_.server.root_path + plan_.dialect->info_path;
+    const bool answered = co_await asker_.fetch("GET", path, "");
+    if (answered && asker_.reply().status == 200) {
+        findings_.max_model_len = read_context(asker_.reply().body);
+    }
+}
+
+/// The size of the cache's blocks, where nothing has told it: vLLM's /metrics do.
+Task<void> Preflight::ask_metrics() {
+    if (findings_.server_block > 0 || !findings_.has_cached_tokens || asker_.stopped()) {
+        co_return;
+    }
+    const bool answered = co_await asker_.fetch("GET", plan_.server.root_path + "/metrics", "");
+    if (answered && asker_.reply().status == 200) {
+        findings_.server_block = read_cache_block(asker_.reply().body);
+        findings_.server_block_source = findings_.server_block > 0 ? "metrics" : "";
+    }
+}
+
+/// The answer to `GET /v1/models` told no model: the server's words, and what may mend it.
+bool Preflight::fail_models() {
+    const Reply& reply = asker_.reply();
+    JsonDocument document;
+    const bool refused = reply.status != 200 && reply.status != 404;
+    const std::string said =
+        refused ? asker_.told(error_message_of(document, reply.body, reply.body.size())) : "";
+    const std::string leads = location();
+    const std::string remedy =
+        refused ? remedy_for({reply.status, said, leads, "/v1/models"}, {}) : "";
+    failure_.status = reply.status;
+    const std::string asked = "GET " + plan_.server.root_path + "/v1/models ";
+    if (reply.status == 200 && lists_no_model(document, reply.body)) {
+        return fail(asked +
+                    "lists no model: --wait-ready T waits for one; name it with --model where the "
+                    "server never lists it");
+    }
+    return fail(asked + "answered " + std::to_string(reply.status) +
+                (said.empty() ? "" : " (" + said + ")") + " and named no model; " +
+                (remedy.empty() ? "name it with --model, or check the URL" : remedy));
+}
+
+}  // namespace driftless

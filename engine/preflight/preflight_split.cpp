@@ -1,0 +1,84 @@
+/// The part of the preflight that finds the overhead's split by cached tokens.
+#include <algorithm>
+
+#include "engine/preflight/preflight.hpp"
+#include "proto/core/hash.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Words that the prompts share: more than two blocks of 512 tokens.
+constexpr std::uint32_t shared_words_max = 1100;
+constexpr std::uint32_t shared_words_min = 32;
+/// Words behind the shared ones.
+constexpr std::uint32_t own_words = 8;
+
+std::uint64_t seed_of(const std::string& run_id) {
+    Digest digest;
+    digest.add(run_id);
+    return digest.value();
+}
+
+}  // namespace
+
+/// A prompt whose first `shared` of so many words are the same in each, and whose word behind them
+/// is another one each time. No other run has the same.
+std::string Preflight::shared_prompt(std::uint32_t shared, std::uint32_t words) {
+    std::vector<std::uint32_t> kept;
+    for (std::uint32_t word = 0; word < plan_.words->size(); ++word) {
+        if (!std::binary_search(findings_.dropped.begin(), findings_.dropped.end(), word)) {
+            kept.push_back(word);
+        }
+    }
+    const std::uint64_t seed = seed_of(plan_.server.run_id);
+    Random same(seed);
+    Random own(seed + ++probe_seed_);
+    std::vector<std::uint32_t> drawn;
+    for (std::uint32_t i = 0; i + 1 < words; ++i) {
+        const std::uint64_t common = same.below(kept.size());
+        // The opening word is the first of them.
+        const std::uint64_t index = i + 1 < shared    ? common
+                                    : i + 1 == shared ? (common + probe_seed_) % kept.size()
+                                                      : own.below(kept.size());
+        drawn.push_back(kept[index]);
+    }
+    return prompt_of(drawn);
+}
+
+/// Asked only where neither the server's tokenize endpoint nor its model's name tells the split.
+Task<void> Preflight::find_split() {
+    const bool exact =
+        findings_.words == WordVerdict::exact || findings_.words == WordVerdict::reduced;
+    if (findings_.split_known || around_ <= 0 || !findings_.has_cached_tokens || !exact ||
+        asker_.stopped()) {
+        co_return;
+    }
+    std::uint32_t words = shared_words_max;
+    if (findings_.max_model_len >= 0) {
+        const std::int64_t room = findings_.max_model_len - around_ - own_words - probe_tokens_;
+        words = static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, words));
+    }
+    if (words < shared_words_min) {
+        co_return;
+    }
+    const Probe first = co_await probe(shared_prompt(words, words + own_words));
+    SplitSearch search(words, 0, static_cast<std::uint32_t>(around_));
+    bool going = first.ok;
+    while (going && search.question() && !asker_.stopped()) {
+        const std::string prompt = shared_prompt(*search.question(), words + own_words);
+        const Probe next = co_await probe(prompt);
+        going = next.ok;
+        search.take(next.cached_tokens);
+    }
+    if (!going || search.verdict() != SplitSearch::Verdict::found) {
+        co_return;
+    }
+    findings_.overhead = {search.pre(), static_cast<std::uint32_t>(around_) - search.pre()};
+    findings_.split_known = true;
+    findings_.split_source = "cached_tokens";
+    findings_.server_block = search.block();
+    findings_.server_block_source = "cached_tokens";
+}
+
+}  // namespace driftless
