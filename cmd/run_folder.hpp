@@ -36,7 +36,7 @@ enum class Place : std::uint8_t {
     leftover,  ///< a folder of this user that holds nothing but what a run makes before its
                ///< run.json: empty files, and a run.json that was not written whole; or nothing at
                ///< all
-    taken,  ///< all else: it is never written over
+    taken,     ///< all else: it is never written over
 };
 Place place_at(const std::string& folder);
 

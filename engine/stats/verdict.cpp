@@ -46,8 +46,8 @@ Blame blame_of(const SummaryFigures& figures, const ClientTotals& client) {
     (host_took ? blame.host : blame.client) +=
         late(figures, LateCause::guard) + late(figures, LateCause::none) +
         figures.tainted_read_late + figures.tainted_sent_late;
-    blame.client +=
-        late(figures, LateCause::prepare) + late(figures, LateCause::writer) + interrupted(figures);
+    blame.client += late(figures, LateCause::prepare) + late(figures, LateCause::writer) +
+                    figures.interrupted_untainted;
     (client.slow_connects > 0 ? blame.network : blame.client) += late(figures, LateCause::lane);
     (host_took ? blame.host : blame.network) += figures.tainted_wire_late;
     blame.network += figures.tainted_retried;

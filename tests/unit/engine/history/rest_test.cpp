@@ -167,7 +167,11 @@ TEST(Rest, TaintsWhatLeftLate) {
     const SummaryFigures figures = summary.figures();
     EXPECT_EQ(figures.rows, 3u);
     EXPECT_EQ(figures.tainted_first, (std::vector<std::uint32_t>{20}));
-    EXPECT_EQ(judge_run(figures, {}, config.limits).verdict, Verdict::host_noisy);
+    EXPECT_EQ(figures.tainted_late[static_cast<std::size_t>(LateCause::wake)], 1u);
+    EXPECT_EQ(figures.interrupted_untainted, 2u);
+    const Judgement judged = judge_run(figures, {}, config.limits);
+    EXPECT_EQ(judged.verdict, Verdict::client_limited);  // more was lost by our end than was late
+    EXPECT_NE(judged.reasons[0].find("1 row sent more than"), std::string::npos);
 }
 
 TEST(Rest, RecordsWhatIsGivenUp) {
