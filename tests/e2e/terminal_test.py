@@ -1,4 +1,4 @@
-"""What others wrote into traces, servers and file names moves, turns and hides nothing on a screen."""
+"""What others wrote into traces, servers and file names moves, turns or hides nothing on screens."""
 
 import json
 import os
@@ -83,10 +83,11 @@ class Terminal(Case):
         for flags in ((), ("--json",)):
             self.expect_clean(self.on_a_terminal("inspect", good, *flags), flags)
         self.expect_clean(self.on_a_terminal("convert", good, "--to", "mooncake", "-o", good), "-o")
-        plain = self.write("grün-\U0001f680.jsonl", json.dumps(self.sample_rows()[0]) + "\n")
-        shown = self.on_a_terminal("inspect", plain)
-        self.assertIn("grün-\U0001f680", shown)
-        self.assertEqual(shown, self.run_one("inspect", plain).stdout)
+        missing = self.scratch / "grün-\U0001f680.jsonl"
+        shown = self.on_a_terminal("inspect", missing)
+        self.assertIn("grün-\U0001f680.jsonl: No such file", shown)
+        shown = self.on_a_terminal("inspect", SAMPLE)
+        self.assertEqual(shown, self.run_one("inspect", SAMPLE).stdout)
 
 
 if __name__ == "__main__":
