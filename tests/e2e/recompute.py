@@ -206,10 +206,26 @@ def prompts(records):
     }
 
 
+def outputs_by_length(whole):
+    """Whole answers against the recorded lengths; a number of chunks counts nothing."""
+    off = [
+        r["output_tokens"] - r["output_length"]
+        for r in whole
+        if r["output_tokens"] is not None and r["output_length"] and r["tokens_source"] != "chunks"
+    ]
+    return {
+        "exact": sum(n == 0 for n in off),
+        "short": sum(n < 0 for n in off),
+        "long": sum(n > 0 for n in off),
+        "unknown": len(whole) - len(off),
+    }
+
+
 def summary_of(records, slo=None):
     """Every key of summary.json that follows from the records. `slo` is --goodput, in ms."""
     ok = [r for r in records if r["outcome"] == "ok"]
     short = [r for r in records if r["outcome"] == "short_output"]
+    longer = [r for r in records if r["outcome"] == "long_output"]
     seconds = duration_ns(records) / 1e9
     told = [r["prompt_tokens"] for r in ok]
     inputs = sum(r["input_length"] or 0 if n is None else n for r, n in zip(ok, told))
@@ -224,7 +240,9 @@ def summary_of(records, slo=None):
         "duration": seconds,
         "completed": len(ok),
         "short_output": len(short),
-        "failed": len(records) - len(ok) - len(short),
+        "long_output": len(longer),
+        "failed": len(records) - len(ok) - len(short) - len(longer),
+        "outputs": outputs_by_length(ok + short + longer),
         "outcomes": collections.Counter(r["outcome"] for r in records),
         "tokens_sources": collections.Counter(known(records, "tokens_source")),
         "total_input_tokens": inputs,
