@@ -65,6 +65,9 @@ class Execution {
         if (!opened) {
             return fail_host("bodies", opened.error());
         }
+        if (!parts_.shortage().empty()) {
+            std::printf("limits: %s\n", parts_.shortage().c_str());
+        }
         const int code = replay();
         return code == exit_done ? close_books() : code;
     }

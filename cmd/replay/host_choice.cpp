@@ -5,6 +5,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/realtime.hpp"
+#include "cmd/replay/needs.hpp"
 #include "cmd/replay/stamp_facts.hpp"
 #include "cmd/ring_errors.hpp"
 
@@ -84,6 +85,20 @@ std::string why_not_enough(const ReplayOptions& options, const Workload& workloa
     const std::uint32_t burst = workload.plan.burst_rows_max;
     const std::uint32_t needed = std::min(burst, options.inflight_max.value_or(burst));
     return why_too_many(needed, std::to_string(burst) + " rows are due", room);
+}
+
+/// Said and not refused: the server may be faster than anybody thinks.
+void tell_of_limits(const ReplayOptions& options, const Workload& workload,
+                    const ConnectionRoom& room) {
+    if (options.connections) {
+        return;
+    }
+    OpenEstimate estimate = open_estimate(workload.plan, workload.trace);
+    estimate.most =
+        std::min<std::uint64_t>(estimate.most, options.inflight_max.value_or(UINT32_MAX));
+    if (const std::string text = open_warning(estimate, room); !text.empty()) {
+        std::printf("limits: %s\n", text.c_str());
+    }
 }
 
 }  // namespace
@@ -176,7 +191,9 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
     }
     tell_of_ports(options, workload.plan, room.ports);
     const std::uint32_t most = connections_most(room);
+    host.capped_by_host = !options.inflight_max || *options.inflight_max > most;
     host.inflight_max = std::min(options.inflight_max.value_or(most), most);
+    tell_of_limits(options, workload, room);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
     if (!pinned) {
         std::fprintf(stderr, "driftless: --cpu %u: the thread cannot be pinned there (%s)\n",

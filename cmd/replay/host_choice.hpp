@@ -20,6 +20,7 @@ struct HostChoice {
     WaitRule wait = WaitRule::hybrid;
     std::uint64_t file_limit = 0;
     std::uint32_t inflight_max = 0;
+    bool capped_by_host = false;  ///< `inflight_max` is what there is room for, not what was asked
 };
 
 /// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "cmd/replay/needs.hpp"
 #include "engine/host/host.hpp"
 #include "proto/core/check.hpp"
 
@@ -68,13 +69,17 @@ Result<void> ReplayParts::open() {
     armer_.emplace(workload_.trace, workload_.plan, *prompts_, bodies_, heads_, frame_, arm);
     std::size_t largest = 0;
     std::size_t all = 0;
+    std::vector<std::size_t> rooms(rows);
     for (std::uint32_t planned = 0; planned < rows; ++planned) {
         const std::size_t room = armer_->room_of(planned);
         largest = std::max(largest, room);
-        all += std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
+        rooms[planned] = std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
+        all += rooms[planned];
     }
     if (!options_.arm_ahead.all) {
-        return bodies_.open(std::max(largest, std::min(body_bytes_max, all)), largest);
+        const std::size_t kept = std::max(largest, std::min(body_bytes_max, all));
+        shortage_ = bodies_warning(bytes_within(workload_.plan, rooms, bodies_turnover_ns), kept);
+        return bodies_.open(kept, largest);
     }
     if (all > available_memory() / 2) {
         return Error{ErrorCode::too_large, 0,

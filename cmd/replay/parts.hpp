@@ -28,6 +28,8 @@ class ReplayParts {
     BodyPool& bodies() { return bodies_; }
     Armer& armer() { return *armer_; }
     const RowFields& row_fields() const { return row_fields_; }
+    /// What is to be said of memory that bodies may have to wait for; empty: nothing.
+    const std::string& shortage() const { return shortage_; }
 
     /// Bodies of a bounded window never take more than this (design, section 4).
     static constexpr std::size_t body_bytes_max = 64 << 20;
@@ -44,6 +46,7 @@ class ReplayParts {
     RowFields row_fields_;
     BodyFrame frame_;
     BodyPool bodies_;
+    std::string shortage_;
     std::optional<Armer> armer_;
 };
 

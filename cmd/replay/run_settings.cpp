@@ -20,6 +20,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
     settings.framing = options.stream ? options.dialect->framing : Framing::whole;
     settings.repeats_text = options.dialect->repeats_text;
     settings.inflight_max = host.inflight_max;
+    settings.capped_by_host = host.capped_by_host;
     settings.connections_fixed = options.connections.value_or(0);
     settings.connection = options.connection;
     settings.lanes_max = lanes_most(options, workload, host);

@@ -12,6 +12,7 @@
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
+#include "engine/io/own_lack.hpp"
 #include "engine/io/reachable.hpp"
 #include "engine/preflight/hints.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
@@ -177,7 +178,7 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
 
 int report_failure(const PreflightFailure& failure) {
     std::fprintf(stderr, "driftless: preflight: %s\n", failure.text.c_str());
-    return exit_preflight;
+    return is_own_lack(failure.error.sys_errno) ? exit_host : exit_preflight;
 }
 
 }  // namespace

@@ -79,6 +79,11 @@ void add_totals(Table& table, const SummaryFigures& f) {
     table.number("Total token throughput (tok/s):", f.total_token_throughput);
 }
 
+std::string three_ms(const Distribution& d) {
+    return fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / ns_per_ms,
+                       d.at[p99_index] / ns_per_ms, d.max / ns_per_ms);
+}
+
 void add_drift(Table& table, const SummaryFigures& f) {
     const Distribution& drift = f.sending.drift;
     table.title("Drift (fired - due)");
@@ -87,6 +92,11 @@ void add_drift(Table& table, const SummaryFigures& f) {
                drift.count == 0 ? "-" : fmt::format("{:.2f}", drift.max / ns_per_us));
     if (f.drift_left_out > 0) {
         table.count("Held by --max-inflight, left out:", f.drift_left_out);
+        table.line("- late (median / P99 / worst, ms):", three_ms(f.sending.held_by_user.drift));
+    }
+    if (f.sending.held_by_host.held.count > 0) {
+        table.count("Held by a limit of this host:", f.sending.held_by_host.held.count);
+        table.line("- held (median / P99 / worst, ms):", three_ms(f.sending.held_by_host.held));
     }
     std::string causes;
     for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
@@ -105,12 +115,18 @@ std::string three_us(const Distribution& d) {
 }
 
 /// Median, p99 and worst: below us, and by the place in a burst where there are bursts.
-void add_wire(Table& table, const SendingFigures& s) {
+void add_wire(Table& table, const SummaryFigures& f) {
+    const SendingFigures& s = f.sending;
     table.title("Kernel (median / P99 / worst, us)");
     table.line("Call that fires a row:", three_us(s.submit));
     table.line("On the wire - fired:", three_us(s.wire_delay));
     table.line("On the wire - due:", three_us(s.wire_drift));
     table.line("Read - received, worst of a row:", three_us(s.receive_delay));
+    if (f.retransmitted_rows > 0) {
+        table.line("Segments sent again (rows, late rows):",
+                   fmt::format("{} ({}, {})", f.retransmits, f.retransmitted_rows,
+                               f.tainted_retransmitted));
+    }
     if (s.wire_unknown > 0) {
         table.count("Rows without transmit stamp (run.json):", s.wire_unknown);
     }
@@ -253,7 +269,7 @@ std::string summary_table(const SummaryFigures& f, const SummaryInfo& info) {
     table.title("First Token from the Due Instant");
     table.distribution("TTFT-due", f.ttft_due, ns_per_ms, "ms");
     add_drift(table, f);
-    add_wire(table, f.sending);
+    add_wire(table, f);
     add_prompts(table, f, info);
     if (info.clamped_rows > 0) {
         table.count("Rows within the overhead (1 word sent):", info.clamped_rows);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
@@ -42,6 +43,14 @@ struct DriverCounters {
     std::uint64_t completions = 0;
     std::uint64_t no_buffers = 0;  ///< receives that ended for want of a buffer, and were re-armed
     std::uint64_t overflows = 0;   ///< turns in which the completion queue had overflowed
+};
+
+/// Segments that the kernel has sent again on a connection, from its SYN on.
+struct ResendCounts {
+    std::uint32_t segments = 0;
+    /// The other end has said of so many that it had them already (DSACK, RFC 2883): they were not
+    /// lost, nor late.
+    std::uint32_t duplicates = 0;
 };
 
 class Driver {
@@ -90,6 +99,10 @@ class Driver {
     /// Looks at the clock by which the kernel stamps (about 1 us). Stamps are converted by the
     /// latest look.
     virtual ClockSample sample_clock() = 0;
+
+    /// What was sent again on a connected socket so far: one system call (0.4 us). None where it is
+    /// not TCP.
+    virtual std::optional<ResendCounts> resent(Socket socket) = 0;
 
     /// Sends a byte nowhere, so that the next send finds the kernel's path in the caches. Nothing
     /// where the driver was not made for it.

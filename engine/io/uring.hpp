@@ -53,6 +53,7 @@ class UringDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
+    std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint32_t in_flight() const override { return in_flight_; }
     const DriverCounters& counters() const override { return counters_; }

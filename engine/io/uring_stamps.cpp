@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/io/kernel_stamps.hpp"
+#include "engine/io/resends.hpp"
 #include "engine/io/uring.hpp"
 #include "proto/core/check.hpp"
 
@@ -79,6 +80,10 @@ void UringDriver::complete_stamp(const TransmitStamps::Entry& entry) {
         free_slot(op);
     }
     op.handler(op, done);
+}
+
+std::optional<ResendCounts> UringDriver::resent(Socket socket) {
+    return read_resends(socket);
 }
 
 void UringDriver::warm_send() {

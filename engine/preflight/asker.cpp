@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/io/own_lack.hpp"
 #include "proto/json/printable.hpp"
 #include "proto/record/masked.hpp"
 
@@ -11,6 +12,10 @@ namespace {
 
 constexpr Duration turn_max = milliseconds(100);
 
+constexpr const char* own_lack =
+    "this host has no descriptor, port or memory left for it: raise ulimit -n or "
+    "net.ipv4.ip_local_port_range";
+
 /// What may mend that no whole answer came.
 const char* remedy_for(ErrorCode code) {
     switch (code) {
@@ -19,7 +24,7 @@ const char* remedy_for(ErrorCode code) {
         case ErrorCode::too_large:
             return "is that page a model server's? Check --url and --endpoint";
         case ErrorCode::exhausted:
-            return "this host has no descriptor or memory left for it: raise the limit (ulimit -n)";
+            return own_lack;
         case ErrorCode::closed:
         case ErrorCode::reset:
             return "the log of the server, or of the proxy in front of it, says why it hung up";
@@ -96,7 +101,7 @@ std::string Asker::why() const {
         const std::string_view begun = inquiry_.begun();
         why += "; the answer begins \"" + told(begun.substr(0, begun.find_first_of("\r\n"))) + "\"";
     }
-    return why + "; " + remedy_for(error_.code);
+    return why + "; " + (is_own_lack(error_.sys_errno) ? own_lack : remedy_for(error_.code));
 }
 
 std::string Asker::status_or_why() const {

@@ -98,6 +98,7 @@ bool Armer::begin_job() {
     char* storage = !job_is_retry_               ? bodies_.take(room)
                     : wanted->storage != nullptr ? wanted->storage
                                                  : bodies_.take_or_spare(room);
+    lacks_room_ = storage == nullptr && !job_is_retry_;
     if (storage == nullptr) {
         job_is_retry_ = false;
         return false;

@@ -91,6 +91,8 @@ class Armer {
     void stop();
 
     bool all_armed() const { return next_ >= plan_.rows.size() && !job_active_; }
+    /// The next row found no room for its bytes when it was last looked at.
+    bool lacks_room() const { return lacks_room_; }
     std::uint64_t armed_count() const { return tail_ - head_; }
     std::uint64_t prompts_digest() const { return prompts_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
@@ -121,6 +123,7 @@ class Armer {
     std::string fields_scratch_;  ///< head fields of one row
 
     std::uint32_t next_ = 0;  ///< next planned row to arm
+    bool lacks_room_ = false;
     bool job_active_ = false;
     bool job_is_retry_ = false;
     bool job_is_recorded_ = false;  ///< a whole body: no frame around it

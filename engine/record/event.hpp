@@ -41,7 +41,7 @@ inline constexpr std::uint8_t event_comments = 8;  ///< on `chunk`: comments onl
 
 struct FiredInfo {
     std::int64_t connect_ns;  ///< when the lane was connected
-    std::int64_t held_ns;     ///< held back by --max-inflight or by a full ring
+    std::int64_t held_ns;     ///< held back by --max-inflight, a limit of the host or a full ring
     std::uint32_t inflight;   ///< exchanges open, this one not counted
     std::uint32_t target;     ///< index of the URL
     LateCause late_cause;
@@ -66,13 +66,17 @@ struct EndInfo {
     /// `limit_exceeded` the AnswerLimit.
     std::int32_t sys_errno;
     std::uint32_t entries_dropped;  ///< chunk entries that found the ring full
-    std::uint16_t stale_retries;
+    std::uint8_t stale_retries;
     /// What the engine knows. `ok` means: framing is complete; content decides the rest.
     Outcome outcome;
     bool close_delimited;  ///< complete only because the connection ended
+    bool request_lost;     ///< some of it, on the way: `retransmits` were not all in vain
     std::uint16_t status;  ///< HTTP status, 0 without a head: `head` may have found the ring full
-    std::uint8_t reserved[2];
+    /// Segments that the kernel sent again, over all tries; at most `retransmits_max`.
+    std::uint16_t retransmits;
 };
+inline constexpr std::uint16_t retransmits_max = 0xFFFE;
+inline constexpr std::uint16_t retransmits_unknown = 0xFFFF;  ///< no TCP, or nothing left
 
 struct Event {
     EventKind kind = EventKind::skip;

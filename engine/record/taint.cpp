@@ -40,9 +40,17 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
         record.tainted.emplace_back(taint_entries_dropped);
     }
     const std::int64_t drift_max = limits.drift_ns + limits.rank_ns * rank;
-    if (limits.drift_ns > 0 && record.late_cause != LateCause::inflight &&
-        record.drift_ns.value_or(0) > drift_max) {
+    const std::int64_t wanted_ns = record.late_cause == LateCause::inflight ? record.held_ns : 0;
+    if (record.late_cause == LateCause::limit) {
+        record.tainted.emplace_back(taint_limit);
+    } else if (limits.drift_ns > 0 && record.drift_ns.value_or(0) - wanted_ns > drift_max) {
         record.tainted.emplace_back(taint_late);
+    }
+    if (record.outcome == Outcome::client_failed) {
+        record.tainted.emplace_back(taint_client_failed);
+    }
+    if (losses.request_lost) {
+        record.tainted.emplace_back(taint_retransmitted);
     }
     if (limits.receive_delay_ns > 0 &&
         record.receive_delay_ns.value_or(0) > limits.receive_delay_ns) {

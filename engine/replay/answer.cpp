@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "engine/host/probes.hpp"
+#include "engine/io/own_lack.hpp"
 #include "engine/replay/kernel_stamp.hpp"
 #include "engine/tls/records.hpp"
 
@@ -177,7 +178,10 @@ void connection_ended(Lane& lane, const Completion& done) {
     }
     const bool nothing_came = !exchange.any_byte;
     const bool still_sending = lane.unsent() > 0;
-    lane.end(nothing_came && still_sending ? Outcome::send_failed : Outcome::truncated, sys_errno);
+    lane.end(is_own_lack(sys_errno)          ? Outcome::client_failed
+             : nothing_came && still_sending ? Outcome::send_failed
+                                             : Outcome::truncated,
+             sys_errno);
 }
 
 }  // namespace

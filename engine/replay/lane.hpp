@@ -13,8 +13,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "engine/io/driver.hpp"
 #include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
 #include "engine/plan/answer_limits.hpp"
@@ -40,6 +42,7 @@ struct ExchangeState {
     std::uint32_t first_key = 0;  ///< number of the first byte on its connection, modulo 2^32
     bool wire_known = false;      ///< its transmit stamp has come
     std::uint16_t stale_retries = 0;
+    Resends resends;  ///< of the tries before this one, until it ends
     AnswerLimits limits;
 
     Instant fired;
@@ -88,7 +91,8 @@ struct Lane {
     static constexpr std::uint32_t answers_unknown = UINT32_MAX;
     std::uint32_t answers_left = answers_unknown;
     StampSupport has_stamps;
-    std::uint32_t bytes_accepted = 0;  ///< on this connection, modulo 2^32
+    std::uint32_t bytes_accepted = 0;    ///< on this connection, modulo 2^32
+    std::optional<ResendCounts> resent;  ///< before this exchange; none: not TCP
 
     Op connect;
     Op send;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/io/own_lack.hpp"
 #include "engine/replay/lanes.hpp"
 #include "proto/core/check.hpp"
 
@@ -62,10 +63,12 @@ Task<bool> LanePool::establish(Lane& lane) {
         stands = co_await shake_hands(lane);
     }
     loop_.timers().clear(lane.timer);
+    lane.resent.reset();
     if (!stands) {
         connect_failed(lane, -lane.connect_result);
         co_return false;
     }
+    begin_resends(lane);
     --target.connecting;
     ++target.open;
     counts_.open_max = std::max(counts_.open_max, in_use_);
@@ -170,6 +173,11 @@ void LanePool::on_sent(Op& op, const Completion& done) {
             pool.own_sent(lane, done.result);
         }
         lane.progress.notify();
+        return;
+    }
+    if (is_own_lack(-done.result)) {
+        lane.broken = true;  // the server would wait for the rest
+        lane.end(Outcome::client_failed, -done.result);
         return;
     }
     if (done.result <= 0) {

@@ -15,6 +15,13 @@
 
 namespace driftless {
 
+/// What the kernel had to send again, over all tries of a row so far.
+struct Resends {
+    std::uint32_t segments = 0;  ///< of its request that were sent again
+    bool known = false;
+    bool lost = false;  ///< more than the server had already
+};
+
 /// A row that waits to be fired: its bytes, and what has kept it so far.
 struct DueRow {
     ArmedRequest request;  ///< `storage` null while its bytes are being built again
@@ -24,6 +31,7 @@ struct DueRow {
     std::uint16_t losses = 0;  ///< connections that ended young, bound to it
     Instant taken;             ///< its turn came; it is late where it did not leave then
     Instant fired;             ///< of the first try
+    Resends resends;           ///< of the tries so far
 };
 
 struct LaneTls {

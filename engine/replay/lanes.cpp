@@ -14,6 +14,20 @@ std::uint16_t status_of(const Lane& lane) {
     return lane.exchange.head_done ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
 }
 
+EndInfo end_of(Outcome outcome, std::int32_t sys_errno, std::uint16_t tries,
+               const Resends& resends) {
+    EndInfo end{};
+    end.outcome = outcome;
+    end.sys_errno = sys_errno;
+    end.stale_retries = static_cast<std::uint8_t>(tries);
+    end.request_lost = resends.lost;
+    end.retransmits =
+        resends.known
+            ? static_cast<std::uint16_t>(std::min<std::uint32_t>(resends.segments, retransmits_max))
+            : retransmits_unknown;
+    return end;
+}
+
 }  // namespace
 
 void LaneList::push_front(Lane& lane) {
@@ -94,7 +108,7 @@ Lane& LanePool::make_lane() {
 }
 
 bool LanePool::open_one(std::uint32_t target) {
-    if (in_use_ >= settings_.lanes_max) {
+    if (full()) {
         return false;
     }
     Lane* closed = closed_.pop_front();
@@ -188,6 +202,7 @@ void LanePool::settle(Lane& lane) {
         lane.rest_queued = false;
     }
     take_own_stamp(lane);
+    take_resends(lane);
     const bool broke_early =
         exchange.outcome == Outcome::truncated || exchange.outcome == Outcome::send_failed;
     // One that was opened ahead of need may have stood for too long, too.
@@ -204,6 +219,7 @@ void LanePool::settle(Lane& lane) {
         row.request.planned = exchange.planned;
         row.tries = static_cast<std::uint16_t>(exchange.stale_retries + 1);
         row.fired = exchange.fired;
+        row.resends = exchange.resends;
         again_.push_back(row);
     } else {
         Event event;
@@ -213,9 +229,13 @@ void LanePool::settle(Lane& lane) {
         event.stamp_ns = loop_.driver().now().ns;
         event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
         event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
-        event.end = EndInfo{exchange.accepted,        exchange.bytes_received, exchange.sys_errno,
-                            exchange.entries_dropped, exchange.stale_retries,  exchange.outcome,
-                            exchange.close_delimited, status_of(lane),         {}};
+        event.end =
+            end_of(exchange.outcome, exchange.sys_errno, exchange.stale_retries, exchange.resends);
+        event.end.bytes_sent = exchange.accepted;
+        event.end.bytes_received = exchange.bytes_received;
+        event.end.entries_dropped = exchange.entries_dropped;
+        event.end.close_delimited = exchange.close_delimited;
+        event.end.status = status_of(lane);
         if (exchange.outcome == Outcome::ok) {
             event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
         }
@@ -248,7 +268,7 @@ void LanePool::end_without_lane(const DueRow& row, Outcome outcome, std::int32_t
     event.row = row.request.planned;
     event.stamp_ns = loop_.driver().now().ns;
     event.waited_ns = Event::no_wait;
-    event.end = EndInfo{0, 0, sys_errno, 0, row.tries, outcome, false, 0, {}};
+    event.end = end_of(outcome, sys_errno, row.tries, row.resends);
     push_end(event, row.tries > 0);
 }
 

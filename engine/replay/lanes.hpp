@@ -181,6 +181,7 @@ class LanePool {
 
     std::uint32_t inflight() const { return inflight_; }
     std::uint32_t in_use() const { return in_use_; }  ///< lanes that are not closed
+    bool full() const { return in_use_ >= settings_.lanes_max; }
     std::uint32_t idle_count() const;
     LaneCounts& counts() { return counts_; }
     ReceiveCounts& receive_counts() { return receive_counts_; }
@@ -254,6 +255,8 @@ class LanePool {
     void arm_stamps(Lane& lane);
     void disarm_stamps(Lane& lane);
     void take_own_stamp(Lane& lane);
+    void begin_resends(Lane& lane);
+    void take_resends(Lane& lane);
     void take_stamp(Lane& lane, const Completion& done);
 
     static void on_connect(Op& op, const Completion& done);

@@ -140,7 +140,7 @@ bool Pacer::fire_next(Instant now) {
     }
     blocked_by_ = what_blocks_next();
     if (blocked_by_ != LateCause::none) {
-        if (blocked_by_ == LateCause::prepare) {
+        if (armer_.front() == nullptr) {
             health_.note_late_arm();
         }
         return false;
@@ -161,49 +161,12 @@ bool Pacer::fire_next(Instant now) {
         return true;
     }
     health_.note_missing_lane();
-    row.cause = row.cause == LateCause::none ? LateCause::lane : row.cause;
+    row.cause = row.cause == LateCause::none ? cause_of_no_lane() : row.cause;
     waiting_[target].push_back(row);
     if (lanes_.targets()[target].connecting < waiting_[target].size()) {
         (void)lanes_.open_one(target);
     }
     return true;
-}
-
-LateCause Pacer::what_blocks_next() const {
-    const ArmedRequest* armed = armer_.front();
-    if (armed == nullptr) {
-        return LateCause::prepare;
-    }
-    CHECK(armed->planned == next_);
-    return !ring_.has_room_for_row()                     ? LateCause::writer
-           : lanes_.inflight() >= settings_.inflight_max ? LateCause::inflight
-                                                         : LateCause::none;
-}
-
-// What held back the row under the cursor, or one before it when this one was due already. What
-// the user asked for and a disk that hangs would have delayed it anyway; a stop goes before what it
-// entailed.
-LateCause Pacer::what_held_next() const {
-    const Instant due = due_instant(next_);
-    const auto blocked_by = [&](LateCause cause) {
-        return due < blocked_until_[static_cast<std::size_t>(cause)];
-    };
-    for (const LateCause cause : {LateCause::writer, LateCause::inflight}) {
-        if (blocked_by(cause)) {
-            return cause;
-        }
-    }
-    if (away_from_ <= due && due < away_until_) {
-        return LateCause::wake;
-    }
-    return blocked_by(LateCause::prepare) ? LateCause::prepare : LateCause::none;
-}
-
-void Pacer::note_away(Instant from, Instant until) {
-    const bool behind =
-        next_ < plan_.rows.size() && zero_ != never && due_instant(next_) < away_until_;
-    away_from_ = behind ? away_from_ : from;
-    away_until_ = until;
 }
 
 // For the row under the cursor; nullptr where none is ready.
@@ -220,8 +183,10 @@ DueRow Pacer::take_next(Instant now) {
     DueRow row;
     row.request = armer_.take_front();
     row.cause = what_held_next();
-    const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight;
-    row.held_ns = held ? (now - due_instant(next_)).ns : 0;
+    const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight ||
+                      row.cause == LateCause::limit;
+    const Instant until = blocked_until_[static_cast<std::size_t>(row.cause)];
+    row.held_ns = held ? (until - due_instant(next_)).ns : 0;
     row.taken = now;
     move_on();
     return row;
@@ -287,6 +252,7 @@ FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     exchange.request = row.request;
     exchange.request_bytes = row.request.bytes.size();
     exchange.stale_retries = row.tries;
+    exchange.resends = row.resends;
     exchange.limits = answer_limits(trace_.rows[plan_.rows[planned].row].output_length,
                                     settings_.output, settings_.repeats_text);
     FiredInfo info{};

@@ -96,6 +96,8 @@ class Pacer {
     void note_held(DueRow& row) const;
     void take_again(const DueRow& row);
     LateCause what_blocks_next() const;
+    LateCause cause_of_cap() const;
+    LateCause cause_of_no_lane() const;
     LateCause what_held_next() const;
     DueRow take_next(Instant now);
     void fire(Lane& lane, const DueRow& row);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/io/own_lack.hpp"
 #include "engine/replay/pacer.hpp"
 #include "proto/core/check.hpp"
 
@@ -11,9 +12,10 @@ namespace driftless {
 namespace {
 
 Outcome outcome_of_failure(const LaneTarget& target) {
-    return target.failure_timed_out ? Outcome::timeout_connect
-           : target.failure_is_tls  ? Outcome::tls_failed
-                                    : Outcome::connect_failed;
+    return target.failure_timed_out            ? Outcome::timeout_connect
+           : target.failure_is_tls             ? Outcome::tls_failed
+           : is_own_lack(target.failure_errno) ? Outcome::client_failed
+                                               : Outcome::connect_failed;
 }
 
 }  // namespace
@@ -37,10 +39,57 @@ bool Pacer::can_fire_late() const {
     return row != nullptr && (has_room() || row->tries > 0);
 }
 
+LateCause Pacer::what_blocks_next() const {
+    const ArmedRequest* armed = armer_.front();
+    if (armed == nullptr) {  // bodies that nobody takes are in the way, or it is not built yet
+        return armer_.lacks_room() ? LateCause::limit : LateCause::prepare;
+    }
+    CHECK(armed->planned == next_);
+    return !ring_.has_room_for_row()                     ? LateCause::writer
+           : lanes_.inflight() >= settings_.inflight_max ? cause_of_cap()
+                                                         : LateCause::none;
+}
+
+LateCause Pacer::cause_of_cap() const {
+    return settings_.capped_by_host ? LateCause::limit : LateCause::inflight;
+}
+
+// The host allows no further connection, though the row may leave: others are closing.
+LateCause Pacer::cause_of_no_lane() const {
+    const bool capped = settings_.capped_by_host && settings_.lanes_max == settings_.inflight_max;
+    return capped && lanes_.full() ? LateCause::limit : LateCause::lane;
+}
+
+// What held back the row under the cursor, or one before it when this one was due already. What
+// the user asked for, what the host has no room for and a disk that hangs would have delayed it
+// anyway; a stop goes before what it entailed.
+LateCause Pacer::what_held_next() const {
+    const Instant due = due_instant(next_);
+    const auto blocked_by = [&](LateCause cause) {
+        return due < blocked_until_[static_cast<std::size_t>(cause)];
+    };
+    for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::limit}) {
+        if (blocked_by(cause)) {
+            return cause;
+        }
+    }
+    if (away_from_ <= due && due < away_until_) {
+        return LateCause::wake;
+    }
+    return blocked_by(LateCause::prepare) ? LateCause::prepare : LateCause::none;
+}
+
+void Pacer::note_away(Instant from, Instant until) {
+    const bool behind =
+        next_ < plan_.rows.size() && zero_ != never && due_instant(next_) < away_until_;
+    away_from_ = behind ? away_from_ : from;
+    away_until_ = until;
+}
+
 // No row may leave at this moment, whatever else it waits for.
 void Pacer::note_full(Instant now) {
     if (lanes_.inflight() >= settings_.inflight_max) {
-        blocked_until_[static_cast<std::size_t>(LateCause::inflight)] = now;
+        blocked_until_[static_cast<std::size_t>(cause_of_cap())] = now;
     }
     if (!ring_.has_room_for_row()) {
         blocked_until_[static_cast<std::size_t>(LateCause::writer)] = now;
@@ -50,12 +99,15 @@ void Pacer::note_full(Instant now) {
 // A row that did not leave when its turn came leaves now: what has held it since then, too.
 void Pacer::note_held(DueRow& row) const {
     const Instant due = due_instant(row.request.planned);
-    for (const LateCause cause : {LateCause::inflight, LateCause::writer}) {
+    for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::writer}) {
         const Instant until = blocked_until_[static_cast<std::size_t>(cause)];
         if (row.tries == 0 && row.taken < until) {
             row.cause = row.cause == LateCause::writer ? row.cause : cause;
             row.held_ns = std::max(row.held_ns, (until - due).ns);
         }
+    }
+    if (row.cause == LateCause::limit && row.held_ns == 0) {  // no connection more may be open
+        row.held_ns = (loop_.driver().now() - due).ns;
     }
 }
 

@@ -54,7 +54,10 @@ struct ReplaySettings {
     Framing framing = Framing::sse;     ///< of the answers; whole under `--no-stream`
     bool repeats_text = false;          ///< events may repeat all that was said before
     std::uint32_t inflight_max = 1024;  ///< open exchanges at most
-    std::uint32_t lanes_max = 1024;     ///< connections at most, over all targets
+    /// `inflight_max` is what this host has room for, and below what the user asked, if anything:
+    /// what it holds back is late by `LateCause::limit`.
+    bool capped_by_host = false;
+    std::uint32_t lanes_max = 1024;  ///< connections at most, over all targets
     ConnectionRule connection = ConnectionRule::reuse;
     std::uint32_t connections_fixed = 0;  ///< `--connections N`: exactly so many; 0: as needed
     Duration arm_ahead = seconds(2);

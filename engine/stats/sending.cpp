@@ -14,6 +14,15 @@ void add_known(Sample& sample, std::int64_t value) {
     }
 }
 
+struct CapSamples {
+    Sample held, drift;
+    void add(std::int64_t held_ns, std::int64_t drift_ns) {
+        held.add(static_cast<double>(held_ns));
+        drift.add(static_cast<double>(drift_ns));
+    }
+    HeldFigures figures() const { return {held.distribution(), drift.distribution()}; }
+};
+
 }  // namespace
 
 void Sending::add(const Record& record) {
@@ -26,6 +35,7 @@ void Sending::add(const Record& record) {
     row.wire_delay_ns = record.wire_ns.has_value() ? *record.wire_ns - *record.fired_ns : -1;
     row.receive_delay_ns = record.receive_delay_ns.value_or(-1);
     row.submit_ns = record.submit_ns.value_or(-1);
+    row.held_ns = record.held_ns;
     row.row = record.row;
     row.cause = record.late_cause;
     rows_.push_back(row);
@@ -35,13 +45,18 @@ SendingFigures Sending::figures() const {
     SendingFigures figures;
     Sample drift, submit, wire_delay, wire_drift, receive_delay;
     std::array<Sample, late_cause_count> by_cause;
+    CapSamples by_user, by_host;
     for (const Row& row : rows_) {
         figures.wire_unknown += row.wire_delay_ns < 0 ? 1 : 0;
         add_known(submit, row.submit_ns);
         add_known(wire_delay, row.wire_delay_ns);
         add_known(receive_delay, row.receive_delay_ns);
         if (row.cause == LateCause::inflight) {
+            by_user.add(row.held_ns, row.drift_ns);
             continue;
+        }
+        if (row.cause == LateCause::limit) {
+            by_host.add(row.held_ns, row.drift_ns);
         }
         drift.add(static_cast<double>(row.drift_ns));
         by_cause[static_cast<std::size_t>(row.cause)].add(static_cast<double>(row.drift_ns));
@@ -55,6 +70,8 @@ SendingFigures Sending::figures() const {
     for (std::size_t i = 0; i < by_cause.size(); ++i) {
         figures.by_cause[i] = by_cause[i].distribution();
     }
+    figures.held_by_user = by_user.figures();
+    figures.held_by_host = by_host.figures();
     figures.by_rank = by_rank();
     return figures;
 }

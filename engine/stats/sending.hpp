@@ -1,6 +1,6 @@
 /// Sending: how late each row left, and why: stage by stage from its due instant to the wire, by
 /// cause, and by its place among the rows of the same instant. Fed with records one by one, in any
-/// order, so that it can be rebuilt from `requests.jsonl`; it judges nothing. 48 bytes a row.
+/// order, so that it can be rebuilt from `requests.jsonl`; it judges nothing. 56 bytes a row.
 ///
 ///     due --drift--> fired --wire delay--> on the wire
 ///                      `---- submit ----'  the call that hands the row over, which mostly reaches
@@ -24,6 +24,12 @@ struct RankFigures {
     Distribution drift;
 };
 
+/// Rows that one cap held back: for how long, and how late they left in all, ns.
+struct HeldFigures {
+    Distribution held;
+    Distribution drift;
+};
+
 /// ns. Rows that `--max-inflight` held back are in none of the drifts, nor in `wire_drift`.
 struct SendingFigures {
     Distribution drift;                                   ///< fired - due
@@ -33,6 +39,8 @@ struct SendingFigures {
     Distribution wire_delay;         ///< wire - fired
     Distribution wire_drift;         ///< wire - due
     Distribution receive_delay;      ///< worst of each row
+    HeldFigures held_by_user;        ///< `--max-inflight`
+    HeldFigures held_by_host;        ///< a limit of the host: its rows are in the drifts, too
     std::uint64_t wire_unknown = 0;  ///< rows that left and have no `wire_ns`
 };
 
@@ -49,6 +57,7 @@ class Sending {
         std::int64_t wire_delay_ns;     ///< -1: unknown
         std::int64_t receive_delay_ns;  ///< -1: unknown
         std::int64_t submit_ns;         ///< -1: unknown
+        std::int64_t held_ns;
         std::uint32_t row;
         LateCause cause;
     };

@@ -79,6 +79,9 @@ void Summary::add_taints(const Record& record) {
     f.tainted_wire_late += has(taint_wire_late) ? 1 : 0;
     f.tainted_sent_late += has(taint_sent_late) ? 1 : 0;
     f.tainted_retried += has(taint_retried) ? 1 : 0;
+    f.tainted_limit += has(taint_limit) ? 1 : 0;
+    f.tainted_client_failed += has(taint_client_failed) ? 1 : 0;
+    f.tainted_retransmitted += has(taint_retransmitted) ? 1 : 0;
     f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
 }
 
@@ -92,6 +95,9 @@ void Summary::add_sending(const Record& record) {
     if (record.late_cause == LateCause::inflight) {
         ++f.drift_left_out;
     }
+    f.retransmits += record.retransmits.value_or(0);
+    f.retransmitted_rows += record.retransmits.value_or(0) > 0 ? 1 : 0;
+    f.retransmits_unknown += record.retransmits.has_value() ? 0 : 1;
     sending_.add(record);
 }
 

@@ -1,6 +1,6 @@
 /// Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 /// it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
-/// nothing. Memory: 112 bytes a row, two histograms, 8 bytes a second of the run.
+/// nothing. Memory: 120 bytes a row, two histograms, 8 bytes a second of the run.
 ///
 /// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
 /// `short_output` and `long_output` are counted beside them. Drift is over all rows that left, but
@@ -34,7 +34,8 @@ namespace driftless {
 /// 6: the late cause `writer`.
 /// 7: `duration` is a sum over segments; `max_output_tokens_per_s` may be null.
 /// 8: the outcome `long_output`, `outputs`, `errors`, the server's cache blocks.
-inline constexpr int summary_schema = 8;
+/// 9: `retransmits`, `held`, the late cause `limit`, the outcome `client_failed`.
+inline constexpr int summary_schema = 9;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -117,6 +118,12 @@ struct SummaryFigures {
     std::uint64_t tainted_sent_late = 0;                         ///< the rest of a request waited
     std::uint64_t tainted_retried = 0;                           ///< sent again
     std::uint64_t tainted_lost = 0;                              ///< payload or entries dropped
+    std::uint64_t tainted_limit = 0;          ///< held back by a limit of the host
+    std::uint64_t tainted_client_failed = 0;  ///< failed for our own lack
+    std::uint64_t tainted_retransmitted = 0;  ///< lost on the way, and sent again
+    std::uint64_t retransmits = 0;            ///< segments sent again, of all rows
+    std::uint64_t retransmitted_rows = 0;     ///< rows that have any
+    std::uint64_t retransmits_unknown = 0;    ///< rows that left, and nobody counted
     std::uint64_t stale_retries = 0;
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;

@@ -103,6 +103,19 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "stale_retries", f.stale_retries);
     write_count(json, "coalesced_chunks", f.coalesced_chunks);
     json.key("receive_delay_max_ns").optional_integer(f.receive_delay_max_ns);
+    json.key("retransmits").begin_object();
+    write_count(json, "segments", f.retransmits);
+    write_count(json, "rows", f.retransmitted_rows);
+    write_count(json, "rows_late", f.tainted_retransmitted);
+    write_count(json, "rows_unknown", f.retransmits_unknown);
+    json.end_object();
+}
+
+void write_held(JsonWriter& json, std::string_view cap, const HeldFigures& held) {
+    json.key(cap).begin_object();
+    write_ns(json, "held_ns", held.held);
+    write_ns(json, "drift_ns", held.drift);
+    json.end_object();
 }
 
 /// Lengths of the answers, and why rows failed.
@@ -141,6 +154,9 @@ void write_sending(JsonWriter& json, const SendingFigures& s) {
             write_ns(json, name_of(static_cast<LateCause>(i)), s.by_cause[i]);
         }
     }
+    json.end_object().key("held").begin_object();
+    write_held(json, name_of(LateCause::inflight), s.held_by_user);
+    write_held(json, name_of(LateCause::limit), s.held_by_host);
     json.end_object().key("drift_by_rank_ns").begin_array();
     for (const RankFigures& rank : s.by_rank) {
         json.begin_object();

@@ -51,6 +51,8 @@ Blame blame_of(const SummaryFigures& figures, const ClientTotals& client) {
     (client.slow_connects > 0 ? blame.network : blame.client) += late(figures, LateCause::lane);
     (host_took ? blame.host : blame.network) += figures.tainted_wire_late;
     blame.network += figures.tainted_retried;
+    blame.client += figures.tainted_limit;
+    blame.network += figures.tainted_retransmitted;
     return blame;
 }
 
@@ -93,12 +95,35 @@ void add_interrupted(const SummaryFigures& figures, std::vector<std::string>& re
     }
 }
 
+// What was held back or failed for a lack of ours, and what the network lost.
+void add_limit_reasons(const SummaryFigures& figures, std::vector<std::string>& reasons) {
+    if (figures.tainted_limit > 0) {
+        const Distribution& held = figures.sending.held_by_host.held;
+        reasons.push_back(counted(figures.tainted_limit, "row", "rows") +
+                          " held back by a limit of this host (median " +
+                          milliseconds_text(static_cast<std::int64_t>(held.median())) +
+                          ", at most " + milliseconds_text(static_cast<std::int64_t>(held.max)) +
+                          "): raise ulimit -n or net.ipv4.ip_local_port_range");
+    }
+    if (figures.retransmitted_rows > 0) {
+        reasons.push_back(counted(figures.retransmitted_rows, "row", "rows") + " had " +
+                          counted(figures.retransmits, "segment", "segments") +
+                          " sent again by the kernel, " +
+                          std::to_string(figures.tainted_retransmitted) +
+                          " of them because the request was lost on the way");
+    }
+}
+
 // What makes a run client-limited however many rows it touched.
 void add_losses(const SummaryFigures& figures, const ClientTotals& client,
                 std::vector<std::string>& reasons) {
     if (figures.tainted_lost > 0) {
         reasons.push_back(counted(figures.tainted_lost, "row", "rows") +
                           " lost payload in our own ring: the writer was too slow");
+    }
+    if (figures.tainted_client_failed > 0) {
+        reasons.push_back(counted(figures.tainted_client_failed, "row", "rows") +
+                          " failed for want of our own descriptors, ports, memory or buffers");
     }
     if (client.no_buffers > 0) {
         reasons.push_back("the kernel ran out of our receive buffers " +
@@ -162,9 +187,11 @@ Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
     if (!judged.reasons.empty()) {
         judged.verdict = Verdict::client_limited;
         add_late_reasons(figures, limits, judged.reasons);
+        add_limit_reasons(figures, judged.reasons);
         return judged;
     }
     add_late_reasons(figures, limits, judged.reasons);
+    add_limit_reasons(figures, judged.reasons);
     if (client.busiest.busy > busy_max) {
         const bool host = client.busiest.taken > taken_max;
         judged.verdict = host ? Verdict::host_noisy : Verdict::client_limited;

@@ -10,14 +10,34 @@ namespace {
 
 // Each table stands in the order of its enum.
 constexpr std::array<const char*, outcome_count> outcome_names = {
-    "ok",           "short_output",    "long_output",        "connect_failed", "tls_failed",
-    "send_failed",  "timeout_connect", "timeout_first_byte", "timeout_idle",   "timeout_total",
-    "http_3xx",     "http_4xx",        "http_429",           "http_5xx",       "bad_content",
-    "stream_error", "truncated",       "bad_http",           "bad_event",      "limit_exceeded",
-    "no_tokens",    "cancelled",       "interrupted",        "not_sent",
+    "ok",
+    "short_output",
+    "long_output",
+    "client_failed",
+    "connect_failed",
+    "tls_failed",
+    "send_failed",
+    "timeout_connect",
+    "timeout_first_byte",
+    "timeout_idle",
+    "timeout_total",
+    "http_3xx",
+    "http_4xx",
+    "http_429",
+    "http_5xx",
+    "bad_content",
+    "stream_error",
+    "truncated",
+    "bad_http",
+    "bad_event",
+    "limit_exceeded",
+    "no_tokens",
+    "cancelled",
+    "interrupted",
+    "not_sent",
 };
 constexpr std::array<const char*, late_cause_count> late_cause_names = {
-    "none", "wake", "guard", "prepare", "lane", "inflight", "writer",
+    "none", "wake", "guard", "prepare", "lane", "inflight", "limit", "writer",
 };
 constexpr std::array<const char*, tokens_source_count> tokens_source_names = {
     "usage",

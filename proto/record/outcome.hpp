@@ -13,6 +13,7 @@ enum class Outcome : std::uint8_t {
     ok,                  ///< framing complete, tokens came, no error
     short_output,        ///< ok, but ended before the asked length under `--output exact`
     long_output,         ///< ok, but longer than the asked length under `--output exact`
+    client_failed,       ///< our own lack: descriptors, ports, memory, buffers
     connect_failed,      ///< refused, unreachable, or reset before a connection stood
     tls_failed,          ///< handshake or certificate
     send_failed,         ///< the connection broke while the request was being sent
@@ -35,7 +36,7 @@ enum class Outcome : std::uint8_t {
     interrupted,         ///< in flight, for all we know, when an earlier segment of this run died
     not_sent,            ///< never fired
 };
-inline constexpr unsigned outcome_count = 24;
+inline constexpr unsigned outcome_count = 25;
 
 const char* name_of(Outcome outcome);
 /// Whether the answer came whole, of whatever length: ok, short_output or long_output.
@@ -52,9 +53,10 @@ enum class LateCause : std::uint8_t {
     prepare,   ///< its bytes were not ready
     lane,      ///< no connection was ready
     inflight,  ///< held back by `--max-inflight`
+    limit,     ///< held back by a limit of this host, which nobody asked for
     writer,    ///< held back by our own writer: no room to account for one more row
 };
-inline constexpr unsigned late_cause_count = 7;
+inline constexpr unsigned late_cause_count = 8;
 
 const char* name_of(LateCause cause);
 std::optional<LateCause> late_cause_from_name(std::string_view name);

@@ -260,6 +260,7 @@ void read_end(Fields& fields, Record& record) {
     fields.read("bytes_received", record.bytes_received);
     fields.read("coalesced_chunks", record.coalesced_chunks);
     fields.read("receive_delay_ns", record.receive_delay_ns);
+    fields.read_later("retransmits", record.retransmits);
 }
 
 }  // namespace

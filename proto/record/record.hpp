@@ -22,7 +22,8 @@ class JsonDocument;
 /// Version of the record's keys. Later work adds keys and raises it; it never renames.
 /// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
 /// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `trace_id`, `headers`.
-/// 6: `model`, `expected_cached_server`, `worker`, the outcome `long_output`.
+/// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
+/// outcomes `long_output` and `client_failed`.
 inline constexpr int record_schema = 6;
 
 using OptionalNs = std::optional<std::int64_t>;
@@ -38,6 +39,12 @@ inline constexpr std::string_view taint_wire_late = "wire_late";
 inline constexpr std::string_view taint_sent_late = "sent_late";
 /// Its connection had ended, and it was sent again: later than `fired_ns` says.
 inline constexpr std::string_view taint_retried = "retried";
+
+/// A limit of this host, which the user did not ask for, held it back.
+inline constexpr std::string_view taint_limit = "limit";
+inline constexpr std::string_view taint_client_failed = "client_failed";  ///< its outcome
+/// A part of the request was lost on the way: it arrived late.
+inline constexpr std::string_view taint_retransmitted = "retransmitted";
 
 /// A field of the answer's head that the user wants to see.
 struct RecordedHeader {
@@ -117,6 +124,7 @@ struct Record {
     std::uint64_t bytes_received = 0;
     std::uint32_t coalesced_chunks = 0;
     OptionalNs receive_delay_ns;
+    std::optional<std::uint32_t> retransmits;  ///< segments sent again; null: unknown
 };
 
 /// Appends one line, newline included. Every line has every key, in the order above.

@@ -156,6 +156,7 @@ void write_end(JsonWriter& json, const Record& record) {
     write_field(json, "bytes_received", record.bytes_received);
     write_field(json, "coalesced_chunks", record.coalesced_chunks);
     write_field(json, "receive_delay_ns", record.receive_delay_ns);
+    write_field(json, "retransmits", record.retransmits);
 }
 
 }  // namespace

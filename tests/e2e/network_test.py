@@ -1,33 +1,14 @@
 """A slow interface is the network's fault, and the verdict says so: in a network of its own."""
 
-import ctypes
 import json
-import os
 import subprocess
 import unittest
 
 from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, mock
+from own_network import leave_for_own_network, why_failed
 
-CLONE_NEWNET = 0x40000000
 # A row's first 12 KiB are some ten packets: 10 ms at 10 Mbit/s, where the limit is below 1 ms.
-SETUP = (
-    "ip link set lo mtu 1500 up",
-    "tc qdisc add dev lo root tbf rate 10mbit burst 4kb latency 10s",
-)
-
-
-def own_slow_network():
-    """Puts this process and its children behind a slow interface; says why it cannot."""
-    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
-        return f"no network of its own: {os.strerror(ctypes.get_errno())}"
-    for command in SETUP:
-        try:
-            done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
-        except FileNotFoundError as missing:
-            return str(missing)
-        if done.returncode != 0:
-            return f"{command}: {done.stderr.strip()}"
-    return None
+SLOW = "tc qdisc add dev lo root tbf rate 10mbit burst 4kb latency 10s"
 
 
 class Network(Case):
@@ -43,7 +24,7 @@ class Network(Case):
             rehearsal["drift"]["p99_ns"] = rehearsal["receive_delay"]["p99_ns"] = 1_000_000_000
         figures["fire_large"]["p99_ns"] = 50_000
         path.write_text(json.dumps(figures))
-        reason = own_slow_network()
+        reason = leave_for_own_network() or why_failed(SLOW.split())
         if reason:
             self.skipTest(reason)
         with mock() as server:

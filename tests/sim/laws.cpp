@@ -9,6 +9,7 @@
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws_of_limits.hpp"
 
 namespace driftless::sim {
 
@@ -230,7 +231,8 @@ std::string untainted_rows_are_true(const SimResult& result) {
         const auto left = result.left_ns.find(record.row);
         const auto waited = result.waited.find(record.row);
         const bool held = record.late_cause == LateCause::inflight;  // as the user wanted it
-        breaches.unless(held || *record.fired_ns - record.due_ns <= result.limits.drift_ns, record,
+        const std::int64_t late_ns = *record.fired_ns - record.due_ns - (held ? record.held_ns : 0);
+        breaches.unless(late_ns <= result.limits.drift_ns, record,
                         "was fired late and is not tainted");
         breaches.unless(left == result.left_ns.end() ||
                             left->second - *record.fired_ns <= result.limits.wire_ns,
@@ -305,6 +307,8 @@ constexpr Law all_laws[] = {
     {"late reads are known", late_reads_are_known},
     {"untainted rows are true", untainted_rows_are_true},
     {"bytes are read in time", bytes_are_read_in_time},
+    {"losses are told", losses_are_told},
+    {"our limits taint", our_limits_taint},
     {"received bytes are accounted for", received_bytes_accounted_for},
     {"sent bytes were taken", sent_bytes_were_taken},
     {"servers can read what is sent", servers_can_read},

@@ -53,6 +53,7 @@ SimResult run_with(Bug bug) {
         options.targets = 2;
     }
     options.tls.on = bug == Bug::crossed_send;
+    options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
     if (bug == Bug::blind_look) {
         options.inflight_max = 2000;
         return run(dense_trace(), options);
@@ -97,6 +98,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::endless, "the run ends"},
     {Bug::planned_twice, "one record per row"},
     {Bug::early_engine, "nothing leaves early"},
+    {Bug::uncounted_loss, "losses are told"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
     {Bug::other_servers, "sessions stay on their server"},
@@ -172,6 +174,12 @@ const OutputBug output_bugs[] = {
          Record& record = ok_record(result);
          record.due_ns = *record.fired_ns - result.limits.drift_ns - 1;
      }},
+    {"losses are told", [](SimResult& result) { ok_record(result).retransmits = 1; }},
+    {"losses are told", [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},
+    {"our limits taint",
+     [](SimResult& result) { ok_record(result).late_cause = LateCause::limit; }},
+    {"our limits taint",
+     [](SimResult& result) { ok_record(result).outcome = Outcome::client_failed; }},
     {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
 };
 

@@ -21,14 +21,50 @@ TEST(NoSocket, RowsEndWithTheReason) {
         EXPECT_EQ(broken_laws(result), "") << none;
         std::size_t failed = 0;
         for (const Record& record : result.records) {
-            if (record.outcome == Outcome::connect_failed) {
+            if (record.outcome == Outcome::client_failed) {
                 ++failed;
+                EXPECT_EQ(record.tainted, std::vector<std::string>{"client_failed"});
                 EXPECT_NE(record.error.value_or("").find("Too many open files"), std::string::npos)
                     << record.error.value_or("");
             }
         }
         EXPECT_EQ(failed == result.records.size(), none == 1.0);
     }
+}
+
+// Every port to the server is taken: none of its doing.
+TEST(NoSocket, RowsWithoutAPortFailForOurOwnLack) {
+    SimOptions options;
+    options.seed = 17;
+    options.weather.no_port = 0.5;
+    const SimResult result = run(make_trace(17, 200), options);
+    EXPECT_EQ(broken_laws(result), "");
+    std::size_t failed = 0;
+    for (const Record& record : result.records) {
+        EXPECT_NE(record.outcome, Outcome::connect_failed);
+        failed += record.outcome == Outcome::client_failed ? 1 : 0;
+    }
+    EXPECT_GT(failed, 0u);
+    EXPECT_LT(failed, result.records.size());
+}
+
+// A send that finds no memory ends its row at once: the server would wait for the rest of it.
+TEST(NoSocket, RowsWithoutMemoryForTheirSendFailForOurOwnLack) {
+    SimOptions options;
+    options.seed = 17;
+    options.weather.no_memory = 0.2;
+    const SimResult result = run(make_trace(17, 200), options);
+    EXPECT_EQ(broken_laws(result), "");
+    std::size_t failed = 0;
+    for (const Record& record : result.records) {
+        EXPECT_NE(record.outcome, Outcome::timeout_first_byte);
+        EXPECT_NE(record.outcome, Outcome::send_failed);
+        if (record.outcome == Outcome::client_failed) {
+            ++failed;
+            EXPECT_NE(record.error.value_or("").find("ENOBUFS"), std::string::npos);
+        }
+    }
+    EXPECT_GT(failed, 0u);
 }
 
 TEST(NoSocket, PreflightSaysSo) {

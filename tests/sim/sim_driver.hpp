@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +29,13 @@ namespace driftless::sim {
 
 /// Lies of the driver that only tests of the laws tell.
 struct DriverBugs {
-    bool early_stamps = false;  ///< completions are stamped 10 ms before they are seen
-    bool lost_byte = false;     ///< one byte of one receive never reaches its handler
-    bool unsaid_limit = false;  ///< servers are held to have said `unsaid`, which they do not
-    bool greedy_send = false;   ///< one send drops its last byte and says that it took it
-    bool crossed_send = false;  ///< one send reaches another server's end than its own
-    bool blind_look = false;    ///< a look is held to have found nothing, whatever is there
+    bool early_stamps = false;    ///< completions are stamped 10 ms before they are seen
+    bool lost_byte = false;       ///< one byte of one receive never reaches its handler
+    bool unsaid_limit = false;    ///< servers are held to have said `unsaid`, which they do not
+    bool greedy_send = false;     ///< one send drops its last byte and says that it took it
+    bool crossed_send = false;    ///< one send reaches another server's end than its own
+    bool uncounted_loss = false;  ///< what is sent again is counted nowhere
+    bool blind_look = false;      ///< a look is held to have found nothing, whatever is there
     static constexpr Duration unsaid = seconds(1);
 };
 
@@ -57,6 +59,7 @@ class SimDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
+    std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint64_t warm_sends() const { return warm_sends_; }
     /// Tells of each read, before its handler, when its first byte came and when it was read.
@@ -80,6 +83,7 @@ class SimDriver final : public Driver {
     // For the laws.
     std::uint64_t bytes_delivered() const { return bytes_delivered_; }  ///< to receives, in all
     std::uint64_t bytes_accepted() const { return bytes_accepted_; }    ///< of sends, in all
+    std::uint64_t segments_resent() const { return segments_resent_; }  ///< or will be
     std::size_t sockets_open() const { return sockets_open_; }
     /// Sends on connections that had been idle for longer than their server had said.
     std::uint64_t overdue_sends() const { return overdue_sends_; }
@@ -127,6 +131,8 @@ class SimDriver final : public Driver {
         Instant overdue_at = never;  ///< a send that came too late
         bool stamped = false;
         std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
+        /// When a segment is sent again, and whether in vain.
+        std::vector<std::pair<Instant, bool>> resends;
 
         bool served() const { return server != nullptr || scripted != nullptr; }
     };
@@ -197,6 +203,7 @@ class SimDriver final : public Driver {
     void connect_happens(const Happening& happening);
     void start_send(Op& op, std::uint32_t number);
     void send_now(Op& op, std::uint32_t number);
+    Duration way_of_segment(Connection& connection);
     int crossed(int number);
     void fail_blocked(Connection& connection, std::int32_t result);
     std::int32_t cancel(Op& target);
@@ -265,6 +272,7 @@ class SimDriver final : public Driver {
     std::uint64_t bytes_delivered_ = 0;
     std::uint64_t bytes_accepted_ = 0;
     std::size_t sockets_open_ = 0;
+    std::uint64_t segments_resent_ = 0;
     std::uint64_t overdue_sends_ = 0;
     std::uint64_t misread_ = 0;
     std::vector<std::uint32_t> scripted_rows_;

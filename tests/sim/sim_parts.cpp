@@ -13,6 +13,7 @@ namespace driftless::sim {
 ReplaySettings settings_of(const SimOptions& options) {
     ReplaySettings settings;
     settings.inflight_max = options.inflight_max;
+    settings.capped_by_host = options.capped_by_host;
     settings.lanes_max =
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;
@@ -143,6 +144,18 @@ RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug) {
         made.value().fired = std::move(shared).value();
     }
     return std::move(made).value();
+}
+
+DriverBugs bugs_of(Bug bug) {
+    DriverBugs bugs;
+    bugs.early_stamps = bug == Bug::early_stamps;
+    bugs.lost_byte = bug == Bug::lost_byte;
+    bugs.unsaid_limit = bug == Bug::unsaid_limit;
+    bugs.greedy_send = bug == Bug::greedy_send;
+    bugs.crossed_send = bug == Bug::crossed_send;
+    bugs.uncounted_loss = bug == Bug::uncounted_loss;
+    bugs.blind_look = bug == Bug::blind_look;
+    return bugs;
 }
 
 mock::CoreOptions server_of(const SimOptions& options) {

@@ -49,6 +49,7 @@ std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options);
 std::vector<std::uint32_t> marked_rows(const Trace& trace, const FiredMarks& marks);
 /// The files of a segment, begun or, where it is not the first, gone on with.
 RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug);
+DriverBugs bugs_of(Bug bug);
 mock::CoreOptions server_of(const SimOptions& options);
 /// Null: plain http everywhere.
 std::unique_ptr<TlsWorld> tls_of(const SimOptions& options);

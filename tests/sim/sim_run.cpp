@@ -40,11 +40,7 @@ class Simulation {
                   segment.past != nullptr ? segment.past->client() : ClientTotals()),
           tls_(tls_of(options)),
           driver_(options.bug == Bug::other_dice ? ~dice() : dice(), options.weather,
-                  server_of(options), options.script,
-                  {options.bug == Bug::early_stamps, options.bug == Bug::lost_byte,
-                   options.bug == Bug::unsaid_limit, options.bug == Bug::greedy_send,
-                   options.bug == Bug::crossed_send, options.bug == Bug::blind_look},
-                  tls_.get()) {
+                  server_of(options), options.script, bugs_of(options.bug), tls_.get()) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         driver_.tell_sends([this](const Op& op, Instant at) { note_send(op, at); });
         driver_.tell_reads(
@@ -305,6 +301,8 @@ class Simulation {
         result_.disk_failed = writer_.failed();
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
+        result_.segments_resent = driver_.segments_resent();
+        result_.sends_block = options_.weather.block_send > 0;
         result_.warm_sends = driver_.warm_sends();
         result_.unread_max = driver_.unread_max();
         // A record that takes 0.1 ms is a hundred times as long as a true one.

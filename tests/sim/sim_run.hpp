@@ -40,6 +40,7 @@ enum class Bug : std::uint8_t {
     planned_twice,    ///< a row stands in the plan in the place of another, too
     early_engine,     ///< the engine has another schedule than the records: each row a ms earlier
     greedy_send,      ///< the driver says that a send took all of it, and drops its last byte
+    uncounted_loss,   ///< the driver does not tell what it sent again
     crossed_send,     ///< the driver carries what is sent on one connection to another's server
     other_servers,    ///< requests are dealt to the servers in turn, whatever is asked
     other_lanes,      ///< connections are used again, whatever is asked
@@ -61,6 +62,7 @@ struct SimOptions {
     std::uint32_t targets = 1;  ///< URLs, all of them served by the same kind of server
     Balance balance = Balance::turn;
     std::uint32_t inflight_max = 64;
+    bool capped_by_host = false;  ///< ... is what the host has room for
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
     bool warm_sends = false;
@@ -116,6 +118,8 @@ struct SimResult {
     // What the driver and the servers saw.
     std::uint64_t bytes_delivered = 0;
     std::uint64_t bytes_accepted = 0;
+    std::uint64_t segments_resent = 0;
+    bool sends_block = false;  ///< a send may wait in the socket, however long
     std::uint64_t warm_sends = 0;
     std::uint64_t overdue_sends = 0;  ///< on connections idle beyond what their server had said
     std::uint64_t misread = 0;        ///< connections whose TLS could not read what was sent

@@ -68,6 +68,11 @@ void SimDriver::start_connect(Op& op, std::uint32_t number) {
     if (chance(weather_.hang_connect)) {
         return;
     }
+    if (weather_.no_port > 0 && chance(weather_.no_port)) {
+        visible_.push_back({number, -EADDRNOTAVAIL, false, {}});
+        ops_.at(number).ended = true;
+        return;
+    }
     Duration delay = latency();
     if (chance(weather_.slow_connect)) {
         delay = delay + (chance(0.5) ? second : seconds(3));
@@ -96,6 +101,8 @@ void SimDriver::start_send(Op& op, std::uint32_t number) {
     watch_limit(connection);
     if (connection.shut) {
         at(now_ + latency(), {Happening::Kind::sent, socket, number, -EPIPE, 0, {}});
+    } else if (weather_.no_memory > 0 && chance(weather_.no_memory)) {
+        visible_.push_back({number, -ENOBUFS, false, {}});
     } else if (chance(weather_.block_send)) {
         connection.blocked = number;
         at(now_ + up_to(blocked_ns), {Happening::Kind::unblock, socket, number, 0, 0, {}});
@@ -132,11 +139,32 @@ void SimDriver::send_now(Op& op, std::uint32_t number) {
     while (!rest.empty()) {  // ends: each piece takes a byte at least
         const std::size_t cut =
             chance(weather_.split) ? 1 + random_.below(rest.size()) : rest.size();
-        connection.to_server = std::max(connection.to_server, now_) + latency();
+        connection.to_server = std::max(connection.to_server, now_) + way_of_segment(connection);
         Piece piece{std::string(rest.substr(0, cut))};
         at(connection.to_server, {Happening::Kind::to_server, receiver, 0, 0, 0, std::move(piece)});
         rest.remove_prefix(cut);
     }
+}
+
+/// How long a segment is under way, and what the kernel has to do for it.
+Duration SimDriver::way_of_segment(Connection& connection) {
+    const bool lost = weather_.lose_sent > 0 && chance(weather_.lose_sent);
+    const bool in_vain = !lost && weather_.resend_in_vain > 0 && chance(weather_.resend_in_vain);
+    if (lost || in_vain) {
+        connection.resends.push_back({now_ + Weather::lost_for, in_vain});
+        ++segments_resent_;
+    }
+    return latency() + (lost ? Weather::lost_for : Duration{0});
+}
+
+std::optional<ResendCounts> SimDriver::resent(Socket socket) {
+    ResendCounts counts;
+    for (const auto& [at, in_vain] : connection_of(socket.number).resends) {
+        const bool done = at <= now_ && !bugs_.uncounted_loss;
+        counts.segments += done ? 1 : 0;
+        counts.duplicates += done && in_vain ? 1 : 0;
+    }
+    return counts;
 }
 
 /// Another connection whose server's end stands; the same where there is none.

@@ -16,6 +16,7 @@ constexpr std::uint64_t sessions_stream = 0x5E55;
 constexpr std::uint64_t disk_stream = 0xD15C;
 constexpr std::uint64_t fates_stream = 0xFA7E;
 constexpr std::uint64_t tls_stream = 0x715;
+constexpr std::uint64_t limits_stream = 0x117;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -111,6 +112,16 @@ void draw_client(Dice& dice, SimOptions& options) {
     if (dice.one_in(16)) {
         options.disk.bytes = dice.random.below(300'000);  // some hold all
     }
+}
+
+// What our host lacks, and what the network loses.
+void draw_limits(Dice dice, SimOptions& options) {
+    options.capped_by_host = dice.one_in(3);
+    options.weather.no_socket = dice.rarely(0.05);
+    options.weather.no_port = dice.rarely(0.05);
+    options.weather.no_memory = dice.rarely(0.02);
+    options.weather.lose_sent = dice.rarely(0.05);
+    options.weather.resend_in_vain = dice.rarely(0.05);
 }
 
 /// The file that has no room, where it is not that of the records: a few lines are all of it.
@@ -236,6 +247,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     options.stream = !dice.one_in(8);
     draw_disk(seed, options.disk);
     draw_tls({Random(mix64(seed ^ tls_stream))}, options);
+    draw_limits({Random(mix64(seed ^ limits_stream))}, options);
     return options;
 }
 

@@ -25,15 +25,20 @@ struct Cut {
 struct Weather {
     // Connects.
     double no_socket = 0;  ///< every descriptor is taken (EMFILE)
+    double no_port = 0;    ///< per connect: every port is taken (EADDRNOTAVAIL)
     double refuse_connect = 0;
     double slow_connect = 0;  ///< its SYN is lost once or twice: it takes 1 or 3 s
     double hang_connect = 0;  ///< never answers: only a cancel ends it
     double late_cancel = 0;   ///< per cancel: too late, the connect ends by itself right then
 
     // Sends.
-    double inline_send = 0.5;  ///< completes before its submission returns, as most do
-    double short_send = 0;     ///< the kernel accepts a part only
-    double block_send = 0;     ///< the socket is full, for up to 2 s or until it is shut down
+    double inline_send = 0.5;   ///< completes before its submission returns, as most do
+    double short_send = 0;      ///< the kernel accepts a part only
+    double block_send = 0;      ///< the socket is full, for up to 2 s or until it is shut down
+    double no_memory = 0;       ///< the kernel has no memory for it (ENOBUFS)
+    double lose_sent = 0;       ///< per segment: lost, and sent again after `lost_for`
+    double resend_in_vain = 0;  ///< per segment: sent again, though it had arrived
+    static constexpr Duration lost_for = milliseconds(250);  ///< at least 200 ms by RFC 6298
 
     double busy_flush = 0;  ///< the kernel takes nothing (EBUSY): it goes with the next turn
 

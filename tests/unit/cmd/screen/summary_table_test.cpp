@@ -46,6 +46,30 @@ bool has_line(const std::string& table, const std::string& line) {
     return ("\n" + table).find("\n" + line + "\n") != std::string::npos;
 }
 
+// What caps held back and what was sent again: lines where there is any, else none.
+TEST(SummaryTable, TellsWhatWasHeldAndSentAgain) {
+    SummaryFigures f = figures();
+    EXPECT_EQ(summary_table(f, {}).find("Held by"), std::string::npos);
+    EXPECT_EQ(summary_table(f, {}).find("sent again"), std::string::npos);
+    f.drift_left_out = 3;
+    f.sending.held_by_user.drift.max = 5'250'000;
+    f.sending.held_by_host.held.count = 4;
+    f.sending.held_by_host.held.max = 2'000'000;
+    f.retransmits = 7;
+    f.retransmitted_rows = 5;
+    f.tainted_retransmitted = 2;
+    const std::string table = summary_table(f, {});
+    for (const char* line : {
+             "Held by --max-inflight, left out:        3",
+             "- late (median / P99 / worst, ms):       0.00 / 0.00 / 5.25",
+             "Held by a limit of this host:            4",
+             "- held (median / P99 / worst, ms):       0.00 / 0.00 / 2.00",
+             "Segments sent again (rows, late rows):   7 (5, 2)",
+         }) {
+        EXPECT_TRUE(has_line(table, line)) << line << " is not in:\n" << table;
+    }
+}
+
 // Lines as vllm's serving benchmark prints them, and ours below.
 TEST(SummaryTable, HasTheKnownLayout) {
     SummaryInfo info;

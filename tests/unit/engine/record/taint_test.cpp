@@ -32,8 +32,37 @@ TEST(Taint, NothingWithoutACalibration) {
 TEST(Taint, ARowThatTheUserHeldBackIsNot) {
     Record record;
     record.drift_ns = 1'000'000'000;
+    record.held_ns = 1'000'000'000 - 100;
     record.late_cause = LateCause::inflight;
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{});
+    record.held_ns -= 1;  // later than its release by more than the limit: that was us
+    EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
+}
+
+// Nobody asked for it: tainted by however little, and without a calibration, too.
+TEST(Taint, ARowThatALimitOfTheHostHeldBackIs) {
+    Record record;
+    record.drift_ns = 101;
+    record.held_ns = 101;
+    record.late_cause = LateCause::limit;
+    EXPECT_EQ(taints_of(record, {}), Reasons{"limit"});
+    EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"limit"});
+}
+
+TEST(Taint, ARowThatFailedForOurOwnLackIs) {
+    Record record;
+    record.outcome = Outcome::client_failed;
+    EXPECT_EQ(taints_of(record, {}), Reasons{"client_failed"});
+}
+
+// Not every retransmission makes a request late, so that the count alone is no reason.
+TEST(Taint, ARequestThatWasLostOnTheWayIs) {
+    Record record;
+    record.retransmits = 2;
+    add_taints(record, {}, {}, 0);
+    EXPECT_EQ(record.tainted, Reasons{});
+    add_taints(record, {.request_lost = true}, {}, 0);
+    EXPECT_EQ(record.tainted, Reasons{"retransmitted"});
 }
 
 TEST(Taint, TokensThatWereReadLate) {

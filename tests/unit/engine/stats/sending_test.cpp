@@ -64,6 +64,24 @@ TEST(Sending, TellsCausesApart) {
     EXPECT_EQ(figures.wire_drift.count, 0u);
 }
 
+// What a cap held back is told, with how long and how late; the host's cap is in the drift, too.
+TEST(Sending, TellsWhatCapsHeldBack) {
+    Sending sending;
+    for (const LateCause cause : {LateCause::inflight, LateCause::limit}) {
+        Record held = sent(cause == LateCause::limit ? 1 : 0, 0, 5'000'000);
+        held.late_cause = cause;
+        held.held_ns = cause == LateCause::limit ? 3'000'000 : 4'000'000;
+        sending.add(held);
+    }
+    const SendingFigures figures = sending.figures();
+    EXPECT_EQ(figures.held_by_user.held.count, 1u);
+    EXPECT_EQ(figures.held_by_user.held.max, 4'000'000);
+    EXPECT_EQ(figures.held_by_user.drift.max, 5'000'000);
+    EXPECT_EQ(figures.held_by_host.held.max, 3'000'000);
+    EXPECT_EQ(figures.held_by_host.drift.count, 1u);
+    EXPECT_EQ(figures.drift.count, 1u);
+}
+
 // The place among the rows of one instant, in file order whatever the order of the records; a row
 // that was held back keeps its place and is not counted.
 TEST(Sending, RanksTheRowsOfAnInstant) {

@@ -130,6 +130,32 @@ TEST(Verdict, OneLossOfOursIsEnough) {
     EXPECT_EQ(verdict_of(figures_of(100), overflowed), Verdict::client_limited);
 }
 
+// One row is enough: it says nothing about the server, and more may have been on the brink.
+TEST(Verdict, ARowThatFailedForOurOwnLackIsTheClients) {
+    SummaryFigures figures = figures_of(100'000);
+    figures.tainted_rows = figures.tainted_client_failed = 1;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::client_limited);
+}
+
+TEST(Verdict, RowsThatALimitOfTheHostHeldBackAreTheClients) {
+    SummaryFigures figures = figures_of(100);
+    figures.tainted_rows = figures.tainted_limit = 40;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::client_limited);
+    figures.tainted_rows = figures.tainted_limit = 1;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::certified_with_exclusions);
+}
+
+TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
+    SummaryFigures figures = figures_of(100);
+    figures.tainted_rows = figures.tainted_retransmitted = 40;
+    figures.retransmitted_rows = 41;
+    figures.retransmits = 60;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
+    const Judgement judged = judge_run(figures, totals_of(0.3, 0), {});
+    EXPECT_NE(judged.reasons[0].find("41 rows had 60 segments sent again"), std::string::npos)
+        << judged.reasons[0];
+}
+
 TEST(Verdict, ASecondAboveSixtyPercentIsNotCertified) {
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.59, 0)), Verdict::certified);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.61, 0)), Verdict::client_limited);

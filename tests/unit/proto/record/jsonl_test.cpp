@@ -75,6 +75,7 @@ Record full_record() {
     record.bytes_received = 77;
     record.coalesced_chunks = 1;
     record.receive_delay_ns = 4000;
+    record.retransmits = 2;
     return record;
 }
 
@@ -107,7 +108,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)"
         R"("headers":{"X-Pod":"a\"b","x-none":null},"worker":{"worker_id":7},"inflight":9,)"
         R"("output_digest":"00abcdef01234567","bytes_sent":18446744073709551615,)"
-        R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000})"
+        R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000,"retransmits":2})"
         "\n");
 }
 
@@ -159,7 +160,8 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "trace_id",
                             "inflight",
                             "output_digest",
-                            "receive_delay_ns"}) {
+                            "receive_delay_ns",
+                            "retransmits"}) {
         EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
     }
     EXPECT_EQ(root.find("outcome").as_string(), "not_sent");

@@ -1,0 +1,54 @@
+#include "tests/sim/laws_of_limits.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "tests/sim/breaches.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+bool has_taint(const Record& record, std::string_view reason) {
+    return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
+}
+
+}  // namespace
+
+// A request that a lost segment has held up is tainted, and no row claims more than was sent again.
+std::string losses_are_told(const SimResult& result) {
+    Breaches breaches;
+    std::uint64_t told = 0;
+    for (const Record& record : result.records) {
+        told += record.retransmits.value_or(0);
+        const bool tainted = has_taint(record, taint_retransmitted);
+        breaches.unless(!tainted || record.retransmits.value_or(0) > 0, record,
+                        "is tainted by a loss that is not counted");
+        const auto found = result.truth.find(record.row);
+        if (found == result.truth.end() || !record.fired_ns || record.stale_retries > 0 ||
+            result.sends_block) {
+            continue;
+        }
+        const std::int64_t way_ns = found->second.start_ns - result.zero_ns - *record.fired_ns;
+        breaches.unless(tainted || way_ns < Weather::lost_for.ns, record,
+                        "came to the server late by a loss, and is not tainted");
+    }
+    breaches.unless(told <= result.segments_resent, of(told, result.segments_resent));
+    return breaches.text();
+}
+
+// What held a row back and what failed for a lack of ours is never presented as certain.
+std::string our_limits_taint(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const bool limited = record.late_cause == LateCause::limit;
+        const bool failed = record.outcome == Outcome::client_failed;
+        breaches.unless(limited == has_taint(record, taint_limit), record,
+                        "was held back by our limit or is tainted by it, but not both");
+        breaches.unless(failed == has_taint(record, taint_client_failed), record,
+                        "failed for our lack or is tainted by it, but not both");
+    }
+    return breaches.text();
+}
+
+}  // namespace driftless::sim

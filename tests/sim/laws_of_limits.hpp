@@ -1,0 +1,14 @@
+/// The laws (laws.hpp) that speak of what held a row back, or failed it, through no fault of its
+/// server: our own limits, and segments that were lost. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "tests/sim/sim_run.hpp"
+
+namespace driftless::sim {
+
+std::string losses_are_told(const SimResult& result);
+std::string our_limits_taint(const SimResult& result);
+
+}  // namespace driftless::sim
