@@ -26,6 +26,7 @@ ELSEWHERE = {
     "interrupted": "resume_test.py",
     "not_sent": "interrupt_test.py",
     "tls_failed": "tls_test.py",
+    "client_failed": "lacks_test.py",
 }
 
 GOOD = stream(token(), token(), token(), token(), usage(600, ASKED), DONE)
