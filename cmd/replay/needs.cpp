@@ -35,10 +35,10 @@ OpenEstimate open_estimate(const Plan& plan, const Trace& trace, std::int64_t to
 }
 
 std::string open_warning(const OpenEstimate& estimate, const ConnectionRoom& room) {
-    const std::string what = std::to_string(estimate.most) + " requests will be open " +
-                             seconds_text(estimate.at_ns) + " after the start (estimated at " +
-                             std::to_string(token_ns_estimated / 1'000'000) +
-                             " ms an output token)";
+    const std::string what = "at " + std::to_string(token_ns_estimated / 1'000'000) +
+                             " ms an output token " + std::to_string(estimate.most) +
+                             " requests are open " + seconds_text(estimate.at_ns) +
+                             " after the start, all";
     const std::string why = why_too_many(estimate.most, what, room);
     return why.empty() ? "" : why + consequence;
 }

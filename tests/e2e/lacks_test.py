@@ -67,7 +67,7 @@ class Lacks(Case):
             run = self.replay_with_few_files(trace, "--url", server.url, "--require-certified",
                                              "--calibration", self.lenient())
         self.assertEqual(run.code, NOT_CERTIFIED, run.said + run.complained)
-        self.assertIn("limits: 101 requests will be open", run.said)
+        self.assertIn("limits: at 5 ms an output token 101 requests are open", run.said)
         self.assertIn(f"limit of {FILES} open files is too low: ulimit -n 165", run.said)
         records = run.records().values()
         held = [record for record in records if record["late_cause"] == "limit"]

@@ -48,7 +48,10 @@ TEST(OpenEstimate, AnEndGoesBeforeWhatIsDueLater) {
 TEST(OpenEstimate, IsHeldAgainstDescriptorsAndPorts) {
     EXPECT_EQ(open_warning({36, 0}, {100, 0}), "");
     const std::string files = open_warning({37, 1'500'000'000}, {100, 0});
-    EXPECT_TRUE(files.starts_with("37 requests will be open 1.500 s after the start")) << files;
+    EXPECT_TRUE(
+        files.starts_with("at 5 ms an output token 37 requests are open 1.500 s after the "
+                          "start, all at once, each on a connection of its own"))
+        << files;
     EXPECT_NE(files.find("limit of 100 open files"), std::string::npos) << files;
     EXPECT_NE(files.find("ulimit -n 101"), std::string::npos) << files;
     EXPECT_NE(files.find("--max-inflight 36"), std::string::npos) << files;
