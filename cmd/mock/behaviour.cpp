@@ -1,5 +1,6 @@
 #include "cmd/mock/behaviour.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -45,8 +46,22 @@ void AnswerSchedule::start(const Pace& pace, Instant from, std::uint32_t uncache
     next_ = from + stretched(pace.first + prefill, pace.jitter);
 }
 
-void AnswerSchedule::advance(const Pace& pace, std::uint32_t tokens) {
-    next_ = next_ + stretched({pace.between.ns * tokens}, pace.jitter);
+void AnswerSchedule::advance(const Pace& pace, std::uint32_t tokens, const Crowd& crowd) {
+    const double others = crowd.answers > 1 ? crowd.answers - 1 : 0;
+    const std::int64_t alone = pace.between.ns * tokens;
+    const Duration step{alone + static_cast<std::int64_t>(pace.batch_slowdown * others *
+                                                          static_cast<double>(alone))};
+    next_ = std::max(next_, crowd.prefill_ends) + stretched(step, pace.jitter);
+}
+
+Instant Prefill::take(const Pace& pace, Instant now, std::uint32_t uncached_tokens) {
+    if (pace.prefill_tokens_per_s == 0) {
+        return now;
+    }
+    const std::uint64_t ns =
+        std::uint64_t{uncached_tokens} * 1'000'000'000 / pace.prefill_tokens_per_s;
+    ends_ = std::max(ends_, now) + Duration{static_cast<std::int64_t>(ns)};
+    return ends_;
 }
 
 const char* name_of(Fault fault) {

@@ -19,6 +19,27 @@ struct Pace {
     Duration between = milliseconds(10);  ///< from token to token
     double jitter = 0;                    ///< each delay is stretched by a factor in 1 +- this
     std::uint32_t tokens_per_chunk = 1;   ///< tokens that leave together, as speculation does
+    double batch_slowdown =
+        0;  ///< `between` grows by this share for each other answer in the making
+    std::uint64_t prefill_tokens_per_s = 0;  ///< uncached tokens, of all answers; 0: without limit
+};
+
+/// What the other answers do to one, at the moment at which its next token is begun.
+struct Crowd {
+    std::uint32_t answers = 1;  ///< in the making, itself counted
+    Instant prefill_ends{0};    ///< until then prompts are computed, and no token is made
+};
+
+/// One prompt after another: the processor that all answers share. Prompts go before tokens, as in
+/// engines that do not split them.
+class Prefill {
+  public:
+    /// A prompt with so many uncached tokens is there: when it is done.
+    Instant take(const Pace& pace, Instant now, std::uint32_t uncached_tokens);
+    Instant ends() const { return ends_; }
+
+  private:
+    Instant ends_{0};
 };
 
 /// The instants of one answer. The first chunk is due a first-token delay after the start, every
@@ -29,7 +50,7 @@ class AnswerSchedule {
     /// When the next chunk is due.
     Instant next() const { return next_; }
     /// The chunk has left and the following one carries `tokens`.
-    void advance(const Pace& pace, std::uint32_t tokens);
+    void advance(const Pace& pace, std::uint32_t tokens, const Crowd& crowd = {});
 
   private:
     Duration stretched(Duration delay, double jitter);

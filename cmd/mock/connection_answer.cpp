@@ -59,11 +59,13 @@ void MockConnection::start_making(Instant now) {
     const Pace& pace = core_.options_.pace;
     has_slot_ = true;
     log_.begin_ns = now.ns;
-    schedule_.start(pace, now, log_.prompt_tokens - log_.cached_tokens, seed_);
+    const std::uint32_t uncached = log_.prompt_tokens - log_.cached_tokens;
+    const Instant computed = core_.prefill_.take(pace, now, uncached);
+    schedule_.start(pace, computed, uncached, seed_);
     log_.due_ns = schedule_.next().ns;
     phase_ = asked_.stream ? Phase::stream : Phase::whole;
     if (phase_ == Phase::whole) {  // due when its last token is
-        schedule_.advance(pace, asked_.output_tokens - 1);
+        schedule_.advance(pace, asked_.output_tokens - 1, core_.crowd());
     }
 }
 
@@ -159,7 +161,7 @@ void MockConnection::produce_chunk(Instant now, std::string& out) {
         log_.token_ns.push_back(now.ns);
     }
     if (made_ < asked_.output_tokens) {
-        schedule_.advance(core_.options_.pace, chunk_tokens());
+        schedule_.advance(core_.options_.pace, chunk_tokens(), core_.crowd());
         return;
     }
     text_.append_end(out);

@@ -215,10 +215,12 @@ class MockCore {
     void leave_queue(MockConnection& connection);
     void give_slot(Instant now);
     std::uint32_t look_up(const PromptCount& prompt);
+    Crowd crowd() const { return {static_cast<std::uint32_t>(metrics_.running), prefill_.ends()}; }
     std::int64_t utc_seconds(Instant now) const;
 
     CoreOptions options_;
     PrefixCache cache_;
+    Prefill prefill_;
     std::optional<TextTokens> texts_;
     JsonDocument document_;
     Metrics metrics_;
