@@ -18,6 +18,7 @@
 #include "cmd/ring_errors.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/calibrate/floor.hpp"
+#include "engine/host/cpu_load.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/stats/verdict.hpp"
 
@@ -208,7 +209,7 @@ int run_calibrate(int argc, char** argv) {
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
     const std::vector<std::uint32_t> allowed = allowed_cpus();
     const std::uint32_t cpu =
-        parsed.options.cpu.value_or(choose_engine_cpu(allowed, isolated_cpus()).cpu);
+        parsed.options.cpu ? *parsed.options.cpu : find_quiet_cpu(std::nullopt).cpu;
     std::vector<std::uint32_t> others;
     std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(others),
                  [cpu](std::uint32_t other) { return other != cpu; });

@@ -8,6 +8,7 @@
 #include "cmd/replay/needs.hpp"
 #include "cmd/replay/stamp_facts.hpp"
 #include "cmd/ring_errors.hpp"
+#include "engine/host/cpu_load.hpp"
 
 namespace driftless {
 
@@ -163,10 +164,8 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
 
 int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host) {
     const std::vector<std::uint32_t> allowed = allowed_cpus();
-    host.engine_cpu = choose_engine_cpu(allowed, isolated_cpus());
-    if (options.cpu) {
-        host.engine_cpu = {*options.cpu, "--cpu"};
-    }
+    host.engine_cpu =
+        options.cpu ? CpuChoice{*options.cpu, "--cpu"} : find_quiet_cpu(options.writer_cpu);
     for (const std::uint32_t cpu : allowed) {
         const bool shared = allowed.size() == 1;
         if (options.writer_cpu ? cpu == *options.writer_cpu

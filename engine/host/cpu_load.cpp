@@ -1,0 +1,166 @@
+#include "engine/host/cpu_load.hpp"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t bytes_max = 64 * 1024;  // the CPUs come first: 600 of them
+constexpr std::size_t idle_field = 3;         // proc_stat(5): user nice system idle iowait ..
+constexpr std::size_t iowait_field = 4;
+constexpr std::size_t fields = 8;  // up to steal; guest time is part of user time
+
+std::string read_file(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    std::string text;
+    if (file >= 0) {
+        text.resize(bytes_max);
+        const ssize_t got = ::read(file, text.data(), text.size());
+        text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        ::close(file);
+    }
+    return text;
+}
+
+/// The next number of a line; false at its end.
+bool take_number(std::string_view& line, std::int64_t& value) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    const auto [end, code] = std::from_chars(line.data(), line.data() + line.size(), value);
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    return code == std::errc();
+}
+
+/// The CPUs of a kernel's list, "0-1,6".
+std::vector<std::uint32_t> cpus_of(std::string_view list) {
+    std::vector<std::uint32_t> cpus;
+    std::int64_t first = 0;
+    while (take_number(list, first)) {
+        std::int64_t last = first;
+        if (list.starts_with("-")) {
+            list.remove_prefix(1);
+            (void)take_number(list, last);
+        }
+        for (std::int64_t cpu = first; cpu <= last && cpu < 4096; ++cpu) {
+            cpus.push_back(static_cast<std::uint32_t>(cpu));
+        }
+        list.remove_prefix(list.starts_with(",") ? 1 : 0);
+    }
+    return cpus;
+}
+
+const CpuLoad* load_of(const std::vector<CpuLoad>& loads, std::uint32_t cpu) {
+    const auto found = std::find_if(loads.begin(), loads.end(),
+                                    [cpu](const CpuLoad& load) { return load.cpu == cpu; });
+    return found == loads.end() ? nullptr : &*found;
+}
+
+/// Twice its own ticks and those of its busiest sibling.
+std::int64_t disturbance(const std::vector<CpuLoad>& loads, const CpuLoad& load) {
+    std::int64_t busiest = 0;
+    for (const std::uint32_t sibling : load.siblings) {
+        const CpuLoad* other = load_of(loads, sibling);
+        busiest = std::max(busiest, other == nullptr ? 0 : other->busy);
+    }
+    return 2 * load.busy + busiest;
+}
+
+std::string percent_of(const CpuLoad& load) {
+    const std::int64_t percent = load.ticks > 0 ? 100 * load.busy / load.ticks : 0;
+    return std::to_string(std::clamp<std::int64_t>(percent, 0, 100)) + " %";
+}
+
+/// "the quietest of 2 over 100 ms: 0 % busy, the busiest 90 %".
+std::string reason_of(const std::vector<CpuLoad>& loads, const CpuLoad& chosen,
+                      const std::vector<std::uint32_t>& candidates) {
+    const CpuLoad* busiest = &chosen;
+    for (const std::uint32_t cpu : candidates) {
+        const CpuLoad* load = load_of(loads, cpu);
+        busiest = load != nullptr && load->busy > busiest->busy ? load : busiest;
+    }
+    return "the quietest of " + std::to_string(candidates.size()) +
+           " over 100 ms: " + percent_of(chosen) + " busy, the busiest " + percent_of(*busiest);
+}
+
+}  // namespace
+
+std::vector<CpuLoad> parse_cpu_loads(std::string_view proc_stat) {
+    std::vector<CpuLoad> loads;
+    while (proc_stat.starts_with("cpu")) {
+        std::string_view line = proc_stat.substr(0, proc_stat.find('\n'));
+        proc_stat.remove_prefix(std::min(line.size() + 1, proc_stat.size()));
+        line.remove_prefix(3);
+        std::int64_t number = 0;
+        if (line.starts_with(" ") || !take_number(line, number)) {
+            continue;  // the sum of all
+        }
+        CpuLoad load;
+        load.cpu = static_cast<std::uint32_t>(number);
+        for (std::size_t field = 0; field < fields && take_number(line, number); ++field) {
+            load.ticks += number;
+            load.busy += field == idle_field || field == iowait_field ? 0 : number;
+        }
+        loads.push_back(load);
+    }
+    return loads;
+}
+
+std::vector<CpuLoad> sample_cpu_loads(std::int64_t stretch_ns) {
+    const std::vector<CpuLoad> before = parse_cpu_loads(read_file("/proc/stat"));
+    const timespec length{stretch_ns / 1'000'000'000, stretch_ns % 1'000'000'000};
+    (void)::nanosleep(&length, nullptr);
+    std::vector<CpuLoad> loads = parse_cpu_loads(read_file("/proc/stat"));
+    for (CpuLoad& load : loads) {
+        const CpuLoad* earlier = load_of(before, load.cpu);
+        load.busy -= earlier == nullptr ? load.busy : earlier->busy;
+        load.ticks -= earlier == nullptr ? load.ticks : earlier->ticks;
+        const std::string list = "/sys/devices/system/cpu/cpu" + std::to_string(load.cpu) +
+                                 "/topology/thread_siblings_list";
+        load.siblings = cpus_of(read_file(list));
+        std::erase(load.siblings, load.cpu);
+    }
+    return loads;
+}
+
+CpuChoice choose_quiet_cpu(const std::vector<std::uint32_t>& allowed, std::string_view isolated,
+                           const std::vector<CpuLoad>& loads,
+                           const std::optional<std::uint32_t>& writer_cpu) {
+    std::vector<std::uint32_t> candidates = allowed;
+    if (writer_cpu && candidates.size() > 1) {
+        std::erase(candidates, *writer_cpu);
+    }
+    const CpuChoice unseen = choose_engine_cpu(candidates, isolated);
+    const std::vector<std::uint32_t> alone = cpus_of(isolated);
+    const bool is_isolated = std::find(alone.begin(), alone.end(), unseen.cpu) != alone.end();
+    if (candidates.size() < 2 || is_isolated) {
+        return unseen;
+    }
+    const CpuLoad* quietest = nullptr;
+    for (auto cpu = candidates.rbegin(); cpu != candidates.rend(); ++cpu) {
+        const CpuLoad* load = load_of(loads, *cpu);
+        if (load == nullptr || load->ticks <= 0) {
+            return unseen;
+        }
+        constexpr std::int64_t no_difference = 2;  // a tick, counted twice
+        if (quietest == nullptr ||
+            disturbance(loads, *load) + no_difference < disturbance(loads, *quietest)) {
+            quietest = load;
+        }
+    }
+    return {quietest->cpu, reason_of(loads, *quietest, candidates)};
+}
+
+CpuChoice find_quiet_cpu(const std::optional<std::uint32_t>& writer_cpu) {
+    const std::vector<std::uint32_t> allowed = allowed_cpus();
+    const std::vector<CpuLoad> loads =
+        allowed.size() > 1 ? sample_cpu_loads(cpu_sample_ns) : std::vector<CpuLoad>();
+    return choose_quiet_cpu(allowed, isolated_cpus(), loads, writer_cpu);
+}
+
+}  // namespace driftless
