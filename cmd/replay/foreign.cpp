@@ -2,45 +2,11 @@
 
 #include <algorithm>
 
+#include "cmd/replay/foreign_flags.hpp"
 #include "proto/core/decimal.hpp"
 
 namespace driftless {
 namespace {
-
-struct Ignored {
-    std::string_view typed;
-    bool has_value;
-    const char* why;
-};
-constexpr const char* own_thread = "prompts are built by the engine's own thread, ahead of time";
-constexpr const char* recorded_schedule =
-    "requests always follow the recorded schedule, from its first row";
-constexpr const char* always_streamed = "answers are always streamed";
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* goodput_instead = "--goodput \"ttft:MS tpot:MS\" counts what keeps limits";
-
-constexpr Ignored ignored[] = {
-    {"--fixed-schedule", false, recorded_schedule},
-    {"--fixed-schedule-auto-offset", false, recorded_schedule},
-    {"--streaming", false, always_streamed},
-    {"--stream", false, always_streamed},
-    {"--save-result", false, in_the_folder},
-    {"--summary-path", true, in_the_folder},
-    {"--outputs", true, in_the_folder},
-    {"--num-producer", true, own_thread},
-    {"--channel-capacity", true, own_thread},
-    {"--threads", true, own_thread},
-    {"--workers-max", true, own_thread},
-    {"--tokenizer-config", true, "tokenizer.json says all that is needed"},
-    {"--processor", true,
-     "words of one token each need no tokenizer; --tokenizer FILE takes others"},
-    {"--metric-percentile", true, "the summary has P25 to P99"},
-    {"--ttft-slo", true, goodput_instead},
-    {"--tpot-slo", true, goodput_instead},
-    {"--early-stop-error-threshold", true, "failures are counted, and the run goes on"},
-    {"--ui", true, "progress is one line; --no-progress turns it off"},
-    {"--ui-type", true, "progress is one line; --no-progress turns it off"},
-};
 
 struct Name {
     std::string_view typed;
@@ -71,8 +37,8 @@ void add(Spelled& out, std::string_view flag, std::string_view value) {
     out.arguments.emplace_back(value);
 }
 
-void note_ignored(Spelled& out, std::string_view flag, const char* why) {
-    out.notes.push_back(std::string(flag) + " is ignored: " + why);
+void note_ignored(Spelled& out, const std::string& flag, const char* why) {
+    out.notes.push_back(flag + " is ignored: " + why);
 }
 
 void refuse(Spelled& out, std::string_view flag, std::string_view value, const char* why) {
@@ -111,6 +77,9 @@ constinit const Foreign::Translated Foreign::translations[] = {
     {"--data-args", &Foreign::take_data_arguments},
     {"--constraint", &Foreign::take_constraint},
     {"--rate", &Foreign::take_rate},
+    {"--rate-type", &Foreign::take_profile},
+    {"--dataset-name", &Foreign::take_dataset_name},
+    {"--ready-check-timeout-sec", &Foreign::take_ready_check},
 };
 
 Foreign::Foreign(const std::vector<std::string>& arguments)
@@ -132,20 +101,18 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     if (is_ours(typed, next)) {
         return std::nullopt;
     }
-    for (const Ignored& one : ignored) {
-        if (one.typed == typed) {
-            note_ignored(out, typed, one.why);
-            return one.has_value ? 1 : 0;
-        }
+    if (const IgnoredFlag* one = find_ignored_flag(typed); one != nullptr) {
+        note_ignored(out, std::string(typed), one->why);
+        return one->has_value ? 1 : 0;
     }
     if (typed == "--save-prompts") {
         note_ignored(
-            out, typed,
+            out, std::string(typed),
             "name a file: --save-prompts FILE; the same --seed makes the same prompts again");
         return 0;
     }
-    if (typed == "--no-fixed-schedule") {
-        refuse(out, typed, "", "requests follow the recorded schedule; --speed X changes its pace");
+    if (const char* why = why_refused_flag(typed); why != nullptr) {
+        refuse(out, typed, "", why);
         return 0;
     }
     for (const Translated& one : translations) {
@@ -192,7 +159,7 @@ void Foreign::take_trace_mode(std::string_view value, Spelled& out) {
         refuse(out, "--trace-mode", value, "only the recorded arrivals of a trace are replayed");
         return;
     }
-    note_ignored(out, "--trace-mode trace", recorded_schedule);
+    note_ignored(out, "--trace-mode trace", recorded_schedule_reason);
 }
 
 void Foreign::take_profile(std::string_view value, Spelled& out) {
@@ -200,7 +167,8 @@ void Foreign::take_profile(std::string_view value, Spelled& out) {
         refuse(out, "--profile", value, "the only profile here is replay");
         return;
     }
-    note_ignored(out, "--profile replay", recorded_schedule);
+    has_replay_profile_ = true;
+    note_ignored(out, "--profile replay", recorded_schedule_reason);
 }
 
 void Foreign::take_backend(std::string_view value, Spelled& out) {
@@ -268,9 +236,30 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
     }
 }
 
-/// GuideLLM's rate of a replay stretches: 2 takes twice as long.
+/// GuideLLM's rate of a replay stretches: 2 takes twice as long. Of its other profiles, and of most
+/// tools, it is requests a second: `finish` asks for the profile.
 void Foreign::take_rate(std::string_view value, Spelled&) {
-    scale_ = value;
+    rate_ = value;
+}
+
+void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
+    const auto known = [value](const Name& name) { return name.typed == value; };
+    if (std::any_of(std::begin(format_names), std::end(format_names), known)) {
+        add(out, "--format", format_of(value));
+        return;
+    }
+    if (value != "custom" && value != "trace") {
+        refuse(out, "--dataset-name", value,
+               "has no arrival times; replay takes traces (driftless inspect FILE reads one)");
+        return;
+    }
+    note_ignored(out, "--dataset-name " + std::string(value), "the format is found by its keys");
+}
+
+void Foreign::take_ready_check(std::string_view value, Spelled& out) {
+    if (value != "0") {
+        add(out, "--wait-ready", value);
+    }
 }
 
 void Foreign::note_column(std::string_view name, std::string_view value, Spelled& out) {
@@ -323,6 +312,14 @@ void Foreign::add_times(Spelled& out) const {
 }
 
 void Foreign::finish(Spelled& out) {
+    if (!rate_.empty() && !has_replay_profile_) {
+        refuse(out, "--rate", rate_,
+               "is requests a second in some tools, and how far a trace is stretched in GuideLLM's "
+               "replay profile; requests leave at the recorded instants: write --speed X (2 is "
+               "twice as fast), or give --profile replay, too");
+        return;
+    }
+    scale_ = rate_.empty() ? scale_ : rate_;
     if (!kind_.empty()) {
         add_columns(out);
     }

@@ -48,6 +48,8 @@ class Foreign {
     void take_data_arguments(std::string_view value, Spelled& out);
     void take_constraint(std::string_view value, Spelled& out);
     void take_rate(std::string_view value, Spelled& out);
+    void take_dataset_name(std::string_view value, Spelled& out);
+    void take_ready_check(std::string_view value, Spelled& out);
 
     void note_column(std::string_view name, std::string_view value, Spelled& out);
     void add_columns(Spelled& out) const;
@@ -55,7 +57,9 @@ class Foreign {
 
     bool has_dataset_path_ = false;
     // GuideLLM's data, said by several flags.
-    std::string kind_;   ///< "trace_synthetic", "mooncake", "weka"; empty: not said
+    std::string kind_;  ///< "trace_synthetic", "mooncake", "weka"; empty: not said
+    std::string rate_;  ///< `--rate`; means something with the replay profile only
+    bool has_replay_profile_ = false;
     std::string scale_;  ///< seconds of due time per unit of trace time
     std::string time_column_ = "timestamp";
     std::string input_column_ = "input_length";

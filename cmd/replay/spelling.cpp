@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "cmd/replay/foreign.hpp"
+#include "cmd/replay/program_words.hpp"
 
 namespace driftless {
 
@@ -28,6 +29,8 @@ constexpr std::array aliases{
     Alias{"--time-in-secs", "--duration"},
     Alias{"-t", "--duration"},
     Alias{"--max-seconds", "--duration"},
+    Alias{"--benchmark-duration", "--duration"},
+    Alias{"--benchmark-grace-period", "--grace"},
     Alias{"-o", "--out"},
     Alias{"--output-dir", "--out"},
     Alias{"--artifact-dir", "--out"},
@@ -35,7 +38,6 @@ constexpr std::array aliases{
     Alias{"--target", "--url"},
     Alias{"--request-type", "--api"},
     Alias{"--random-seed", "--seed"},
-    Alias{"--concurrency", "--max-inflight"},
     Alias{"--max-concurrency", "--max-inflight"},
     Alias{"--isl-block-size", "--block-size"},
     Alias{"--prompt-input-tokens-block-size", "--block-size"},
@@ -68,7 +70,15 @@ bool is_goodput_part(std::string_view argument) {
 class Speller {
   public:
     explicit Speller(const std::vector<std::string>& arguments)
-        : arguments_(arguments), foreign_(arguments) {}
+        : arguments_(arguments), at_(count_program_words(arguments)), foreign_(arguments) {
+        if (at_ > 0) {
+            std::string words = arguments[0];
+            for (std::size_t i = 1; i < at_; ++i) {
+                words += " " + arguments[i];
+            }
+            out_.notes.push_back("\"" + words + "\" is ignored: it starts another tool");
+        }
+    }
 
     Spelled spell() {
         while (at_ < arguments_.size() && out_.refused.empty()) {

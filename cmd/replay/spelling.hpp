@@ -16,9 +16,9 @@ struct Spelled {
     std::string refused;             ///< empty: all is well
 };
 
-/// Splits `--name=value`, replaces aliases, translates flags of other tools (foreign.hpp), gathers
-/// the parts of `--goodput ttft:200 tpot:50` into one argument. Arguments after `--` stay as they
-/// are.
+/// Drops the words that start another tool, splits `--name=value`, replaces aliases, translates
+/// flags of other tools (foreign.hpp), gathers the parts of `--goodput ttft:200 tpot:50` into one
+/// argument. Arguments after `--` stay as they are.
 Spelled spell(const std::vector<std::string>& arguments);
 
 }  // namespace driftless

@@ -1,4 +1,4 @@
-"""The example commands of other replay tools run as they stand, but for the tool's name."""
+"""The example commands of other replay tools run as they stand, program words included."""
 
 import json
 import shlex
@@ -14,7 +14,7 @@ def mooncake_rows(count):
 
 class Habits(Case):
     def run_command(self, text, folder=None):
-        """Everything behind the tool's name, in the scratch folder; runs go to runs/ there."""
+        """The whole command line, in the scratch folder; runs go to runs/ there."""
         done = subprocess.run(
             [DRIFTLESS, "replay", *shlex.split(text)], capture_output=True, text=True,
             timeout=SECONDS_MAX, check=False, cwd=self.scratch,
@@ -43,7 +43,7 @@ class Habits(Case):
         tokenizer = TOKENIZERS / "qwen.json"
         with mock("--ttft", "0", "--itl", "0") as server:
             run = self.run_command(
-                f"""--tokenizer {tokenizer} \
+                f"""target/release/client --tokenizer {tokenizer} \
                     --tokenizer-config {tokenizer.parent}/tokenizer_config.json \
                     --endpoint {server.url}/v1/chat/completions \
                     --api openai \
@@ -73,7 +73,7 @@ class Habits(Case):
         with mock("--ttft", "0", "--itl", "0") as server:
             host, port = server.url.removeprefix("http://").split(":")
             run = self.run_command(
-                f"""--model mock-model \
+                f"""python3 benchmarks/trace_replay.py --model mock-model \
                     --backend vllm \
                     --trace-path {trace} \
                     --trace-mode trace \
@@ -96,7 +96,7 @@ class Habits(Case):
         trace = self.write_rows("custom_trace.jsonl", rows)
         with mock("--ttft", "0", "--itl", "0") as server:
             run = self.run_command(
-                f"""--model mock-model \
+                f"""aiperf profile --model mock-model \
                     --endpoint-type chat \
                     --streaming \
                     --url {server.url.removeprefix("http://")} \
@@ -120,7 +120,7 @@ class Habits(Case):
         self.write_rows("replay.jsonl", rows)
         with mock("--ttft", "0", "--itl", "0") as server:
             run = self.run_command(
-                f"""--backend kind=openai_http,target={server.url} \
+                f"""guidellm benchmark run --backend kind=openai_http,target={server.url} \
                     --profile kind=replay \
                     --data kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,"""
                 "time_scale=1.0"
@@ -139,7 +139,7 @@ class Habits(Case):
         trace = self.write_rows("trace.jsonl", rows)
         with mock("--ttft", "0", "--itl", "0") as server:
             run = self.run_command(
-                f"""--target "{server.url}" \
+                f"""guidellm benchmark --target "{server.url}" \
                     --data "{trace}" \
                     --data-args '{{"type_": "trace_synthetic"}}' \
                     --profile replay \

@@ -164,6 +164,105 @@ TEST(Foreign, GuidellmScalesOfMilliseconds) {
     EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0"}), "");
 }
 
+// `--rate` is requests a second to most people: it stretched the trace tenfold in silence.
+TEST(Foreign, RateNeedsTheReplayProfile) {
+    EXPECT_NE(refusal({"t", "--url", "h", "--rate", "10"}).find("--rate \"10\": "),
+              std::string::npos);
+    EXPECT_NE(refusal({"t", "--url", "h", "--rate=10"}).find("--speed X"), std::string::npos);
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10", "--profile", "replay"}),
+              (Words{"t", "--url", "h", "--speed", "100000000e-9"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
+              (Words{"t", "--url", "h", "--speed", "2000000000e-9"}));
+    EXPECT_NE(refusal({"t", "--url", "h", "--request-rate", "inf"}), "");
+    EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
+}
+
+// A closed loop is another workload; a cap of vllm bench is ours.
+TEST(Foreign, ConcurrencyIsRefusedWithTheReason) {
+    const std::string why = refusal({"t", "--url", "h", "--concurrency", "20"});
+    EXPECT_NE(why.find("--concurrency: "), std::string::npos);
+    EXPECT_NE(why.find("--max-inflight N"), std::string::npos);
+    EXPECT_NE(refusal({"t", "--url", "h", "--concurrency=20"}), "");
+    EXPECT_EQ(spelled({"t", "--url", "h", "--max-concurrency", "20"}),
+              (Words{"t", "--url", "h", "--max-inflight", "20"}));
+}
+
+// Whole command lines, program words included.
+TEST(Foreign, ProgramWordsAreDropped) {
+    const Words rest{"--url", "localhost:8000", "--input-file", "t.jsonl"};
+    for (const Words& program :
+         {Words{"aiperf", "profile"}, Words{"guidellm", "benchmark"},
+          Words{"guidellm", "benchmark", "run"}, Words{"vllm", "bench", "serve"},
+          Words{"vllm-bench"}, Words{"genai-perf", "profile"}, Words{"python3", "trace_replay.py"},
+          Words{"python3.12", "-u", "benchmarks/trace_replay.py"},
+          Words{"/usr/bin/python", "-m", "aiperf", "profile"},
+          Words{"python", "-m", "vllm.entrypoints.cli.main", "bench", "serve"},
+          Words{"./trace_replay.py"}, Words{"uv", "run", "aiperf", "profile"},
+          Words{"uvx", "guidellm", "benchmark"},
+          Words{"CUDA_VISIBLE_DEVICES=0", "vllm", "bench", "serve"},
+          Words{"nohup", "/opt/venv/bin/aiperf", "profile"},
+          Words{"cargo", "run", "--release", "--bin", "client", "--"}}) {
+        Words command = program;
+        command.insert(command.end(), rest.begin(), rest.end());
+        EXPECT_EQ(spelled(command), (Words{"--url", "localhost:8000", "t.jsonl"})) << program[0];
+        EXPECT_EQ(spell(command).notes.size(), 1U) << program[0];
+    }
+    EXPECT_EQ(spelled({"target/release/client", "--dataset-path", "t.jsonl", "--url", "h"}),
+              (Words{"t.jsonl", "--url", "h"}));
+}
+
+// Traces that are named as programs are stay traces.
+TEST(Foreign, OurOwnTracesStay) {
+    for (const char* trace :
+         {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x"}) {
+        EXPECT_EQ(spell({trace, "--url", "h"}).arguments, (Words{trace, "--url", "h"}));
+        EXPECT_TRUE(spell({trace, "--url", "h"}).notes.empty());
+    }
+    EXPECT_TRUE(spell({}).arguments.empty());
+    EXPECT_EQ(spell({"A=b"}).arguments, (Words{"A=b"}));
+    EXPECT_EQ(spell({"t", "aiperf"}).arguments, (Words{"t", "aiperf"}));
+}
+
+// vllm bench serve: what names a dataset without arrival times is refused.
+TEST(Foreign, VllmBench) {
+    EXPECT_EQ(spelled({"vllm",
+                       "bench",
+                       "serve",
+                       "--backend",
+                       "vllm",
+                       "--model",
+                       "m",
+                       "--host",
+                       "h",
+                       "--port",
+                       "8000",
+                       "--dataset-name",
+                       "mooncake",
+                       "--dataset-path",
+                       "t.jsonl",
+                       "--num-prompts",
+                       "50",
+                       "--ignore-eos",
+                       "--percentile-metrics",
+                       "ttft,tpot",
+                       "--metric-percentiles",
+                       "50,99",
+                       "--save-result",
+                       "--result-dir",
+                       "r",
+                       "--ready-check-timeout-sec",
+                       "600",
+                       "--goodput",
+                       "ttft:200",
+                       "tpot:50"}),
+              (Words{"--api", "vllm", "--model", "m", "--host", "h", "--port", "8000", "--format",
+                     "mooncake", "t.jsonl", "--limit", "50", "--wait-ready", "600", "--goodput",
+                     "ttft:200 tpot:50"}));
+    EXPECT_NE(refusal({"--dataset-name", "sharegpt", "--dataset-path", "s.json"})
+                  .find("has no arrival times"),
+              std::string::npos);
+}
+
 // What would change the load, and what cannot be fetched, is refused and not ignored.
 TEST(Foreign, GuidellmWhatHasNoCounterpart) {
     for (const char* data :
