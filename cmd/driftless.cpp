@@ -1,13 +1,16 @@
 /// The program: one binary, one command per folder beside this file.
 #include <cstdio>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cmd/calibrate/calibrate.hpp"
 #include "cmd/convert/convert.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/inspect/inspect.hpp"
 #include "cmd/mock/mock.hpp"
+#include "cmd/nearest_name.hpp"
 #include "cmd/process.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/report/report.hpp"
@@ -52,14 +55,52 @@ void print_help(std::FILE* out) {
         std::fprintf(out, "  %-10s %s\n", command.name, command.help);
     }
     std::fputs(
-        "\n  --version  print the version and exit\n"
-        "  --help     print this and exit; `driftless COMMAND --help` tells its flags\n",
+        "\n  --version  print the version and exit (-V, version)\n"
+        "  --help     print this and exit (-h, help); `driftless COMMAND --help` lists its flags\n",
         out);
 }
 
-int refuse(const char* what, const char* value) {
-    std::fprintf(stderr, "driftless: unknown %s '%s' (see driftless --help)\n", what, value);
+const Command* find_command(std::string_view name) {
+    for (const Command& command : commands()) {
+        if (name == command.name) {
+            return &command;
+        }
+    }
+    return nullptr;
+}
+
+/// A flag that is typed without a command is most often one of replay's.
+int refuse(const std::string& typed) {
+    if (typed.starts_with("-")) {
+        std::fprintf(stderr,
+                     "driftless: flag '%s' needs a command before it, as in driftless replay %s "
+                     "(see driftless --help)\n",
+                     typed.c_str(), typed.c_str());
+        return exit_usage;
+    }
+    std::vector<std::string> names{"help", "version"};
+    for (const Command& command : commands()) {
+        names.emplace_back(command.name);
+    }
+    const std::string nearest = driftless::nearest_name(typed, names);
+    std::fprintf(stderr, "driftless: unknown command '%s'%s (see driftless --help)\n",
+                 typed.c_str(), nearest.empty() ? "" : ("; did you mean " + nearest + "?").c_str());
     return exit_usage;
+}
+
+/// `driftless help`, `driftless help COMMAND`.
+int help(int argc, char** argv) {
+    if (argc < 3) {
+        print_help(stdout);
+        return exit_done;
+    }
+    const Command* command = find_command(argv[2]);
+    if (command == nullptr) {
+        return refuse(argv[2]);
+    }
+    std::string flag = "--help";
+    char* arguments[] = {argv[2], flag.data(), nullptr};
+    return command->run(2, arguments);
 }
 
 }  // namespace
@@ -74,18 +115,13 @@ int main(int argc, char** argv) {
         return exit_usage;
     }
     const std::string_view name = argv[1];
-    if (name == "--help" || name == "-h") {
-        print_help(stdout);
-        return exit_done;
+    if (name == "--help" || name == "-h" || name == "help") {
+        return help(argc, argv);
     }
-    if (name == "--version") {
+    if (name == "--version" || name == "-V" || name == "version") {
         std::printf("driftless %s\n", driftless::version());
         return exit_done;
     }
-    for (const Command& command : commands()) {
-        if (name == command.name) {
-            return command.run(argc - 1, argv + 1);
-        }
-    }
-    return refuse(name.starts_with("-") ? "flag" : "command", argv[1]);
+    const Command* command = find_command(name);
+    return command != nullptr ? command->run(argc - 1, argv + 1) : refuse(argv[1]);
 }

@@ -1,5 +1,6 @@
 #include "cmd/values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -11,7 +12,7 @@ namespace driftless {
 namespace {
 
 constexpr const char* duration_remedy =
-    "is no duration: write 90, 1.5s, 250ms, 5us, 10m or 2h (a bare number is seconds)";
+    "is not a duration; use 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m (a bare number is seconds)";
 constexpr const char* bytes_remedy = "is no size: write 4096, 64k, 64M or 2G";
 constexpr const char* count_remedy = "is no whole number of 0 or more";
 
@@ -96,16 +97,17 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-}  // namespace
-
-Result<std::int64_t> parse_duration_ns(std::string_view text) {
+/// One number with its unit, cut off the front of `text`; `unit` is the unit's length in ns.
+Result<std::int64_t> take_duration(std::string_view& text, std::int64_t& unit) {
     const std::string_view whole = take_digits(text);
     std::string_view fraction;
     if (!text.empty() && text[0] == '.') {
         text.remove_prefix(1);
         fraction = take_digits(text);
     }
-    const std::int64_t unit = unit_ns(text);
+    const std::size_t name_end = std::min(text.find_first_of("0123456789."), text.size());
+    unit = unit_ns(text.substr(0, name_end));
+    text.remove_prefix(name_end);
     if ((whole.empty() && fraction.empty()) || unit == 0) {
         return invalid(duration_remedy);
     }
@@ -132,6 +134,35 @@ Result<std::int64_t> parse_duration_ns(std::string_view text) {
     }
     return static_cast<std::int64_t>(*whole_value) * unit +
            static_cast<std::int64_t>(scaled / scale);
+}
+
+}  // namespace
+
+/// "1h30m" is read part by part; each part must have a unit, and a smaller one than that before it.
+Result<std::int64_t> parse_duration_ns(std::string_view text) {
+    constexpr std::size_t parts_max = units.size();
+    std::int64_t sum = 0;
+    std::int64_t before = 0;
+    for (std::size_t part = 0; part < parts_max; ++part) {
+        const bool bare = text.find_first_not_of("0123456789.") == text.npos;
+        std::int64_t unit = 0;
+        const Result<std::int64_t> value = take_duration(text, unit);
+        if (!value) {
+            return value;
+        }
+        if (part > 0 && (bare || unit >= before)) {
+            return invalid(duration_remedy);
+        }
+        if (sum + value.value() > duration_ns_max) {  // the sum of two stays inside 64 bits
+            return out_of_range("is longer than 100 years");
+        }
+        sum += value.value();
+        before = unit;
+        if (text.empty()) {
+            break;
+        }
+    }
+    return text.empty() ? Result<std::int64_t>(sum) : invalid(duration_remedy);
 }
 
 std::string duration_to_text(std::int64_t ns) {

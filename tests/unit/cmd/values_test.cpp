@@ -34,6 +34,19 @@ TEST(Values, ReadDurationsExactly) {
     EXPECT_EQ(duration("0.25m"), 15'000'000'000);
 }
 
+// As other tools write them: parts with units, each smaller than the one before it.
+TEST(Values, ReadDurationsOfSeveralParts) {
+    EXPECT_EQ(duration("30m30s"), 1'830'000'000'000);
+    EXPECT_EQ(duration("1h30m"), 5'400'000'000'000);
+    EXPECT_EQ(duration("1h0.5m2s3ms4us5ns"), 3'632'003'004'005);
+    for (const char* text : {"30s30m", "1m1m", "1m30", "1h,30m", "1h 30m", "m30s", "1h30"}) {
+        EXPECT_EQ(duration(text), -1) << text;
+    }
+    EXPECT_EQ(duration("878400h"), 3'162'240'000'000'000'000);  // 100 years of 366 days
+    EXPECT_EQ(duration("878399h60m"), 3'162'240'000'000'000'000);
+    EXPECT_EQ(duration("878400h1ns"), -1);
+}
+
 TEST(Values, RefuseWhatIsNoDuration) {
     for (const char* text : {"", "s", ".", "-1", "+1", "1e3", "1 s", "1.5.2", "1S", "1min", "x"}) {
         EXPECT_EQ(duration(text), -1) << text;
