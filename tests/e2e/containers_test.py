@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import struct
 import subprocess
@@ -42,6 +43,17 @@ def forbid(calls, errno):
 
 
 class Containers(Case):
+    def test_the_pod_can_be_certified(self):
+        """Its replay asks for a certificate, and names the calibration that was made before it."""
+        pod = (PROFILE.parent / "pod.yaml").read_text()
+        lists = [json.loads(found) for found in re.findall(r"(?:command|args): (\[.*?\])", pod, re.S)]
+        calibrate, replay = lists[0], lists[1] + lists[2]
+        self.assertEqual(calibrate[:2], ["driftless", "calibrate"])
+        self.assertEqual(replay[:2], ["driftless", "replay"])
+        made = calibrate[calibrate.index("--out") + 1]
+        self.assertIn("--require-certified", replay)
+        self.assertEqual(replay[replay.index("--calibration") + 1], made)
+
     def refused(self, errno, *command):
         done = subprocess.run(
             [DRIFTLESS, *[str(part) for part in command]], capture_output=True, text=True,
