@@ -40,7 +40,7 @@ class Execution {
   public:
     Execution(const ReplayOptions& options, const Workload& workload, const Server& server,
               const HostChoice& host, UringDriver& driver, const std::string& folder, RunFile& file,
-              const Resumption* resumption)
+              const Resumption* resumption, Quiet& quiet)
         : options_(options),
           workload_(workload),
           server_(server),
@@ -49,6 +49,7 @@ class Execution {
           folder_(folder),
           file_(file),
           resumption_(resumption),
+          quiet_(quiet),
           settings_(settings_of(options, workload, host)),
           parts_(options, workload, server, file.run_id),
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)) {}
@@ -95,6 +96,7 @@ class Execution {
     const std::string& folder_;
     RunFile& file_;
     const Resumption* resumption_;    ///< null: a new run
+    Quiet& quiet_;
     std::optional<NewFolder> taken_;  ///< of a new run, once it has it
     ReplaySettings settings_;
     ThreadMeter meter_;
@@ -114,7 +116,8 @@ int Execution::replay() {
         (void)run.turn();
     }
     // Nothing is on disk before this: what was refused leaves no folder behind.
-    ProgressLine progress(STDERR_FILENO);
+    ProgressLine progress(
+        STDERR_FILENO, {options_.progress && !options_.quiet, &stop_requests(), options_.grace_ns});
     int code = open_files();
     if (code == exit_done) {
         open_marks();
@@ -128,8 +131,7 @@ int Execution::replay() {
             CPU_SET(cpu, &cpus);
         }
         writer_->watch_thread(this_thread_id());
-        const Result<void> started = writer_->start_thread(
-            ring_, &cpus, options_.progress ? progress.callback() : ProgressCallback{});
+        const Result<void> started = writer_->start_thread(ring_, &cpus, progress.callback());
         code = started ? exit_done : fail_host("writer thread", started.error());
     }
     if (code != exit_done) {
@@ -370,7 +372,8 @@ int Execution::close_books() {
     end_.marks.resident_max = read_memory_marks().resident_max;
     file_.end = end_;
     const Result<void> closed = write_whole_file(run, to_json(file_));
-    std::fputs(printable_lines(summary_table(figures, info)).c_str(), stdout);
+    quiet_.end();
+    std::fputs(printable_lines(summary_table(figures, info, options_.table)).c_str(), stdout);
     std::printf("files: %s\n", folder_.c_str());
     if (writer_->failed()) {
         (void)fail_records();
@@ -389,8 +392,8 @@ int Execution::close_books() {
 
 int execute_run(const ReplayOptions& options, const Workload& workload, const Server& server,
                 const HostChoice& host, UringDriver& driver, const std::string& folder,
-                RunFile& file, const Resumption* resumption) {
-    return Execution(options, workload, server, host, driver, folder, file, resumption).go();
+                RunFile& file, const Resumption* resumption, Quiet& quiet) {
+    return Execution(options, workload, server, host, driver, folder, file, resumption, quiet).go();
 }
 
 }  // namespace driftless

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cmd/quiet.hpp"
 #include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/options.hpp"
 #include "cmd/replay/resume.hpp"
@@ -14,11 +15,11 @@
 
 namespace driftless {
 
-/// Prints the summary and returns the exit code. `folder` was checked not to exist and is made
-/// here, but for a run that is resumed (`resumption` is not null: `workload` holds the rest of its
-/// rows, maybe none); `file` holds what is known so far and is completed.
+/// Ends `quiet`, prints the summary and returns the exit code. `folder` was checked not to exist
+/// and is made here, but for a run that is resumed (`resumption` is not null: `workload` holds the
+/// rest of its rows, maybe none); `file` holds what is known so far and is completed.
 int execute_run(const ReplayOptions& options, const Workload& workload, const Server& server,
                 const HostChoice& host, UringDriver& driver, const std::string& folder,
-                RunFile& file, const Resumption* resumption);
+                RunFile& file, const Resumption* resumption, Quiet& quiet);
 
 }  // namespace driftless

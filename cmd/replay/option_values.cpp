@@ -46,7 +46,7 @@ constexpr std::array api_aliases{
 };
 
 constexpr const char* goodput_remedy =
-    "is no list of limits: write ttft:200 tpot:50 e2e:3000 (milliseconds)";
+    "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
 
 Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
     const std::size_t colon = part.find(':');
@@ -54,9 +54,11 @@ Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
     if (colon == part.npos) {
         return Error{ErrorCode::invalid, 0, goodput_remedy};
     }
-    // Our durations read "200ms" exactly; the unit of the list is always ms.
-    const Result<std::int64_t> limit =
-        parse_positive_duration_ns(std::string(part.substr(colon + 1)) + "ms");
+    std::string value(part.substr(colon + 1));
+    if (value.find_first_not_of("0123456789.") == value.npos) {
+        value += "ms";
+    }
+    const Result<std::int64_t> limit = parse_positive_duration_ns(value);
     if (!limit) {
         return Error{ErrorCode::invalid, 0, goodput_remedy};
     }
@@ -73,6 +75,22 @@ Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
 }
 
 }  // namespace
+
+const char* name_of(OutputRule rule) {
+    switch (rule) {
+        case OutputRule::exact:
+            return "exact";
+        case OutputRule::cap:
+            return "cap";
+        case OutputRule::free:
+            return "free";
+    }
+    return "";
+}
+
+const char* name_of(PromptKind kind) {
+    return kind == PromptKind::text ? "text" : "ids";
+}
 
 Result<PromptKind> parse_prompt_kind(std::string_view text) {
     constexpr std::array choices{Choice<PromptKind>{"text", PromptKind::text},

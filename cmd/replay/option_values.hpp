@@ -12,6 +12,10 @@
 
 namespace driftless {
 
+/// As the flags spell them.
+const char* name_of(OutputRule rule);
+const char* name_of(PromptKind kind);
+
 Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
 /// Empty for "auto".

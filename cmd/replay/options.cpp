@@ -6,6 +6,7 @@
 #include "cmd/replay/option_values.hpp"
 #include "cmd/replay/options_check.hpp"
 #include "cmd/replay/spelling.hpp"
+#include "cmd/table_kind.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless {
@@ -17,7 +18,10 @@ constexpr const char* description =
     "instant, every streamed token is stamped.\n";
 
 constexpr const char* footer =
-    R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds.
+    R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
+
+Standard output has what was chosen, then the result; standard error has progress, warnings and
+errors. --quiet leaves out what was chosen, and progress.
 
 APIs:
   openai-chat         /v1/chat/completions, as most servers have it
@@ -197,12 +201,16 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_goodput, options.goodput);
     flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
                  options.labels);
-    flags.on_off("--no-progress", "no progress line on a terminal", options.progress, false);
+    flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
+                "short", parse_table_kind, options.table);
+    flags.on_off("--no-progress", "no progress on standard error (a line; in logs one every 30 s)",
+                 options.progress, false);
+    flags.on_off("--quiet", "print the result, warnings and errors only", options.quiet);
 }
 
 void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Host");
-    flags.value("--cpu", "N", "CPU of the engine thread [chosen from those allowed]", nullptr,
+    flags.value("--cpu", "N", "CPU of the engine thread [the quietest of those allowed]", nullptr,
                 parse_u32, options.cpu);
     flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engine's]",
                 nullptr, parse_u32, options.writer_cpu);

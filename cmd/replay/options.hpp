@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cmd/replay/described_api.hpp"
+#include "cmd/screen/summary_table.hpp"
 #include "engine/input/trace_file.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/plan/load.hpp"
@@ -132,6 +133,8 @@ struct ReplayOptions {
     GoodputLimits goodput;
     std::vector<std::pair<std::string, std::string>> labels;
     bool progress = true;
+    bool quiet = false;  ///< errors and the result only
+    TableKind table = TableKind::brief;
     bool dry_run = false;
 
     // Again: what the flags of an earlier run say is added by whoever reads it (recall.hpp).

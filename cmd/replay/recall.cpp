@@ -13,18 +13,19 @@ namespace driftless {
 namespace {
 
 // What holds for one run alone: never kept.
-constexpr std::array<std::string_view, 8> passing{"--out",     "--output-path", "--save-prompts",
-                                                  "--resume",  "--from",        "--resend",
-                                                  "--dry-run", "--no-progress"};
+constexpr std::array<std::string_view, 10> passing{
+    "--out",    "--output-path", "--save-prompts", "--resume", "--from",
+    "--resend", "--dry-run",     "--no-progress",  "--quiet",  "--table"};
 constexpr std::array<std::string_view, 7> paths{
     "--tokenizer", "--dataset", "--calibration", "--template", "--ca", "--cert", "--key"};
 constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 18> resumable{
+constexpr std::array<std::string_view, 20> resumable{
     "",           "--url",    "--host",       "--port",   "--connect-to",  "--endpoint",
     "--api-key",  "--header", "--wait-ready", "--cpu",    "--writer-cpu",  "--wait",
-    "--realtime", "--grace",  "--resume",     "--resend", "--no-progress", "--require-certified"};
+    "--realtime", "--grace",  "--resume",     "--resend", "--no-progress", "--require-certified",
+    "--quiet",    "--table"};
 
 template <typename List>
 bool holds(const List& list, std::string_view name) {

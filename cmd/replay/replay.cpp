@@ -114,11 +114,13 @@ struct EarlierRun {
 /// Everything before time 0, in its order; each step prints what stops it.
 class Preparation {
   public:
-    Preparation(const ReplayOptions& options, std::optional<EarlierRun>& earlier, RunFile& file)
+    Preparation(const ReplayOptions& options, std::optional<EarlierRun>& earlier, RunFile& file,
+                Quiet& quiet)
         : options_(options),
           earlier_(earlier ? &earlier->facts : nullptr),
           resumption_(earlier && earlier->resumption ? &*earlier->resumption : nullptr),
-          file_(file) {}
+          file_(file),
+          quiet_(quiet) {}
 
     int go() {
         int code = load();
@@ -137,6 +139,10 @@ class Preparation {
             return dry_run();
         }
         code = meet();
+        if (code == exit_interrupted) {
+            std::fputs("driftless: interrupted before the first request; nothing was written\n",
+                       stderr);
+        }
         return code == exit_done ? run() : code;
     }
 
@@ -152,6 +158,7 @@ class Preparation {
     const RunFacts* earlier_;  ///< null: a run of its own
     Resumption* resumption_;   ///< null: nothing to resume
     RunFile& file_;
+    Quiet& quiet_;
     Workload workload_;
     Server server_;
     HostChoice host_;
@@ -197,6 +204,7 @@ int Preparation::dry_run() {
     if (code == exit_done) {
         code = compare();
     }
+    quiet_.end();  // its output is the result
     return code == exit_done ? execute_dry_run(options_, workload_, server_, file_) : code;
 }
 
@@ -285,7 +293,8 @@ int Preparation::run() {
     }
     const std::string folder =
         options_.out.empty() ? default_folder(workload_.trace.name) : options_.out;
-    return execute_run(options_, workload_, server_, host_, *driver_, folder, file_, resumption_);
+    return execute_run(options_, workload_, server_, host_, *driver_, folder, file_, resumption_,
+                       quiet_);
 }
 
 /// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.
@@ -342,12 +351,13 @@ int run_replay(int argc, char** argv) {
     }
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    Quiet quiet(line.options.quiet);
     for (const std::string& note : line.notes) {
         std::printf("flags: %s\n", note.c_str());
     }
     draw_salt(line.options.cache_salt);
     note_arguments(line, file);
-    return Preparation(line.options, earlier, file).go();
+    return Preparation(line.options, earlier, file, quiet).go();
 }
 
 }  // namespace driftless

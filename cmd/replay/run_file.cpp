@@ -4,6 +4,7 @@
 
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
+#include "cmd/replay/option_values.hpp"
 #include "cmd/replay/run_file_end.hpp"
 #include "cmd/version.hpp"
 #include "cmd/whole_file.hpp"
@@ -18,22 +19,6 @@ std::string hex(std::uint64_t value) {
     char text[17];
     std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
     return text;
-}
-
-const char* name_of(OutputRule rule) {
-    switch (rule) {
-        case OutputRule::exact:
-            return "exact";
-        case OutputRule::cap:
-            return "cap";
-        case OutputRule::free:
-            return "free";
-    }
-    return "";
-}
-
-const char* name_of(PromptKind kind) {
-    return kind == PromptKind::text ? "text" : "ids";
 }
 
 void strings(JsonWriter& json, const char* key, const std::vector<std::string>& values) {
@@ -107,6 +92,8 @@ void write_plan(JsonWriter& json, const RunFile& file) {
     json.key("start_ns").optional_integer(options.plan.start_ns);
     json.key("end_ns").optional_integer(options.plan.end_ns);
     json.key("duration_ns").optional_integer(options.plan.duration_ns);
+    json.key("limit");
+    options.plan.limit ? json.unsigned_integer(*options.plan.limit) : json.null();
     json.key("spread").boolean(options.plan.spread);
     json.key("rows").unsigned_integer(plan.rows.size());
     json.key("rows_outside").unsigned_integer(plan.rows_outside);

@@ -1,6 +1,7 @@
 #include "cmd/replay/run_settings.hpp"
 
 #include "cmd/replay/credentials.hpp"
+#include "cmd/replay/option_values.hpp"
 #include "cmd/secrets.hpp"
 
 namespace driftless {
@@ -52,6 +53,34 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     return config;
 }
 
+namespace {
+
+RunDescription description_of(const ReplayOptions& options, const Workload& workload,
+                              const RunFile& file) {
+    RunDescription run;
+    for (const ReplayTarget& target : options.targets) {
+        run.urls.push_back(shown_url(target));
+    }
+    run.trace_paths = options.files.paths;
+    run.trace_rows = workload.trace.rows.size();
+    run.rows = file.plan->rows.size();
+    run.speed = options.speed_text;
+    run.start_ns = options.plan.start_ns;
+    run.end_ns = options.plan.end_ns;
+    run.duration_ns = options.plan.duration_ns;
+    run.limit = options.plan.limit;
+    run.last_due_ns = file.plan->last_due_ns;
+    run.spread = options.plan.spread;
+    run.seed = options.plan.seed;
+    run.cache_salt = options.cache_salt;
+    run.prompt = name_of(file.prompt);
+    run.output = name_of(options.output);
+    run.arguments = file.arguments;
+    return run;
+}
+
+}  // namespace
+
 SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
                          const RunFile& file) {
     SummaryInfo info;
@@ -62,6 +91,7 @@ SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
     info.server_block = file.server_block;
     info.split_unknown = file.split_unknown;
     info.trace = workload.trace.name;
+    info.run = description_of(options, workload, file);
     if (options.inflight_max) {
         info.max_concurrency = file.inflight_max;
     }

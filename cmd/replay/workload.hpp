@@ -24,6 +24,9 @@ struct Workload {
 /// `exit_done`, or the exit code of the refusal.
 int load_workload(const ReplayOptions& options, Workload& workload);
 
+/// What will be sent, as one line: rows, wall time, pace and tokens.
+std::string selection_text(const Workload& workload, const std::string& speed);
+
 /// Rows whose values cannot stand in the headers that `--header` makes of them are refused, all of
 /// them listed.
 int check_row_headers(const ReplayOptions& options, const Workload& workload);

@@ -1,6 +1,7 @@
 #include "cmd/report/options.hpp"
 
 #include "cmd/options_flags.hpp"
+#include "cmd/table_kind.hpp"
 
 namespace driftless {
 
@@ -14,6 +15,7 @@ constexpr const char* description =
 constexpr const char* footer =
     R"(Examples:
   driftless report runs/20261121T062957Z-trace
+  driftless report runs/20261121T062957Z-trace --table full
   driftless report runs/20261121T062957Z-trace --json | jq .p99_ttft_ms
 
 Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read.)";
@@ -37,6 +39,8 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     app.add_option("RUN", line.command.folder, "folder of the run");
     Flags flags(app);
     flags.group("Output");
+    flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
+                line.command.table);
     flags.on_off("--json", "what summary.json holds (summary.schema.json)", line.command.json);
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

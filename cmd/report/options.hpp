@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "cmd/screen/summary_table.hpp"
+
 namespace driftless {
 
 struct ReportCommand {
     std::string folder;
     bool json = false;
+    TableKind table = TableKind::brief;
 };
 
 struct ReportCommandLine {

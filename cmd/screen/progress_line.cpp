@@ -8,18 +8,15 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "cmd/screen/plots.hpp"
+#include "cmd/values.hpp"
+
 namespace driftless {
 
 namespace {
 
-std::string grouped(std::uint64_t value) {
-    std::string text = fmt::format("{}", value);
-    for (std::size_t at = text.size(); at > 3;) {
-        at -= 3;
-        text.insert(at, 1, ',');
-    }
-    return text;
-}
+constexpr std::int64_t window_ns = 5'000'000'000;       // long enough for a rate to stand still
+constexpr std::int64_t line_every_ns = 30'000'000'000;  // in a log
 
 std::string clock_text(std::int64_t ns) {
     const std::int64_t seconds = std::abs(ns) / 1'000'000'000;
@@ -43,6 +40,25 @@ std::string short_time(std::int64_t ns) {
                               : fmt::format("{:.1f} s", value / 1e9);
 }
 
+/// "  failed 12: http_5xx 9, truncated 3", and beside it what was never sent.
+std::string failures(const Progress& p) {
+    std::uint64_t failed = 0;
+    std::string kinds;
+    for (std::size_t i = 0; i < p.outcomes.size(); ++i) {
+        const auto outcome = static_cast<Outcome>(i);
+        if (p.outcomes[i] == 0 || outcome == Outcome::ok || outcome == Outcome::short_output ||
+            outcome == Outcome::long_output || outcome == Outcome::not_sent) {
+            continue;
+        }
+        failed += p.outcomes[i];
+        kinds += fmt::format("{} {} {}", kinds.empty() ? ":" : ",", name_of(outcome),
+                             grouped(p.outcomes[i]));
+    }
+    const std::uint64_t unsent = p.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    return (failed > 0 ? "  failed " + grouped(failed) + kinds : "") +
+           (unsent > 0 ? "  not sent " + grouped(unsent) : "");
+}
+
 std::size_t columns_of(int fd) {
     winsize size{};
     const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -55,31 +71,86 @@ void write_to(int fd, std::string_view text) {
 
 }  // namespace
 
-std::string progress_text(const Progress& p) {
-    std::string text = fmt::format(
-        "{} / {} left  fired {} of {}  in flight {}  {} tok/s  worst drift {}",
-        clock_text(p.elapsed_ns), clock_text(p.left_ns), grouped(p.fired), grouped(p.rows),
-        grouped(p.inflight), grouped(static_cast<std::uint64_t>(std::llround(p.tokens_per_s))),
-        short_time(p.drift_max_ns));
-    if (p.failed > 0) {
-        text += fmt::format("  failed {}", grouped(p.failed));
+std::string progress_text(const Progress& p, const ProgressRates& rates) {
+    std::string text = fmt::format("{} / {} left  {} of {} sent", clock_text(p.elapsed_ns),
+                                   clock_text(p.left_ns), grouped(p.fired), grouped(p.rows));
+    if (rates.rows_per_s) {
+        text += fmt::format(", {:.1f}/s", *rates.rows_per_s);
     }
-    return text;
+    text += fmt::format("  {} open", grouped(p.inflight));
+    if (p.ttft_ns) {
+        text += "  TTFT " + short_time(*p.ttft_ns);
+    }
+    text += failures(p);
+    if (rates.rows_per_s) {
+        const auto tokens = static_cast<std::uint64_t>(std::llround(rates.tokens_per_s));
+        text += fmt::format("  {} tok/s", grouped(tokens));
+    }
+    return text + "  worst drift " + short_time(p.drift_max_ns);
 }
 
-ProgressLine::ProgressLine(int fd) : fd_(fd), terminal_(isatty(fd) == 1) {}
+ProgressRates RateWindow::add(const Progress& progress) {
+    points_.push_back({progress.elapsed_ns, progress.fired, progress.tokens});
+    while (points_.size() > 2 && points_[1].elapsed_ns <= progress.elapsed_ns - length_ns_) {
+        points_.pop_front();
+    }
+    const Point& first = points_.front();
+    const auto seconds = static_cast<double>(progress.elapsed_ns - first.elapsed_ns) / 1e9;
+    ProgressRates rates;
+    if (seconds > 0) {
+        rates.rows_per_s = static_cast<double>(progress.fired - first.fired) / seconds;
+        rates.tokens_per_s =
+            (static_cast<double>(progress.tokens) - static_cast<double>(first.tokens)) / seconds;
+    }
+    return rates;
+}
+
+ProgressLine::ProgressLine(int fd, const ProgressRule& rule)
+    : fd_(fd),
+      rule_(rule),
+      terminal_(isatty(fd) == 1),
+      line_at_ns_(line_every_ns),
+      window_(terminal_ ? window_ns : line_every_ns) {}
 
 ProgressLine::~ProgressLine() {
     wipe();
 }
 
 void ProgressLine::show(const Progress& progress) {
-    if (!terminal_) {
+    say_stopped(progress);
+    const ProgressRates rates = window_.add(progress);
+    if (!rule_.shown) {
         return;
     }
-    const std::string text = progress_text(progress).substr(0, columns_of(fd_) - 1);
-    write_to(fd_, "\r" + text + "\x1b[K");
-    drawn_ = true;
+    if (terminal_) {
+        const std::string text = progress_text(progress, rates).substr(0, columns_of(fd_) - 1);
+        write_to(fd_, "\r" + text + "\x1b[K");
+        drawn_ = true;
+    } else if (progress.elapsed_ns >= line_at_ns_) {
+        write_to(fd_, "progress: " + progress_text(progress, rates) + "\n");
+        line_at_ns_ += ((progress.elapsed_ns - line_at_ns_) / line_every_ns + 1) * line_every_ns;
+    }
+}
+
+/// The engine prints nothing while it runs; here it is said for it.
+void ProgressLine::say_stopped(const Progress& progress) {
+    const int stops = rule_.stops == nullptr ? 0 : rule_.stops->load(std::memory_order_relaxed);
+    if (stops <= stops_said_) {
+        return;
+    }
+    const std::uint64_t unsent = progress.rows - progress.fired;
+    wipe();
+    const std::string open = grouped(progress.inflight) + " open answers";
+    if (progress.inflight == 0) {
+        write_to(fd_, "interrupted: " + grouped(unsent) + " rows will not be sent\n");
+    } else if (stops == 1) {
+        write_to(fd_, "interrupted: " + grouped(unsent) + " rows will not be sent; waiting up to " +
+                          duration_to_text(rule_.grace_ns) + " for " + open +
+                          " (--grace); interrupt again to cancel them\n");
+    } else {
+        write_to(fd_, "interrupted again: " + open + " are cancelled\n");
+    }
+    stops_said_ = stops;
 }
 
 void ProgressLine::wipe() {
@@ -90,9 +161,6 @@ void ProgressLine::wipe() {
 }
 
 ProgressCallback ProgressLine::callback() {
-    if (!terminal_) {
-        return {};
-    }
     return {[](void* owner, const Progress& progress) {
                 static_cast<ProgressLine*>(owner)->show(progress);
             },

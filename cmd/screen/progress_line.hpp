@@ -1,21 +1,56 @@
-/// The progress of a run on one line of a terminal, redrawn in place. Quiet where the descriptor is
-/// no terminal. It owns nothing; it is called by the writer's thread, and by nobody else meanwhile.
+/// The progress of a run on standard error: one line of a terminal, redrawn in place; elsewhere, as
+/// in a log, a line every 30 s. It owns nothing but its window of rates; it is called by the
+/// writer's thread, and by nobody else meanwhile.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 
 #include "engine/record/progress.hpp"
 
 namespace driftless {
 
+/// What is achieved at the moment. Null until there is a stretch to speak of.
+struct ProgressRates {
+    std::optional<double> rows_per_s;  ///< fired
+    double tokens_per_s = 0;
+};
+
 /// The line's text, without anything that moves the cursor:
-/// `0:12 / 0:24 left  fired 4,210 of 12,031  in flight 312  8,123 tok/s  worst drift 1.4 us`
-std::string progress_text(const Progress& progress);
+/// `0:12 / 0:24 left  4,210 of 12,031 sent, 20.4/s  312 open  TTFT 931.0 ms  failed 3: http_5xx 3
+/// 8,123 tok/s  worst drift 1.4 us`
+std::string progress_text(const Progress& progress, const ProgressRates& rates);
+
+/// Rates over the last stretch of a run.
+class RateWindow {
+  public:
+    explicit RateWindow(std::int64_t length_ns) : length_ns_(length_ns) {}
+    ProgressRates add(const Progress& progress);
+
+  private:
+    struct Point {
+        std::int64_t elapsed_ns = 0;
+        std::uint64_t fired = 0;
+        std::uint64_t tokens = 0;
+    };
+    std::int64_t length_ns_ = 0;
+    std::deque<Point> points_;  ///< at most five a second
+};
+
+/// Who wants to see what.
+struct ProgressRule {
+    bool shown = true;                        ///< false: only that the run was told to stop
+    const std::atomic<int>* stops = nullptr;  ///< how often it was told to; null: never
+    std::int64_t grace_ns = 0;
+};
 
 class ProgressLine {
   public:
-    /// Shows on that descriptor, if it is a terminal.
-    explicit ProgressLine(int fd);
+    ProgressLine(int fd, const ProgressRule& rule);
     /// Wipes the line.
     ~ProgressLine();
     ProgressLine(const ProgressLine&) = delete;
@@ -23,13 +58,19 @@ class ProgressLine {
 
     void show(const Progress& progress);
     void wipe();
-    /// For the writer; no call at all where nothing would be shown.
+    /// For the writer.
     ProgressCallback callback();
 
   private:
+    void say_stopped(const Progress& progress);
+
     int fd_ = -1;
+    ProgressRule rule_;
     bool terminal_ = false;
     bool drawn_ = false;
+    int stops_said_ = 0;
+    std::int64_t line_at_ns_ = 0;  ///< elapsed time of the next line where there is no terminal
+    RateWindow window_;
 };
 
 }  // namespace driftless

@@ -3,289 +3,322 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "cmd/screen/full_table.hpp"
+#include "cmd/screen/plots.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
 
 namespace {
 
+constexpr double ns_per_s = 1e9;
 constexpr double ns_per_ms = 1e6;
 constexpr double ns_per_us = 1e3;
-constexpr std::size_t errors_shown = 5;
+constexpr std::size_t columns = 80;
+constexpr std::size_t label_columns = 16;
+constexpr std::size_t errors_shown = 3;
+constexpr std::size_t list_max = 4;  ///< reasons, warnings and URLs that are shown; files have all
 
-/// Appends lines of 50 columns: a label of 40 and a value, as those benchmarks print them.
-class Table {
+/// Lines of a label and text; text that does not fit goes on below itself.
+class Lines {
   public:
-    void title(std::string_view text, char fill = '-') {
-        const std::string padded =
-            fill == '=' && !text.empty() ? fmt::format(" {} ", text) : std::string(text);
-        const std::size_t room = padded.size() < 50 ? 50 - padded.size() : 0;
-        text_.append(room / 2, fill).append(padded).append(room - room / 2, fill) += '\n';
+    void rule(std::string_view title) {
+        const std::string text = title.empty() ? "" : fmt::format(" {} ", title);
+        const std::size_t left = (columns - text.size()) / 2;
+        text_.append(left, '=').append(text).append(columns - text.size() - left, '=') += '\n';
     }
-    void line(std::string_view label, std::string_view value) {
-        fmt::format_to(std::back_inserter(text_), "{:<40} {}\n", label, value);
-    }
-    void count(std::string_view label, std::uint64_t value) {
-        line(label, fmt::format("{}", value));
-    }
-    void number(std::string_view label, double value) { line(label, fmt::format("{:.2f}", value)); }
-    void distribution(std::string_view name, const Distribution& d, double unit,
-                      std::string_view unit_name) {
-        const auto row = [&](std::string_view what, double value) {
-            const std::string label = fmt::format("{} {} ({}):", what, name, unit_name);
-            line(label, d.count == 0 ? "-" : fmt::format("{:.2f}", value / unit));
-        };
-        row("Mean", d.mean);
-        row("Median", d.median());
-        row("Std", d.std);
-        for (std::size_t i = 0; i < percentiles.size(); ++i) {
-            if (i != median_index) {
-                row(fmt::format("P{}", percentiles[i].name), d.at[i]);
+    void blank() { text_ += '\n'; }
+    void add(std::string_view label, std::string_view value) {
+        while (true) {  // bounded by the text: each turn takes at least one byte of it
+            constexpr std::size_t room = columns - label_columns;
+            std::size_t cut = value.size();
+            if (cut > room) {
+                cut = value.rfind(' ', room);
+                cut = cut == value.npos || cut == 0 ? room : cut;
             }
+            fmt::format_to(std::back_inserter(text_), "{:<{}}{}\n", label, label_columns,
+                           value.substr(0, cut));
+            value.remove_prefix(cut);
+            value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+            if (value.empty()) {
+                return;
+            }
+            label = "";
         }
     }
+    void list(std::string_view label, const std::vector<std::string>& texts) {
+        for (std::size_t i = 0; i < texts.size() && i < list_max; ++i) {
+            add(i == 0 ? label : "", texts[i]);
+        }
+        if (texts.size() > list_max) {
+            add("", fmt::format("and {} more in summary.json", texts.size() - list_max));
+        }
+    }
+    void raw(const std::string& line) { text_ += line + '\n'; }
     std::string take() { return std::move(text_); }
 
   private:
     std::string text_;
 };
 
-void add_totals(Table& table, const SummaryFigures& f) {
-    table.count("Successful requests:", f.completed);
-    if (f.short_output > 0) {
-        table.count("Short outputs:", f.short_output);
-    }
-    if (f.long_output > 0) {
-        table.count("Long outputs:", f.long_output);
-    }
-    table.count("Failed requests:", f.failed);
-    table.line("Outputs exact / short / long / unknown:",
-               fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,
-                           f.outputs_unknown));
-    table.number("Benchmark duration (s):", static_cast<double>(f.duration_ns) / 1e9);
-    table.count("Total input tokens:", f.input_tokens);
-    table.count("Total generated tokens:", f.output_tokens);
-    table.number("Request throughput (req/s):", f.request_throughput);
-    if (f.request_goodput.has_value()) {
-        table.number("Request goodput (req/s):", *f.request_goodput);
-    }
-    table.number("Output token throughput (tok/s):", f.output_throughput);
-    const std::optional<std::uint64_t>& best = f.timeline.max_output_tokens_per_s;
-    table.line("Peak output token throughput (tok/s):", best ? fmt::format("{}", *best) : "-");
-    table.count("Peak concurrent requests:", f.timeline.max_concurrent_requests);
-    table.number("Total token throughput (tok/s):", f.total_token_throughput);
-}
-
-std::string three_ms(const Distribution& d) {
-    return fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / ns_per_ms,
-                       d.at[p99_index] / ns_per_ms, d.max / ns_per_ms);
-}
-
-void add_drift(Table& table, const SummaryFigures& f) {
-    const Distribution& drift = f.sending.drift;
-    table.title("Drift (fired - due)");
-    table.distribution("drift", drift, ns_per_us, "us");
-    table.line("Worst drift (us):",
-               drift.count == 0 ? "-" : fmt::format("{:.2f}", drift.max / ns_per_us));
-    if (f.drift_left_out > 0) {
-        table.count("Held by --max-inflight, left out:", f.drift_left_out);
-        table.line("- late (median / P99 / worst, ms):", three_ms(f.sending.held_by_user.drift));
-    }
-    if (f.sending.held_by_host.held.count > 0) {
-        table.count("Held by a limit of this host:", f.sending.held_by_host.held.count);
-        table.line("- held (median / P99 / worst, ms):", three_ms(f.sending.held_by_host.held));
-    }
-    std::string causes;
-    for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
-        if (f.late_causes[i] > 0) {
-            causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ",
-                                  name_of(static_cast<LateCause>(i)), f.late_causes[i]);
-        }
-    }
-    table.line("Late rows by cause:", causes.empty() ? "none" : causes);
-}
-
-std::string three_us(const Distribution& d) {
-    return d.count == 0 ? "-"
-                        : fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / ns_per_us,
-                                      d.at[p99_index] / ns_per_us, d.max / ns_per_us);
-}
-
-/// Median, p99 and worst: below us, and by the place in a burst where there are bursts.
-void add_wire(Table& table, const SummaryFigures& f) {
-    const SendingFigures& s = f.sending;
-    table.title("Kernel (median / P99 / worst, us)");
-    table.line("Call that fires a row:", three_us(s.submit));
-    table.line("On the wire - fired:", three_us(s.wire_delay));
-    table.line("On the wire - due:", three_us(s.wire_drift));
-    table.line("Read - received, worst of a row:", three_us(s.receive_delay));
-    if (f.retransmitted_rows > 0) {
-        table.line("Segments sent again (rows, late rows):",
-                   fmt::format("{} ({}, {})", f.retransmits, f.retransmitted_rows,
-                               f.tainted_retransmitted));
-    }
-    if (s.wire_unknown > 0) {
-        table.count("Rows without transmit stamp (run.json):", s.wire_unknown);
-    }
-    if (s.by_rank.size() < 2) {
-        return;
-    }
-    for (const RankFigures& rank : s.by_rank) {
-        const std::string place = rank.first == rank.last
-                                      ? fmt::format("{}", rank.first)
-                                      : fmt::format("{}-{}", rank.first, rank.last);
-        table.line(fmt::format("Drift, place {} in its instant:", place), three_us(rank.drift));
-    }
-}
-
-/// A part of a whole in percent; "-" where the whole is 0.
 std::string share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? "-"
                       : fmt::format("{:.2f} %",
                                     100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
-    table.title("Prompts and Prefix Cache");
-    table.line("Prompts exact / off / not reported:",
-               fmt::format("{} / {} / {}", f.prompts.exact, f.prompts.off, f.prompts.unknown));
-    if (f.prompts.off > 0) {
-        table.line("Largest difference (tokens):", fmt::format("{:+}", f.prompts.largest_off));
-        table.line("Likely cause:", name_of(f.prompts.cause));
-        table.line("", f.prompts.explanation);
-    }
-    table.count("Cached tokens expected:", f.expected_cached_tokens);
-    if (f.cache_rows_reported == 0) {
-        table.line("Cached tokens observed:", "not reported");
-        return;
-    }
-    table.line("Cached tokens observed:",
-               fmt::format("{} ({} of those expected)", f.cached_tokens,
-                           share(f.cached_tokens, f.expected_cached_tokens_reported)));
-    table.line("Rows with exactly the expected hits:",
-               fmt::format("{} of {}", f.cache_rows_equal, f.cache_rows_reported));
-    if (info.server_block && f.server_cache_rows > 0) {
-        table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
-                   fmt::format("{} ({} observed)", f.server_cache_expected,
-                               share(f.cached_tokens, f.server_cache_expected)));
-        table.line("Rows with exactly these hits:",
-                   fmt::format("{} of {}", f.server_cache_rows_equal, f.server_cache_rows));
-    }
-    if (info.split_unknown) {
-        table.line("Split of the overhead:", "unknown: rows may have lost a block each");
-    }
-}
-
-void add_goodput(Table& table, const SummaryFigures& f) {
-    if (!f.slo.set()) {
-        return;
-    }
-    const auto bound = [](std::string_view name, const OptionalNs& value) {
-        return value.has_value()
-                   ? fmt::format(" {}:{:g}", name, static_cast<double>(*value) / ns_per_ms)
-                   : std::string();
-    };
-    table.title("Goodput");
-    table.line("Bounds (ms):", (bound("ttft", f.slo.ttft_ns) + bound("tpot", f.slo.tpot_ns) +
-                                bound("e2e", f.slo.e2e_ns))
-                                   .substr(1));
-    table.line("Good requests:", fmt::format("{} ({})", f.good, share(f.good, f.rows)));
-}
-
-void add_outcomes(Table& table, const SummaryFigures& f) {
-    table.title("Outcomes");
+/// "http_5xx 12, truncated 3": all that are neither ok nor reported beside it.
+std::string failures(const SummaryFigures& f) {
+    std::string text;
     for (std::size_t i = 0; i < f.outcomes.size(); ++i) {
-        if (f.outcomes[i] > 0) {
-            table.count(fmt::format("{}:", name_of(static_cast<Outcome>(i))), f.outcomes[i]);
+        const auto outcome = static_cast<Outcome>(i);
+        if (f.outcomes[i] > 0 && outcome != Outcome::ok && outcome != Outcome::short_output &&
+            outcome != Outcome::long_output) {
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(outcome),
+                                grouped(f.outcomes[i]));
         }
     }
-    if (f.tainted_rows > 0) {
-        table.count("Tainted records:", f.tainted_rows);
-    }
+    return text;
 }
 
-/// The reasons of most rows, one line each.
-void add_errors(Table& table, const SummaryFigures& f) {
-    if (f.errors.empty()) {
-        return;
-    }
-    table.title("Errors (rows)");
-    std::uint64_t shown = 0;
+/// Why rows failed, as it was said: the reasons of most rows, a line each.
+void add_errors(Lines& lines, const SummaryFigures& f) {
+    constexpr std::size_t room = columns - label_columns;
     for (std::size_t i = 0; i < std::min(f.errors.size(), errors_shown); ++i) {
         const ErrorText& error = f.errors[i];
         const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
         const std::string text = error.text.empty() ? "nothing was said" : printable(error.text);
-        table.line(fmt::format("{}{}: {}", name_of(error.outcome), status, error.rows), text);
-        shown += error.rows;
-    }
-    if (f.failed > shown + f.outcomes[static_cast<std::size_t>(Outcome::not_sent)]) {
-        table.count("Others (summary.json):",
-                    f.failed - shown - f.outcomes[static_cast<std::size_t>(Outcome::not_sent)]);
+        std::string line = fmt::format("{} rows, {}{}: {}", grouped(error.rows),
+                                       name_of(error.outcome), status, text);
+        if (line.size() > room) {
+            std::size_t cut = room - 3;
+            while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
+                --cut;  // never inside a character
+            }
+            line = line.substr(0, cut) + "...";
+        }
+        lines.add("", line);
     }
 }
 
+void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    lines.add("Verdict", info.verdict);
+    lines.list("", info.verdict_reasons);
+    lines.list("Warning", f.warnings);
+    std::string requests = fmt::format("{} ok of {}", grouped(f.completed), grouped(f.rows));
+    if (f.short_output > 0) {
+        requests += fmt::format(", {} shorter than asked", grouped(f.short_output));
+    }
+    if (f.long_output > 0) {
+        requests += fmt::format(", {} longer than asked", grouped(f.long_output));
+    }
+    lines.add("Requests", fmt::format("{}, {} failed", requests, grouped(f.failed)));
+    if (f.failed > 0) {
+        lines.add("Failed", failures(f));
+        add_errors(lines, f);
+    }
+    if (f.tainted_rows > 0) {
+        lines.add("Tainted", fmt::format("{} records (`tainted` in requests.jsonl says why)",
+                                         grouped(f.tainted_rows)));
+    }
+    if (info.unfinished) {
+        lines.add("Unfinished",
+                  fmt::format("{} rows without a record, {} of them had left",
+                              grouped(info.unfinished->rows), grouped(info.unfinished->rows_left)));
+    }
+}
+
+std::string bounds(const Slo& slo) {
+    std::string text;
+    const auto bound = [&text](std::string_view name, const OptionalNs& value) {
+        if (value) {
+            text += fmt::format(" {}:{:g}", name, static_cast<double>(*value) / ns_per_ms);
+        }
+    };
+    bound("ttft", slo.ttft_ns);
+    bound("tpot", slo.tpot_ns);
+    bound("e2e", slo.e2e_ns);
+    return text.substr(1);
+}
+
+void add_load(Lines& lines, const SummaryFigures& f) {
+    const double seconds = static_cast<double>(f.duration_ns) / ns_per_s;
+    const double sent = f.duration_ns > 0 ? static_cast<double>(f.fired) / seconds : 0;
+    lines.add("Load", fmt::format("{} sent in {:.2f} s: {:.2f}/s, {:.2f} ok/s; {} open at most",
+                                  grouped(f.fired), seconds, sent, f.request_throughput,
+                                  grouped(f.timeline.max_concurrent_requests)));
+    const auto whole = [](double rate) {
+        return grouped(static_cast<std::uint64_t>(std::llround(rate)));
+    };
+    const std::optional<std::uint64_t>& best = f.timeline.max_output_tokens_per_s;
+    lines.add(
+        "Tokens",
+        fmt::format("{} in, {} out; out {}/s, peak {}; both {}/s", grouped(f.input_tokens),
+                    grouped(f.output_tokens), whole(f.output_throughput),
+                    best ? grouped(*best) + "/s" : "not known", whole(f.total_token_throughput)));
+    if (f.outputs_short + f.outputs_long + f.outputs_unknown > 0) {
+        lines.add("Outputs", fmt::format("{} of the recorded length, {} shorter, {} longer, {} not "
+                                         "counted",
+                                         grouped(f.outputs_exact), grouped(f.outputs_short),
+                                         grouped(f.outputs_long), grouped(f.outputs_unknown)));
+    }
+    if (f.slo.set()) {
+        lines.add("Goodput", fmt::format("{:.2f}/s: {} of {} rows ({}) within {} ms",
+                                         f.request_goodput.value_or(0), grouped(f.good),
+                                         grouped(f.rows), share(f.good, f.rows), bounds(f.slo)));
+    }
+}
+
+void add_latency(Lines& lines, std::string_view name, const Distribution& d) {
+    std::string line = fmt::format("{:<{}}", name, label_columns);
+    for (const double value :
+         {d.mean, d.median(), d.at[p90_index], d.at[p95_index], d.at[p99_index], d.max}) {
+        line +=
+            d.count == 0 ? fmt::format("{:>10}", "-") : fmt::format("{:>10.2f}", value / ns_per_ms);
+    }
+    lines.raw(line);
+}
+
 /// What has no figure, and why. `--continuous-usage` is a wish of OpenAI's APIs.
-void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
+void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     if (f.ttft.count == 0) {
         return;
     }
     if (f.tpot_unknown > 0) {
-        table.line("TPOT unknown of rows:",
-                   fmt::format("{} (their tokens came at one instant)", f.tpot_unknown));
+        lines.add("No TPOT", fmt::format("{} rows: their tokens came at one instant",
+                                         grouped(f.tpot_unknown)));
     }
     const bool has_remedy = info.backend.starts_with("openai-c") || info.backend == "dynamo" ||
                             info.backend == "aibrix";
     if (f.itl_rows_left_out > 0) {
-        table.line("ITL unknown of rows:",
-                   fmt::format("{} (several tokens a chunk{})", f.itl_rows_left_out,
-                               has_remedy ? ": --continuous-usage counts them" : ""));
+        lines.add("No ITL",
+                  fmt::format("{} rows: several tokens a chunk{}", grouped(f.itl_rows_left_out),
+                              has_remedy ? " (--continuous-usage counts them)" : ""));
     }
 }
 
-void add_unfinished(Table& table, const Unfinished& unfinished) {
-    table.title("Unfinished");
-    table.count("Rows without a record:", unfinished.rows);
-    table.count("Of these had left:", unfinished.rows_left);
+void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    lines.blank();
+    lines.raw(fmt::format("{:<{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}", "ms", label_columns, "mean",
+                          "p50", "p90", "p95", "p99", "max"));
+    add_latency(lines, "TTFT", f.ttft);
+    add_latency(lines, "TTFT from due", f.ttft_due);
+    add_latency(lines, "TPOT", f.tpot);
+    add_latency(lines, "ITL", f.itl);
+    add_latency(lines, "E2E", f.e2e);
+    add_unknown(lines, f, info);
+    lines.blank();
+}
+
+/// Which server had which rows, where there are several.
+void add_urls(Lines& lines, const std::vector<UrlFigures>& urls) {
+    if (urls.size() < 2) {
+        return;
+    }
+    std::vector<std::string> texts;
+    for (const UrlFigures& one : urls) {
+        std::string text = fmt::format("{}: {} rows, {} ok, {} failed", one.url, grouped(one.rows),
+                                       grouped(one.completed), grouped(one.failed));
+        if (one.ttft.count > 0) {
+            text += fmt::format(", TTFT p50 {:.2f} p99 {:.2f} ms", one.ttft.median() / ns_per_ms,
+                                one.ttft.at[p99_index] / ns_per_ms);
+        }
+        texts.push_back(std::move(text));
+    }
+    lines.list("Servers", texts);
+}
+
+void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    std::string prompts =
+        fmt::format("{} of exactly the recorded length, {} off, {} not reported",
+                    grouped(f.prompts.exact), grouped(f.prompts.off), grouped(f.prompts.unknown));
+    if (f.prompts.off > 0) {
+        prompts +=
+            fmt::format("; by up to {:+} tokens: {}", f.prompts.largest_off, f.prompts.explanation);
+    }
+    lines.add("Prompts", prompts);
+    if (info.clamped_rows > 0) {
+        lines.add("", fmt::format("{} rows are not longer than the overhead: sent with one word",
+                                  grouped(info.clamped_rows)));
+    }
+    const std::string expected =
+        fmt::format("{} tokens expected, ", grouped(f.expected_cached_tokens));
+    if (f.cache_rows_reported == 0) {
+        lines.add("Cache", expected + "hits not reported by the server");
+        return;
+    }
+    const std::string equal =
+        f.cache_rows_equal == f.rows
+            ? "every row as expected"
+            : fmt::format("{} of {} rows as expected", grouped(f.cache_rows_equal),
+                          grouped(f.cache_rows_reported));
+    lines.add("Cache",
+              fmt::format("{}{} hit ({}), {}", expected, grouped(f.cached_tokens),
+                          share(f.cached_tokens, f.expected_cached_tokens_reported), equal));
+    if (info.server_block && f.server_cache_rows > 0) {
+        lines.add("",
+                  fmt::format("{} expected in the server's blocks of {}: {} of {} rows so",
+                              grouped(f.server_cache_expected), *info.server_block,
+                              grouped(f.server_cache_rows_equal), grouped(f.server_cache_rows)));
+    }
+    if (info.split_unknown) {
+        lines.add("", "split of the overhead unknown: rows may have lost a block each");
+    }
+}
+
+void add_drift(Lines& lines, const SummaryFigures& f) {
+    const Distribution& drift = f.sending.drift;
+    std::string text =
+        drift.count == 0
+            ? "-"
+            : fmt::format("p50 {:.2f}, p99 {:.2f}, worst {:.2f} us", drift.median() / ns_per_us,
+                          drift.at[p99_index] / ns_per_us, drift.max / ns_per_us);
+    std::string causes;
+    for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
+        if (f.late_causes[i] > 0) {
+            causes += fmt::format("{} {} {}", causes.empty() ? "; late rows:" : ",",
+                                  name_of(static_cast<LateCause>(i)), grouped(f.late_causes[i]));
+        }
+    }
+    lines.add("Drift", text + causes);
+    if (f.drift_left_out > 0) {
+        lines.add("", fmt::format("{} rows held by --max-inflight are left out",
+                                  grouped(f.drift_left_out)));
+    }
+    if (const Distribution& held = f.sending.held_by_host.held; held.count > 0) {
+        lines.add("", fmt::format("{} rows held by a limit of this host, up to {:.2f} ms",
+                                  grouped(held.count), held.max / ns_per_ms));
+    }
+    if (f.retransmitted_rows > 0) {
+        lines.add("", fmt::format("{} segments of {} rows were sent again by the kernel",
+                                  grouped(f.retransmits), grouped(f.retransmitted_rows)));
+    }
+}
+
+std::string brief_table(const SummaryFigures& f, const SummaryInfo& info) {
+    Lines lines;
+    lines.rule("Result");
+    add_verdict(lines, f, info);
+    add_load(lines, f);
+    add_latencies(lines, f, info);
+    add_urls(lines, f.urls);
+    add_prompts(lines, f, info);
+    add_drift(lines, f);
+    lines.rule("");
+    return lines.take();
 }
 
 }  // namespace
 
-std::string summary_table(const SummaryFigures& f, const SummaryInfo& info) {
-    Table table;
-    table.title("Serving Benchmark Result", '=');
-    add_totals(table, f);
-    table.title("Time to First Token");
-    table.distribution("TTFT", f.ttft, ns_per_ms, "ms");
-    table.title("Time per Output Token (excl. 1st token)");
-    table.distribution("TPOT", f.tpot, ns_per_ms, "ms");
-    table.title("Inter-token Latency");
-    table.distribution("ITL", f.itl, ns_per_ms, "ms");
-    add_unknown(table, f, info);
-    table.title("End-to-end Latency");
-    table.distribution("E2EL", f.e2e, ns_per_ms, "ms");
-    table.title("First Token from the Due Instant");
-    table.distribution("TTFT-due", f.ttft_due, ns_per_ms, "ms");
-    add_drift(table, f);
-    add_wire(table, f);
-    add_prompts(table, f, info);
-    if (info.clamped_rows > 0) {
-        table.count("Rows within the overhead (1 word sent):", info.clamped_rows);
-    }
-    add_goodput(table, f);
-    add_outcomes(table, f);
-    add_errors(table, f);
-    if (info.unfinished) {
-        add_unfinished(table, *info.unfinished);
-    }
-    table.title("", '=');
-    table.line("Verdict:", info.verdict);
-    for (const std::string& reason : info.verdict_reasons) {
-        table.line("", reason);
-    }
-    return table.take();
+std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
+    return kind == TableKind::full ? full_table(figures, info) : brief_table(figures, info);
 }
 
 }  // namespace driftless

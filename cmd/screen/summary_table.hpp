@@ -1,13 +1,19 @@
-/// The summary as a table, in the layout that users know from serving benchmarks, with what only
-/// this program measures below it. Text out; it computes nothing and prints nothing.
+/// The summary as a table of at most 40 lines of 80 columns, in the order in which a person asks:
+/// can I believe it, what failed, how much load was it, how fast were the answers, what did the
+/// cache hit, was the client on time. Text out; it computes nothing and prints nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "engine/stats/summary.hpp"
 
 namespace driftless {
 
-std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info);
+/// `--table`: this one, or the long one of full_table.hpp.
+enum class TableKind : std::uint8_t { brief, full };
+
+std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info,
+                          TableKind kind = TableKind::brief);
 
 }  // namespace driftless

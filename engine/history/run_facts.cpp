@@ -125,6 +125,28 @@ void read_plan(JsonValue trace, JsonValue plan, RunFacts& out, Facts& facts) {
     }
 }
 
+/// What the summary says of the run. Keys that older runs lack are left as they are.
+void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFacts& out,
+                      Facts& facts) {
+    RunDescription& run = out.info.run;
+    run.arguments = out.arguments;
+    run.rows = out.rows;
+    run.seed = out.seed;
+    run.cache_salt = out.cache_salt.value_or("");
+    run.prompt = out.prompt;
+    run.urls = texts_of(request.find("urls"), "urls", facts);
+    run.trace_paths = texts_of(trace.find("paths"), "paths", facts);
+    run.trace_rows = trace.find("rows").as_u64().value_or(0);
+    run.output = std::string(request.find("output").as_string().value_or(""));
+    run.speed = std::string(plan.find("speed").as_string().value_or("1"));
+    run.start_ns = plan.find("start_ns").as_i64();
+    run.end_ns = plan.find("end_ns").as_i64();
+    run.duration_ns = plan.find("duration_ns").as_i64();
+    run.limit = plan.find("limit").as_u64();
+    run.last_due_ns = plan.find("last_due_ns").as_i64().value_or(0);
+    run.spread = plan.find("spread").as_bool().value_or(false);
+}
+
 void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     facts.enter(request);
     facts.text("api", out.info.backend);
@@ -206,6 +228,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     read_segments(segments, out, facts);
     read_plan(trace, plan, out, facts);
     read_request(request, out, facts);
+    read_description(trace, plan, request, out, facts);
     read_calibration_facts(calibration, out, facts);
     if (facts.error()) {
         return *facts.error();

@@ -196,6 +196,7 @@ void RecordWriter::write_record(const Record& record) {
         sinks_.responses.commit();
     }
     summary_.add(record);
+    tally_.add(record);
     note_error(sinks_.requests);
 }
 
@@ -314,13 +315,10 @@ void RecordWriter::show_progress(std::int64_t now) {
     progress.fired = counts.fired;
     progress.ended = counts.ended;
     progress.inflight = counts.inflight;
-    progress.failed = counts.failed;
+    progress.tokens = counts.tokens;
     progress.drift_max_ns = counts.drift_max_ns;
-    const std::int64_t since = now - progress_at_ns_;
-    const auto tokens = static_cast<double>(counts.tokens) - static_cast<double>(progress_tokens_);
-    progress.tokens_per_s = since > 0 ? tokens * 1e9 / static_cast<double>(since) : 0;
+    tally_.fill(progress);
     progress_at_ns_ = now;
-    progress_tokens_ = counts.tokens;
     progress_.call(progress_.owner, progress);
 }
 

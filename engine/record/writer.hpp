@@ -128,7 +128,7 @@ class RecordWriter {
     std::atomic<bool> stopping_{false};
     ProgressCallback progress_;
     std::int64_t progress_at_ns_ = 0;
-    std::uint64_t progress_tokens_ = 0;
+    ProgressTally tally_;
 };
 
 }  // namespace driftless

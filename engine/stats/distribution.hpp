@@ -25,6 +25,8 @@ inline constexpr std::array<Percentile, 7> percentiles = {{
     {999, "99.9"},
 }};
 inline constexpr std::size_t median_index = 1;
+inline constexpr std::size_t p90_index = 3;
+inline constexpr std::size_t p95_index = 4;
 inline constexpr std::size_t p99_index = 5;
 
 /// All 0 where `count` is 0.

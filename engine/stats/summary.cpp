@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/stats/warnings.hpp"
+
 namespace driftless {
 
 namespace {
@@ -48,6 +50,7 @@ void Summary::add(const Record& record) {
     add_prompt(record);
     add_output(record);
     errors_.add(record);
+    by_url_.add(record);
     if (record.outcome == Outcome::ok) {
         add_ok(record);
     } else if (record.outcome == Outcome::short_output) {
@@ -117,6 +120,7 @@ void Summary::add_prompt(const Record& record) {
             f.server_cache_rows_equal +=
                 record.cached_tokens == record.expected_cached_server ? 1 : 0;
         }
+        f.cache_rows_above += count_of(*record.cached_tokens) > expected ? 1 : 0;
     }
     if (record.input_length) {
         prompts_.add(*record.input_length, record.prompt_tokens);
@@ -207,6 +211,8 @@ SummaryFigures Summary::figures() const {
     if (f.slo.set()) {
         f.request_goodput = rate(f.good);
     }
+    f.urls = by_url_.figures();
+    f.warnings = warnings_of(f);
     return f;
 }
 

@@ -16,10 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/stats/by_url.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/error_texts.hpp"
 #include "engine/stats/prompt_counts.hpp"
+#include "engine/stats/run_description.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
 #include "proto/record/record.hpp"
@@ -34,7 +36,9 @@ namespace driftless {
 /// 6: the late cause `writer`.
 /// 7: `duration` is a sum over segments; `max_output_tokens_per_s` may be null.
 /// 8: the outcome `long_output`, `outputs`, `errors`, the server's cache blocks.
-/// 9: `retransmits`, `held`, the late cause `limit`, the outcome `client_failed`.
+/// 9: `retransmits`, `held`, the late cause `limit`, the outcome `client_failed`; `run`, `urls`,
+///    warnings. Request times are in ms only (`ttft_ns`, `tpot_ns`, `e2e_ns` and
+///    `itl_histogram_ns` said the same in ns), and `label` has gone: `labels` has them all.
 inline constexpr int summary_schema = 9;
 
 /// Tainted rows that are listed by number; the rest is counted.
@@ -89,6 +93,8 @@ struct SummaryFigures {
     std::uint64_t cached_tokens = 0;                    ///< as reported
     std::uint64_t cache_rows_reported = 0;
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
+    std::uint64_t cache_rows_above = 0;  ///< reported more
+    std::uint64_t template_pre = 0;      ///< tokens before every prompt: all rows share them
 
     // The same by the server's own cache blocks, over rows that reported and whose forecast is
     // known.
@@ -127,6 +133,9 @@ struct SummaryFigures {
     std::uint64_t stale_retries = 0;
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;
+
+    std::vector<UrlFigures> urls;       ///< by the server that a row was sent to
+    std::vector<std::string> warnings;  ///< warnings.hpp
 };
 
 class Summary {
@@ -135,6 +144,7 @@ class Summary {
     /// `overhead`: the tokens that were held to stand around every prompt.
     explicit Summary(const Slo& slo, TemplateOverhead overhead = {}) : prompts_(overhead) {
         figures_.slo = slo;
+        figures_.template_pre = overhead.pre;
     }
 
     void add(const Record& record);
@@ -158,6 +168,7 @@ class Summary {
     Histogram itl_;
     Histogram chunk_gap_;
     PromptCounts prompts_;
+    ByUrl by_url_;
     RunTimeline timeline_;
     ErrorTexts errors_;
 };
@@ -174,8 +185,8 @@ struct SummaryInfo {
     std::string backend;  ///< the dialect's name
     std::string model_id;
     std::string tokenizer_id;  ///< empty: null
-    std::string label;         ///< empty: null
     std::string trace;
+    RunDescription run;
     std::optional<std::uint64_t> max_concurrency;
     std::optional<std::uint32_t> server_block;  ///< tokens of the server's cache blocks
     bool split_unknown = false;                 ///< of the overhead: each row may have lost a block

@@ -24,9 +24,13 @@ void write_of(JsonWriter& json, const std::string& key, const Distribution& d, d
     d.count == 0 ? json.null() : json.number(value);
 }
 
-/// The serving benchmarks' keys: mean_ttft_ms, median_ttft_ms, std_ttft_ms, p99_ttft_ms.
+/// The serving benchmarks' keys: mean_ttft_ms, median_ttft_ms, std_ttft_ms, p99_ttft_ms; and how
+/// many values there are, the least and the most.
 void write_ms(JsonWriter& json, const std::string& metric, const Distribution& d) {
     const std::string ending = "_" + metric + "_ms";
+    write_count(json, "count_" + metric, d.count);
+    write_of(json, "min" + ending, d, d.min / ns_per_ms);
+    write_of(json, "max" + ending, d, d.max / ns_per_ms);
     write_of(json, "mean" + ending, d, d.mean / ns_per_ms);
     write_of(json, "median" + ending, d, d.median() / ns_per_ms);
     write_of(json, "std" + ending, d, d.std / ns_per_ms);
@@ -35,7 +39,7 @@ void write_ms(JsonWriter& json, const std::string& metric, const Distribution& d
     }
 }
 
-/// Our own: an object in ns, with what it counts.
+/// What the client measures of itself: an object in ns, with what it counts.
 void write_ns(JsonWriter& json, std::string_view key, const Distribution& d) {
     json.key(key).begin_object();
     write_count(json, "count", d.count);
@@ -49,12 +53,32 @@ void write_ns(JsonWriter& json, std::string_view key, const Distribution& d) {
     json.end_object();
 }
 
+void write_limit(JsonWriter& json, std::string_view key, const OptionalNs& limit) {
+    json.key(key);
+    limit ? json.number(static_cast<double>(*limit) / ns_per_ms) : json.null();
+}
+
+void write_urls(JsonWriter& json, const std::vector<UrlFigures>& urls) {
+    json.key("urls").begin_array();
+    for (const UrlFigures& one : urls) {
+        json.begin_object();
+        json.key("url").string(one.url);
+        write_count(json, "rows", one.rows);
+        write_count(json, "completed", one.completed);
+        write_count(json, "failed", one.failed);
+        write_of(json, "median_ttft_ms", one.ttft, one.ttft.median() / ns_per_ms);
+        write_of(json, "p99_ttft_ms", one.ttft, one.ttft.at[p99_index] / ns_per_ms);
+        write_count(json, "cached_tokens", one.cached_tokens);
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     json.key("schema").integer(summary_schema);
     json.key("date").string(info.date);
     json.key("endpoint_type").string(info.backend);
     json.key("backend").string(info.backend);
-    write_text(json, "label", info.label);
     json.key("model_id").string(info.model_id);
     write_text(json, "tokenizer_id", info.tokenizer_id);
     write_count(json, "num_prompts", f.rows);
@@ -79,6 +103,8 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_ms(json, "tpot", f.tpot);
     write_ms(json, "itl", f.itl);
     write_ms(json, "e2el", f.e2e);
+    write_ms(json, "ttft_due", f.ttft_due);
+    write_ms(json, "chunk_gap", f.chunk_gap);
 }
 
 void write_counts(JsonWriter& json, const SummaryFigures& f) {
@@ -185,13 +211,7 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_ns(json, "drift_ns", f.sending.drift);
     write_count(json, "drift_left_out", f.drift_left_out);
     write_sending(json, f.sending);
-    write_ns(json, "ttft_ns", f.ttft);
-    write_ns(json, "ttft_due_ns", f.ttft_due);
-    write_ns(json, "tpot_ns", f.tpot);
-    write_ns(json, "e2e_ns", f.e2e);
-    write_ns(json, "itl_histogram_ns", f.itl);
     write_count(json, "itl_rows_left_out", f.itl_rows_left_out);
-    write_ns(json, "chunk_gap_histogram_ns", f.chunk_gap);
     json.key("histogram_relative_error").number(Histogram::relative_error);
     json.key("cache").begin_object();
     write_count(json, "expected_cached_tokens", f.expected_cached_tokens);
@@ -199,6 +219,7 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_count(json, "expected_cached_tokens_reported", f.expected_cached_tokens_reported);
     write_count(json, "cached_tokens", f.cached_tokens);
     write_count(json, "rows_equal", f.cache_rows_equal);
+    write_count(json, "rows_above", f.cache_rows_above);
     write_server_cache(json, f, info);
     json.end_object().key("prompts").begin_object();
     write_count(json, "exact", f.prompts.exact);
@@ -208,9 +229,9 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.key("likely_cause").string(name_of(f.prompts.cause));
     write_text(json, "explanation", f.prompts.explanation);
     json.end_object().key("goodput").begin_object();
-    json.key("ttft_ns").optional_integer(f.slo.ttft_ns);
-    json.key("tpot_ns").optional_integer(f.slo.tpot_ns);
-    json.key("e2e_ns").optional_integer(f.slo.e2e_ns);
+    write_limit(json, "ttft_ms", f.slo.ttft_ns);
+    write_limit(json, "tpot_ms", f.slo.tpot_ns);
+    write_limit(json, "e2el_ms", f.slo.e2e_ns);
     json.key("good").optional_integer(f.slo.set() ? OptionalNs(static_cast<std::int64_t>(f.good))
                                                   : OptionalNs());
     json.end_object();
@@ -227,6 +248,8 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     } else {
         json.null();
     }
+    write_urls(json, f.urls);
+    write_run(json, info.run);
     json.key("trace").string(info.trace);
     json.key("labels").begin_object();
     for (const auto& [name, value] : info.labels) {
@@ -237,6 +260,10 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.key("reasons").begin_array();
     for (const std::string& reason : info.verdict_reasons) {
         json.string(reason);
+    }
+    json.end_array().key("warnings").begin_array();
+    for (const std::string& warning : f.warnings) {
+        json.string(warning);
     }
     json.end_array().key("tainted_rows").begin_array();
     for (const std::uint32_t row : f.tainted_first) {

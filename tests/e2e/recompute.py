@@ -4,6 +4,7 @@ proto/record/README.md and engine/stats/summary.schema.json say, and of nothing 
 import collections
 import math
 
+WHOLE = ("ok", "short_output", "long_output")
 PERCENTILES = (25, 50, 75, 90, 95, 99, 99.9)
 
 
@@ -15,7 +16,7 @@ def nearest_rank(values, percent):
 
 
 def distribution(values):
-    """The keys of a distribution in ns; None where there is nothing."""
+    """A distribution in the unit of the values; None where there is nothing."""
     found = {"count": len(values)}
     names = ["mean", "std", "min", "max"] + [f"p{percent:g}" for percent in PERCENTILES]
     if not values:
@@ -138,29 +139,27 @@ def meets(record, slo):
 
 def latencies(ok, whole):
     found = {}
-    for metric, key in (("ttft", "ttft_ns"), ("tpot", "tpot_ns"), ("e2el", "e2e_ns")):
-        d = distribution(known(ok, key))
-        found[key] = d
-        found.update(in_ms(metric, d))
-    found["ttft_due_ns"] = distribution(known(ok, "ttft_due_ns"))
+    for metric, key in (("ttft", "ttft_ns"), ("tpot", "tpot_ns"), ("e2el", "e2e_ns"),
+                        ("ttft_due", "ttft_due_ns")):  # fmt: skip
+        found.update(in_ms(metric, distribution(known(ok, key))))
     chunked = [r for r in ok if r["chunk_ns"]]
     counted = [r for r in chunked if r["chunk_tokens"] is not None]
     found["itl_rows_left_out"] = len(chunked) - len(counted) if whole else len(ok)
-    found["itl_histogram_ns"] = distribution([v for r in counted for v in itl(r)] if whole else [])
-    found["chunk_gap_histogram_ns"] = distribution(
-        [gap for r in ok if r["chunk_ns"] for gap in gaps(r)] if whole else []
-    )
-    found.update(in_ms("itl", found["itl_histogram_ns"]))
+    per_token = [v for r in counted for v in itl(r)] if whole else []
+    found.update(in_ms("itl", distribution(per_token)))
+    per_chunk = [gap for r in ok if r["chunk_ns"] for gap in gaps(r)] if whole else []
+    found.update(in_ms("chunk_gap", distribution(per_chunk)))
     return found
 
 
 def in_ms(metric, d):
-    names = {"mean": "mean", "std": "std", "median": "p50"}
+    names = {"mean": "mean", "std": "std", "median": "p50", "min": "min", "max": "max"}
     names.update({f"p{percent:g}": f"p{percent:g}" for percent in PERCENTILES})
-    return {
+    found = {
         f"{name}_{metric}_ms": None if d[key] is None else d[key] / 1e6
         for name, key in names.items()
     }
+    return {f"count_{metric}": d["count"], **found}
 
 
 def sending(records):
@@ -202,6 +201,7 @@ def prompts(records):
             "expected_cached_tokens_reported": sum(expected[r["row"]] for r in cached),
             "cached_tokens": sum(r["cached_tokens"] for r in cached),
             "rows_equal": sum(r["cached_tokens"] == r["expected_cached_tokens"] for r in cached),
+            "rows_above": sum(r["cached_tokens"] > expected[r["row"]] for r in cached),
         },
     }
 
@@ -219,6 +219,24 @@ def outputs_by_length(whole):
         "long": sum(n > 0 for n in off),
         "unknown": len(whole) - len(off),
     }
+
+
+def urls(records):
+    """The rows of each server, sorted by its URL."""
+    found = []
+    for url in sorted({r["url"] for r in records if r["url"] is not None}):
+        rows = [r for r in records if r["url"] == url]
+        ok = [r for r in rows if r["outcome"] == "ok"]
+        ttft = distribution(known(ok, "ttft_ns"))
+        found.append({
+            "rows": len(rows),
+            "completed": len(ok),
+            "failed": sum(r["outcome"] not in WHOLE for r in rows),
+            "median_ttft_ms": None if ttft["p50"] is None else ttft["p50"] / 1e6,
+            "p99_ttft_ms": None if ttft["p99"] is None else ttft["p99"] / 1e6,
+            "cached_tokens": sum(known(rows, "cached_tokens")),
+        })  # fmt: skip
+    return found
 
 
 def summary_of(records, slo=None):
@@ -259,6 +277,7 @@ def summary_of(records, slo=None):
         "stale_retries": sum(r["stale_retries"] for r in records),
         "coalesced_chunks": sum(r["coalesced_chunks"] for r in records),
         "receive_delay_max_ns": max(known(records, "receive_delay_ns"), default=None),
+        "urls": urls(records),
         **latencies(ok, not lost_chunks(records)),
         **sending(records),
         **prompts(records),
@@ -278,7 +297,7 @@ def differences(said, computed, path="", loose=0.0):
         found = []
         for key, value in computed.items():
             # Percentiles of histograms are within 0.1 %.
-            near = 1 / 1024 if "histogram" in key or "_itl_ms" in key else loose
+            near = 1 / 1024 if "_itl_ms" in key or "_chunk_gap_ms" in key else loose
             if key not in said:
                 found.append(f"{path}.{key} is missing")
             else:

@@ -299,7 +299,7 @@ TEST(ReplayOptions, NeedNoServerForADryRun) {
 TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
     EXPECT_TRUE(says(refusal_with({"--speed", "fast"}), "--speed \"fast\""));
     EXPECT_TRUE(says(refusal_with({"--speed", "0"}), "--speed \"0\""));
-    EXPECT_TRUE(says(refusal_with({"--end", "10 min"}), "--end \"10 min\" is no duration"));
+    EXPECT_TRUE(says(refusal_with({"--end", "10 min"}), "--end \"10 min\" is not a duration"));
     EXPECT_TRUE(says(refusal_with({"--limit", "0"}), "must be at least 1"));
     EXPECT_TRUE(says(refusal_with({"--limit", "-1"}), "--limit \"-1\""));
     EXPECT_TRUE(says(refusal_with({"--cpu", "4294967296"}), "--cpu \"4294967296\""));

@@ -1,4 +1,4 @@
-// The progress line says the same at every size of a run, and nothing where nobody watches.
+// Progress says what a person asks in the middle of a run, on a terminal and in a log.
 #include "cmd/screen/progress_line.hpp"
 
 #include <gtest/gtest.h>
@@ -7,41 +7,125 @@
 namespace driftless {
 namespace {
 
-// Numbers are grouped, times short, failures shown once there are any.
-TEST(ProgressLine, SaysHowFarTheRunIs) {
+constexpr std::int64_t s = 1'000'000'000;
+
+Progress at(std::int64_t elapsed_ns, std::uint64_t fired = 0) {
     Progress progress;
-    progress.elapsed_ns = 12'400'000'000;
-    progress.left_ns = 24'000'000'000;
+    progress.elapsed_ns = elapsed_ns;
     progress.rows = 12031;
-    progress.fired = 4210;
-    progress.inflight = 312;
-    progress.tokens_per_s = 1'208'123.4;
-    progress.drift_max_ns = 1400;
-    EXPECT_EQ(progress_text(progress),
-              "0:12 / 0:24 left  fired 4,210 of 12,031  in flight 312  1,208,123 tok/s  "
-              "worst drift 1.4 us");
-    progress.elapsed_ns = 3'661'000'000'000;
-    progress.left_ns = 0;
-    progress.drift_max_ns = 999;
-    progress.failed = 1000;
-    EXPECT_EQ(progress_text(progress),
-              "1:01:01 / 0:00 left  fired 4,210 of 12,031  in flight 312  1,208,123 tok/s  "
-              "worst drift 999 ns  failed 1,000");
+    progress.fired = fired;
+    return progress;
 }
 
-// A pipe is no terminal: no callback, and not a byte.
-TEST(ProgressLine, IsQuietWithoutATerminal) {
-    int ends[2];
-    ASSERT_EQ(pipe(ends), 0);
-    {
-        ProgressLine line(ends[1]);
-        EXPECT_EQ(line.callback().call, nullptr);
-        line.show(Progress());
+std::uint64_t& of(Progress& progress, Outcome outcome) {
+    return progress.outcomes[static_cast<std::size_t>(outcome)];
+}
+
+/// What was written to a pipe.
+class Pipe {
+  public:
+    Pipe() { EXPECT_EQ(pipe(ends_), 0); }
+    ~Pipe() { close(ends_[0]); }
+    int in() const { return ends_[1]; }
+    std::string text() {
+        close(ends_[1]);
+        std::string all(4096, '\0');
+        const ssize_t got = read(ends_[0], all.data(), all.size());
+        all.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        return all;
     }
-    close(ends[1]);
-    char byte = 0;
-    EXPECT_EQ(read(ends[0], &byte, 1), 0);
-    close(ends[0]);
+
+  private:
+    int ends_[2]{};
+};
+
+// Numbers are grouped, times short; rate and TTFT once there are any.
+TEST(ProgressLine, SaysHowFarTheRunIs) {
+    Progress progress = at(12'400'000'000, 4210);
+    progress.left_ns = 24 * s;
+    progress.inflight = 312;
+    progress.drift_max_ns = 1400;
+    EXPECT_EQ(progress_text(progress, {}),
+              "0:12 / 0:24 left  4,210 of 12,031 sent  312 open  worst drift 1.4 us");
+    progress.ttft_ns = 931'000'000;
+    EXPECT_EQ(progress_text(progress, {20.44, 1'208'123.4}),
+              "0:12 / 0:24 left  4,210 of 12,031 sent, 20.4/s  312 open  TTFT 931.0 ms  "
+              "1,208,123 tok/s  worst drift 1.4 us");
+}
+
+// Failures by kind; what was never sent has not failed.
+TEST(ProgressLine, NamesFailuresByKind) {
+    Progress progress = at(3'661 * s, 4210);
+    progress.drift_max_ns = 999;
+    of(progress, Outcome::ok) = 3000;
+    of(progress, Outcome::short_output) = 7;
+    of(progress, Outcome::http_5xx) = 1000;
+    of(progress, Outcome::truncated) = 2;
+    of(progress, Outcome::not_sent) = 7821;
+    EXPECT_EQ(progress_text(progress, {}),
+              "1:01:01 / 0:00 left  4,210 of 12,031 sent  0 open  failed 1,002: http_5xx 1,000, "
+              "truncated 2  not sent 7,821  worst drift 999 ns");
+}
+
+// The rate is that of the last stretch, not of the whole run.
+TEST(ProgressLine, RatesAreOfTheLastStretch) {
+    RateWindow window(5 * s);
+    EXPECT_FALSE(window.add(at(0)).rows_per_s);
+    EXPECT_DOUBLE_EQ(window.add(at(1 * s, 100)).rows_per_s.value(), 100);
+    EXPECT_DOUBLE_EQ(window.add(at(6 * s, 150)).rows_per_s.value(), 10);
+    EXPECT_DOUBLE_EQ(window.add(at(11 * s, 150)).rows_per_s.value(), 0);
+}
+
+// In a log: a line every 30 s, none before, none twice.
+TEST(ProgressLine, WritesALineEveryThirtySecondsToALog) {
+    Pipe pipe;
+    {
+        ProgressLine line(pipe.in(), {});
+        const ProgressCallback callback = line.callback();
+        for (const std::int64_t elapsed : {-1 * s, 0 * s, 30 * s - 1}) {
+            callback.call(callback.owner, at(elapsed));
+        }
+        callback.call(callback.owner, at(30 * s, 600));
+        callback.call(callback.owner, at(30 * s + 1, 601));
+        callback.call(callback.owner, at(95 * s, 700));
+        callback.call(callback.owner, at(100 * s, 701));
+    }
+    const std::string text = pipe.text();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+    EXPECT_TRUE(text.starts_with("progress: 0:30 / 0:00 left  600 of 12,031 sent, 20.0/s")) << text;
+    EXPECT_NE(text.find("\nprogress: 1:35 / "), text.npos) << text;
+}
+
+// An interrupt is answered once, the second one too, even where no progress is shown.
+TEST(ProgressLine, SaysWhatAnInterruptDoes) {
+    Pipe pipe;
+    {
+        std::atomic<int> stops{0};
+        ProgressLine line(pipe.in(), {false, &stops, 5 * s});
+        Progress progress = at(40 * s, 31);
+        progress.inflight = 3;
+        line.show(progress);
+        stops = 1;
+        line.show(progress);
+        line.show(progress);
+        stops = 2;
+        line.show(progress);
+    }
+    EXPECT_EQ(pipe.text(),
+              "interrupted: 12,000 rows will not be sent; waiting up to 5s for 3 open answers "
+              "(--grace); interrupt again to cancel them\n"
+              "interrupted again: 3 open answers are cancelled\n");
+}
+
+// Where nothing is open, nothing is waited for.
+TEST(ProgressLine, AnInterruptWithNothingOpenJustEnds) {
+    Pipe pipe;
+    {
+        const std::atomic<int> stops{1};
+        ProgressLine line(pipe.in(), {true, &stops, 5 * s});
+        line.show(at(s, 31));
+    }
+    EXPECT_EQ(pipe.text(), "interrupted: 12,000 rows will not be sent\n");
 }
 
 }  // namespace

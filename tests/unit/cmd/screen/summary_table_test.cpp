@@ -1,4 +1,4 @@
-// The table has the layout of serving benchmarks: 50 columns, labels of 40, known words.
+// The short table fits a terminal and answers in the order in which a person asks.
 #include "cmd/screen/summary_table.hpp"
 
 #include <gtest/gtest.h>
@@ -8,123 +8,142 @@
 namespace driftless {
 namespace {
 
+Distribution of(double scale) {
+    Distribution d;
+    d.count = 100;
+    d.mean = 1.25 * scale;
+    d.at = {0.5 * scale, scale, 1.5 * scale, 2 * scale, 3 * scale, 4 * scale, 4.5 * scale};
+    d.max = 5 * scale;
+    return d;
+}
+
+/// A run in which everything happened.
 SummaryFigures figures() {
     SummaryFigures f;
-    f.rows = 3;
-    f.completed = 2;
-    f.failed = 1;
-    f.fired = 3;
-    f.outcomes[static_cast<std::size_t>(Outcome::ok)] = 2;
-    f.outcomes[static_cast<std::size_t>(Outcome::http_5xx)] = 1;
-    f.duration_ns = 2'500'000'000;
-    f.input_tokens = 300;
-    f.request_throughput = 0.8;
-    f.ttft.count = 2;
-    f.ttft.mean = 12'345'678;
-    f.sending.drift.count = 3;
-    f.sending.drift.max = 1234;
-    f.late_causes[static_cast<std::size_t>(LateCause::wake)] = 1;
-    f.late_causes[static_cast<std::size_t>(LateCause::guard)] = 2;
-    f.expected_cached_tokens = 1024;
-    f.expected_cached_tokens_reported = 1024;
-    f.cached_tokens = 512;
-    f.cache_rows_reported = 3;
-    f.cache_rows_equal = 2;
+    f.rows = 12031;
+    f.fired = 12000;
+    f.completed = 11900;
+    f.short_output = 11;
+    f.failed = 120;
+    f.outcomes[static_cast<std::size_t>(Outcome::ok)] = 11900;
+    f.outcomes[static_cast<std::size_t>(Outcome::short_output)] = 11;
+    f.outcomes[static_cast<std::size_t>(Outcome::http_5xx)] = 89;
+    f.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 31;
+    f.duration_ns = 3'600'000'000'000;
+    f.input_tokens = 144'793'823;
+    f.output_tokens = 4'122'048;
+    f.request_throughput = 3.31;
+    f.output_throughput = 1145.01;
+    f.total_token_throughput = 41365.52;
+    f.timeline.max_output_tokens_per_s = 1950;
+    f.timeline.max_concurrent_requests = 312;
+    f.ttft = f.ttft_due = f.tpot = f.itl = f.e2e = of(1e8);
+    f.sending.drift = of(1e3);
+    f.late_causes[static_cast<std::size_t>(LateCause::guard)] = 1920;
+    f.prompts.exact = 12000;
+    f.expected_cached_tokens = 77'156'352;
+    f.expected_cached_tokens_reported = 77'156'352;
+    f.cached_tokens = 77'156'352;
+    f.cache_rows_reported = 12000;
+    f.cache_rows_equal = 11999;
     f.slo.ttft_ns = 200'000'000;
-    f.slo.e2e_ns = 1'500'000;
-    f.good = 1;
-    f.outputs_exact = 1;
-    f.outputs_long = 1;
-    f.errors = {{Outcome::http_5xx, 500, "out of memory", 1, 2}};
+    f.good = 6000;
+    f.errors = {{Outcome::http_5xx, 500,
+                 "the server ran out of memory while it was computing this prompt", 89, 2}};
     f.tpot_unknown = 2;
-    f.itl_rows_left_out = 1;
-    f.request_goodput = 0.4;
+    f.outputs_exact = 11911;
+    f.request_goodput = 1.67;
+    f.tainted_rows = 12;
+    f.warnings = {
+        "the prefix cache was warm from an earlier run, so TTFT is too low: the server "
+        "reports 996659 cached tokens, 1946.60 % of what an empty cache can hit; repeat "
+        "with --cache-salt random, or restart the server"};
+    for (const char* url : {"http://a:8000/v1/chat/completions", "http://b:8000/v1/completions"}) {
+        f.urls.emplace_back().url = url;
+        f.urls.back().rows = 6015;
+        f.urls.back().ttft = of(1e8);
+    }
     return f;
 }
 
-bool has_line(const std::string& table, const std::string& line) {
-    return ("\n" + table).find("\n" + line + "\n") != std::string::npos;
+SummaryInfo info() {
+    SummaryInfo i;
+    i.verdict = "client-limited";
+    i.verdict_reasons = {"12 rows sent more than 0.300 ms late (cause: guard)",
+                         "the engine was busy for 71.0 % of one second; above 60.0 % queues grow",
+                         "the CPU was taken away for 12.0 % of one second (120.000 ms of run-queue "
+                         "delay and 0.000 ms of steal in all)"};
+    i.clamped_rows = 3;
+    i.unfinished = Unfinished{31, 2};
+    return i;
 }
 
-// What caps held back and what was sent again: lines where there is any, else none.
-TEST(SummaryTable, TellsWhatWasHeldAndSentAgain) {
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+// With every line that there can be, in 40 lines of 80 columns.
+TEST(SummaryTable, FitsATerminal) {
+    const std::vector<std::string> lines = lines_of(summary_table(figures(), info()));
+    EXPECT_LE(lines.size(), 40u) << summary_table(figures(), info());
+    for (const std::string& line : lines) {
+        EXPECT_LE(line.size(), 80u) << line;
+    }
+}
+
+// Verdict, outcomes, load, TTFT, TPOT, E2E, cache, drift.
+TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
+    const std::string table = summary_table(figures(), info());
+    std::size_t at = 0;
+    for (const char* part :
+         {"\nVerdict         client-limited\n", "\n                12 rows sent more than 0.300 ms",
+          "\nWarning         the prefix cache was warm",
+          "\nRequests        11,900 ok of 12,031, 11 shorter than asked, 120 failed\n",
+          "\nFailed          http_5xx 89, not_sent 31\n",
+          "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
+          "\nTainted         12 records",
+          "\nLoad            12,000 sent in 3600.00 s: 3.33/s, 3.31 ok/s; 312 open at most\n",
+          "\nTokens          144,793,823 in, 4,122,048 out", "\nGoodput         1.67/s: 6,000 of",
+          "\nms                    mean       p50       p90       p95       p99       max\n",
+          "\nTTFT                125.00    100.00    200.00    300.00    400.00    500.00\n",
+          "\nTPOT ", "\nE2E ", "\nNo TPOT         2 rows: their tokens came at one instant\n",
+          "\nServers         http://a:8000/v1/chat/completions: 6,015 rows",
+          "\nPrompts         12,000 of exactly the recorded length",
+          "\nCache           77,156,352 tokens expected, 77,156,352 hit (100.00 %)",
+          "\nDrift           p50 1.00, p99 4.00, worst 5.00 us; late rows: guard 1,920\n"}) {
+        const std::size_t found = table.find(part, at);
+        EXPECT_NE(found, table.npos) << part << table;
+        at = found == table.npos ? at : found;
+    }
+}
+
+// One server needs no line of its own; nothing measured is a dash, never a zero.
+TEST(SummaryTable, LeavesOutWhatIsNotThere) {
     SummaryFigures f = figures();
-    EXPECT_EQ(summary_table(f, {}).find("Held by"), std::string::npos);
-    EXPECT_EQ(summary_table(f, {}).find("sent again"), std::string::npos);
-    f.drift_left_out = 3;
-    f.sending.held_by_user.drift.max = 5'250'000;
-    f.sending.held_by_host.held.count = 4;
-    f.sending.held_by_host.held.max = 2'000'000;
-    f.retransmits = 7;
-    f.retransmitted_rows = 5;
-    f.tainted_retransmitted = 2;
-    const std::string table = summary_table(f, {});
-    for (const char* line : {
-             "Held by --max-inflight, left out:        3",
-             "- late (median / P99 / worst, ms):       0.00 / 0.00 / 5.25",
-             "Held by a limit of this host:            4",
-             "- held (median / P99 / worst, ms):       0.00 / 0.00 / 2.00",
-             "Segments sent again (rows, late rows):   7 (5, 2)",
-         }) {
-        EXPECT_TRUE(has_line(table, line)) << line << " is not in:\n" << table;
-    }
-}
-
-// Lines as vllm's serving benchmark prints them, and ours below.
-TEST(SummaryTable, HasTheKnownLayout) {
-    SummaryInfo info;
-    info.clamped_rows = 7;
-    info.backend = "openai-chat";
-    info.verdict_reasons = {"calibrate has not run on this host"};
-    const std::string table = summary_table(figures(), info);
-    for (const char* line : {
-             "============ Serving Benchmark Result ============",
-             "Successful requests:                     2",
-             "Failed requests:                         1",
-             "Outputs exact / short / long / unknown:  1 / 0 / 1 / 0",
-             "http_5xx 500: 1                          out of memory",
-             "TPOT unknown of rows:                    2 (their tokens came at one instant)",
-             "ITL unknown of rows:                     1 (several tokens a chunk: "
-             "--continuous-usage counts them)",
-             "Benchmark duration (s):                  2.50",
-             "Total input tokens:                      300",
-             "Request throughput (req/s):              0.80",
-             "Request goodput (req/s):                 0.40",
-             "---------------Time to First Token----------------",
-             "Mean TTFT (ms):                          12.35",
-             "-----Time per Output Token (excl. 1st token)------",
-             "Mean TPOT (ms):                          -",
-             "---------------Inter-token Latency----------------",
-             "----------------End-to-end Latency----------------",
-             "Worst drift (us):                        1.23",
-             "Late rows by cause:                      wake 1, guard 2",
-             "Cached tokens observed:                  512 (50.00 % of those expected)",
-             "Rows with exactly the expected hits:     2 of 3",
-             "Rows within the overhead (1 word sent):  7",
-             "Bounds (ms):                             ttft:200 e2e:1.5",
-             "Good requests:                           1 (33.33 %)",
-             "ok:                                      2",
-             "http_5xx:                                1",
-             "==================================================",
-             "Verdict:                                 uncalibrated",
-         }) {
-        EXPECT_TRUE(has_line(table, line)) << line << "\n" << table;
-    }
-    std::istringstream lines(table);
-    for (std::string line; std::getline(lines, line);) {
-        if (line[0] == '-' || line[0] == '=') {
-            EXPECT_EQ(line.size(), 50u) << line;
-        }
-    }
-}
-
-// Nothing measured: dashes, no zero that could be taken for a measurement, no goodput.
-TEST(SummaryTable, NothingMeasuredIsADash) {
+    f.urls.resize(1);
+    f.warnings.clear();
+    const std::string one = summary_table(f, info());
+    EXPECT_EQ(one.find("Servers"), one.npos);
+    EXPECT_EQ(one.find("Warning"), one.npos);
     const std::string table = summary_table(SummaryFigures(), SummaryInfo());
-    EXPECT_TRUE(has_line(table, "P99 E2EL (ms):                           -"));
-    EXPECT_TRUE(has_line(table, "Cached tokens observed:                  not reported"));
-    EXPECT_EQ(table.find("oodput"), std::string::npos);
-    EXPECT_EQ(table.find("overhead"), std::string::npos);
+    EXPECT_NE(table.find("\nE2E                      -"), table.npos) << table;
+    EXPECT_NE(table.find("hits not reported by the server"), table.npos);
+    EXPECT_NE(table.find("\nDrift           -\n"), table.npos);
+    EXPECT_EQ(table.find("Goodput"), table.npos);
+    EXPECT_EQ(table.find("Failed"), table.npos);
+}
+
+// --table full has every figure, and the same warnings.
+TEST(SummaryTable, FullHasEverything) {
+    const std::string table = summary_table(figures(), info(), TableKind::full);
+    EXPECT_NE(table.find("Std TTFT (ms):"), table.npos);
+    EXPECT_NE(table.find("Warning:                                 the prefix cache"), table.npos);
+    EXPECT_NE(table.find("Servers (rows / ok / failed)"), table.npos);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "proto/json/document.hpp"
@@ -281,10 +282,17 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     info.date = "20261121-034512";
     info.backend = "openai-chat";
     info.model_id = "m";
-    info.label = "night \"run\"";
     info.trace = "conversation";
     info.max_concurrency = 64;
-    info.labels = {{"gpu", "none"}};
+    info.labels = {{"gpu", "none"}, {"name", "night \"run\""}};
+    info.run.urls = {"http://a:1/v1/chat/completions"};
+    info.run.trace_paths = {"conversation.jsonl"};
+    info.run.arguments = {"conversation.jsonl", "--url=http://a:1", "--limit=3"};
+    info.run.limit = 3;
+    info.run.start_ns = 5;
+    info.run.cache_salt = "s";
+    info.run.prompt = "text";
+    info.run.output = "exact";
     info.verdict_reasons = {"calibrate has not run on this host"};
     ClientTotals client;
     client.add(ClientSample{});
@@ -306,12 +314,65 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     const JsonValue root = document.parse(json).value();
     EXPECT_EQ(root.find("mean_ttft_ms").as_double(), 10.0);
     EXPECT_EQ(root.find("p99.9_itl_ms").as_double(), 20.0);
-    EXPECT_EQ(root.find("itl_histogram_ns").find("count").as_u64(), 2u);
+    EXPECT_EQ(root.find("count_itl").as_u64(), 2u);
+    EXPECT_EQ(root.find("min_ttft_ms").as_double(), 10.0);
+    EXPECT_EQ(root.find("max_e2el_ms").as_double(), 50.0);
+    EXPECT_EQ(root.find("goodput").find("ttft_ms").as_double(), 200.0);
+    EXPECT_EQ(root.find("run").find("limit").as_u64(), 3u);
+    EXPECT_TRUE(root.find("run").find("end_ns").is(JsonType::null));
     EXPECT_EQ(root.find("completed").as_u64(), 1u);
     EXPECT_TRUE(document.parse(summary_json(Summary().figures(), {}))
                     .value()
                     .find("mean_ttft_ms")
                     .is(JsonType::null));
+}
+
+// A name has one unit: whoever reads a key need not ask which of two is meant.
+TEST(Summary, EachNameHasOneUnit) {
+    JsonDocument document;
+    const JsonValue root = document.parse(summary_json(Summary().figures(), {})).value();
+    std::map<std::string, std::string> unit_of;
+    for (JsonValue field = root.first(); field.present(); field = field.next()) {
+        const std::string key(field.key());
+        for (const std::string unit : {"_ms", "_ns"}) {
+            if (key.ends_with(unit)) {
+                const std::string name = key.substr(0, key.size() - unit.size());
+                const std::string metric =
+                    name.substr(name.starts_with("p") ? name.find('_') + 1 : 0);
+                const auto [at, is_new] = unit_of.emplace(metric, unit);
+                EXPECT_EQ(at->second, unit) << key;
+            }
+        }
+    }
+    EXPECT_EQ(unit_of.at("ttft"), "_ms");
+    EXPECT_EQ(unit_of.at("drift"), "_ns");
+}
+
+// Each server has its rows; the order of the records does not show.
+TEST(Summary, CountsByUrl) {
+    Summary summary;
+    const auto record_of = [](std::uint32_t row, const char* url, Outcome outcome) {
+        Record record = ok_record(row, 0, {}, {1});
+        record.url = url;
+        record.outcome = outcome;
+        record.cached_tokens = 16;
+        return record;
+    };
+    summary.add(record_of(0, "http://b", Outcome::ok));
+    summary.add(record_of(1, "http://a", Outcome::connect_failed));
+    summary.add(record_of(2, "http://b", Outcome::short_output));
+    summary.add(record_of(3, "http://a", Outcome::ok));
+    summary.add(record_of(4, "", Outcome::not_sent));
+    const SummaryFigures f = summary.figures();
+    ASSERT_EQ(f.urls.size(), 2u);
+    EXPECT_EQ(f.urls[0].url, "http://a");
+    EXPECT_EQ(f.urls[0].rows, 2u);
+    EXPECT_EQ(f.urls[0].completed, 1u);
+    EXPECT_EQ(f.urls[0].failed, 1u);
+    EXPECT_EQ(f.urls[0].cached_tokens, 32u);
+    EXPECT_EQ(f.urls[1].rows, 2u);
+    EXPECT_EQ(f.urls[1].failed, 0u);
+    EXPECT_EQ(f.urls[1].ttft.count, 1u);
 }
 
 // Rebuilt from its records' lines, the summary is the same to the byte: what report will rely on.

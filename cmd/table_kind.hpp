@@ -1,0 +1,19 @@
+/// The value of `--table`, for the commands that print a summary.
+#pragma once
+
+#include <string_view>
+
+#include "cmd/screen/summary_table.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// "short" or "full".
+inline Result<TableKind> parse_table_kind(std::string_view text) {
+    if (text == "short" || text == "full") {
+        return text == "full" ? TableKind::full : TableKind::brief;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of short, full"};
+}
+
+}  // namespace driftless

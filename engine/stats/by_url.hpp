@@ -1,0 +1,43 @@
+/// ByUrl: the rows of a run by the server that they were sent to.
+///
+/// Fed record by record, in any order. It owns its numbers: 8 bytes a row that is ok. Rows that
+/// never left a server's choice open belong to no URL and are not in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/stats/distribution.hpp"
+#include "proto/record/record.hpp"
+
+namespace driftless {
+
+struct UrlFigures {
+    std::string url;
+    std::uint64_t rows = 0;  ///< records that name it
+    std::uint64_t completed = 0;
+    std::uint64_t failed = 0;  ///< neither ok nor another length than asked
+    Distribution ttft;         ///< ns, of rows that are ok
+    std::uint64_t cached_tokens = 0;
+};
+
+class ByUrl {
+  public:
+    void add(const Record& record);
+    /// Sorted by URL: the order of the records must not show.
+    std::vector<UrlFigures> figures() const;
+
+  private:
+    struct One {
+        UrlFigures figures;
+        Sample ttft;
+    };
+    One& of(const std::string& url);
+
+    std::vector<One> urls_;
+    std::size_t last_ = 0;  ///< rows in sequence often go to the same one
+};
+
+}  // namespace driftless

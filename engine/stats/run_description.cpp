@@ -1,0 +1,40 @@
+#include "engine/stats/run_description.hpp"
+
+namespace driftless {
+
+namespace {
+
+void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+    json.key(key).begin_array();
+    for (const std::string& text : texts) {
+        json.string(text);
+    }
+    json.end_array();
+}
+
+}  // namespace
+
+void write_run(JsonWriter& json, const RunDescription& run) {
+    json.key("run").begin_object();
+    write_texts(json, "urls", run.urls);
+    write_texts(json, "trace_paths", run.trace_paths);
+    json.key("trace_rows").unsigned_integer(run.trace_rows);
+    json.key("rows").unsigned_integer(run.rows);
+    json.key("speed").string(run.speed);
+    json.key("start_ns").optional_integer(run.start_ns);
+    json.key("end_ns").optional_integer(run.end_ns);
+    json.key("duration_ns").optional_integer(run.duration_ns);
+    json.key("limit");
+    run.limit ? json.unsigned_integer(*run.limit) : json.null();
+    json.key("last_due_ns").integer(run.last_due_ns);
+    json.key("spread").boolean(run.spread);
+    json.key("seed").unsigned_integer(run.seed);
+    json.key("cache_salt");
+    run.cache_salt.empty() ? json.null() : json.string(run.cache_salt);
+    json.key("prompt").string(run.prompt);
+    json.key("output").string(run.output);
+    write_texts(json, "arguments", run.arguments);
+    json.end_object();
+}
+
+}  // namespace driftless

@@ -1,0 +1,61 @@
+#include "engine/stats/warnings.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+#include "engine/stats/summary.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Up to a block of the trace may be shared beyond its last whole block: servers with smaller
+/// blocks hit a part of it. Mooncake's 512 is the largest block of the known formats.
+constexpr std::uint64_t finer_blocks_max = 512;
+
+std::string percent_of(std::uint64_t part, std::uint64_t whole) {
+    char text[32];
+    (void)std::snprintf(text, sizeof text, "%.2f %%",
+                        100.0 * static_cast<double>(part) / static_cast<double>(whole));
+    return text;
+}
+
+/// More hits than even an infinite cache has that begins empty: it did not begin empty. The tokens
+/// that the server's template puts before each prompt are shared by all rows, and are no sign.
+std::string warm_cache(const SummaryFigures& f) {
+    const bool blocks_known =
+        f.server_cache_rows > 0 && f.server_cache_rows == f.cache_rows_reported;
+    const std::uint64_t expected =
+        blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
+    const std::uint64_t shared = f.template_pre * f.cache_rows_reported;
+    if (f.cached_tokens <= expected + shared) {
+        return "";
+    }
+    const std::uint64_t excess = f.cached_tokens - expected - shared;
+    const std::string figures =
+        "the server reports " + std::to_string(f.cached_tokens) + " cached tokens, " +
+        (expected == 0 ? std::string("and none can hit in an empty cache")
+                       : percent_of(f.cached_tokens, expected) + " of what an empty cache can hit");
+    const char* remedy = "repeat with --cache-salt random, or restart the server";
+    if (!blocks_known && excess < f.cache_rows_above * finer_blocks_max) {
+        return figures +
+               ": its blocks are smaller than the trace's, or its cache was warm from an "
+               "earlier run (then TTFT is too low: " +
+               remedy + ")";
+    }
+    return "the prefix cache was warm from an earlier run, so TTFT is too low: " + figures + "; " +
+           remedy;
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_of(const SummaryFigures& figures) {
+    std::vector<std::string> warnings;
+    if (std::string text = warm_cache(figures); !text.empty()) {
+        warnings.push_back(std::move(text));
+    }
+    return warnings;
+}
+
+}  // namespace driftless

@@ -1,0 +1,14 @@
+/// Warnings: what a reader of the figures must know before he believes them, though no row failed.
+/// Pure; each is one line for people, with the remedy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace driftless {
+
+struct SummaryFigures;
+
+std::vector<std::string> warnings_of(const SummaryFigures& figures);
+
+}  // namespace driftless
