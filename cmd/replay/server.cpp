@@ -9,6 +9,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
+#include "cmd/replay/other_servers.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
@@ -136,7 +137,13 @@ TlsPeer* add_peer(const ReplayOptions& options, const std::string& host, Server&
     return server.peers.back().get();
 }
 
-/// What the server does to the words, as a clause.
+int report_failure(const PreflightFailure& failure) {
+    std::fprintf(stderr, "driftless: preflight: %s\n", failure.text.c_str());
+    return is_own_lack(failure.error.sys_errno) ? exit_host : exit_preflight;
+}
+
+}  // namespace
+
 std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
     const std::string kind = prompt == PromptKind::text ? "words" : "token ids";
     if (found.words == WordVerdict::varies) {
@@ -159,10 +166,10 @@ std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
 }
 
 PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
-                             const std::string& run_id) {
-    const ReplayTarget& target = options.targets.front();
+                             const std::string& run_id, std::size_t index) {
+    const ReplayTarget& target = options.targets[index];
     PreflightPlan plan;
-    plan.server = asked_server(options, server, run_id);
+    plan.server = asked_server(options, server, run_id, index);
     plan.api_path = target.api_path;
     plan.dialect = options.dialect;
     plan.body = body_spec(options, server);
@@ -175,13 +182,6 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     }
     return plan;
 }
-
-int report_failure(const PreflightFailure& failure) {
-    std::fprintf(stderr, "driftless: preflight: %s\n", failure.text.c_str());
-    return is_own_lack(failure.error.sys_errno) ? exit_host : exit_preflight;
-}
-
-}  // namespace
 
 int resolve_targets(const ReplayOptions& options, Server& server) {
     for (const ReplayTarget& target : options.targets) {
@@ -222,11 +222,11 @@ int choose_words(const ReplayOptions& options, Server& server) {
 }
 
 AskedServer asked_server(const ReplayOptions& options, const Server& server,
-                         const std::string& run_id) {
-    const ReplayTarget& target = options.targets.front();
+                         const std::string& run_id, std::size_t index) {
+    const ReplayTarget& target = options.targets[index];
     AskedServer asked;
-    asked.address = server.endpoints.front().address;
-    asked.tls = server.endpoints.front().tls;
+    asked.address = server.endpoints[index].address;
+    asked.tls = server.endpoints[index].tls;
     asked.host = host_header(target.url);
     asked.root_path = target.root_path;
     asked.headers = options.headers;
@@ -364,7 +364,7 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
     server.body.ignore_eos = server.findings.ignore_eos;
     server.body.length_member = server.findings.length_member;
     print_findings(server.findings, server.prompt);
-    return exit_done;
+    return meet_others(options, driver, run_id, server);
 }
 
 }  // namespace driftless

@@ -2,6 +2,7 @@
 /// prompts and bodies.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ int resolve_targets(const ReplayOptions& options, Server& server);
 /// What the flags alone say of the server: `--no-preflight`, or a dry run.
 void describe_server(const ReplayOptions& options, Server& server);
 
-/// Asks the first target (or takes what the flags say, under `--no-preflight`), prints what was
+/// Asks all targets (or takes what the flags say, under `--no-preflight`), prints what was
 /// found, and decides model, prompt kind and overhead. Returns an exit code.
 int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server);
@@ -52,9 +53,16 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
 /// The server adds tokens around a prompt, and how many of them stand in front is not known.
 bool split_unknown(const PreflightFindings& found);
 
-/// The first target, as the preflight asks it.
+/// A target, as the preflight asks it.
 AskedServer asked_server(const ReplayOptions& options, const Server& server,
-                         const std::string& run_id);
+                         const std::string& run_id, std::size_t index = 0);
+
+/// What a preflight of that target asks; the words are missing.
+PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
+                             const std::string& run_id, std::size_t index = 0);
+
+/// What the server does to the words, as a clause.
+std::string describe_words(const PreflightFindings& found, PromptKind prompt);
 
 /// The words, or ids, that prompts are made of. `storage` holds a table that is made here.
 const WordTable& words_for(const Server& server, std::uint32_t ids_from,

@@ -1,0 +1,144 @@
+#include "cmd/replay/other_servers.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/replay/credentials.hpp"
+#include "cmd/stop.hpp"
+#include "engine/io/loop.hpp"
+#include "engine/io/own_lack.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t preflight_timers = 8;
+
+std::string place_of(const ReplayTarget& target) {
+    return to_text(target.url) + target.api_path;
+}
+
+std::string overhead_text(const Overhead& overhead) {
+    return std::to_string(overhead.pre) + "+" + std::to_string(overhead.post);
+}
+
+/// What rows to this server will have that those to the first have not; empty: nothing.
+std::string difference(const Server& server, const PreflightFindings& found) {
+    const Overhead& first = server.findings.overhead;
+    if (first.pre == found.overhead.pre && first.post == found.overhead.post) {
+        return "";
+    }
+    return "it adds " + overhead_text(found.overhead) +
+           " tokens to a prompt and the first server " + overhead_text(first) +
+           ": prompts that go there will not have the recorded lengths; serve the same model and "
+           "template everywhere";
+}
+
+/// Words that are not one token here, and those that may not open a prompt here, are left out for
+/// all. False: too few remain.
+bool narrow_words(const WordTable& table, const PreflightFindings& found, Server& server) {
+    if (found.words == WordVerdict::searching) {
+        return true;
+    }
+    if (found.words != WordVerdict::exact && found.words != WordVerdict::reduced) {
+        return false;
+    }
+    // Words behind the openers are unknown at the beginning of a prompt to the servers before.
+    std::vector<std::uint32_t> first = found.first_words;
+    std::erase_if(first, [&table](std::uint32_t word) { return word >= table.openers(); });
+    const bool narrows = !found.dropped.empty() || !found.first_words.empty();
+    if (!narrows) {
+        return true;
+    }
+    if (server.prompt != PromptKind::text || (first.empty() && !found.first_words.empty())) {
+        return false;
+    }
+    std::optional<WordTable> kept = table.without(found.dropped, first);
+    if (!kept) {
+        return false;
+    }
+    server.kept = std::move(kept);
+    return true;
+}
+
+/// What must hold for all servers holds for the least of them.
+void take_least(const PreflightFindings& found, Server& server) {
+    PreflightFindings& all = server.findings;
+    if (found.max_model_len >= 0) {
+        all.max_model_len = all.max_model_len < 0
+                                ? found.max_model_len
+                                : std::min(all.max_model_len, found.max_model_len);
+    }
+    if (found.max_input_tokens >= 0) {
+        all.max_input_tokens = all.max_input_tokens < 0
+                                   ? found.max_input_tokens
+                                   : std::min(all.max_input_tokens, found.max_input_tokens);
+    }
+    all.ignore_eos = all.ignore_eos && found.ignore_eos;
+    server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;
+}
+
+int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id, std::size_t index,
+         Server& server) {
+    const std::string url = shown_url(options.targets[index]);
+    std::optional<WordTable> storage;
+    PreflightPlan plan = preflight_plan(options, server, run_id, index);
+    plan.body = server.body;
+    plan.words = &words_for(server, options.ids_from, storage);
+    if (server.kept) {
+        plan.word_ids = {};  // they are those of the whole table, in its order
+    }
+    Loop loop(driver, preflight_timers);
+    Preflight preflight(loop, plan, server.findings.requests + 1);
+    const bool answered = preflight.run();
+    if (stop_requests().load() > 0) {
+        return exit_interrupted;
+    }
+    if (!answered) {
+        std::fprintf(stderr, "driftless: preflight: --url %s: %s\n", url.c_str(),
+                     preflight.failure().text.c_str());
+        return is_own_lack(preflight.failure().error.sys_errno) ? exit_host : exit_preflight;
+    }
+    const PreflightFindings& found = preflight.findings();
+    if (!narrow_words(*plan.words, found, server)) {
+        std::fprintf(stderr,
+                     "driftless: preflight: --url %s: %s, unlike the first server; serve the same "
+                     "model everywhere, or leave this server out\n",
+                     url.c_str(), describe_words(found, server.prompt).c_str());
+        return exit_preflight;
+    }
+    server.findings.requests = found.requests;  // its numbers went on from those before
+    server.endpoints[index].said = found.keep_alive;
+    const std::string unlike = difference(server, found);
+    const std::string line = url + ": model " + found.model + ", overhead " +
+                             overhead_text(found.overhead) + " tokens" +
+                             (unlike.empty() ? "" : "; warning: " + unlike);
+    std::printf("server: %s\n", line.c_str());
+    server.findings.notes.push_back(line);
+    take_least(found, server);
+    return exit_done;
+}
+
+}  // namespace
+
+int meet_others(const ReplayOptions& options, Driver& driver, const std::string& run_id,
+                Server& server) {
+    std::set<std::string> met{place_of(options.targets.front())};
+    for (std::size_t index = 1; index < options.targets.size(); ++index) {
+        if (!met.insert(place_of(options.targets[index])).second) {
+            continue;  // given twice: twice its share of the rows
+        }
+        const int code = meet(options, driver, run_id, index, server);
+        if (code != exit_done) {
+            return code;
+        }
+    }
+    return exit_done;
+}
+
+}  // namespace driftless
