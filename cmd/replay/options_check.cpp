@@ -271,6 +271,14 @@ std::string contradiction(const ReplayOptions& options) {
     if (const std::string why = dataset_contradiction(options); !why.empty()) {
         return why;
     }
+    for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
+        if (options.records_path.ends_with(ending)) {
+            return "--output-path " + options.records_path +
+                   ": records are written as plain text, line by line, so that a killed run keeps "
+                   "them; name the file without " +
+                   ending + " and compress it afterwards";
+        }
+    }
     if (!options.preflight && options.model.empty() && !options.dry_run &&
         options.dialect->names_model) {
         return "--no-preflight needs --model: nobody asks the server for its name";

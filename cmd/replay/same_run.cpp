@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
@@ -26,6 +27,11 @@ std::string quoted(const std::string& salt) {
     return salt.empty() ? "none" : "\"" + salt + "\"";
 }
 
+/// `--from` with another salt: the same workload in other words, which no cache knows yet.
+bool salt_is_new(const RunFacts& facts, const ReplayOptions& options, std::string_view flag) {
+    return flag == "--from" && options.cache_salt != facts.cache_salt.value_or("");
+}
+
 /// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
 /// from.
 int check_sources(const RunFacts& facts, const ReplayOptions& options, const Server& server,
@@ -35,7 +41,7 @@ int check_sources(const RunFacts& facts, const ReplayOptions& options, const Ser
                      flag, static_cast<Long>(facts.seed), static_cast<Long>(options.plan.seed));
         return exit_input;
     }
-    if (options.cache_salt != facts.cache_salt.value_or("")) {
+    if (!salt_is_new(facts, options, flag) && options.cache_salt != facts.cache_salt.value_or("")) {
         std::fprintf(stderr, "driftless: %s: the run had --cache-salt %s, not %s; leave it out\n",
                      flag, quoted(facts.cache_salt.value_or("")).c_str(),
                      quoted(options.cache_salt).c_str());
@@ -117,6 +123,10 @@ int check_prompts(const RunFacts& facts, const ReplayOptions& options, const Wor
     const int words = check_words(facts, options, server, flag);
     if (words != exit_done || !facts.prompts_digest) {
         return words;
+    }
+    if (salt_is_new(facts, options,
+                    flag)) {  // their digest must differ; what else decides it must not
+        return check_sources(facts, options, server, flag);
     }
     const Result<PromptSums> sums = sum_prompts(options, workload, server);
     if (!sums) {
