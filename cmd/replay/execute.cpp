@@ -95,7 +95,7 @@ class Execution {
     UringDriver& driver_;
     const std::string& folder_;
     RunFile& file_;
-    const Resumption* resumption_;    ///< null: a new run
+    const Resumption* resumption_;  ///< null: a new run
     Quiet& quiet_;
     std::optional<NewFolder> taken_;  ///< of a new run, once it has it
     ReplaySettings settings_;

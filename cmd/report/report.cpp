@@ -86,9 +86,9 @@ int report(const ReportCommand& command) {
     if (past.records() < facts.rows) {
         info.unfinished = Unfinished{facts.rows - past.records(), past.open().size()};
     }
-    const std::string text =
-        command.json ? summary_json(figures, info)
-                     : printable_lines(summary_table(figures, info, command.table));
+    const std::string text = command.json
+                                 ? summary_json(figures, info)
+                                 : printable_lines(summary_table(figures, info, command.table));
     std::fputs(text.c_str(), stdout);
     explain(folder, facts, past, files.value());
     return exit_done;
