@@ -32,8 +32,7 @@ FoundCalibration find_calibration(const std::string& path, const HostFacts& host
     JsonDocument document;
     Result<Calibration> read = read_calibration(document, text);
     if (!read) {
-        return {std::nullopt, from + " cannot be read (" + name_of(read.error().code) +
-                                  "); run driftless calibrate again"};
+        return {std::nullopt, from + " cannot be read (" + name_of(read.error().code) + ")"};
     }
     const std::string why = why_not_of(read.value(), host, realtime);
     if (!why.empty()) {

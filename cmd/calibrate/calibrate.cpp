@@ -1,15 +1,14 @@
 #include "cmd/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
 #include "cmd/calibrate/advice.hpp"
+#include "cmd/calibrate/measuring.hpp"
 #include "cmd/calibrate/options.hpp"
 #include "cmd/calibrate/rehearsal.hpp"
 #include "cmd/calibration_file.hpp"
@@ -17,19 +16,13 @@
 #include "cmd/realtime.hpp"
 #include "cmd/ring_errors.hpp"
 #include "cmd/whole_file.hpp"
-#include "engine/calibrate/floor.hpp"
 #include "engine/host/cpu_load.hpp"
-#include "engine/io/uring.hpp"
 #include "engine/stats/verdict.hpp"
 
 namespace driftless {
 
 namespace {
 
-constexpr Duration spin_length = milliseconds(1500);
-constexpr std::uint32_t wait_rounds = 1000;  // three waits of 1 ms each
-constexpr std::uint32_t fire_rounds = 600;   // two waits of 0.5 ms each
-constexpr std::uint64_t seed = 0;
 constexpr std::uint32_t streams_of_rehearsals[] = {200, 600, 1200, 2000};
 // The mock could not keep up, or the engine is beyond its bar: more streams tell nothing more.
 constexpr double kept_up = 0.9;
@@ -74,94 +67,57 @@ void print_rehearsal(const Rehearsal& r) {
             : "");
 }
 
-/// Measures into `calibration`, printing as it goes.
-class Measurement {
-  public:
-    /// `others`: CPUs that the engine leaves free. `quick`: a tenth of everything.
-    Measurement(Calibration& calibration, std::vector<std::uint32_t> others, bool quick)
-        : calibration_(calibration), others_(std::move(others)), divisor_(quick ? 10 : 1) {}
+/// A tenth of everything with --quick.
+FloorPlan floor_plan(bool quick) {
+    const FloorPlan whole;
+    const std::uint32_t divisor = quick ? 10 : 1;
+    return {{whole.spin.ns / divisor}, whole.wait_rounds / divisor, whole.fire_rounds / divisor};
+}
 
-    /// On the pinned thread. Errors: those of the ring and of sockets.
-    Result<void> floor() {
-        const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make({});
-        if (!driver) {
-            return driver.error();
-        }
-        ThreadProbe probe(this_thread_id());
-        const Instant begin = driver.value()->now();
-        const SpinGaps gaps = spin_gaps(*driver.value());
-        const WaitFloors waits = measure_waits(*driver.value(), wait_rounds / divisor_, seed);
-        cpu_set_t cpus;
-        CPU_ZERO(&cpus);
-        for (const std::uint32_t cpu : others_) {
-            CPU_SET(cpu, &cpus);
-        }
-        const Result<FireFloors> fires =
-            measure_fires(*driver.value(), fire_rounds / divisor_, &cpus, seed);
-        if (!fires) {
-            return fires.error();
-        }
-        const double length = static_cast<double>((driver.value()->now() - begin).ns);
-        const ThreadToll toll = probe.next();
-        calibration_.spin_gaps_per_s = gaps.per_s;
-        calibration_.spin_gap_max_ns = gaps.max_ns;
-        calibration_.spin_lost_share = gaps.lost_share;
-        calibration_.wake_spin = waits.spin;
-        calibration_.wake_hybrid = waits.hybrid;
-        calibration_.wake_sleep = waits.sleep;
-        calibration_.fire_small = fires.value().small;
-        calibration_.fire_large = fires.value().large;
-        calibration_.steal_share = static_cast<double>(toll.steal_ns) / length;
-        calibration_.run_delay_share = static_cast<double>(toll.run_delay_ns) / length;
-        print_floor(calibration_);
-        return {};
+/// One after another, printing as it goes.
+Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibration) {
+    Rehearsals rehearsals(host, {}, "auto");
+    const Result<void> opened = rehearsals.open();
+    if (!opened) {
+        return opened.error();
     }
-
-    Result<void> rehearse() {
-        Rehearsals rehearsals(calibration_.engine_cpu, others_.front(), calibration_.realtime);
-        const Result<void> opened = rehearsals.open();
-        if (!opened) {
-            return opened.error();
+    for (const std::uint32_t streams : streams_of_rehearsals) {
+        if (streams + files_reserved > calibration.file_limit) {
+            break;
         }
-        for (const std::uint32_t streams : streams_of_rehearsals) {
-            if (streams + files_reserved > calibration_.file_limit) {
-                break;
-            }
-            const Result<Rehearsal> done = rehearsals.run(streams);
-            if (!done) {
-                return done.error();
-            }
-            const Rehearsal& r = done.value();
-            print_rehearsal(r);
-            calibration_.rehearsals.push_back(r);
-            if (divisor_ > 1 || r.busy_share > busy_max || r.lost ||
-                static_cast<double>(r.chunks) < kept_up * static_cast<double>(r.chunks_asked)) {
-                break;
-            }
+        const Result<Rehearsal> done = rehearsals.run(streams);
+        if (!done) {
+            return done.error();
         }
-        const Capacity capacity = capacity_of(calibration_.rehearsals, busy_max);
-        calibration_.chunks_per_s_max = capacity.chunks_per_s;
-        calibration_.chunks_extrapolated = capacity.extrapolated;
-        return {};
+        const Rehearsal& r = done.value();
+        print_rehearsal(r);
+        calibration.rehearsals.push_back(r);
+        if (quick || r.busy_share > busy_max || r.lost ||
+            static_cast<double>(r.chunks) < kept_up * static_cast<double>(r.chunks_asked)) {
+            break;
+        }
     }
+    const Capacity capacity = capacity_of(calibration.rehearsals, busy_max);
+    calibration.chunks_per_s_max = capacity.chunks_per_s;
+    calibration.chunks_extrapolated = capacity.extrapolated;
+    return {};
+}
 
-  private:
-    // A thread that spins before all others is stopped for 50 ms of each second.
-    SpinGaps spin_gaps(UringDriver& driver) const {
-        if (calibration_.realtime) {
-            run_among_others();
-        }
-        const SpinGaps gaps = measure_spin_gaps(driver, {spin_length.ns / divisor_});
-        if (calibration_.realtime) {
-            (void)run_before_others();  // was granted before
-        }
-        return gaps;
+/// Whether the figures may be saved: those of a busy host stand for that host's neighbours.
+bool accept(const Calibration& calibration, bool accept_noise) {
+    const std::vector<std::string> noise = noise_of(calibration);
+    for (const std::string& what : noise) {
+        fmt::print(accept_noise ? stdout : stderr, "{}{}; a quiet host stays below {:.0f} %\n",
+                   accept_noise ? "noise: " : "driftless calibrate: ", what, 100 * noise_max);
     }
-
-    Calibration& calibration_;
-    std::vector<std::uint32_t> others_;
-    std::uint32_t divisor_;
-};
+    if (noise.empty() || accept_noise) {
+        return true;
+    }
+    fmt::print(stderr,
+               "driftless calibrate: nothing saved: stop what runs beside it and try again, name "
+               "another core with --cpu, or keep these figures with --accept-noise\n");
+    return false;
+}
 
 int save(const Calibration& calibration, const std::string& path) {
     if (path.empty()) {
@@ -191,12 +147,6 @@ void print_end(const Calibration& c, const HostSettings& settings) {
     for (const std::string& line : advice_of(c, settings)) {
         fmt::print("advice: {}\n", line);
     }
-}
-
-std::string now_text() {
-    timespec time{};
-    (void)::clock_gettime(CLOCK_REALTIME, &time);
-    return utc_text(std::int64_t{time.tv_sec} * 1'000'000'000);
 }
 
 }  // namespace
@@ -230,26 +180,27 @@ int run_calibrate(int argc, char** argv) {
     }
     const HostFacts host = read_host_facts();
     const HostSettings settings = read_host_settings(cpu, allowed.size());
-    Calibration calibration;
-    calibration.date = now_text();
-    calibration.kernel = host.kernel;
-    calibration.cpu_model = host.cpu_model;
-    calibration.cpus_online = host.cpus_online;
-    calibration.engine_cpu = cpu;
-    calibration.realtime = parsed.options.realtime;
+    const MeasuredHost measured{cpu, others, allowed, parsed.options.realtime};
+    Calibration calibration = begin_calibration(host, measured);
     calibration.file_limit = settings.file_limit;
     calibration.connections_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         settings.ports,
         settings.file_limit > files_reserved ? settings.file_limit - files_reserved : 1));
     fmt::print("{}, {} x {}, engine on CPU {}{}\n", host.kernel, host.cpus_online, host.cpu_model,
                cpu, calibration.realtime ? ", before ordinary threads" : "");
-    Measurement measurement(calibration, others, parsed.options.quick);
-    const Result<void> floor = measurement.floor();
-    const Result<void> rehearsed = floor ? measurement.rehearse() : Result<void>();
-    if (!floor || !rehearsed) {
-        return fail(floor ? rehearsed.error() : floor.error());
+    const bool quick = parsed.options.quick;
+    if (const Result<void> floor = measure_floor(floor_plan(quick), measured, calibration);
+        !floor) {
+        return fail(floor.error());
+    }
+    print_floor(calibration);
+    if (const Result<void> done = rehearse(measured, quick, calibration); !done) {
+        return fail(done.error());
     }
     print_end(calibration, settings);
+    if (!accept(calibration, parsed.options.accept_noise)) {
+        return exit_host;
+    }
     return save(calibration, parsed.options.out.empty()
                                  ? default_calibration_path(calibration.realtime)
                                  : parsed.options.out);

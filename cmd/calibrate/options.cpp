@@ -13,18 +13,18 @@ namespace {
 constexpr const char* description =
     "Measures in about 20 s what this host can promise: how late each way to wait wakes, what the\n"
     "machine takes away, what a send costs, and how many chunks a second can be read while the\n"
-    "engine is at most 60 % busy. `replay` compares its runs with these figures: its verdict says\n"
-    "\"uncalibrated\" until they are there.\n";
+    "engine is at most 60 % busy. `replay` compares its runs with these figures; without them it\n"
+    "measures for up to 2 s before each run.\n";
 
 constexpr const char* footer =
-    R"(Run it when the machine is as quiet, or as loud, as in the runs that it stands for.
+    R"(Run it when nothing else runs on the machine; otherwise it says what it saw and saves nothing.
 
 Examples:
   driftless calibrate
   driftless calibrate --cpu 3 --out node7.json
   driftless replay trace.jsonl --url http://a:8000 --calibration node7.json --require-certified
 
-Exit codes: 0 done, 2 usage, 7 the host lacks or fails.)";
+Exit codes: 0 done, 2 usage, 7 the host lacks, fails, or is busy with other work.)";
 
 Result<std::uint32_t> parse_cpu(std::string_view text) {
     const Result<std::uint64_t> number = parse_count(text);
@@ -60,6 +60,9 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
                  "for replays with --realtime; kept in a file of its own,\n"
                  "calibration-realtime.json",
                  parsed.options.realtime);
+    flags.on_off("--accept-noise",
+                 "save the figures though others had more than 3 % of the engine's CPU",
+                 parsed.options.accept_noise);
     flags.on_off("--quick", "5 s: a tenth of the measurements, one rehearsal; a rough floor",
                  parsed.options.quick);
     try {

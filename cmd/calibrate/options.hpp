@@ -10,8 +10,9 @@ namespace driftless {
 struct CalibrateOptions {
     std::string out;  ///< file; empty: where `replay` looks
     std::optional<std::uint32_t> cpu;
-    bool quick = false;     ///< a tenth of the measurements and one rehearsal
-    bool realtime = false;  ///< for replays with --realtime
+    bool quick = false;         ///< a tenth of the measurements and one rehearsal
+    bool realtime = false;      ///< for replays with --realtime
+    bool accept_noise = false;  ///< save what was measured while others had the CPU, too
 };
 
 /// Options to run with, or an exit code after help or a refusal was printed.

@@ -1,6 +1,7 @@
 #include "cmd/calibrate/rehearsal.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "engine/calibrate/floor.hpp"
 #include "engine/io/sockets.hpp"
@@ -21,21 +23,38 @@ namespace driftless {
 
 namespace {
 
-// Streams begin within 0.8 s and last 2.2 s: the second from 0.8 s on has all of them.
-constexpr std::uint32_t begin_ms = 800;
-constexpr std::uint32_t chunks_a_stream = 110;
 constexpr std::int64_t chunks_per_stream_second = 50;
 constexpr const char* chunk_gap = "20ms";
 
-/// Starts this program with other arguments. Its standard output goes to `output`, its messages to
-/// the file `messages`. Returns the process id.
-Result<int> start(const std::vector<std::string>& arguments, int output,
+/// The environment without what a rehearsal has no use for.
+std::vector<char*> environment() {
+    std::vector<char*> kept;
+    for (char** one = environ; *one != nullptr; ++one) {
+        if (!std::string_view(*one).starts_with("OPENAI_API_KEY=")) {
+            kept.push_back(*one);
+        }
+    }
+    kept.push_back(nullptr);
+    return kept;
+}
+
+cpu_set_t set_of(const std::vector<std::uint32_t>& cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const std::uint32_t cpu : cpus) {
+        CPU_SET(cpu, &set);
+    }
+    return set;
+}
+
+Result<int> spawn(const std::vector<std::string>& arguments, int output,
                   const std::string& messages) {
     std::vector<char*> argv;
     for (const std::string& argument : arguments) {
         argv.push_back(const_cast<char*>(argument.c_str()));
     }
     argv.push_back(nullptr);
+    std::vector<char*> variables = environment();
     posix_spawn_file_actions_t actions;
     (void)::posix_spawn_file_actions_init(&actions);
     (void)::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
@@ -43,7 +62,7 @@ Result<int> start(const std::vector<std::string>& arguments, int output,
                                              O_WRONLY | O_CREAT | O_TRUNC, 0600);
     pid_t process = -1;
     const int failed =
-        ::posix_spawn(&process, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+        ::posix_spawn(&process, "/proc/self/exe", &actions, nullptr, argv.data(), variables.data());
     (void)::posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) {
         return error_from_errno(failed, "start a process");
@@ -89,6 +108,9 @@ Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
             continue;
         }
         rehearsal.chunks = number(s, "chunks") * 1'000'000'000 / span;
+        rehearsal.taken_share =
+            static_cast<double>(number(s, "run_delay_ns") + number(s, "steal_ns")) /
+            static_cast<double>(span);
         const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
                                   number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
         rehearsal.busy_share = static_cast<double>(busy) / static_cast<double>(span);
@@ -120,6 +142,19 @@ Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
 
 }  // namespace
 
+/// Starts this program with other arguments. Its standard output goes to `output`, its messages to
+/// the file `messages`. Returns the process id. It may use all CPUs that we were allowed: what it
+/// inherited from a pinned thread would put its writer beside its engine.
+Result<int> Rehearsals::start(const std::vector<std::string>& arguments, int output,
+                              const std::string& messages) const {
+    const cpu_set_t all = set_of(host_.allowed);
+    const cpu_set_t own = set_of({host_.engine_cpu});
+    (void)::sched_setaffinity(0, sizeof all, &all);
+    const Result<int> process = spawn(arguments, output, messages);
+    (void)::sched_setaffinity(0, sizeof own, &own);
+    return process;
+}
+
 Rehearsals::~Rehearsals() {
     if (mock_ > 0) {
         (void)::kill(mock_, SIGTERM);
@@ -145,7 +180,7 @@ Result<void> Rehearsals::open() {
     }
     const Result<int> mock =
         start({"driftless", "mock", "--listen", "127.0.0.1:0", "--ttft", "5ms", "--itl", chunk_gap,
-               "--jitter", "0.05", "--cpu", std::to_string(mock_cpu_)},
+               "--jitter", "0.05", "--cpu", std::to_string(host_.others.front())},
               ends[1], folder_ + "/mock.txt");
     (void)::close(ends[1]);
     const std::string said = mock ? read_line(ends[0]) : std::string();
@@ -165,8 +200,8 @@ Result<void> Rehearsals::open() {
 Result<void> Rehearsals::write_trace(const std::string& path, std::uint32_t streams) const {
     std::ofstream file(path);
     for (std::uint32_t i = 0; i < streams; ++i) {
-        file << "{\"timestamp\": " << std::uint64_t{i} * begin_ms / streams
-             << ", \"input_length\": 16, \"output_length\": " << chunks_a_stream
+        file << "{\"timestamp\": " << std::uint64_t{i} * shape_.begin_ms / streams
+             << ", \"input_length\": 16, \"output_length\": " << shape_.chunks_a_stream
              << ", \"hash_ids\": [" << i << "]}\n";
     }
     file.flush();
@@ -181,10 +216,11 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     }
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     std::vector<std::string> arguments{"driftless", "replay", name + ".jsonl", "--url", url_};
-    arguments.insert(arguments.end(), {"--no-preflight", "--model", "mock-model", "--spread",
-                                       "--chunks", "none", "--no-progress", "--calibration", "none",
-                                       "--cpu", std::to_string(engine_cpu_), "--out", name});
-    if (realtime_) {
+    arguments.insert(arguments.end(),
+                     {"--no-preflight", "--model", "mock-model", "--spread", "--chunks", "none",
+                      "--no-progress", "--calibration", "none", "--wait", wait_, "--cpu",
+                      std::to_string(host_.engine_cpu), "--out", name});
+    if (host_.realtime) {
         arguments.push_back("--realtime");
     }
     const Result<int> replay = start(arguments, nowhere, name + ".txt");

@@ -5,34 +5,46 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cmd/calibrate/measuring.hpp"
 #include "engine/host/calibration.hpp"
 
 namespace driftless {
 
+/// Streams begin within `begin_ms` and last 20 ms a chunk: longer than that, so that for a while
+/// there are all of them.
+struct RehearsalShape {
+    std::uint32_t begin_ms = 800;
+    std::uint32_t chunks_a_stream = 110;
+};
+
 class Rehearsals {
   public:
-    /// The engine of the replays runs on `engine_cpu`, before ordinary threads or among them; the
-    /// mock on `mock_cpu`.
-    Rehearsals(std::uint32_t engine_cpu, std::uint32_t mock_cpu, bool realtime)
-        : engine_cpu_(engine_cpu), mock_cpu_(mock_cpu), realtime_(realtime) {}
+    /// The engine of the replays runs on the host's engine CPU, as the calling thread does, and
+    /// waits as `wait` says ("auto" or the name of a policy); the mock on the first of the others.
+    Rehearsals(MeasuredHost host, RehearsalShape shape, const char* wait)
+        : host_(std::move(host)), shape_(shape), wait_(wait) {}
     ~Rehearsals();
     Rehearsals(const Rehearsals&) = delete;
     Rehearsals& operator=(const Rehearsals&) = delete;
 
     /// Makes the folder and starts the mock. Errors: io_failed and those of processes.
     Result<void> open();
-    /// One replay of so many streams, 50 chunks a second each; takes about 3.5 s. Errors: io_failed
-    /// where the replay failed, or wrote nothing that can be read.
+    /// One replay of so many streams, 50 chunks a second each; takes about 3.5 s, or as the shape
+    /// says. Errors: io_failed where the replay failed, or wrote nothing that can be read.
     Result<Rehearsal> run(std::uint32_t streams);
 
   private:
     Result<void> write_trace(const std::string& path, std::uint32_t streams) const;
 
-    std::uint32_t engine_cpu_;
-    std::uint32_t mock_cpu_;
-    bool realtime_;
+    Result<int> start(const std::vector<std::string>& arguments, int output,
+                      const std::string& messages) const;
+
+    MeasuredHost host_;
+    RehearsalShape shape_;
+    std::string wait_;
     std::string folder_;
     int mock_ = -1;  ///< process id
     std::string url_;

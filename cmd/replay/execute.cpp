@@ -361,6 +361,7 @@ int Execution::close_books() {
     const Judgement judged = judge(file_.calibration, figures, writer_->client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
+    info.limits = file_.calibration.limits;
     info.client = &writer_->client();
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";

@@ -48,6 +48,42 @@ constexpr std::array api_aliases{
 constexpr const char* goodput_remedy =
     "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
 
+constexpr const char* certify_remedy =
+    "is not a limit; use one duration, or sent:5ms read:5ms, both above 0";
+
+Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
+    const std::size_t colon = part.find(':');
+    const std::string_view name = colon == part.npos ? std::string_view() : part.substr(0, colon);
+    const Result<std::int64_t> limit =
+        parse_positive_duration_ns(colon == part.npos ? part : part.substr(colon + 1));
+    if (!limit || !(colon == part.npos || name == "sent" || name == "read")) {
+        return Error{ErrorCode::invalid, 0, certify_remedy};
+    }
+    within.sent_ns = name == "read" ? within.sent_ns : limit.value();
+    within.read_ns = name == "sent" ? within.read_ns : limit.value();
+    return {};
+}
+
+/// Calls `read` for each part between blanks and commas; there must be one.
+template <typename Limits>
+Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::string_view, Limits&),
+                          const char* remedy) {
+    Limits limits;
+    bool any = false;
+    while (!text.empty()) {
+        const std::size_t end = text.find_first_of(" ,");
+        const std::string_view part = text.substr(0, end);
+        if (!part.empty()) {
+            if (const Result<void> done = read(part, limits); !done) {
+                return done.error();
+            }
+            any = true;
+        }
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    }
+    return any ? Result<Limits>(limits) : Result<Limits>(Error{ErrorCode::invalid, 0, remedy});
+}
+
 Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
     const std::size_t colon = part.find(':');
     const std::string_view name = part.substr(0, colon);
@@ -189,21 +225,11 @@ Result<Overhead> parse_overhead(std::string_view text) {
 }
 
 Result<GoodputLimits> parse_goodput(std::string_view text) {
-    GoodputLimits limits;
-    bool any = false;
-    while (!text.empty()) {
-        const std::size_t end = text.find_first_of(" ,");
-        const std::string_view part = text.substr(0, end);
-        if (!part.empty()) {
-            if (const Result<void> read = read_goodput_part(part, limits); !read) {
-                return read.error();
-            }
-            any = true;
-        }
-        text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    }
-    return any ? Result<GoodputLimits>(limits)
-               : Result<GoodputLimits>(Error{ErrorCode::invalid, 0, goodput_remedy});
+    return read_parts<GoodputLimits>(text, read_goodput_part, goodput_remedy);
+}
+
+Result<CertifyWithin> parse_certify_within(std::string_view text) {
+    return read_parts<CertifyWithin>(text, read_certify_part, certify_remedy);
 }
 
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {

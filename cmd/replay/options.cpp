@@ -224,9 +224,13 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 parse_buffer_count, options.receive_buffers);
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (of what is sent only) or none",
                 "full", parse_stamp_rule, options.stamps);
-    flags.value("--calibration", "FILE|none",
-                "figures of this host [where driftless calibrate puts them]", nullptr, parse_text,
-                options.calibration);
+    flags.value("--calibration", "auto|none|FILE",
+                "figures of this host; auto: those of driftless calibrate, else it is\n"
+                "measured for up to 2 s before time 0",
+                "auto", parse_text, options.calibration);
+    flags.value("--certify-within", "T",
+                "a row later than this is tainted on any host: 5ms, or sent:5ms read:5ms", "5ms",
+                parse_certify_within, options.certify_within);
     flags.on_off("--require-certified", "exit 6 unless the verdict is certified",
                  options.require_certified);
 }

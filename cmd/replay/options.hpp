@@ -21,6 +21,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/record/taint.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
@@ -151,6 +152,7 @@ struct ReplayOptions {
     std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two
     StampRule stamps = StampRule::full;
     std::string calibration;  ///< file, or "none"; empty: where `calibrate` puts it
+    CertifyWithin certify_within;
     bool require_certified = false;
 };
 

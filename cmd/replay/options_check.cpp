@@ -320,6 +320,10 @@ std::string contradiction(const ReplayOptions& options) {
     if (!options.preflight && options.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";
     }
+    if (options.require_certified && options.calibration == "none") {
+        return "--require-certified compares with a calibration and --calibration none forbids it: "
+               "give one";
+    }
     if (options.warm_sends && options.wait == WaitRule::sleep) {
         return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
                "--wait hybrid";

@@ -114,7 +114,7 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
         }
         if (name.empty()) {
             kept.push_back(argument == "-" ? argument : absolute_path(argument, folder));
-        } else if (holds(paths, name) && value != "none") {
+        } else if (holds(paths, name) && value != "none" && value != "auto") {
             kept.push_back(name + "=" + absolute_path(value, folder));
         } else if ((is_server(argument) || name == "--connect-to") &&
                    equal_ignoring_case(value.substr(0, socket_scheme.size()), socket_scheme)) {

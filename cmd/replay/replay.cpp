@@ -15,6 +15,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/again.hpp"
+#include "cmd/replay/calibration_lookup.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
 #include "cmd/replay/dry_run.hpp"
@@ -24,7 +25,6 @@
 #include "cmd/replay/resume.hpp"
 #include "cmd/replay/same_run.hpp"
 #include "cmd/replay/save_prompts.hpp"
-#include "cmd/replay/trust.hpp"
 #include "cmd/replay/verify.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
@@ -189,7 +189,8 @@ int Preparation::load() {
     file_.plan = &workload_.plan;
     file_.notes = workload_.notes;
     file_.host = read_host_facts();
-    return code;
+    const bool calibrates = code == exit_done && resumption_ == nullptr;
+    return calibrates ? check_calibration(options_, file_.host) : code;
 }
 
 int Preparation::dry_run() {
@@ -279,7 +280,7 @@ int Preparation::run() {
     forecast();
     file_.calibration = resumption_ != nullptr
                             ? earlier_->calibration
-                            : facts_of(find_trust(options_, file_.host, workload_));
+                            : look_up_calibration(options_, file_.host, host_, workload_);
     file_.findings = server_.preflight_done ? &server_.findings : nullptr;
     file_.model = server_.findings.model;
     file_.overhead = server_.findings.overhead;

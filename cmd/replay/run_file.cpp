@@ -329,7 +329,10 @@ void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
     json.key("why_not");
     facts.why_not.empty() ? json.null() : json.string(facts.why_not);
     json.key("drift_ns").integer(facts.limits.drift_ns);
+    json.key("measured_ns").integer(facts.measured_ns);
+    json.key("taken_share").number(facts.taken_share);
     json.key("rank_ns").integer(facts.limits.rank_ns);
+    json.key("drift_most_ns").integer(facts.limits.drift_most_ns);
     json.key("receive_delay_ns").integer(facts.limits.receive_delay_ns);
     json.key("wire_ns").integer(facts.limits.wire_ns);
     json.end_object();

@@ -82,6 +82,7 @@ int report(const ReportCommand& command) {
     const Judgement judged = judge(facts.calibration, figures, past.client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
+    info.limits = facts.calibration.limits;
     info.client = &past.client();
     if (past.records() < facts.rows) {
         info.unfinished = Unfinished{facts.rows - past.records(), past.open().size()};

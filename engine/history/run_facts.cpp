@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <charconv>
+#include <cstdio>
 #include <limits>
 
 namespace driftless {
@@ -195,7 +196,12 @@ void read_calibration_facts(JsonValue calibration, RunFacts& out, Facts& facts) 
     facts.number("drift_ns", limits.drift_ns);
     facts.number("rank_ns", limits.rank_ns);
     facts.number("receive_delay_ns", limits.receive_delay_ns);
-    if (calibration.find("wire_ns").present()) {  // absent in runs of before it was there
+    if (calibration.find("measured_ns").present()) {  // absent in older runs
+        facts.number("measured_ns", out.calibration.measured_ns);
+        facts.number("drift_most_ns", limits.drift_most_ns);
+        out.calibration.taken_share = calibration.find("taken_share").as_double().value_or(0);
+    }
+    if (calibration.find("wire_ns").present()) {  // as well
         facts.number("wire_ns", limits.wire_ns);
     }
 }
@@ -239,8 +245,28 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
 
 Judgement judge(const CalibrationFacts& calibration, const SummaryFigures& figures,
                 const ClientTotals& client) {
-    return calibration.why_not.empty() ? judge_run(figures, client, calibration.limits)
-                                       : uncalibrated(calibration.why_not);
+    if (!calibration.why_not.empty()) {
+        return uncalibrated(calibration.why_not, figures, calibration.limits);
+    }
+    Judgement judged = judge_run(figures, client, calibration.limits);
+    judged.reasons.push_back(how_calibrated(calibration));
+    return judged;
+}
+
+std::string how_calibrated(const CalibrationFacts& calibration) {
+    std::string text = "calibrated at " + calibration.date;
+    if (calibration.measured_ns > 0) {
+        char seconds[32];
+        (void)std::snprintf(seconds, sizeof seconds, "%.1f",
+                            static_cast<double>(calibration.measured_ns) / 1e9);
+        text = std::string("calibrated for ") + seconds + " s before this run";
+    }
+    if (calibration.taken_share > noise_max) {
+        char share[32];
+        (void)std::snprintf(share, sizeof share, "%.1f", 100 * calibration.taken_share);
+        text += std::string(", while others had ") + share + " % of the CPU";
+    }
+    return text;
 }
 
 std::string date_text(std::int64_t utc_ns) {

@@ -26,12 +26,16 @@ struct ClockAnchors {
     std::int64_t error_ns = 0;           ///< how far apart the two readings may be
 };
 
-/// What calibration allowed a run; without one, why there is none.
+/// What calibration allowed a run; without one, why there is none, and what the bar allowed.
 struct CalibrationFacts {
     std::string date;
-    std::string why_not;  ///< empty: there is one
+    std::string why_not;           ///< empty: there is one
+    std::int64_t measured_ns = 0;  ///< time that this run took for it before time 0; 0: from a file
+    double taken_share = 0;        ///< of the engine's CPU, by others while it was measured
     TaintLimits limits;
 };
+/// "calibrated for 1.9 s before this run", "calibrated at 2026-11-21T03:45:12Z".
+std::string how_calibrated(const CalibrationFacts& calibration);
 
 /// One stretch of a run: from its start, or from a `--resume`, until it ended or was killed. The
 /// stamps of all segments count from the time 0 of the run; that of a later segment lies before it.

@@ -1,6 +1,7 @@
 #include "engine/host/calibration.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "proto/json/write.hpp"
 
@@ -26,6 +27,7 @@ void write_rehearsal(JsonWriter& json, const Rehearsal& rehearsal) {
     json.key("busy_share").number(rehearsal.busy_share);
     write_spread(json, "drift", rehearsal.drift);
     write_spread(json, "receive_delay", rehearsal.receive_delay);
+    json.key("taken_share").number(rehearsal.taken_share);
     json.key("lost").boolean(rehearsal.lost);
     json.end_object();
 }
@@ -85,6 +87,7 @@ Rehearsal read_rehearsal(JsonValue value, bool& complete) {
     members.read("drift", rehearsal.drift);
     members.read("receive_delay", rehearsal.receive_delay);
     members.read("lost", rehearsal.lost);
+    rehearsal.taken_share = value.find("taken_share").as_double().value_or(0);  // younger, too
     return rehearsal;
 }
 
@@ -184,6 +187,35 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
         return Error{ErrorCode::missing, 0, "read every figure of the calibration"};
     }
     return c;
+}
+
+double taken_share(const Calibration& c) {
+    // Gaps of the spin are what others took from it in the same time: not to be added to the rest.
+    double most = std::max(c.steal_share + c.run_delay_share, c.spin_lost_share);
+    for (const Rehearsal& rehearsal : c.rehearsals) {
+        most = std::max(most, rehearsal.taken_share);
+    }
+    return most;
+}
+
+std::vector<std::string> noise_of(const Calibration& c) {
+    std::vector<std::string> noise;
+    const auto add = [&noise](double share, const char* what) {
+        if (share > noise_max) {
+            char text[128];
+            (void)std::snprintf(text, sizeof text, "%s %.1f %% of the time", what, 100 * share);
+            noise.emplace_back(text);
+        }
+    };
+    add(c.steal_share, "the hypervisor took the engine's CPU for");
+    add(c.run_delay_share, "other programs held the engine's CPU for");
+    add(c.spin_lost_share, "a spinning thread was away for");
+    double rehearsed = 0;
+    for (const Rehearsal& rehearsal : c.rehearsals) {
+        rehearsed = std::max(rehearsed, rehearsal.taken_share);
+    }
+    add(rehearsed, "others had the CPU of a rehearsal for");
+    return noise;
 }
 
 std::string why_not_of(const Calibration& calibration, const HostFacts& host, bool realtime) {

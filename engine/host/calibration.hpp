@@ -36,8 +36,9 @@ struct Rehearsal {
     std::int64_t chunks = 0;        ///< received in the second that was looked at
     double busy_share = 0;          ///< of the engine thread in that second
     Spread drift;                   ///< of all rows, one row per instant
-    Spread receive_delay;  ///< worst of each row; `count` 0 where the kernel gave no stamps
-    bool lost = false;     ///< the event ring was full, or the kernel ran out of buffers
+    Spread receive_delay;    ///< worst of each row; `count` 0 where the kernel gave no stamps
+    bool lost = false;       ///< the event ring was full, or the kernel ran out of buffers
+    double taken_share = 0;  ///< of that second, by others: run-queue delay and steal
 };
 
 struct Calibration {
@@ -73,6 +74,17 @@ struct Calibration {
     double steal_share = 0;             ///< of the engine's CPU while calibrating
     double run_delay_share = 0;         ///< of the time, ready and waiting for the CPU
 };
+
+/// Above such a share of the engine's CPU in other hands a host is busy with other work: what it is
+/// measured to do then says how loud its neighbours were. Ticks, interrupts and the kernel's own
+/// threads take less than 1 %.
+inline constexpr double noise_max = 0.03;
+
+/// The largest share of the CPU that others had, by all that was looked at: steal, run-queue delay,
+/// gaps of a spin, and the rehearsals.
+double taken_share(const Calibration& calibration);
+/// What says that others were at work while this was measured, a clause each; none on a quiet host.
+std::vector<std::string> noise_of(const Calibration& calibration);
 
 std::string to_json(const Calibration& calibration);
 

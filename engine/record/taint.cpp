@@ -4,6 +4,14 @@
 
 namespace driftless {
 
+std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank) {
+    if (limits.drift_ns <= 0) {
+        return 0;
+    }
+    const std::int64_t allowed = limits.drift_ns + limits.rank_ns * rank;
+    return limits.drift_most_ns > 0 ? std::min(allowed, limits.drift_most_ns) : allowed;
+}
+
 std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position) {
     const auto row = plan.rows.begin() + position;
     const auto first = std::lower_bound(
@@ -39,11 +47,11 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
     if (losses.entries_dropped) {
         record.tainted.emplace_back(taint_entries_dropped);
     }
-    const std::int64_t drift_max = limits.drift_ns + limits.rank_ns * rank;
+    const std::int64_t drift_max = drift_limit_ns(limits, rank);
     const std::int64_t wanted_ns = record.late_cause == LateCause::inflight ? record.held_ns : 0;
     if (record.late_cause == LateCause::limit) {
         record.tainted.emplace_back(taint_limit);
-    } else if (limits.drift_ns > 0 && record.drift_ns.value_or(0) - wanted_ns > drift_max) {
+    } else if (drift_max > 0 && record.drift_ns.value_or(0) - wanted_ns > drift_max) {
         record.tainted.emplace_back(taint_late);
     }
     if (record.outcome == Outcome::client_failed) {

@@ -9,14 +9,25 @@
 
 namespace driftless {
 
+/// `--certify-within`: what a certificate may allow at most, whatever was measured.
+struct CertifyWithin {
+    std::int64_t sent_ns = 5'000'000;
+    std::int64_t read_ns = 5'000'000;
+};
+
 /// Beyond these a row is tainted; 0: no limit. The drift that is allowed grows by `rank_ns` for
-/// each row of the same instant that goes before: one core sends one after another.
+/// each row of the same instant that goes before, since one core sends one after another, but never
+/// beyond `drift_most_ns`.
 struct TaintLimits {
     std::int64_t drift_ns = 0;
     std::int64_t rank_ns = 0;
+    std::int64_t drift_most_ns = 0;
     std::int64_t receive_delay_ns = 0;  ///< also of a part of the request that waited for us
     std::int64_t wire_ns = 0;           ///< from the fire to the wire
 };
+
+/// The drift that is allowed to a row that has so many of its instant before it; 0: any.
+std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank);
 
 /// How many rows of the same due instant go before this one. `position` is a row of the plan.
 std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position);

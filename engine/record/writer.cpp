@@ -145,7 +145,10 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
         if (payload.size() == sizeof sample) {
             std::memcpy(&sample, payload.data(), sizeof sample);
             add_toll(sample);
-            client_.add(sample);
+            ClientSample from_zero = sample;
+            from_zero.from_ns -= time_zero_ns_;
+            from_zero.to_ns -= time_zero_ns_;
+            client_.add(from_zero);
             append_client_sample(sinks_.client.buffer(), sample, time_zero_ns_);
             sinks_.client.commit();
         }

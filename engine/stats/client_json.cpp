@@ -84,7 +84,7 @@ void write_client(JsonWriter& json, const ClientTotals* totals) {
     }
     json.begin_object();
     json.key("seconds").unsigned_integer(totals->seconds);
-    json.key("busy_share_max").number(totals->busiest.busy);
+    json.key("busy_share_max").number(totals->busy_max);
     json.key("taken_share_max").number(totals->taken_max);
     for (const Field& field : totals_fields) {
         const std::int64_t value = totals->*field.value;

@@ -1,8 +1,10 @@
 /// ClientTotals: the sums over the samples of a run (one a second), for the verdict and the
-/// summary. Fed in any order; can be rebuilt from `client.jsonl`. It judges nothing.
+/// summary. Fed in any order, with instants from time 0; can be rebuilt from `client.jsonl`. It
+/// judges nothing. 48 bytes a second of the run.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/record/client_sample.hpp"
 
@@ -15,13 +17,26 @@ struct BusySecond {
     std::int64_t from_ns = 0;  ///< as the sample gives it
     double busy = 0;           ///< firing, receiving, preparing
     double taken = 0;          ///< kept from the CPU: run-queue delay and steal
+    double load = 0;           ///< `busy`, of what others left of it
     std::int64_t chunks = 0;
+};
+
+/// What others did to the engine thread in a second.
+struct ClientSecond {
+    std::int64_t from_ns = 0;
+    std::int64_t to_ns = 0;
+    std::int64_t taken_ns = 0;    ///< run-queue delay and steal
+    std::int64_t gap_max_ns = 0;  ///< longest that it was away without having asked for it
+    std::int64_t receive_delay_max_ns = 0;
+    std::int64_t slow_connects = 0;
 };
 
 /// Sums, but for what is named `max`. -1: no sample knew it.
 struct ClientTotals {
     std::uint64_t seconds = 0;
-    BusySecond busiest;  ///< by `busy`
+    std::vector<ClientSecond> each;
+    BusySecond busiest;  ///< by `load`
+    double busy_max = 0;
     double taken_max = 0;
     std::int64_t chunks_per_s_max = 0;
     std::int64_t span_ns = 0;

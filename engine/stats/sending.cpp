@@ -72,13 +72,13 @@ SendingFigures Sending::figures() const {
     }
     figures.held_by_user = by_user.figures();
     figures.held_by_host = by_host.figures();
-    figures.by_rank = by_rank();
+    figures.by_rank = by_rank(figures.instant_rows_max);
     return figures;
 }
 
 // Rows of one instant are fired in file order, so that the rank is their place in it; a row that
 // did not leave, or was held back, has a place too, as far as it is known.
-std::vector<RankFigures> Sending::by_rank() const {
+std::vector<RankFigures> Sending::by_rank(std::uint32_t& instant_rows_max) const {
     std::vector<Row> rows = rows_;
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
         return std::tie(a.due_ns, a.row) < std::tie(b.due_ns, b.row);
@@ -88,6 +88,8 @@ std::vector<RankFigures> Sending::by_rank() const {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         first_of_instant = rows[i].due_ns == rows[first_of_instant].due_ns ? first_of_instant : i;
         const std::size_t bucket = std::bit_width(i - first_of_instant);
+        instant_rows_max =
+            std::max(instant_rows_max, static_cast<std::uint32_t>(i - first_of_instant + 1));
         if (rows[i].cause != LateCause::inflight) {
             buckets.resize(std::max(buckets.size(), bucket + 1));
             buckets[bucket].add(static_cast<double>(rows[i].drift_ns));

@@ -35,6 +35,7 @@ struct SendingFigures {
     Distribution drift;                                   ///< fired - due
     std::array<Distribution, late_cause_count> by_cause;  ///< drift of the rows of each late cause
     std::vector<RankFigures> by_rank;                     ///< ranks that there are
+    std::uint32_t instant_rows_max = 0;  ///< rows that left, of the largest instant
     Distribution submit;
     Distribution wire_delay;         ///< wire - fired
     Distribution wire_drift;         ///< wire - due
@@ -62,7 +63,7 @@ class Sending {
         LateCause cause;
     };
 
-    std::vector<RankFigures> by_rank() const;
+    std::vector<RankFigures> by_rank(std::uint32_t& instant_rows_max) const;
 
     std::vector<Row> rows_;
 };

@@ -63,6 +63,7 @@ void Summary::add(const Record& record) {
 }
 
 void Summary::add_taints(const Record& record) {
+    figures_.taints.add(record);
     if (record.tainted.empty()) {
         return;
     }

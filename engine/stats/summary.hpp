@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/record/taint.hpp"
 #include "engine/stats/by_url.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
@@ -24,6 +25,7 @@
 #include "engine/stats/run_description.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
+#include "engine/stats/tainted.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -39,7 +41,8 @@ namespace driftless {
 /// 9: `retransmits`, `held`, the late cause `limit`, the outcome `client_failed`; `run`, `urls`,
 ///    warnings. Request times are in ms only (`ttft_ns`, `tpot_ns`, `e2e_ns` and
 ///    `itl_histogram_ns` said the same in ns), and `label` has gone: `labels` has them all.
-inline constexpr int summary_schema = 9;
+/// 10: the limits of the verdict, and the worst within them.
+inline constexpr int summary_schema = 10;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -115,6 +118,7 @@ struct SummaryFigures {
 
     std::array<std::uint64_t, late_cause_count> late_causes{};
     std::array<std::uint64_t, tokens_source_count> tokens_sources{};
+    TaintFigures taints;
     std::uint64_t tainted_rows = 0;
     std::uint64_t interrupted_untainted = 0;   ///< what they measured is lost all the same
     std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
@@ -194,6 +198,7 @@ struct SummaryInfo {
     std::vector<std::pair<std::string, std::string>> labels;  ///< `--label K=V`
     std::string verdict = "uncalibrated";
     std::vector<std::string> verdict_reasons;
+    TaintLimits limits;                    ///< under which it was judged; 0: none
     const ClientTotals* client = nullptr;  ///< null: nobody counted
     std::optional<Unfinished> unfinished;  ///< none: every row has its record
 };

@@ -237,6 +237,25 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.end_object();
 }
 
+/// What the verdict names: its limits, and the worst of the rows that are not tainted.
+void write_kept(JsonWriter& json, const SummaryFigures& f, const TaintLimits& limits) {
+    const auto limit = [&json](std::string_view key, std::int64_t ns) {
+        json.key(key).optional_integer(ns > 0 ? OptionalNs(ns) : OptionalNs());
+    };
+    const std::uint32_t rows = f.sending.instant_rows_max;
+    json.key("limits").begin_object();
+    limit("sent_ns", drift_limit_ns(limits, 0));
+    limit("sent_last_ns", drift_limit_ns(limits, rows == 0 ? 0 : rows - 1));
+    limit("wire_ns", limits.wire_ns);
+    limit("read_ns", limits.receive_delay_ns);
+    json.end_object().key("worst_untainted").begin_object();
+    const UntaintedFigures& worst = f.taints.untainted;
+    json.key("sent_ns").integer(worst.drift_max_ns);
+    json.key("wire_ns").integer(worst.wire_delay_max_ns);
+    json.key("read_ns").integer(worst.receive_delay_max_ns);
+    json.end_object();
+}
+
 void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     write_count(json, "clamped_rows", info.clamped_rows);
     json.key("unfinished");
@@ -269,7 +288,9 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     for (const std::uint32_t row : f.tainted_first) {
         json.unsigned_integer(row);
     }
-    json.end_array().end_object();
+    json.end_array();
+    write_kept(json, f, info.limits);
+    json.end_object();
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ SAMPLE = pathlib.Path(os.environ["DATA"]) / "sample.jsonl"
 TOKENIZERS = SAMPLE.parent / "tokenizers"
 # Sanitizers take memory and signals into their own hands, and call what a filter may forbid.
 SANITIZED = os.environ.get("MODE") in ("asan", "fuzz", "thread")
+# With these a replay has a calibration of its own, or none that could be named.
+MEASURES = {"--calibration", "--require-certified", "--resume"}
 SECONDS_MAX = 120  # for one command; a test that needs it is broken
 
 
@@ -119,6 +121,8 @@ class Case(unittest.TestCase):
         self.runs += 1
         folder = folder or self.scratch / f"run{self.runs}"
         command = [DRIFTLESS, "replay", *[str(flag) for flag in flags], "--out", str(folder)]
+        if not MEASURES & set(command):
+            command += ["--calibration", "none"]  # no test needs 2 s of measuring but those of it
         return command, folder
 
     def replay(self, *flags, folder=None, stdin=None, env=None):

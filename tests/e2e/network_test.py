@@ -15,7 +15,7 @@ class Network(Case):
     def test_a_slow_interface_is_not_the_clients_fault(self):
         path = self.scratch / "calibration.json"
         done = subprocess.run(
-            [DRIFTLESS, "calibrate", "--quick", "--out", str(path)],
+            [DRIFTLESS, "calibrate", "--quick", "--accept-noise", "--out", str(path)],
             capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -29,13 +29,14 @@ class Network(Case):
             self.skipTest(reason)
         with mock() as server:
             run = self.replay_well(
-                SAMPLE, "--url", server.url, "--limit", 60, "--calibration", path
+                SAMPLE, "--url", server.url, "--limit", 60, "--calibration", path,
+                "--certify-within", "10s",
             )
         summary = run.json("summary.json")
         if summary["client"]["taken_share_max"] > 0.1:
             self.skipTest("others took the CPU: the verdict is theirs, and rightly so")
         self.assertEqual(summary["verdict"]["name"], "network-limited", run.said)
-        self.assertIn("a queue on the way held them back", run.said)
+        self.assertIn("queue on the way held them back", " ".join(summary["verdict"]["reasons"]))
         tainted = [r for r in run.records().values() if r["tainted"]]
         self.assertGreater(len(tainted), 10)
         for record in tainted:

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/stats/verdict.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless::sim {
@@ -108,7 +109,7 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     for (std::uint32_t i = 0; i < options.targets; ++i) {
         config.urls.push_back("http://simulated/" + std::to_string(i));
     }
-    config.limits = {5'000'000, 0, 5'000'000, 5'000'000};
+    config.limits = taint_limits(CertifyWithin());
     if (options.own_fields) {
         config.trace_run_id = run_id;
         config.record_headers = {"X-Request-Id"};

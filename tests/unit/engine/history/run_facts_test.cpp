@@ -60,6 +60,31 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(judge(facts.calibration, {}, {}).verdict, Verdict::uncalibrated);
 }
 
+TEST(RunFacts, SaysHowItWasCalibrated) {
+    CalibrationFacts facts;
+    facts.date = "2026-11-21T03:45:12Z";
+    EXPECT_EQ(how_calibrated(facts), "calibrated at 2026-11-21T03:45:12Z");
+    facts.measured_ns = 1'860'000'000;
+    facts.taken_share = noise_max;
+    EXPECT_EQ(how_calibrated(facts), "calibrated for 1.9 s before this run");
+    facts.taken_share = 0.5;
+    EXPECT_EQ(how_calibrated(facts),
+              "calibrated for 1.9 s before this run, while others had 50.0 % of the CPU");
+    EXPECT_EQ(judge(facts, {}, {}).reasons.back(), how_calibrated(facts));
+}
+
+TEST(RunFacts, ReadsTheBarOfARun) {
+    std::string text = run_json();
+    const std::size_t at = text.find("\"drift_ns\"");
+    text.insert(at, R"("measured_ns":7,"taken_share":0.25,"drift_most_ns":9,)");
+    JsonDocument document;
+    const Result<RunFacts> read = read_run_facts(document, text);
+    ASSERT_TRUE(read) << read.error().doing;
+    EXPECT_EQ(read.value().calibration.measured_ns, 7);
+    EXPECT_EQ(read.value().calibration.taken_share, 0.25);
+    EXPECT_EQ(read.value().calibration.limits.drift_most_ns, 9);
+}
+
 // A run is judged by the limits that it had; one of before there was a limit on the wire has none.
 TEST(RunFacts, ReadsRunsWithoutAWireLimit) {
     std::string text = run_json();

@@ -22,7 +22,7 @@ Calibration example() {
     c.fire_small = {16, 17, 18, 19, 20};
     c.fire_large = {21, 22, 23, 24, 25};
     c.rehearsals.resize(2);
-    c.rehearsals[1] = {200, 10'000, 9'990, 0.25, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, true};
+    c.rehearsals[1] = {200, 10'000, 9'990, 0.25, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, true, 0.75};
     c.chunks_per_s_max = 140'000;
     c.chunks_extrapolated = true;
     c.file_limit = 20'000;
@@ -39,6 +39,24 @@ HostFacts example_host() {
     host.cpu_model = example().cpu_model;
     host.cpus_online = example().cpus_online;
     return host;
+}
+
+// What others had of the CPU while a host was measured, by each thing that shows it.
+TEST(Calibration, SaysThatOthersWereAtWork) {
+    Calibration c;
+    EXPECT_TRUE(noise_of(c).empty());
+    c.steal_share = c.run_delay_share = c.spin_lost_share = noise_max;
+    c.rehearsals.resize(2);
+    c.rehearsals[0].taken_share = noise_max;
+    EXPECT_TRUE(noise_of(c).empty());
+    EXPECT_DOUBLE_EQ(taken_share(c), 2 * noise_max);  // stolen, and waited for what was left
+    c.run_delay_share = 0.5;
+    ASSERT_EQ(noise_of(c).size(), 1u);
+    EXPECT_EQ(noise_of(c)[0], "other programs held the engine's CPU for 50.0 % of the time");
+    c.steal_share = c.spin_lost_share = c.rehearsals[0].taken_share = noise_max + 0.001;
+    EXPECT_EQ(noise_of(c).size(), 4u);
+    c.rehearsals[1].taken_share = 0.75;
+    EXPECT_DOUBLE_EQ(taken_share(c), 0.75);
 }
 
 TEST(Calibration, ComesBackFromItsFile) {

@@ -22,7 +22,20 @@ TEST(Taint, ADriftBeyondTheLimitOfItsRank) {
     EXPECT_EQ(taints_of(record, {.drift_ns = 100, .rank_ns = 10}, 1), Reasons{"late"});
 }
 
-TEST(Taint, NothingWithoutACalibration) {
+TEST(Taint, NoPlaceOfAnInstantIsAllowedMoreThanTheBar) {
+    const TaintLimits limits{.drift_ns = 100, .rank_ns = 10, .drift_most_ns = 115};
+    EXPECT_EQ(drift_limit_ns(limits, 0), 100);
+    EXPECT_EQ(drift_limit_ns(limits, 1), 110);
+    EXPECT_EQ(drift_limit_ns(limits, 2), 115);
+    EXPECT_EQ(drift_limit_ns({.rank_ns = 10}, 5), 0);
+    Record record;
+    record.drift_ns = 115;
+    EXPECT_EQ(taints_of(record, limits, 7), Reasons{});
+    record.drift_ns = 116;
+    EXPECT_EQ(taints_of(record, limits, 7), Reasons{"late"});
+}
+
+TEST(Taint, NothingWithoutLimits) {
     Record record;
     record.drift_ns = 1'000'000'000;
     record.receive_delay_ns = 1'000'000'000;

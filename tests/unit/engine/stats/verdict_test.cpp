@@ -22,11 +22,24 @@ SummaryFigures figures_of(std::uint64_t rows) {
     SummaryFigures figures;
     figures.rows = rows;
     figures.fired = rows;
+    figures.taints.sent = rows;
     return figures;
 }
 
-void taint_late_rows(SummaryFigures& figures, LateCause cause, std::uint64_t rows) {
+/// In the first 2 ms of the second that begins at `from_ns`.
+void taint_rows(SummaryFigures& figures, Suspect suspect, std::uint64_t rows,
+                std::int64_t from_ns = 0) {
     figures.tainted_rows += rows;
+    figures.taints.rows.insert(figures.taints.rows.end(), rows,
+                               {from_ns, from_ns + 2'000'000, 2'000'000, suspect});
+}
+
+void taint_late_rows(SummaryFigures& figures, LateCause cause, std::uint64_t rows,
+                     std::int64_t from_ns = 0) {
+    Record record;
+    record.tainted = {std::string(taint_late)};
+    record.late_cause = cause;
+    taint_rows(figures, tainted_row_of(record).suspect, rows, from_ns);
     figures.tainted_late[static_cast<std::size_t>(cause)] += rows;
 }
 
@@ -53,8 +66,56 @@ Verdict verdict_of(const SummaryFigures& figures, const ClientTotals& client) {
 TEST(Verdict, ARunWithoutTaintsIsCertified) {
     const Judgement judged = judge_run(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
-    ASSERT_EQ(judged.reasons.size(), 1u);
-    EXPECT_NE(judged.reasons[0].find("0.500 ms"), std::string::npos) << judged.reasons[0];
+    ASSERT_EQ(judged.reasons.size(), 3u);
+    EXPECT_EQ(judged.reasons[0], "no row was sent more than 0.500 ms late");
+    EXPECT_EQ(judged.reasons[2],
+              "the engine was busy for at most 30.0 % of a second, nothing was lost");
+}
+
+// Of both figures: what the first row of an instant was allowed, and the last of the largest one.
+TEST(Verdict, TheSentenceIsTrueInBursts) {
+    SummaryFigures figures = figures_of(1000);
+    figures.sending.instant_rows_max = 100;
+    figures.taints.untainted.drift_max_ns = 4'600'000;
+    figures.taints.untainted.receive_delay_max_ns = 90'000;
+    figures.taints.untainted.wire_delay_max_ns = 3'000;
+    const TaintLimits limits{.drift_ns = 1'500'000,
+                             .rank_ns = 40'000,
+                             .drift_most_ns = 5'000'000,
+                             .receive_delay_ns = 900'000,
+                             .wire_ns = 400'000};
+    const Judgement judged = judge_run(figures, totals_of(0.3, 0), limits);
+    EXPECT_EQ(
+        judged.reasons[0],
+        "no row was sent more than 1.500 ms late (5.000 ms for the last of 100 rows of one "
+        "instant), on the wire more than 0.400 ms after the fire, and no byte waited for us for "
+        "more than 0.900 ms");
+    EXPECT_EQ(judged.reasons[1],
+              "the worst of them: sent 4.600 ms late, on the wire after 0.003 ms, with bytes that "
+              "waited for at most 0.090 ms");
+}
+
+TEST(Verdict, SaysWhatTheUserHeldBack) {
+    SummaryFigures figures = figures_of(1000);
+    Sample drift;
+    for (int row = 0; row < 12; ++row) {
+        drift.add(2'031'000'000);
+    }
+    figures.sending.held_by_user.drift = drift.distribution();
+    const Judgement judged = judge_run(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
+    EXPECT_EQ(judged.verdict, Verdict::certified);
+    EXPECT_EQ(
+        judged.reasons[2],
+        "12 rows that --max-inflight held back are judged from their release on: they left up "
+        "to 2031.000 ms late (median 2031.000 ms)");
+}
+
+// 14 of 14 rows that were sent are all of them, however many were not.
+TEST(Verdict, SharesAreOfRowsThatWereSent) {
+    SummaryFigures figures = figures_of(14);
+    figures.rows = 2000;
+    taint_late_rows(figures, LateCause::prepare, 14);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
 }
 
 TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
@@ -99,7 +160,8 @@ TEST(Verdict, WorkThatWasInterruptedByOthersIsTheHosts) {
 // A queue behind us is the network's, unless others had the CPU that empties it.
 TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
     SummaryFigures figures = figures_of(100);
-    figures.tainted_rows = figures.tainted_wire_late = 40;
+    taint_rows(figures, Suspect::wire, 40);
+    figures.tainted_wire_late = 40;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
     const Judgement judged = judge_run(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
@@ -111,10 +173,84 @@ TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
 TEST(Verdict, LanesThatStoodTooLateAreTheNetworks) {
     SummaryFigures figures = figures_of(100);
     taint_late_rows(figures, LateCause::lane, 40);
-    ClientTotals totals = totals_of(0.3, 0);
-    EXPECT_EQ(verdict_of(figures, totals), Verdict::client_limited);
-    totals.slow_connects = 12;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
+    ClientTotals totals;
+    ClientSample slow = second_of(0.3, 0);
+    slow.slow_connects = 12;
+    totals.add(slow);
     EXPECT_EQ(verdict_of(figures, totals), Verdict::network_limited);
+}
+
+/// Ten ordinary seconds, and others on the CPU in one of them.
+ClientTotals ten_seconds(int disturbed, double taken) {
+    ClientTotals totals;
+    for (int i = 0; i < 10; ++i) {
+        ClientSample second = second_of(0.1, i == disturbed ? taken : 0);
+        second.from_ns = i * second_ns;
+        second.to_ns = (i + 1) * second_ns;
+        totals.add(second);
+    }
+    return totals;
+}
+
+// A hog of 0.2 s blames the host for what was late in its second, and for nothing else.
+TEST(Verdict, BlameIsWhatCoincides) {
+    SummaryFigures figures = figures_of(100);
+    taint_rows(figures, Suspect::wire, 40, 3 * second_ns + second_ns / 2);
+    EXPECT_EQ(verdict_of(figures, ten_seconds(7, 0.2)), Verdict::network_limited);
+    EXPECT_EQ(verdict_of(figures, ten_seconds(3, 0.2)), Verdict::host_noisy);
+    const Judgement elsewhere = judge_run(figures, ten_seconds(7, 0.2), {});
+    EXPECT_EQ(elsewhere.reasons.back().find("taken away"), std::string::npos);
+    const Judgement there = judge_run(figures, ten_seconds(3, 0.2), {});
+    EXPECT_NE(there.reasons.back().find("taken away for 20.0 % of a second"), std::string::npos)
+        << there.reasons.back();
+}
+
+// A turn of others that was as long as the row was late explains it, however short.
+TEST(Verdict, ASingleGapIsEvidence) {
+    SummaryFigures figures = figures_of(100);
+    taint_rows(figures, Suspect::work, 40, second_ns / 2);
+    ClientTotals totals;
+    ClientSample second = second_of(0.1, 0);
+    second.spin_gap_max_ns = 999'999;  // half of the lateness, less one
+    totals.add(second);
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::client_limited);
+    second.spin_gap_max_ns = 1'000'000;
+    totals.add(second);
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::host_noisy);
+}
+
+// A long stream meets many seconds; the one in which bytes waited as long as its own is meant.
+TEST(Verdict, AReadIsBlamedOnTheSecondInWhichBytesWaited) {
+    SummaryFigures figures = figures_of(100);
+    figures.tainted_rows = figures.tainted_read_late = 40;
+    figures.taints.rows.assign(40, {0, 10 * second_ns, 300'000'000, Suspect::reading});
+    ClientTotals totals = ten_seconds(7, 0.4);
+    totals.each[2].receive_delay_max_ns = 300'000'000;
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::client_limited);
+    totals.each[2].receive_delay_max_ns = 0;
+    totals.each[7].receive_delay_max_ns = 300'000'000;
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::host_noisy);
+}
+
+// Others may have the CPU as long as no row was late for it, and what is left is enough.
+TEST(Verdict, ATakenCpuIsToldAndCountedAgainstTheLoad) {
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.49)), Verdict::certified);
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.51)), Verdict::host_noisy);
+    const Judgement judged = judge_run(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
+    EXPECT_NE(judged.reasons.back().find("others had its CPU for at most 34.0 % of a second"),
+              std::string::npos);
+}
+
+TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::guard, 3);
+    const Judgement judged = uncalibrated("--calibration none", figures, taint_limits({}));
+    EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
+    ASSERT_GE(judged.reasons.size(), 2u);
+    EXPECT_EQ(judged.reasons[0], "--calibration none");
+    EXPECT_EQ(judged.reasons[1], "3 rows sent more than 5.000 ms late, cause: guard");
+    EXPECT_EQ(uncalibrated("old", figures, {}).reasons.size(), 1u);
 }
 
 TEST(Verdict, OneLossOfOursIsEnough) {
@@ -139,15 +275,19 @@ TEST(Verdict, ARowThatFailedForOurOwnLackIsTheClients) {
 
 TEST(Verdict, RowsThatALimitOfTheHostHeldBackAreTheClients) {
     SummaryFigures figures = figures_of(100);
-    figures.tainted_rows = figures.tainted_limit = 40;
+    taint_rows(figures, Suspect::ours, 40);
+    figures.tainted_limit = 40;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::client_limited);
-    figures.tainted_rows = figures.tainted_limit = 1;
+    figures = figures_of(100);
+    taint_rows(figures, Suspect::ours, 1);
+    figures.tainted_limit = 1;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::certified_with_exclusions);
 }
 
 TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
     SummaryFigures figures = figures_of(100);
-    figures.tainted_rows = figures.tainted_retransmitted = 40;
+    taint_rows(figures, Suspect::network, 40);
+    figures.tainted_retransmitted = 40;
     figures.retransmitted_rows = 41;
     figures.retransmits = 60;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
@@ -185,14 +325,30 @@ TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloor) {
     };
     calibration.rehearsals = {rehearsal(10'000, 10'000), rehearsal(30'000, 70'000),
                               rehearsal(60'000, 90'000)};
-    const TaintLimits calm = taint_limits(calibration, 5'000);
+    const TaintLimits calm = taint_limits(calibration, 5'000, {});
     EXPECT_EQ(calm.drift_ns, 500'000);  // the sleeping thread
     EXPECT_EQ(calm.rank_ns, 20'000);
     EXPECT_EQ(calm.receive_delay_ns, 200'000);
     EXPECT_EQ(calm.wire_ns, 200'000);
-    const TaintLimits busy = taint_limits(calibration, 60'000);
+    const TaintLimits busy = taint_limits(calibration, 60'000, {});
     EXPECT_EQ(busy.drift_ns, 700'000);  // the median rehearsal
     EXPECT_EQ(busy.receive_delay_ns, 1'400'000);
+    const TaintLimits strict = taint_limits(calibration, 60'000, {699'999, 1'399'999});
+    EXPECT_EQ(strict.drift_ns, 699'999);
+    EXPECT_EQ(strict.drift_most_ns, 699'999);
+    EXPECT_EQ(strict.receive_delay_ns, 1'399'999);
+}
+
+// What was measured on a noisy host permits no more than the bar, at no place of an instant.
+TEST(Verdict, ANoisyCalibrationPermitsNoMoreThanTheBar) {
+    Calibration calibration;
+    calibration.wake_sleep.p99_ns = 10'100'000;
+    calibration.fire_large.p99_ns = 2'200'000;
+    const TaintLimits limits = taint_limits(calibration, 0, {});
+    EXPECT_EQ(limits.drift_ns, 5'000'000);
+    EXPECT_EQ(drift_limit_ns(limits, 1000), 5'000'000);
+    EXPECT_EQ(limits.wire_ns, 5'000'000);
+    EXPECT_EQ(limits.receive_delay_ns, 5'000'000);  // not measured: the bar
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+/// Measuring: what `driftless calibrate` and a replay without a calibration do to know their host.
+/// Runs on the calling thread, which is pinned as the engine will be; prints nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/host/calibration.hpp"
+#include "engine/host/host.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// How long each of the bare measurements is.
+struct FloorPlan {
+    Duration spin = milliseconds(1500);
+    std::uint32_t wait_rounds = 1000;  ///< three waits of 1 ms each
+    std::uint32_t fire_rounds = 600;   ///< two waits of 0.5 ms each
+};
+
+/// Where the engine and all else run.
+struct MeasuredHost {
+    std::uint32_t engine_cpu = 0;
+    std::vector<std::uint32_t> others;   ///< CPUs that the engine leaves free; at least one
+    std::vector<std::uint32_t> allowed;  ///< as they were before anything was pinned
+    bool realtime = false;               ///< the calling thread goes before ordinary ones
+};
+
+/// Now, of this host and kernel; nothing measured yet.
+Calibration begin_calibration(const HostFacts& facts, const MeasuredHost& host);
+
+/// Gaps, waits, fires, and what others took meanwhile. Errors: those of the ring and of sockets.
+Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Calibration& out);
+
+/// Before a replay: the floor and one rehearsal, in less than 2 s. A rehearsal that fails is left
+/// out; `why_no_rehearsal` says why then, and is empty else. `wait`: name of the policy.
+Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibration& out,
+                             std::string& why_no_rehearsal);
+
+}  // namespace driftless

@@ -1,0 +1,124 @@
+#include "engine/stats/blame.hpp"
+
+#include <algorithm>
+
+namespace driftless {
+
+namespace {
+
+double taken_share(const ClientSecond& second) {
+    const std::int64_t span = second.to_ns - second.from_ns;
+    return span > 0 ? static_cast<double>(second.taken_ns) / static_cast<double>(span) : 0;
+}
+
+bool coincides(const ClientSecond& second, const TaintedRow& row) {
+    return second.from_ns <= row.to_ns && row.from_ns <= second.to_ns;
+}
+
+/// A long stream coincides with many seconds: the one in which bytes waited as long as its own did
+/// is meant, where there is one.
+bool explains_read(const ClientSecond& second, const TaintedRow& row) {
+    return second.receive_delay_max_ns >= row.late_ns;
+}
+
+/// Others had the CPU for a large part of the second, or for about as long as the row was late.
+bool host_took(const ClientSecond& second, const TaintedRow& row) {
+    return taken_share(second) > taken_max ||
+           (row.late_ns > 0 &&
+            (second.gap_max_ns >= row.late_ns / 2 || second.taken_ns >= row.late_ns));
+}
+
+/// The seconds of a run in their order, for those of one row.
+class Seconds {
+  public:
+    explicit Seconds(std::vector<ClientSecond> each) : each_(std::move(each)) {
+        std::sort(each_.begin(), each_.end(), [](const ClientSecond& a, const ClientSecond& b) {
+            return a.from_ns < b.from_ns;
+        });
+        for (const ClientSecond& second : each_) {
+            longest_ns_ = std::max(longest_ns_, second.to_ns - second.from_ns);
+        }
+    }
+
+    /// Calls `use` for each second that coincides with the row.
+    template <typename Use>
+    void coinciding(const TaintedRow& row, Use use) const {
+        const std::int64_t first_ns = row.from_ns - longest_ns_;
+        auto second = std::lower_bound(
+            each_.begin(), each_.end(), first_ns,
+            [](const ClientSecond& one, std::int64_t from_ns) { return one.from_ns < from_ns; });
+        for (; second != each_.end() && second->from_ns <= row.to_ns; ++second) {
+            if (coincides(*second, row)) {
+                use(*second);
+            }
+        }
+    }
+
+  private:
+    std::vector<ClientSecond> each_;
+    std::int64_t longest_ns_ = 0;
+};
+
+/// What the seconds of one row say.
+struct Evidence {
+    bool host = false;
+    bool slow_connect = false;
+};
+
+Evidence evidence_of(const TaintedRow& row, const Seconds& seconds, Blame& blame) {
+    bool narrowed = false;
+    seconds.coinciding(row, [&](const ClientSecond& second) {
+        narrowed = narrowed || explains_read(second, row);
+    });
+    Evidence evidence;
+    seconds.coinciding(row, [&](const ClientSecond& second) {
+        evidence.slow_connect = evidence.slow_connect || second.slow_connects > 0;
+        const bool meant =
+            row.suspect != Suspect::reading || !narrowed || explains_read(second, row);
+        if (!meant || !host_took(second, row)) {
+            return;
+        }
+        evidence.host = true;
+        if (taken_share(second) >= blame.taken_share) {
+            blame.taken_share = taken_share(second);
+            blame.taken_ns = second.taken_ns;
+        }
+        blame.gap_max_ns = std::max(blame.gap_max_ns, second.gap_max_ns);
+    });
+    return evidence;
+}
+
+}  // namespace
+
+Blame blame_of(std::span<const TaintedRow> rows, const ClientTotals& client) {
+    const Seconds seconds(client.each);
+    Blame blame;
+    for (const TaintedRow& row : rows) {
+        const bool needs_none = row.suspect == Suspect::ours || row.suspect == Suspect::network;
+        const Evidence evidence = needs_none ? Evidence() : evidence_of(row, seconds, blame);
+        switch (row.suspect) {
+            case Suspect::ours:
+                ++blame.client;
+                break;
+            case Suspect::host:
+                ++blame.host;
+                break;
+            case Suspect::work:
+            case Suspect::reading:
+                ++(evidence.host ? blame.host : blame.client);
+                break;
+            case Suspect::lane:
+                ++(evidence.slow_connect ? blame.network : blame.client);
+                break;
+            case Suspect::wire:
+                ++(evidence.host ? blame.host : blame.network);
+                break;
+            case Suspect::network:
+                ++blame.network;
+                break;
+        }
+    }
+    return blame;
+}
+
+}  // namespace driftless

@@ -1,0 +1,180 @@
+#include "engine/stats/reasons.hpp"
+
+#include <cstdio>
+
+namespace driftless {
+
+namespace {
+
+std::string counted(std::uint64_t count, const char* one, const char* many) {
+    return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+std::string rows_text(std::uint64_t count) {
+    return counted(count, "row", "rows");
+}
+
+std::string times_text(std::int64_t count) {
+    return counted(static_cast<std::uint64_t>(count), "time", "times");
+}
+
+/// The drift that was allowed: of the first row of an instant, and of the last of the largest.
+std::string sent_limit_text(const SummaryFigures& figures, const TaintLimits& limits) {
+    const std::uint32_t rows = figures.sending.instant_rows_max;
+    const std::int64_t first = drift_limit_ns(limits, 0);
+    const std::int64_t last = drift_limit_ns(limits, rows == 0 ? 0 : rows - 1);
+    const std::string text = milliseconds_text(first) + " late";
+    return last == first ? text
+                         : text + " (" + milliseconds_text(last) + " for the last of " +
+                               std::to_string(rows) + " rows of one instant)";
+}
+
+// A second with less is an ordinary one.
+constexpr double taken_noticed = 0.01;
+
+}  // namespace
+
+std::string percent_text(double share) {
+    char text[32];
+    (void)std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+    return text;
+}
+
+std::string milliseconds_text(std::int64_t ns) {
+    char text[32];
+    (void)std::snprintf(text, sizeof text, "%.3f ms", static_cast<double>(ns) / 1e6);
+    return text;
+}
+
+void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
+    if (figures.tainted_lost > 0) {
+        reasons.push_back(rows_text(figures.tainted_lost) +
+                          " lost payload in our own ring: the writer was too slow");
+    }
+    if (figures.tainted_client_failed > 0) {
+        reasons.push_back(rows_text(figures.tainted_client_failed) +
+                          " failed for want of our own descriptors, ports, memory or buffers");
+    }
+    if (client.no_buffers > 0) {
+        reasons.push_back("the kernel ran out of our receive buffers " +
+                          times_text(client.no_buffers));
+    }
+    if (client.overflows > 0) {
+        reasons.push_back("the completion queue overflowed " + times_text(client.overflows));
+    }
+}
+
+void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
+    for (std::size_t i = 0; i < figures.tainted_late.size(); ++i) {
+        if (figures.tainted_late[i] > 0) {
+            reasons.push_back(rows_text(figures.tainted_late[i]) + " sent more than " +
+                              sent_limit_text(figures, limits) +
+                              ", cause: " + name_of(static_cast<LateCause>(i)));
+        }
+    }
+    if (figures.tainted_read_late > 0) {
+        reasons.push_back(rows_text(figures.tainted_read_late) +
+                          " with bytes that may have waited for us for more than " +
+                          milliseconds_text(limits.receive_delay_ns));
+    }
+    if (figures.tainted_sent_late > 0) {
+        reasons.push_back(rows_text(figures.tainted_sent_late) +
+                          " of whose request a part waited for us for more than " +
+                          milliseconds_text(limits.receive_delay_ns));
+    }
+    if (figures.tainted_retried > 0) {
+        reasons.push_back(rows_text(figures.tainted_retried) +
+                          " sent again, because the server had closed the connection");
+    }
+    if (figures.tainted_wire_late > 0) {
+        reasons.push_back(rows_text(figures.tainted_wire_late) + " on the wire more than " +
+                          milliseconds_text(limits.wire_ns) +
+                          " after the fire: the host or a queue on the way held them back");
+    }
+}
+
+void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
+    if (figures.tainted_limit > 0) {
+        const Distribution& held = figures.sending.held_by_host.held;
+        reasons.push_back(rows_text(figures.tainted_limit) +
+                          " held back by a limit of this host (median " +
+                          milliseconds_text(static_cast<std::int64_t>(held.median())) +
+                          ", at most " + milliseconds_text(static_cast<std::int64_t>(held.max)) +
+                          "): raise ulimit -n or net.ipv4.ip_local_port_range");
+    }
+    if (figures.retransmitted_rows > 0) {
+        reasons.push_back(rows_text(figures.retransmitted_rows) + " had " +
+                          counted(figures.retransmits, "segment", "segments") +
+                          " sent again by the kernel, " +
+                          std::to_string(figures.tainted_retransmitted) +
+                          " of them because the request was lost on the way");
+    }
+}
+
+void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
+    const std::uint64_t rows = figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)];
+    if (rows > 0) {
+        reasons.push_back(counted(rows, "row was", "rows were") +
+                          " in flight when an earlier segment of the run died: what they measured "
+                          "is lost");
+    }
+}
+
+void add_host_reason(const Blame& blame, Reasons& reasons) {
+    if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
+        return;
+    }
+    reasons.push_back("while that happened the CPU was taken away for " +
+                      percent_text(blame.taken_share) + " of a second (" +
+                      milliseconds_text(blame.taken_ns) +
+                      " of run-queue delay and steal), for at most " +
+                      milliseconds_text(blame.gap_max_ns) + " at once");
+}
+
+void add_load_reason(const ClientTotals& client, Reasons& reasons) {
+    std::string text = "the engine was busy for at most " + percent_text(client.busy_max) +
+                       " of a second, nothing was lost";
+    if (client.taken_max > taken_noticed) {
+        text +=
+            "; others had its CPU for at most " + percent_text(client.taken_max) + " of a second";
+    }
+    reasons.push_back(std::move(text));
+}
+
+void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
+    if (figures.fired == 0) {
+        reasons.push_back("no row was sent");
+        return;
+    }
+    const UntaintedFigures& worst = figures.taints.untainted;
+    const bool excluding = figures.tainted_rows + figures.interrupted_untainted > 0;
+    std::string text = excluding ? "of all others none was" : "no row was";
+    text += " sent more than " + sent_limit_text(figures, limits);
+    if (limits.wire_ns > 0) {
+        text += ", on the wire more than " + milliseconds_text(limits.wire_ns) + " after the fire";
+    }
+    if (limits.receive_delay_ns > 0) {
+        text += ", and no byte waited for us for more than " +
+                milliseconds_text(limits.receive_delay_ns);
+    }
+    reasons.push_back(std::move(text));
+    const std::string seen =
+        "the worst of them: sent " + milliseconds_text(worst.drift_max_ns) +
+        " late, on the wire after " + milliseconds_text(worst.wire_delay_max_ns) +
+        ", with bytes that waited for at most " + milliseconds_text(worst.receive_delay_max_ns);
+    reasons.push_back(seen);
+}
+
+void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
+    const Distribution& drift = figures.sending.held_by_user.drift;
+    if (drift.count > 0) {
+        reasons.push_back(rows_text(drift.count) +
+                          " that --max-inflight held back are judged from their release on: they "
+                          "left up to " +
+                          milliseconds_text(static_cast<std::int64_t>(drift.max)) +
+                          " late (median " +
+                          milliseconds_text(static_cast<std::int64_t>(drift.median())) + ")");
+    }
+}
+
+}  // namespace driftless

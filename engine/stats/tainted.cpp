@@ -1,0 +1,101 @@
+#include "engine/stats/tainted.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace driftless {
+
+namespace {
+
+bool has(const Record& record, std::string_view reason) {
+    return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
+}
+
+Suspect suspect_of(LateCause cause) {
+    switch (cause) {
+        case LateCause::wake:
+            return Suspect::host;
+        case LateCause::prepare:
+        case LateCause::writer:
+            return Suspect::ours;
+        case LateCause::lane:
+            return Suspect::lane;
+        default:
+            return Suspect::work;
+    }
+}
+
+/// From the fire to the wire; without a stamp the call that fired it is all that is known.
+std::int64_t wire_delay_ns(const Record& record) {
+    return record.wire_ns.has_value() && record.fired_ns.has_value()
+               ? *record.wire_ns - *record.fired_ns
+               : record.submit_ns.value_or(0);
+}
+
+/// The user wanted it to wait for so long.
+std::int64_t wanted_delay_ns(const Record& record) {
+    return record.late_cause == LateCause::inflight ? record.held_ns : 0;
+}
+
+/// The latest that is known of a row.
+std::int64_t end_of(const Record& record) {
+    return record.ended_ns.value_or(record.done_ns.value_or(
+        record.last_token_ns.value_or(record.fired_ns.value_or(record.due_ns))));
+}
+
+}  // namespace
+
+TaintedRow tainted_row_of(const Record& record) {
+    const std::int64_t fired_ns = record.fired_ns.value_or(record.due_ns);
+    for (const std::string_view ours :
+         {taint_payload_dropped, taint_entries_dropped, taint_limit, taint_client_failed}) {
+        if (has(record, ours)) {
+            return {record.due_ns, end_of(record), 0, Suspect::ours};
+        }
+    }
+    if (has(record, taint_late)) {
+        const std::int64_t wanted_ns = wanted_delay_ns(record);
+        return {record.due_ns + wanted_ns, fired_ns, record.drift_ns.value_or(0) - wanted_ns,
+                suspect_of(record.late_cause)};
+    }
+    if (has(record, taint_read_late)) {
+        return {fired_ns, end_of(record), record.receive_delay_ns.value_or(0), Suspect::reading};
+    }
+    if (has(record, taint_retransmitted) || has(record, taint_retried)) {
+        return {fired_ns, end_of(record), 0, Suspect::network};
+    }
+    if (has(record, taint_wire_late)) {
+        return {fired_ns, record.wire_ns.value_or(fired_ns), wire_delay_ns(record), Suspect::wire};
+    }
+    return {fired_ns, record.sent_ns.value_or(end_of(record)), 0, Suspect::work};
+}
+
+void TaintFigures::add(const Record& record) {
+    const bool left = record.fired_ns.has_value();
+    sent += left ? 1 : 0;
+    const bool excluded = !record.tainted.empty() || record.outcome == Outcome::interrupted;
+    unsent += excluded && !left ? 1 : 0;
+    if (!record.tainted.empty()) {
+        rows.push_back(tainted_row_of(record));
+        return;
+    }
+    if (!left) {
+        return;
+    }
+    UntaintedFigures& u = untainted;
+    u.drift_max_ns =
+        std::max(u.drift_max_ns, record.drift_ns.value_or(0) - wanted_delay_ns(record));
+    if (record.stale_retries == 0) {  // else the wire saw the retry
+        u.wire_delay_max_ns = std::max(u.wire_delay_max_ns, wire_delay_ns(record));
+    }
+    u.receive_delay_max_ns = std::max(u.receive_delay_max_ns, record.receive_delay_ns.value_or(0));
+}
+
+double TaintFigures::share(std::uint64_t more_excluded) const {
+    const std::uint64_t measured = sent + unsent;
+    return measured == 0
+               ? 0
+               : static_cast<double>(rows.size() + more_excluded) / static_cast<double>(measured);
+}
+
+}  // namespace driftless
