@@ -192,14 +192,14 @@ void Answer::take_unread(std::int64_t stamp_ns, bool coalesced) {
 }
 
 std::string Answer::worker() const {
-    std::string text;
+    std::string json;
     for (const auto& [name, said] :
          {std::pair{"worker_id", &worker_id}, std::pair{"timing", &worker_timing}}) {
         if (!said->empty()) {
-            text += (text.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + *said;
+            json += (json.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + *said;
         }
     }
-    return text.empty() ? text : text + "}";
+    return json.empty() ? json : json + "}";
 }
 
 }  // namespace driftless
