@@ -254,8 +254,19 @@ std::string dataset_contradiction(const ReplayOptions& options) {
     }
     if (options.load.share != Sharing::none) {
         return "--share gives rows blocks of words and --dataset gives each a text of its own: "
-               "give "
-               "one";
+               "give one";
+    }
+    return "";
+}
+
+std::string compressed_records(const ReplayOptions& options) {
+    for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
+        if (options.records_path.ends_with(ending)) {
+            return "--output-path " + options.records_path +
+                   ": records are written as plain text, line by line, so that a killed run keeps "
+                   "them; name the file without " +
+                   ending + " and compress it afterwards";
+        }
     }
     return "";
 }
@@ -271,13 +282,8 @@ std::string contradiction(const ReplayOptions& options) {
     if (const std::string why = dataset_contradiction(options); !why.empty()) {
         return why;
     }
-    for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
-        if (options.records_path.ends_with(ending)) {
-            return "--output-path " + options.records_path +
-                   ": records are written as plain text, line by line, so that a killed run keeps "
-                   "them; name the file without " +
-                   ending + " and compress it afterwards";
-        }
+    if (const std::string why = compressed_records(options); !why.empty()) {
+        return why;
     }
     if (!options.preflight && options.model.empty() && !options.dry_run &&
         options.dialect->names_model) {

@@ -51,7 +51,7 @@ TEST(Limits, NoRoomForBodiesIsALimit) {
     SimOptions options;
     options.seed = 5;
     options.weather.block_send = 0.5;
-    options.body_bytes = 64 << 10;
+    options.body_bytes = 192 << 10;  // more than the longest row needs
     const SimResult result = run(make_trace(5, 100), options);
     EXPECT_EQ(broken_laws(result), "");
     EXPECT_GT(count_of(result, LateCause::limit), 0u);
