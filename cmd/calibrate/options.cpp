@@ -17,7 +17,7 @@ constexpr const char* description =
     "measures for up to 2 s before each run.\n";
 
 constexpr const char* footer =
-    R"(Run it when nothing else runs on the machine; otherwise it says what it saw and saves nothing.
+    R"(Run it when nothing else runs on the machine; else it says what it saw, and saves nothing.
 
 Examples:
   driftless calibrate

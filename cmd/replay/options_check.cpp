@@ -271,6 +271,23 @@ std::string compressed_records(const ReplayOptions& options) {
     return "";
 }
 
+/// Flags of the host and of its certificate.
+std::string host_contradiction(const ReplayOptions& options) {
+    if (options.require_certified && options.calibration == "none") {
+        return "--require-certified compares with a calibration and --calibration none forbids it: "
+               "give one";
+    }
+    if (options.warm_sends && options.wait == WaitRule::sleep) {
+        return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
+               "--wait hybrid";
+    }
+    if (options.realtime && options.wait == WaitRule::spin) {
+        return "--realtime with --wait spin: the kernel takes such a thread away for 50 ms of each "
+               "second; use --wait hybrid";
+    }
+    return "";
+}
+
 std::string contradiction(const ReplayOptions& options) {
     if (options.files.paths.empty()) {
         return "no trace is given: name a file, a directory or -";
@@ -326,17 +343,8 @@ std::string contradiction(const ReplayOptions& options) {
     if (!options.preflight && options.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";
     }
-    if (options.require_certified && options.calibration == "none") {
-        return "--require-certified compares with a calibration and --calibration none forbids it: "
-               "give one";
-    }
-    if (options.warm_sends && options.wait == WaitRule::sleep) {
-        return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
-               "--wait hybrid";
-    }
-    if (options.realtime && options.wait == WaitRule::spin) {
-        return "--realtime with --wait spin: the kernel takes such a thread away for 50 ms of each "
-               "second; use --wait hybrid";
+    if (const std::string why = host_contradiction(options); !why.empty()) {
+        return why;
     }
     if (options.plan.start_ns && options.plan.end_ns &&
         *options.plan.end_ns <= *options.plan.start_ns) {

@@ -337,25 +337,6 @@ TEST(ReplayOptions, NameTheLengthAndTheServersBlocks) {
     EXPECT_EQ(options_of({"--server-block", "16"}).server_block, 16U);
 }
 
-TEST(ReplayOptions, SayWhatACertificateMayAllow) {
-    EXPECT_EQ(options_of({}).calibration, "auto");
-    EXPECT_EQ(options_of({}).certify_within.sent_ns, 5'000'000);
-    EXPECT_EQ(options_of({}).certify_within.read_ns, 5'000'000);
-    const CertifyWithin both = options_of({"--certify-within", "2ms"}).certify_within;
-    EXPECT_EQ(both.sent_ns, 2'000'000);
-    EXPECT_EQ(both.read_ns, 2'000'000);
-    const CertifyWithin each =
-        options_of({"--certify-within", "sent:1ns, read:20ms"}).certify_within;
-    EXPECT_EQ(each.sent_ns, 1);
-    EXPECT_EQ(each.read_ns, 20'000'000);
-    EXPECT_EQ(options_of({"--certify-within", "read:1ms"}).certify_within.sent_ns, 5'000'000);
-    EXPECT_TRUE(says(refusal_with({"--certify-within", "0"}), "above 0"));
-    EXPECT_TRUE(says(refusal_with({"--certify-within", "wire:1ms"}), "sent:5ms read:5ms"));
-    EXPECT_TRUE(says(refusal_with({"--certify-within", ","}), "sent:5ms read:5ms"));
-    EXPECT_TRUE(says(refusal_with({"--require-certified", "--calibration", "none"}), "give one"));
-    EXPECT_TRUE(options_of({"--require-certified"}).require_certified);
-}
-
 TEST(ReplayOptions, SayHowConnectionsAreUsed) {
     EXPECT_EQ(options_of({}).connection, ConnectionRule::reuse);
     EXPECT_EQ(options_of({"--connection", "fresh"}).connection, ConnectionRule::fresh);
