@@ -11,7 +11,7 @@ Result<std::optional<Share>> parse_sample(std::string_view text) {
     const Result<Share> share = parse_share(text);
     if (!share) {
         return Error{share.error().code, 0,
-                     "is no share: write a decimal above 0 and up to 1, or 10%"};
+                     "is not a share; use a decimal above 0 and up to 1, or 10%"};
     }
     return share.value().billionths == Share{}.billionths ? std::optional<Share>()
                                                           : std::optional(share.value());
@@ -20,7 +20,7 @@ Result<std::optional<Share>> parse_sample(std::string_view text) {
 Result<std::uint32_t> parse_copies(std::string_view text) {
     const Result<std::uint64_t> count = parse_positive_count(text);
     if (!count || count.value() > copies_max) {
-        return Error{ErrorCode::invalid, 0, "is no number of copies from 1 to 1000000"};
+        return Error{ErrorCode::invalid, 0, "is not a number of copies from 1 to 1000000"};
     }
     return static_cast<std::uint32_t>(count.value());
 }
@@ -49,7 +49,8 @@ std::vector<std::string> load_notes(const LoadFigures& figures) {
     std::vector<std::string> notes;
     if (figures.share != Sharing::none) {
         notes.push_back(std::to_string(figures.rows_sharing) + " of " +
-                        std::to_string(figures.rows_read) + " rows are heads of one prompt" +
+                        std::to_string(figures.rows_read) +
+                        " rows are prefixes of one shared prompt" +
                         (figures.share == Sharing::session ? " a session" : ""));
     }
     if (figures.families > 0) {

@@ -17,7 +17,7 @@ Result<std::string> parse_time_unit(std::string_view text) {
 
 Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
     constexpr Error wrong{ErrorCode::invalid, 0,
-                          "is no map: write KEY=COLUMN,.. with the keys time, in, out, hashes, "
+                          "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "
                           "session, turn and delay"};
     const Result<std::vector<std::string>> parts = parse_list(text);
     if (!parts) {

@@ -64,10 +64,10 @@ std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) 
                         100 * c.run_delay_share));
     }
     if (s.cpus_allowed < cpus_enough) {
-        say(
-            fmt::format("{} CPUs are allowed: engine and writer want one each, and the rest of the "
-                        "machine a third",
-                        s.cpus_allowed));
+        say(fmt::format(
+            "{} CPUs are allowed: the engine and the writer need one each, and the rest of "
+            "the machine needs a third",
+            s.cpus_allowed));
     }
     if (!s.governor.empty() && s.governor != "performance") {
         say(fmt::format("CPU {} runs under the governor {}: cpupower frequency-set -g performance",

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* description =
     "Writes a trace anew: in another format, or a part of it, faster, spread, sampled, overlaid.\n"
     "What the format cannot hold is named, a line each. --from-logs makes a trace of logged\n"
-    "requests: their text becomes block ids under a secret salt, and stays behind.\n";
+    "requests: their text becomes block ids under a secret salt, and is not written.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds. A file that ends in

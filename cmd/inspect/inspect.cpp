@@ -69,8 +69,8 @@ int Inspection::check_report() const {
 bool Inspection::sizes_fit() const {
     for (const std::uint32_t size : command_.inspect.block_sizes) {
         if (trace_.block_size == 0) {
-            std::fprintf(stderr,
-                         "driftless: --block-sizes: the trace has no block ids; leave it out\n");
+            std::fprintf(
+                stderr, "driftless: --block-sizes: the trace has no block ids; remove this flag\n");
             return false;
         }
         if (size % trace_.block_size != 0) {

@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0 done, 2 usage (a report file that exists, too), 3 input refused, 7 the host fails.)";
 
 Result<std::vector<std::uint32_t>> parse_sizes(std::string_view text) {
-    constexpr Error wrong{ErrorCode::invalid, 0, "is no list of sizes in tokens: write 512,1024"};
+    constexpr Error wrong{ErrorCode::invalid, 0, "is not a list of sizes in tokens; use 512,1024"};
     const Result<std::vector<std::string>> parts = parse_list(text);
     std::vector<std::uint32_t> sizes;
     for (const std::string& part : parts ? parts.value() : std::vector<std::string>{""}) {
@@ -57,7 +57,7 @@ void add_flags(Flags& flags, InspectCommand& command) {
     flags.value("--block-sizes", "A,B",
                 "block sizes in tokens, multiples of the trace's [2^n up to 4096]", nullptr,
                 parse_sizes, command.inspect.block_sizes);
-    flags.value("--kv-bytes", "BYTES", "of a token in the cache: sizes in bytes, too [not told]",
+    flags.value("--kv-bytes", "BYTES", "of a token in the cache: sizes in bytes, too [not shown]",
                 nullptr, parse_bytes, command.token_bytes);
     flags.value("--max-model-len", "N", "count the rows beyond a context of N tokens [not asked]",
                 nullptr, parse_positive_count, command.inspect.max_model_len);
@@ -79,7 +79,7 @@ std::string contradiction(const InspectCommand& command) {
         return "--end must be later than --start";
     }
     if (command.each && !command.hash_block_report.empty()) {
-        return "--hash-block-report is one report of all files: leave --each out";
+        return "--hash-block-report writes one report of all files; remove --each";
     }
     if (command.json && command.hash_block_report == "-") {
         return "--json and --hash-block-report - both write to standard output: name a file";

@@ -20,7 +20,7 @@ int refuse(const std::string& flag, const std::string& why) {
 int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts) {
     const bool resumes = !line.options.resume.empty();
     if (resumes && !line.options.from.empty()) {
-        return refuse("--resume", "goes on with one run, --from repeats one: give one");
+        return refuse("--resume", "continues one run and --from repeats one: use one of them");
     }
     const std::string flag = resumes ? "--resume" : "--from";
     std::string folder = resumes ? line.options.resume : line.options.from;
@@ -29,7 +29,7 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts
     }
     const bool resend = line.options.resend;
     if (resend && !resumes) {
-        return refuse("--resend", "goes with --resume");
+        return refuse("--resend", "requires --resume");
     }
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(flag, why);
@@ -37,7 +37,7 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts
     const std::string other =
         resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";
     if (!other.empty()) {
-        return refuse(other, "a run goes on as it began; leave the flag out");
+        return refuse(other, "--resume continues with the original settings; remove this flag");
     }
     const Recalled recalled = recall(facts.arguments, line.arguments, !api_key.empty());
     if (!recalled.refused.empty()) {

@@ -32,11 +32,11 @@ void print_text(const ReplayOptions& options, const LoadedCorpus& text, double s
     if (left_out > 0) {
         std::printf(
             "dataset: %llu bytes are left out (special tokens, control characters, long "
-            "rows of one character)\n",
+            "runs of one character)\n",
             static_cast<unsigned long long>(left_out));
     }
     if (figures.words_put_in > 0) {
-        std::printf("dataset: %llu words are put in where the text has no place to cut\n",
+        std::printf("dataset: %llu words were inserted where the text has no place to cut\n",
                     static_cast<unsigned long long>(figures.words_put_in));
     }
 }
@@ -71,14 +71,15 @@ int check_text(const ReplayOptions& options, const Workload& workload, const Ser
     for (const Planned& planned : workload.plan.rows) {
         const TraceRow& row = workload.trace.rows[planned.row];
         if (row.ids_count > 0) {
-            return refuse(options, row,
-                          "has block ids, and text is cut for rows without; leave --dataset out");
+            return refuse(
+                options, row,
+                "has block ids, and --dataset is for rows without them; remove --dataset");
         }
         if (row.input_length > tokens && workload.trace.body_of(row).empty()) {
             return refuse(options, row,
                           "asks for " + std::to_string(row.input_length) +
                               " tokens, and the dataset has " + std::to_string(tokens) +
-                              "; give a longer one, or leave such rows out");
+                              "; use a longer one, or exclude such rows");
         }
     }
     return exit_done;

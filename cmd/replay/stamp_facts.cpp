@@ -21,7 +21,7 @@ std::string why_not(const ReplayOptions& options, const UringDriver& driver,
         add("the kernel refuses receive stamps");
     }
     if (lanes.stamps_refused > 0) {
-        add("somebody set the clock during the run");
+        add("the clock was set during the run");
     } else if (lanes.wire_missing > 0) {
         add("the kernel did not give all of them");
     }

@@ -49,13 +49,13 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
     }
     if (server.prompt == PromptKind::ids) {
         return refuse(options,
-                      "prompts go as token ids, which need no verifying; leave the flag out");
+                      "prompts go as token ids, which need no verifying; remove this flag");
     }
     if (!server.findings.tokenize) {
         return refuse(
             options,
             "the server has no tokenize endpoint that is understood (/tokenize, /v1/tokenize); "
-            "leave the flag out: every answer's usage is compared all the same");
+            "remove this flag: every answer's usage is compared anyway");
     }
     ReplayParts parts(options, workload, server, run_id);
     VerifyPlan plan;

@@ -73,7 +73,7 @@ void ThreadMeter::open_counter() {
     if (counter_ < 0) {
         why_no_instructions_ = reason_of(errno);
     } else if (read_counter() <= 0) {  // some hypervisors let it be opened, and count nothing
-        why_no_instructions_ = "the counter of instructions stands still";
+        why_no_instructions_ = "the counter of instructions does not advance";
     }
 }
 

@@ -163,7 +163,7 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
         groups = groups_of(trace.block_size, options.block_sizes);
         if (groups.empty()) {
             return Error{ErrorCode::invalid, 0,
-                         "group blocks: a size is no multiple of the trace's"};
+                         "group blocks: a size is not a multiple of the trace's"};
         }
     }
     const Result<Plan> plan = make_plan(trace, options.plan);

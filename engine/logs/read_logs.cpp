@@ -60,7 +60,7 @@ void Reading::read_file(const std::string& path) {
         notes.push_back("warning: " + name + ": " + lines.trouble() + ": read up to line " +
                         std::to_string(lines.number()));
     } else if (!lines.trouble().empty()) {
-        errors.add({name, 0, "", "", "cannot be read: " + lines.trouble(), "mend the file"});
+        errors.add({name, 0, "", "", "cannot be read: " + lines.trouble(), "repair the file"});
     }
     reader.end_file();
     take_calls();

@@ -26,7 +26,7 @@ Result<std::string> read_file(const std::string& path, std::string& why) {
             return text;
         }
         if (text.size() + piece.value().size() > file_bytes_max) {
-            why = "is larger than 256 MiB: that is no tokenizer.json";
+            why = "is larger than 256 MiB: that is not a tokenizer.json";
             return Error{ErrorCode::too_large, 0, "read a tokenizer"};
         }
         text += piece.value();

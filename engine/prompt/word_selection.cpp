@@ -90,7 +90,7 @@ bool Selection::check_joins() {
                 continue;
             }
         }
-        return refuse("it has tokens that reach beyond a word ('" + std::string(*token) +
+        return refuse("it has tokens that span more than one word ('" + std::string(*token) +
                       "'), so that words side by side need not stay one token each");
     }
     return true;

@@ -100,7 +100,7 @@ std::string PromptCounts::explain(PromptCause cause) const {
             const std::int64_t post = std::min<std::int64_t>(overhead_.post, whole);
             std::snprintf(text, sizeof(text),
                           "the server adds %lld tokens to a prompt, not %lld as assumed: "
-                          "--overhead %lld,%lld mends it",
+                          "--overhead %lld,%lld corrects it",
                           static_cast<long long>(whole), static_cast<long long>(assumed),
                           static_cast<long long>(whole - post), static_cast<long long>(post));
             break;

@@ -14,7 +14,7 @@ using TlsFailure = std::uint32_t;
 inline constexpr TlsFailure certificate_failure = 0x8000'0000u;
 
 /// OpenSSL's words, then the remedy where there is one: "certificate verify failed: certificate has
-/// expired; renew it, or go on with --insecure". Never a secret: OpenSSL's words are fixed.
+/// expired; renew it, or accept it with --insecure". Never a secret: OpenSSL's words are fixed.
 std::string describe(TlsFailure failure);
 
 }  // namespace driftless

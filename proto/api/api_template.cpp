@@ -68,7 +68,7 @@ class Reader {
         }
         if (name == "end") {
             form_.end = without_blanks(member.as_string().value_or(""));  // as payloads are read
-            return form_.end.empty() ? wrong(name, member, R"(is no text, as in "[END]" is)")
+            return form_.end.empty() ? wrong(name, member, R"(is not a text such as "[END]")")
                                      : Result<void>{};
         }
         if (name == "repeats_text") {
@@ -88,12 +88,13 @@ class Reader {
         }
         const bool good = form_.path.starts_with('/') && is_request_target(form_.path);
         return good ? Result<void>{}
-                    : wrong("path", member, "is no path: write it as in \"/v1/generate\"");
+                    : wrong("path", member, "is not a path; write it as in \"/v1/generate\"");
     }
 
     Result<void> read_event(const JsonValue& event) {
         if (!event.is(JsonType::object)) {
-            return wrong("event", event, R"(is no object: write it as in {"content": "/text"})");
+            return wrong("event", event,
+                         R"(is not an object; write it as in {"content": "/text"})");
         }
         for (JsonValue member = event.first(); member.present(); member = member.next()) {
             const std::string name = "event." + std::string(member.key());
@@ -117,12 +118,13 @@ class Reader {
 
     Result<void> read_body(const JsonValue& member) {
         if (!member.is(JsonType::object)) {
-            return wrong("body", member, R"(is no object: write it as in {"text": "{prompt}"})");
+            return wrong("body", member,
+                         R"(is not an object; write it as in {"text": "{prompt}"})");
         }
         form_.body = std::string(member.raw());
         const FilledBody filled = fill_body(member, {}, {});
         if (!filled.unknown.empty()) {
-            return fault(filled.unknown + " in body is no placeholder: they are " +
+            return fault(filled.unknown + " in body is not a placeholder; the placeholders are " +
                          placeholder_names);
         }
         const std::string& text = filled.text;
@@ -179,7 +181,7 @@ Result<ApiTemplate> read_api_template(std::string_view text, std::string& why) {
         const auto line =
             std::count(text.begin(),
                        text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), '\n');
-        why = "line " + std::to_string(line + 1) + " is no JSON object: mend it there";
+        why = "line " + std::to_string(line + 1) + " is not a JSON object; correct it there";
         return Error{ErrorCode::bad_json, 0, "read the template"};
     }
     ApiTemplate form;

@@ -55,7 +55,7 @@ bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& tex
     }
     if (!row.is(JsonType::object)) {
         why = column_.empty() ? "is neither a text nor an object with one"
-                              : "is no object and has no column \"" + column_ + "\"";
+                              : "is not an object and has no column \"" + column_ + "\"";
         return false;
     }
     if (column_.empty() && !choose(row, why)) {
@@ -74,7 +74,7 @@ bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& tex
     for (JsonValue turn = value.first(); turn.present(); turn = turn.next()) {
         const JsonValue text = text_of(turn);
         if (!value.is(JsonType::array) || !is_text_or_null(text)) {
-            why = "has something else than texts in \"" + column_ +
+            why = "has values that are not texts in \"" + column_ +
                   "\"; name another column with --dataset-column NAME";
             return false;
         }

@@ -49,7 +49,7 @@ Result<void> read_authority(std::string_view authority, Url& url) {
         url.host = authority.substr(1, close - 1);
         port = authority.substr(close + 1);
         if (url.host.find(':') == url.host.npos || (!port.empty() && port.front() != ':')) {
-            return invalid("is no URL: write an IPv6 address as [::1]:8000");
+            return invalid("is not a URL; write an IPv6 address as [::1]:8000");
         }
     } else {
         const std::size_t colon = authority.find(':');
@@ -123,7 +123,7 @@ Result<Url> parse_url(std::string_view text) {
 }
 
 Result<Url> parse_place(std::string_view text) {
-    constexpr const char* shape = "is no place to connect to: write HOST:PORT or unix:PATH";
+    constexpr const char* shape = "is not a place to connect to; use HOST:PORT or unix:PATH";
     std::string_view rest = text;
     if (take_prefix(rest, unix_scheme)) {
         return parse_url(text);

@@ -56,7 +56,7 @@ bool read_times(const LogContext& context, const JsonValue& start, const JsonVal
     }
     const std::optional<std::int64_t> began = time_of(start);
     if (!began) {
-        context.refuse(start_name, "is no wall clock and no epoch",
+        context.refuse(start_name, "is neither a date nor an epoch",
                        "write ISO-8601, or seconds, ms, us or ns since 1970");
         return false;
     }
@@ -64,8 +64,8 @@ bool read_times(const LogContext& context, const JsonValue& start, const JsonVal
     call.end_ns = time_of(end);
     if (end.present() && (!call.end_ns || *call.end_ns < *began)) {
         call.end_ns.reset();
-        context.remark("call whose end is no time after its start: its end counts as unknown",
-                       "calls whose ends are no times after their starts: they count as unknown");
+        context.remark("call whose end is not after its start: its end counts as unknown",
+                       "calls whose ends are not after their starts: they count as unknown");
     }
     return true;
 }

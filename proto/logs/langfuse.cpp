@@ -60,8 +60,8 @@ void read_counts(const LogContext& context, const JsonValue& object, LogCall& ca
 void read_observation(const LogContext& context, const JsonValue& object,
                       std::string_view session) {
     if (text_member(object, {"type"}) != "GENERATION") {
-        context.remark("observation that is no GENERATION left out",
-                       "observations that are no GENERATION left out");
+        context.remark("observation other than GENERATION left out",
+                       "observations other than GENERATION left out");
         return;
     }
     LogCall call;

@@ -29,8 +29,8 @@ void add_mark(const LogContext& context, const JsonValue& part, std::string& out
                   static_cast<unsigned long long>(digest.value()));
     add_line(out, mark);
     context.remark(
-        "part of a prompt is no text (image, audio, file): a short mark stands for its tokens",
-        "parts of prompts are no text (images, audio, files): a short mark stands for each");
+        "part of a prompt is not text (image, audio, file): a short mark stands for its tokens",
+        "parts of prompts are not text (images, audio, files): a short mark stands for each");
 }
 
 void add_call(const JsonValue& call, std::string& out) {

@@ -89,8 +89,8 @@ std::string_view id_of(const JsonValue& span, Names names) {
 void read_span(const LogContext& context, const JsonValue& span) {
     const Attributes attributes(span.find("attributes"));
     if (!is_request(span, attributes)) {
-        context.remark("span that is no request to a model left out",
-                       "spans that are no requests to a model left out");
+        context.remark("span that is not a request to a model left out",
+                       "spans that are not requests to a model left out");
         return;
     }
     LogCall call;

@@ -21,7 +21,7 @@ LogReader::LogReader(std::string_view format, const std::vector<std::string>& ke
     }
     if (!format.empty() && format_ == nullptr) {
         stopped_ = true;
-        errors_.add({"", 0, "--log-format", std::string(format), "is no format of logs",
+        errors_.add({"", 0, "--log-format", std::string(format), "is not a format of logs",
                      "this version reads " + log_format_names()});
     }
 }
@@ -66,7 +66,7 @@ bool LogReader::gather(std::string_view line) {
         return true;
     }
     context(text_line_)
-        .refuse("", json ? "is one JSON text of more than 64 MiB" : "is no JSON object",
+        .refuse("", json ? "is one JSON text of more than 64 MiB" : "is not a JSON object",
                 json ? "make lines of it: jq -c '.[]'"
                      : "a log is JSON lines, or a JSON array; this version reads " +
                            log_format_names());
@@ -94,8 +94,8 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
     }
     if (!json || !json.value().is(JsonType::array)) {
         here.refuse(
-            "", "is no JSON, at byte " + std::to_string(document_.error_offset() + 1),
-            "correct or remove it; a line that breaks off ends a log that is being written");
+            "", "is not JSON, at byte " + std::to_string(document_.error_offset() + 1),
+            "correct or remove it; the last line of a log that is still written may be incomplete");
         return;
     }
     std::uint64_t number = 0;
@@ -107,7 +107,7 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
         if (one.is(JsonType::object)) {
             json_object(here, one);
         } else {
-            here.refuse("", "is no JSON object", "correct or remove it");
+            here.refuse("", "is not a JSON object", "correct or remove it");
         }
     }
 }
@@ -119,7 +119,7 @@ void LogReader::json_object(LogContext& here, const JsonValue& object) {
         }
     }
     if (format_ == nullptr) {
-        here.refuse("", "has the keys of no known log",
+        here.refuse("", "does not have the keys of a known log",
                     "this version reads " + log_format_names() + "; --log-format says which it is");
         container_ = Container::refused;
         return;
@@ -130,8 +130,8 @@ void LogReader::json_object(LogContext& here, const JsonValue& object) {
 void LogReader::finish() {
     for (const KeptColumn& column : columns_) {
         if (!column.seen && format_ != nullptr) {
-            errors_.add({"", 0, "--keep", column.name, "is a column of no call",
-                         "correct it, or leave it out"});
+            errors_.add({"", 0, "--keep", column.name, "is not a column of any call",
+                         "correct it, or remove it"});
         }
     }
 }

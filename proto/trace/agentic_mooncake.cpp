@@ -41,8 +41,8 @@ bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow&
     const Field on = field_of(edge.find("request_id"), "dependencies.request_id");
     const std::uint32_t before = on.present ? context.draft.find_request(on.text) : no_row;
     if (before == no_row) {
-        context.refuse("dependencies", edge.raw(), "names no request of an earlier row",
-                       "rows stand behind those that they depend on");
+        context.refuse("dependencies", edge.raw(), "does not name a request of an earlier row",
+                       "rows come after those that they depend on");
         return false;
     }
     const Field delay = field_of(edge.find("delay_ms"), "dependencies.delay_ms");

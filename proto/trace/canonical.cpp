@@ -41,7 +41,7 @@ void read_header(RowContext& context, const JsonValue& header) {
     const std::string_view schema = header.find("schema").as_string().value_or("");
     const JsonValue version = header.find("version");
     if (schema != canonical_schema || version.as_u64() != canonical_version) {
-        context.refuse("schema", schema, "is no header of a version that is read", header_remedy);
+        context.refuse("schema", schema, "is not a header of a supported version", header_remedy);
         context.stop = Stop::file;
         return;
     }
@@ -74,7 +74,7 @@ bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row
     }
     const std::uint64_t size = context.rules.block_size;
     if (size == 0) {
-        context.refuse("hash_ids", "", "stands before a header with a block size", header_remedy);
+        context.refuse("hash_ids", "", "is before a header with a block size", header_remedy);
         context.stop = Stop::file;
         return false;
     }
@@ -100,7 +100,7 @@ bool read_small(const RowContext& context, const JsonValue& json, std::string_vi
         return true;
     }
     if (!number || *number >= std::numeric_limits<std::uint32_t>::max()) {
-        context.refuse(key, value.raw(), "is no whole number below 2^32 - 1", "correct the row");
+        context.refuse(key, value.raw(), "is not a whole number below 2^32 - 1", "correct the row");
         return false;
     }
     out = static_cast<std::uint32_t>(*number);
@@ -116,8 +116,8 @@ bool read_dependency(const RowContext& context, const JsonValue& edge) {
         return false;
     }
     if (on >= row - first) {
-        context.refuse("after", edge.raw(), "names no earlier row of the file",
-                       "rows stand behind those that they wait for");
+        context.refuse("after", edge.raw(), "does not name an earlier row of the file",
+                       "rows come after those that they wait for");
         return false;
     }
     const Field delay = field_of(edge.find("delay_ns"), "after.delay_ns");
@@ -164,8 +164,8 @@ bool read_body(RowContext& context, const JsonValue& body) {
     }
     if (!body.is(JsonType::object) || context.draft.trace().body_api.empty()) {
         context.refuse("body", body.raw(),
-                       body.is(JsonType::object) ? "stands below a header without body_api"
-                                                 : "is no JSON object",
+                       body.is(JsonType::object) ? "is below a header without body_api"
+                                                 : "is not a JSON object",
                        "save the prompts again (replay --save-prompts)");
         return false;
     }
@@ -176,7 +176,7 @@ bool read_body(RowContext& context, const JsonValue& body) {
 /// A recorded request, of which a body is made. False after an error.
 bool read_request(RowContext& context, const JsonValue& request) {
     if (!context.draft.trace().body_api.empty()) {
-        context.refuse("recorded", request.raw(), "stands below a header with body_api",
+        context.refuse("recorded", request.raw(), "is below a header with body_api",
                        "a trace holds bodies or recorded requests, not both");
         return false;
     }

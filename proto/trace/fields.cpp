@@ -38,10 +38,10 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
 namespace {
 
 void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, ErrorCode code) {
-    const std::string kind = unit == TimeUnit::iso ? "ISO-8601 time" : "decimal number";
+    const std::string kind = unit == TimeUnit::iso ? "an ISO-8601 time" : "a decimal number";
     if (code == ErrorCode::invalid) {
         const bool other = unit != TimeUnit::iso && parse_time(field.text, TimeUnit::iso);
-        context.refuse(field.name, field.text, "is no " + kind,
+        context.refuse(field.name, field.text, "is not " + kind,
                        unit == TimeUnit::iso ? "--time-unit names the unit of numbers"
                        : other               ? "--time-unit iso reads dates"
                                              : "write the time as one");
@@ -95,7 +95,7 @@ std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field&
         return static_cast<std::uint32_t>(*tokens);
     }
     context.refuse(field.name, field.raw,
-                   "is no whole number of tokens from " + std::to_string(least) + " to " +
+                   "is not a whole number of tokens from " + std::to_string(least) + " to " +
                        std::to_string(row_tokens_max),
                    "correct the row");
     return std::nullopt;
@@ -142,14 +142,14 @@ bool check_objects(const RowContext& context, const JsonValue& list, std::string
         objects = one.is(JsonType::object);
     }
     if (!objects) {
-        context.refuse(name, list.raw(), "is no list of objects", "correct the row");
+        context.refuse(name, list.raw(), "is not a list of objects", "correct the row");
     }
     return objects;
 }
 
 bool read_ids(const RowContext& context, const JsonValue& list) {
     if (!list.is(JsonType::array)) {
-        context.refuse("hash_ids", list.raw(), "is no list of block ids", "correct the row");
+        context.refuse("hash_ids", list.raw(), "is not a list of block ids", "correct the row");
         return false;
     }
     if (const auto ids = list.integers()) {
@@ -160,7 +160,7 @@ bool read_ids(const RowContext& context, const JsonValue& list) {
         const auto id =
             value.is(JsonType::number) ? whole_number(value.raw()) : std::optional<std::uint64_t>();
         if (!id) {
-            context.refuse("hash_ids", value.raw(), "is no block id",
+            context.refuse("hash_ids", value.raw(), "is not a block id",
                            "ids are whole numbers from 0 to 2^64 - 1");
             return false;
         }

@@ -98,7 +98,7 @@ bool check_needed(RowContext& context, const Fields& fields, const Source& sourc
         const std::string_view column = fields.of[key].name;
         if (context.draft.rows() == 0 && !has(source, column)) {
             context.refuse("--map", std::string(keys[key]) + "=" + std::string(column),
-                           "names no column", "columns are " + names_of(source));
+                           "does not name a column", "columns are " + names_of(source));
             context.stop = Stop::trace;
         }
     }
@@ -118,7 +118,7 @@ void add_id(const RowContext& context, std::string_view text) {
 
 bool read_json_ids(const RowContext& context, const Field& field) {
     if (!field.json.is(JsonType::array)) {
-        context.refuse(field.name, field.raw, "is no list of block ids", "correct the row");
+        context.refuse(field.name, field.raw, "is not a list of block ids", "correct the row");
         return false;
     }
     if (const auto ids = field.json.integers()) {
@@ -128,7 +128,7 @@ bool read_json_ids(const RowContext& context, const Field& field) {
     for (JsonValue id = field.json.first(); id.present(); id = id.next()) {
         const bool text = id.is(JsonType::string);
         if (!text && !(id.is(JsonType::number) && whole_number(id.raw()))) {
-            context.refuse(field.name, id.raw(), "is no block id",
+            context.refuse(field.name, id.raw(), "is not a block id",
                            "ids are strings, or whole numbers from 0 to 2^64 - 1");
             return false;
         }
@@ -173,7 +173,7 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     const Field& turn = fields.of[key_turn];
     const auto number = turn.present ? whole_number(turn.text) : std::optional<std::uint64_t>(0);
     if (!number || *number > row_tokens_max) {
-        context.refuse(turn.name, turn.text, "is no number of a turn", "turns count from 1");
+        context.refuse(turn.name, turn.text, "is not a turn number", "turns count from 1");
     }
     if (!delay_ns || !number || *number > row_tokens_max) {
         return false;

@@ -23,7 +23,8 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
         return false;
     }
     if (!context.rules.sessions_open) {
-        context.refuse("pre_gap", gap.raw, "follows its session's last answer: it is no arrival",
+        context.refuse("pre_gap", gap.raw,
+                       "follows its session's last answer: it is not an arrival time",
                        "--sessions open sends it by the recorded gaps, as if answers took no time");
         context.stop = Stop::trace;
         return false;

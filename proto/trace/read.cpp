@@ -38,19 +38,19 @@ RowContext TraceReader::context(std::uint64_t line) {
 void TraceReader::check_options(const ReadOptions& options) {
     const RowContext none = context(0);
     if (!options.time_unit.empty() && !time_unit_from_name(options.time_unit)) {
-        none.refuse("--time-unit", options.time_unit, "is no unit of time",
+        none.refuse("--time-unit", options.time_unit, "is not a unit of time",
                     "it is one of s, ms, us, ns, iso, auto");
         stopped_ = true;
     }
     const TraceFormat* format = find_trace_format(options.format);
     if (format == nullptr && !options.format.empty()) {
-        none.refuse("--format", options.format, "is no format that this version reads",
+        none.refuse("--format", options.format, "is not a format that this version reads",
                     "it reads " + trace_format_names());
         stopped_ = true;
     }
     if (!options.map.empty() && format != nullptr && format != &generic_format) {
-        none.refuse("--map", options.map[0].key, "is of no use to the format " + options.format,
-                    "leave one of the two out; --map alone reads any columns");
+        none.refuse("--map", options.map[0].key, "has no effect on the format " + options.format,
+                    "remove one of the two; --map alone reads any columns");
         stopped_ = true;
     }
     format = format == nullptr && !options.map.empty() ? &generic_format : format;
@@ -141,7 +141,7 @@ void TraceReader::check_kept() {
     for (const std::string& name : columns_.missing()) {
         RowContext none = context(0);
         none.file = "";
-        none.refuse("--keep", name, "is a column of no row",
+        none.refuse("--keep", name, "is not a column of any row",
                     columns_.unknown_names().empty()
                         ? "no row has columns beyond the format's own"
                         : "other columns are " + joined(columns_.unknown_names()));
@@ -154,9 +154,9 @@ void TraceReader::check_map() {
         if (!one.seen) {
             RowContext none = context(0);
             none.file = "";
-            none.refuse("--map", one.key + "=" + one.column, "names a column of no row",
+            none.refuse("--map", one.key + "=" + one.column, "names a column that no row has",
                         columns_.unknown_names().empty()
-                            ? "correct it, or leave it out"
+                            ? "correct it, or remove it"
                             : "other columns are " + joined(columns_.unknown_names()));
         }
     }

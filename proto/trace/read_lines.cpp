@@ -74,7 +74,7 @@ TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::strin
     if (!shape.what.empty() || !header_.read(names)) {
         here.refuse(
             "", line,
-            shape.what.empty() ? "is no JSON object and no CSV header"
+            shape.what.empty() ? "is neither a JSON object nor a CSV header"
                                : "looks like " + std::string(shape.what),
             shape.what.empty() ? json_remedy + trace_format_names() : std::string(shape.remedy));
         return Container::refused;
@@ -90,8 +90,8 @@ TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::strin
         return Container::csv;
     }
     here.refuse("", line,
-                format_ == nullptr ? std::string("is the CSV header of no known format")
-                                   : "is no header of the format " + std::string(format_->name),
+                format_ == nullptr ? std::string("is not the CSV header of a known format")
+                                   : "is not a header of the format " + std::string(format_->name),
                 "--map time=COLUMN,in=COLUMN,out=COLUMN names the columns of any other; columns "
                 "are " +
                     joined(header_.names()));
@@ -178,7 +178,7 @@ void TraceReader::json_text(RowContext& here, std::string_view text) {
         if (row.is(JsonType::object)) {
             json_object(here, row);
         } else {
-            here.refuse("", row.raw(), "is no JSON object", "correct or remove it");
+            here.refuse("", row.raw(), "is not a JSON object", "correct or remove it");
         }
     }
 }
@@ -204,9 +204,9 @@ void TraceReader::refuse_text(const RowContext& here, std::string_view text) {
     const bool object = text.front() == '{';
     const bool not_finite = text.find("NaN") != std::string_view::npos ||
                             text.find("Infinity") != std::string_view::npos;
-    std::string problem = "is no JSON object";
+    std::string problem = "is not a JSON object";
     if (object) {
-        problem = "is no JSON, at byte " + std::to_string(document_.error_offset() + 1);
+        problem = "is not JSON, at byte " + std::to_string(document_.error_offset() + 1);
     }
     here.refuse("", text, std::move(problem),
                 not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
@@ -222,7 +222,7 @@ bool TraceReader::detect(const RowContext& here, const JsonValue& row) {
             found.push_back(one);
         }
     }
-    std::string problem = "has the keys of no known format";
+    std::string problem = "does not have the keys of a known format";
     std::string remedy = "this version reads " + trace_format_names() +
                          "; --format overrides, --map time=KEY,in=KEY,out=KEY reads any other";
     if (!foreign.what.empty()) {

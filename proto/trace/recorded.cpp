@@ -19,7 +19,7 @@ bool check_one(const RowContext& context, const RecordedFields& fields) {
                                                          : fields.payload;
     const int count = fields.text.present() + fields.messages.present() + fields.payload.present();
     if (count != 1) {
-        return refuse(context, first, "stands beside another prompt",
+        return refuse(context, first, "is given beside another prompt",
                       "a row has one of text_input, messages and payload");
     }
     return true;
@@ -52,21 +52,21 @@ bool check(const RowContext& context, const RecordedFields& fields) {
         return false;
     }
     if (fields.tools.present() && !fields.messages.present()) {
-        return refuse(context, fields.tools, "stands without messages",
+        return refuse(context, fields.tools, "is given without messages",
                       "tools belong to a row with messages; a payload holds its own");
     }
     if (fields.extra.present() && !fields.extra.is(JsonType::object)) {
-        return refuse(context, fields.extra, "is no object", "correct the row");
+        return refuse(context, fields.extra, "is not an object", "correct the row");
     }
     if (fields.messages.present()) {
         return check_messages(context, fields);
     }
     if (fields.payload.present()) {
         return (fields.payload.is(JsonType::object) && fields.payload.size() > 0) ||
-               refuse(context, fields.payload, "is no object with members", "correct the row");
+               refuse(context, fields.payload, "is not an object with members", "correct the row");
     }
     return !fields.text.as_string().value_or("").empty() ||
-           refuse(context, fields.text, "is no text", "a prompt is a string, not an empty one");
+           refuse(context, fields.text, "is not text", "a prompt is a string, not an empty one");
 }
 
 }  // namespace

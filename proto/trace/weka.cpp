@@ -61,7 +61,7 @@ bool Conversation::begin() {
     if (size == 0 || size > row_tokens_max || (chosen != 0 && chosen != size)) {
         context_.refuse(
             "block_size", std::to_string(size),
-            chosen == 0 ? "is no size of a block" : "differs from " + std::to_string(chosen),
+            chosen == 0 ? "is not a block size" : "differs from " + std::to_string(chosen),
             "a trace has one block size; --block-size must agree with it");
         return false;
     }

@@ -31,7 +31,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     if (const auto text = words.payload.as_string()) {
         const Result<JsonValue> body = document.parse(*text);
         if (!body || !body.value().is(JsonType::object) || body.value().size() == 0) {
-            context.refuse("body", words.payload.raw(), "is no text of a JSON object",
+            context.refuse("body", words.payload.raw(), "is not text of a JSON object",
                            "correct the row");
             return;
         }

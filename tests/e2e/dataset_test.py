@@ -129,8 +129,8 @@ class Dataset(Case):
             "cut.json": (text[:-20], "ends inside its array, in element 60"),
             "other.jsonl": ('{"a": "x"}\n', "no column of a usual name (it has a)"),
             "empty.jsonl": ('{"text": " "}\n{"text": ""}\n', "holds no text to cut prompts from"),
-            "bad.jsonl": ('{"text": "x"}\n{"text": x}\n', "line 2 is no JSON"),
-            "plain.txt": ("some words\n", "is no dataset"),
+            "bad.jsonl": ('{"text": "x"}\n{"text": x}\n', "line 2 is not JSON"),
+            "plain.txt": ("some words\n", "is not a dataset"),
         }
         for name, (content, says) in cases.items():
             said = self.refuse(INPUT, self.trace, *self.flags(dataset=self.write(name, content)))
@@ -138,7 +138,7 @@ class Dataset(Case):
             self.assertIn(name, said)
         binary = self.scratch / "latin.jsonl"
         binary.write_bytes(b'{"text": "caf\xe9"}\n')
-        self.assertIn("is no UTF-8", self.refuse(INPUT, self.trace, *self.flags(dataset=binary)))
+        self.assertIn("is not UTF-8", self.refuse(INPUT, self.trace, *self.flags(dataset=binary)))
         missing = self.refuse(INPUT, self.trace, *self.flags(dataset="nowhere.json"))
         self.assertIn("nowhere.json: does not exist", missing)
         self.assertIn("needs the model's --tokenizer",

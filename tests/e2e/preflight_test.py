@@ -509,11 +509,11 @@ class Preflight(Case):
         with Odd({}, papers.server()) as server:  # whose alert is: protocol_version
             server.serves = lambda connection: (connection.recv(4096),
                                                 connection.sendall(b"\x15\x03\x01\0\2\2\x46"))
-            self.assertIn("; TLS 1.2 and 1.3 are spoken here", self.refused(server, *trust))
+            self.assertIn("; driftless speaks TLS 1.2 and 1.3", self.refused(server, *trust))
         with Odd({}, papers.server()) as server:
             server.serves = lambda connection: connection.recv(1)
-            self.assertIn("unexpected eof while reading; the server hung up: its log says why",
-                          self.refused(server, *trust))  # fmt: skip
+            self.assertIn("unexpected eof while reading; the server closed the connection: its log "
+                          "says why", self.refused(server, *trust))
 
 
 if __name__ == "__main__":

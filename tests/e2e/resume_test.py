@@ -392,10 +392,10 @@ class Resume(Case):
             for refused, words, code in (
                 (("--resume", ended.folder), "each of its 240 rows has a record", USAGE),
                 (("--resume", folder), "still being written", USAGE),
-                (("--resume", folder, "--speed", 2), "--speed: a run goes on as it began", USAGE),
+                (("--resume", folder, "--speed", 2), "--speed: --resume continues with", USAGE),
                 (("--resume", self.scratch), "it has no run.json", USAGE),
-                (("--resume", folder, "--from", folder), "give one", USAGE),
-                (("--resend", SAMPLE, "--url", server.url), "goes with --resume", USAGE),
+                (("--resume", folder, "--from", folder), "use one", USAGE),
+                (("--resend", SAMPLE, "--url", server.url), "requires --resume", USAGE),
             ):
                 done = self.again(*refused)
                 self.assertIn(words, done.stderr)

@@ -112,7 +112,7 @@ class SavePrompts(Case):
         row = json.loads(first)
         row["body"] = "text"
         for name, lines, words in (
-            ("text", [header, json.dumps(row)], "is no JSON object"),
+            ("text", [header, json.dumps(row)], "is not a JSON object"),
             ("cut", [header, first[:-20]], "line 2"),
             ("bare", [header.replace(',"body_api":"openai-chat"', ""), first], "body_api"),
         ):

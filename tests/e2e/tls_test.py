@@ -15,7 +15,7 @@ from harness import Case, SAMPLE, mock
 
 OPENSSL = shutil.which("openssl")
 NO_PREFLIGHT = ("--no-preflight", "--model", "m")
-REMEDY_CA = "; name its authority with --ca FILE, or go on with --insecure"
+REMEDY_CA = "; name its authority with --ca FILE, or accept it with --insecure"
 
 
 class Papers:

@@ -55,7 +55,7 @@ CorpusMaker::CorpusMaker(Tokenizer& tokenizer, std::string_view word)
             continue;
         }
         if (find_border(token.text, 0) != std::string_view::npos) {
-            refused_ = "its added token '" + token.text + "' reaches beyond a word";
+            refused_ = "its added token '" + token.text + "' spans more than one word";
         }
         is_added_.resize(std::max<std::size_t>(is_added_.size(), std::size_t{token.id} + 1));
         is_added_[token.id] = true;

@@ -19,7 +19,7 @@ Result<void> DatasetReader::begin(std::string_view piece) {
     if (piece.front() == '[' || piece.front() == '{' || piece.front() == '"') {
         return {};
     }
-    return refuse(ErrorCode::invalid, std::string("is no dataset; ") + shapes);
+    return refuse(ErrorCode::invalid, std::string("is not a dataset; ") + shapes);
 }
 
 Result<void> DatasetReader::read(std::string_view piece, std::vector<std::string>& texts) {
@@ -56,7 +56,7 @@ Result<void> DatasetReader::read_array(std::string_view piece, std::vector<std::
         case JsonElements::State::too_long:
             return refuse(ErrorCode::too_large, "element " + number + " is longer than 64 MiB");
         case JsonElements::State::wrong:
-            return refuse(ErrorCode::bad_json, "goes on behind its array; is it one JSON array?");
+            return refuse(ErrorCode::bad_json, "continues after its array; is it one JSON array?");
         default:
             return {};
     }
@@ -84,12 +84,12 @@ Result<void> DatasetReader::read_row(std::string_view text, const std::string& r
     const Result<JsonValue> value = document_.parse(text);
     if (!value && utf8_valid_prefix(text) < text.size()) {
         return refuse(ErrorCode::bad_json,
-                      row + "is no UTF-8; convert the file, for instance with iconv");
+                      row + "is not UTF-8; convert the file, for instance with iconv");
     }
     if (!value) {
-        return refuse(ErrorCode::bad_json, row + "is no JSON (its byte " +
+        return refuse(ErrorCode::bad_json, row + "is not JSON (its byte " +
                                                std::to_string(document_.error_offset() + 1) +
-                                               "); fetch the file again, or mend it");
+                                               "); fetch the file again, or repair it");
     }
     row_texts_.clear();
     std::string why;

@@ -146,7 +146,7 @@ bool RankReader::add_lines(std::string_view text) {
         token.clear();
         if (!read_line(line, one) || !append_base64(token, one.token)) {
             return refuse("its line " + std::to_string(number) +
-                          " is no token in base64, a blank and a rank: '" +
+                          " is not a token in base64, a blank and a rank: '" +
                           std::string(line.substr(0, 60)) +
                           "'; fetch it again from where the model is published");
         }
@@ -272,7 +272,7 @@ Result<TokenizerParts> RankReader::read_lines(std::string_view text, std::string
     JsonDocument document;
     const Result<JsonValue> root = document.parse(config);
     if (!root) {
-        why_ = "tokenizer_config.json beside it is no JSON (byte " +
+        why_ = "tokenizer_config.json beside it is not JSON (byte " +
                std::to_string(document.error_offset()) +
                "); fetch it again from where the model is published";
         return root.error();

@@ -56,7 +56,7 @@ bool Reader::read_rules(JsonValue model) {
         }
     }
     if (model.find("dropout").as_double().value_or(0) != 0) {
-        return refuse("its model has a dropout: it gives other tokens each time");
+        return refuse("its model has a dropout: the same text gets other tokens each time");
     }
     BpeRules& rules = parts_.bpe.rules;
     rules.ignore_merges = model.find("ignore_merges").as_bool().value_or(false);
@@ -118,7 +118,7 @@ bool Reader::read_merges(JsonValue merges) {
         if (left.empty() || right.empty() ||
             (merge.is(JsonType::string) && right.find(' ') != right.npos)) {
             return refuse("its merge " + std::to_string(rank) +
-                          " is no pair of tokens: " + std::string(merge.raw().substr(0, 80)));
+                          " is not a pair of tokens: " + std::string(merge.raw().substr(0, 80)));
         }
         bytes.clear();
         if (!append_token(left, bytes)) {
@@ -214,7 +214,7 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
         why_ = parsed.error().code == ErrorCode::too_large ? "it is too large or too deeply nested"
                : at >= text.size() ? "its JSON is cut off after " + std::to_string(text.size()) +
                                          " bytes; fetch it again from where the model is published"
-                                   : "it is no JSON: byte " + std::to_string(at) + " is wrong";
+                                   : "it is not JSON: byte " + std::to_string(at) + " is wrong";
         return Error{parsed.error().code, 0, "read a tokenizer"};
     }
     const JsonValue root = parsed.value();
@@ -223,7 +223,7 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
         return read_tekken(root, why_);
     }
     if (!model.is(JsonType::object)) {
-        why_ = "it has no 'model': it is no tokenizer.json";
+        why_ = "it has no 'model': it is not a tokenizer.json";
         return Error{ErrorCode::missing, 0, "read a tokenizer"};
     }
     Bpe& bpe = parts_.bpe;

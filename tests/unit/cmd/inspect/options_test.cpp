@@ -59,10 +59,10 @@ TEST(InspectOptions, TakeEverything) {
 
 TEST(InspectOptions, AreRefusedWithARemedy) {
     EXPECT_TRUE(says(refusal({}), "name a file, a directory or -"));
-    EXPECT_TRUE(says(refusal({"t", "--block-sizes", "512,,1"}), "write 512,1024"));
-    EXPECT_TRUE(says(refusal({"t", "--block-sizes", "0"}), "write 512,1024"));
+    EXPECT_TRUE(says(refusal({"t", "--block-sizes", "512,,1"}), "use 512,1024"));
+    EXPECT_TRUE(says(refusal({"t", "--block-sizes", "0"}), "use 512,1024"));
     EXPECT_TRUE(says(refusal({"t", "--start", "2s", "--end", "1s"}), "later than --start"));
-    EXPECT_TRUE(says(refusal({"t", "--each", "--hash-block-report", "r"}), "leave --each out"));
+    EXPECT_TRUE(says(refusal({"t", "--each", "--hash-block-report", "r"}), "remove --each"));
     EXPECT_TRUE(says(refusal({"t", "--json", "--hash-block-report", "-"}), "name a file"));
     EXPECT_TRUE(says(refusal({"t", "--plots"}), "did you mean --plot?"));
 }

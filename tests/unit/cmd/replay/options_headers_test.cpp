@@ -97,8 +97,8 @@ TEST(HeaderOptions, ConnectElsewhere) {
     EXPECT_EQ(place_text(*options.connect_to), "[::1]:9");
     EXPECT_EQ(host_header(options.targets.at(0).url), "h:8000");
     EXPECT_FALSE(parse({}).options.connect_to);
-    EXPECT_TRUE(says(refusal({"--connect-to", "http://p:1"}), "write HOST:PORT or unix:PATH"));
-    EXPECT_TRUE(says(refusal({"--connect-to", "p"}), "write HOST:PORT or unix:PATH"));
+    EXPECT_TRUE(says(refusal({"--connect-to", "http://p:1"}), "use HOST:PORT or unix:PATH"));
+    EXPECT_TRUE(says(refusal({"--connect-to", "p"}), "use HOST:PORT or unix:PATH"));
 }
 
 // AIBrix says which pod answered: no flag is needed for that, and none is in its way.

@@ -57,7 +57,7 @@ TEST(ReplayOptions, TakeAnApiFromATemplate) {
                      "--template /nowhere.json cannot be read (not_found)"));
     const std::string other = std::string(TEST_DATA) + "/sample.jsonl";
     EXPECT_TRUE(says(refusal_with({"--api", "template", "--template", other}),
-                     other + ": line 2 is no JSON object"));
+                     other + ": line 2 is not a JSON object"));
     const std::string text_only = std::string(TEST_DATA) + "/templates/words.json";
     EXPECT_TRUE(
         says(refusal_with({"--api", "template", "--template", text_only, "--prompt", "ids"}),

@@ -105,11 +105,12 @@ TEST(Host, SaysWhyMemoryIsNotThere) {
                             const MemoryGrants grants = settle_memory();
                             EXPECT_FALSE(grants.present);
                             // Sanitizers answer mlockall by themselves.
-                            EXPECT_EQ(grants.why_not,
-                                      std::string("not every page could be made present") +
-                                          (grants.locked ? ""
-                                                         : "; memory cannot be locked: raise the "
-                                                           "limit (ulimit -l unlimited)"));
+                            EXPECT_EQ(
+                                grants.why_not,
+                                std::string("not every page could be mapped before the start") +
+                                    (grants.locked ? ""
+                                                   : "; memory cannot be locked: raise the "
+                                                     "limit (ulimit -l unlimited)"));
                         })) {
         GTEST_SKIP() << "no seccomp filters here";
     }

@@ -112,7 +112,7 @@ TEST(BrokenReads, RefuseALog) {
         read_logs({.paths = {"-"}}, tokenizer.value(), hash.value(), trace, errors, notes));
     ASSERT_EQ(errors.list.size(), 1U);
     EXPECT_EQ(to_text(errors.list[0]),
-              "standard input: cannot be read: " + again + "; mend the file");
+              "standard input: cannot be read: " + again + "; repair the file");
 }
 
 TEST(BrokenReads, RefuseTokenizersAndDatasets) {

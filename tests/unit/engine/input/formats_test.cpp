@@ -99,12 +99,13 @@ constexpr Refused refused[] = {
     {"refused/arrow.arrow", "an Arrow file", "read_feather"},
     {"refused/seconds.jsonl", "it may be milliseconds, as Mooncake has them, or seconds",
      "--time-unit s or"},
-    {"refused/many_logs.jsonl", "has the keys of no known format", "--map time=KEY,in=KEY,out=KEY"},
+    {"refused/many_logs.jsonl", "does not have the keys of a known format",
+     "--map time=KEY,in=KEY,out=KEY"},
     {"refused/block_16.jsonl", "contradict blocks of 512 tokens in 2 of 3 rows",
      "all rows fit --block-size 16"},
     {"weka", "conversations, which have no arrival times", "--sessions open"},
-    {"lmcache.jsonl", "it is no arrival", "--sessions open"},
-    {"any.csv", "is the CSV header of no known format", "--map time=COLUMN"},
+    {"lmcache.jsonl", "it is not an arrival time", "--sessions open"},
+    {"any.csv", "is not the CSV header of a known format", "--map time=COLUMN"},
 };
 
 TEST(Formats, AreRefusedWithTheRemedy) {

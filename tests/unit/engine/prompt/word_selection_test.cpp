@@ -302,7 +302,7 @@ TEST(WordSelection, PassesOverTokensThatAreNeverMade) {
 TEST(WordSelection, RefusesTokenizersThatJoinWords) {
     std::string why;
     EXPECT_FALSE(load_words(tokenizer_path("superword"), why));
-    expect_says(why, "tokens that reach beyond a word");
+    expect_says(why, "tokens that span more than one word");
 }
 
 }  // namespace

@@ -289,22 +289,22 @@ TEST(TlsStream, RefusesWrongCertificates) {
     EXPECT_EQ(refusal(ours.server, trust, "127.0.0.1"), "");
     EXPECT_EQ(refusal(ours.server, trust, "other.example"),
               "certificate verify failed: hostname mismatch; write the name of the certificate in "
-              "--url, or go on with --insecure");
+              "--url, or accept it with --insecure");
     EXPECT_EQ(refusal(ours.server, trust, "127.0.0.2"),
               "certificate verify failed: IP address mismatch; write the name of the certificate "
-              "in --url, or go on with --insecure");
+              "in --url, or accept it with --insecure");
     EXPECT_EQ(refusal(expired, trust, "host.example"),
               "certificate verify failed: certificate has expired; renew it (is this host's clock "
-              "right?), or go on with --insecure");
+              "right?), or accept it with --insecure");
     EXPECT_EQ(refusal(early, trust, "host.example"),
               "certificate verify failed: certificate is not yet valid; renew it (is this host's "
-              "clock right?), or go on with --insecure");
+              "clock right?), or accept it with --insecure");
     EXPECT_EQ(refusal(alone, trust, "host.example"),
               "certificate verify failed: self-signed certificate; name its authority with --ca "
-              "FILE, or go on with --insecure");
+              "FILE, or accept it with --insecure");
     EXPECT_EQ(refusal(foreign, trust, "host.example"),
               "certificate verify failed: unable to get local issuer certificate; name its "
-              "authority with --ca FILE, or go on with --insecure");
+              "authority with --ca FILE, or accept it with --insecure");
     EXPECT_NE(refusal(ours.server, {}, "host.example"), "");  // the system's store
     EXPECT_EQ(refusal(foreign, {false, "", "", ""}, "other.example"), "");
 }
@@ -349,7 +349,7 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.connect(peer);
     stream.fail_closed();
     EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server hung up: its log says why");
+              "unexpected eof while reading; the server closed the connection: its log says why");
     stream.close();
     stream.connect(peer);
     stream.step();
@@ -357,7 +357,7 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.step();
     EXPECT_EQ(stream.state(), State::failed);
     EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server hung up: its log says why");
+              "unexpected eof while reading; the server closed the connection: its log says why");
     stream.close();
     stream.connect(peer);
     stream.take(std::string(TlsStream::handshake_bytes_max, '\x16'));

@@ -138,11 +138,11 @@ TEST(ApiTemplate, NamesEachFault) {
     };
     const std::string body = R"({"p":"{prompt}","n":"{output_length}"})";
     const Case cases[] = {
-        {"{\n\n", "line 3 is no JSON object: mend it there"},
-        {"[1]", "line 1 is no JSON object: mend it there"},
+        {"{\n\n", "line 3 is not a JSON object; correct it there"},
+        {"[1]", "line 1 is not a JSON object; correct it there"},
         {"{}", "path is missing: write it as in \"/generate\""},
-        {R"({"path":"p"})", "path: \"p\" is no path: write it as in \"/v1/generate\""},
-        {R"({"path":"/a b"})", "path: \"/a b\" is no path: write it as in \"/v1/generate\""},
+        {R"({"path":"p"})", "path: \"p\" is not a path; write it as in \"/v1/generate\""},
+        {R"({"path":"/a b"})", "path: \"/a b\" is not a path; write it as in \"/v1/generate\""},
         {R"({"path":"/v2/{model}/generate"})",
          "path: \"/v2/{model}/generate\" holds a placeholder, and none is filled there: write what "
          "it stands for"},
@@ -154,23 +154,25 @@ TEST(ApiTemplate, NamesEachFault) {
          "paht: \"/p\" is not known: the members are path, body, event, "
          "framing, end, repeats_text"},
         {R"({"framing":"raw"})", "framing: \"raw\" is not one of \"sse\", \"ndjson\""},
-        {R"({"end":1})", R"(end: 1 is no text, as in "[END]" is)"},
-        {R"({"end":" \n"})", R"(end: " \n" is no text, as in "[END]" is)"},
+        {R"({"end":1})", R"(end: 1 is not a text such as "[END]")"},
+        {R"({"end":" \n"})", R"(end: " \n" is not a text such as "[END]")"},
         {R"({"repeats_text":1})", "repeats_text: 1 is not true or false"},
-        {R"({"event":"/t"})", R"(event: "/t" is no object: write it as in {"content": "/text"})"},
+        {R"({"event":"/t"})",
+         R"(event: "/t" is not an object; write it as in {"content": "/text"})"},
         {R"({"event":{"content":"t"}})",
-         "event.content: \"t\" is no JSON pointer: write it as in \"/choices/0\""},
+         "event.content: \"t\" is not a JSON pointer; write it as in \"/choices/0\""},
         {R"({"event":{"content":1}})",
-         "event.content: 1 is no JSON pointer: write it as in \"/choices/0\""},
+         "event.content: 1 is not a JSON pointer; write it as in \"/choices/0\""},
         {R"({"event":{"error":"/~a"}})",
-         "event.error: \"/~a\" has a ~ that stands for nothing: "
+         "event.error: \"/~a\" has a ~ without 0 or 1 behind it; "
          "write ~0 for ~ and ~1 for /"},
         {R"({"event":{"text":"/t"}})",
          "event.text: \"/t\" is not known: the members are content, reasoning, finish_reason, "
          "prompt_tokens, completion_tokens, cached_tokens, response_id, error"},
-        {R"({"body":[]})", R"(body: [] is no object: write it as in {"text": "{prompt}"})"},
+        {R"({"body":[]})", R"(body: [] is not an object; write it as in {"text": "{prompt}"})"},
         {R"({"body":{"p":["{promt}"]}})",
-         "\"{promt}\" in body is no placeholder: they are {prompt}, {output_length}, {model}, "
+         "\"{promt}\" in body is not a placeholder; the placeholders are {prompt}, "
+         "{output_length}, {model}, "
          "{stream}, {ignore_eos}"},
     };
     for (const Case& one : cases) {

@@ -97,12 +97,11 @@ TEST(LogFormats, NameALineThatBreaksOff) {
 }
 
 TEST(LogFormats, AreFoundOrNamed) {
-    EXPECT_NE(read_log("{\"a\":1}\n").first_error().find("keys of no known log"),
-              std::string::npos);
+    EXPECT_NE(read_log("{\"a\":1}\n").first_error().find("keys of a known log"), std::string::npos);
     EXPECT_NE(read_log("{}\n", "csv").first_error().find("litellm"), std::string::npos);
-    EXPECT_NE(read_log("time,prompt\n1,2\n").first_error().find("is no JSON object"),
+    EXPECT_NE(read_log("time,prompt\n1,2\n").first_error().find("is not a JSON object"),
               std::string::npos);
-    EXPECT_NE(read_log("[1]\n").first_error().find("is no JSON object"), std::string::npos);
+    EXPECT_NE(read_log("[1]\n").first_error().find("is not a JSON object"), std::string::npos);
     EXPECT_TRUE(read_log("").errors.empty());
     EXPECT_TRUE(read_log("[]\n").errors.empty());
 }

@@ -132,11 +132,12 @@ TEST(Importers, TakeTheNamedFormatAlone) {
     const LogReading named = read_log(langfuse, "langfuse");
     EXPECT_EQ(named.calls.size(), 1U);
     EXPECT_EQ(named.format, "langfuse");
-    EXPECT_NE(named.first_error().find("is no JSON object"), std::string::npos);
+    EXPECT_NE(named.first_error().find("is not a JSON object"), std::string::npos);
     EXPECT_TRUE(read_log(langfuse, "litellm").calls.empty());
     const LogReading unknown = read_log(R"([{"a":1},{"b":2}])");
     EXPECT_EQ(unknown.errors.count, 1U);
-    EXPECT_NE(unknown.first_error().find("has the keys of no known log"), std::string::npos);
+    EXPECT_NE(unknown.first_error().find("does not have the keys of a known log"),
+              std::string::npos);
     const LogReading foreign = read_log(langfuse, "nginx");
     EXPECT_NE(foreign.first_error().find("this version reads otel, langfuse, litellm, plain"),
               std::string::npos)
@@ -177,7 +178,7 @@ TEST(OpenTelemetry, LeavesOutOtherSpans) {
     ASSERT_EQ(got.calls.size(), 1U);
     EXPECT_TRUE(got.calls[0].failed);
     EXPECT_EQ(got.calls[0].place, "spans[2].");
-    EXPECT_EQ(got.count("no request to a model"), 2U);
+    EXPECT_EQ(got.count("not a request to a model"), 2U);
 }
 
 std::string plain(const std::string& more) {
@@ -221,7 +222,7 @@ TEST(Plain, CountsWhatIsNoText) {
     };
     const LogReading got = read_log(image("data:one") + image("data:two") + image("data:one"));
     ASSERT_EQ(got.calls.size(), 3U) << got.first_error();
-    EXPECT_EQ(got.count("is no text"), 3U);
+    EXPECT_EQ(got.count("is not text"), 3U);
     EXPECT_EQ(got.count("has several answers"), 3U);
     EXPECT_EQ(got.count("asks for several answers"), 3U);
     const auto text = [&](std::size_t i) { return got.calls[i].prompt[0].text; };
@@ -270,7 +271,7 @@ TEST(Plain, DropsAnEndBeforeTheBeginning) {
     ASSERT_EQ(got.calls.size(), 2U);
     EXPECT_FALSE(got.calls[0].end_ns);
     EXPECT_TRUE(got.calls[1].end_ns);
-    EXPECT_EQ(got.count("end is no time after"), 1U);
+    EXPECT_EQ(got.count("end is not after"), 1U);
 }
 
 TEST(Plain, KnowsFailures) {

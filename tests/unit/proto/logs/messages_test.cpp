@@ -54,7 +54,7 @@ TEST(LogMessages, HoldTheTextOfEveryPart) {
 TEST(LogMessages, MarkWhatIsNoText) {
     const auto marks_of = [](const std::string& content) {
         const LogReading got = call(user(content), R"({"content":"x"})");
-        EXPECT_EQ(got.count("no text (image"), 1U);
+        EXPECT_EQ(got.count("not text (image"), 1U);
         return got.calls.empty() ? "" : got.calls[0].prompt[0].text;
     };
     const std::string image = marks_of(R"([{"type":"image","data":"QQ=="}])");

@@ -98,7 +98,7 @@ TEST(Canonical, RefusesWhatContradictsItself) {
     const std::string uncovered =
         R"({"schema":"driftless.trace","version":1,"block_size":16,"uncovered":true})";
     EXPECT_EQ(problem({uncovered, row + "[1]}"}), "");
-    EXPECT_NE(problem({header, row + R"([1,2,3],"after":[{"row":0}]})"}).find("no earlier row"),
+    EXPECT_NE(problem({header, row + R"([1,2,3],"after":[{"row":0}]})"}).find("an earlier row"),
               std::string::npos);
     EXPECT_NE(problem({header, row + "[1,2,3]}",
                        row + R"([1,2,3],"after":[{"row":0,"trigger":"never"}]})"})

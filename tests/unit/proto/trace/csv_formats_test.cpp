@@ -45,9 +45,10 @@ TEST(Azure, ListsAllErrors) {
                               "2023-11-16 18:17:03,,10", "2023-11-16 18:17:03,5",
                               "2023-11-16 18:17:03,5,1.5", "\"x\"y,1,2"});
     ASSERT_EQ(got.errors.count, 5U);
-    EXPECT_EQ(got.first_error(),
-              "t.jsonl:2: TIMESTAMP \"18:17:03\" is no ISO-8601 time; --time-unit names the unit "
-              "of numbers");
+    EXPECT_EQ(
+        got.first_error(),
+        "t.jsonl:2: TIMESTAMP \"18:17:03\" is not an ISO-8601 time; --time-unit names the unit "
+        "of numbers");
     EXPECT_EQ(got.errors.list[1].problem, "is missing");
     EXPECT_EQ(got.errors.list[2].problem, "has 2 cells; the header names 3");
     EXPECT_EQ(got.errors.list[3].field, "GeneratedTokens");

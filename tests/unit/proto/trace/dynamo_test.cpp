@@ -112,7 +112,7 @@ TEST(AgenticMooncake, RefusesWhatItCannotFollow) {
     const Reading dangling =
         read({header, agentic("b", "p", R"(,"dependencies":[{"request_id":"zz","delay_ms":1}])")},
              options);
-    EXPECT_EQ(dangling.errors.list[0].problem, "names no request of an earlier row");
+    EXPECT_EQ(dangling.errors.list[0].problem, "does not name a request of an earlier row");
     const Reading version = read({R"({"schema":"dynamo.agentic_mooncake","version":1})"});
     EXPECT_EQ(version.errors.list[0].field, "version");
 }

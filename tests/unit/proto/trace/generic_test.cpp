@@ -50,7 +50,7 @@ TEST(Generic, GuessesUnitsThatShow) {
     ReadOptions named;
     named.format = "generic";
     EXPECT_TRUE(read({"time,in,out", "2024-01-01T00:00:00Z,1,1"}, named).usable);
-    EXPECT_NE(unit_of("5").find("no known format"), std::string::npos);
+    EXPECT_NE(unit_of("5").find("a known format"), std::string::npos);
     const auto with = [&](const std::string& time, const std::string& second) {
         return read({"time,in,out", time + ",1,1", second + ",1,1"}, named);
     };
@@ -135,14 +135,16 @@ TEST(Generic, ChecksTheMap) {
     const std::vector<std::string> lines = {"when,in,out,user", "1,1,1,a", "2,1,1,a"};
     const Reading got = read(lines, mapped({{"time", "wen"}}, "s"));
     EXPECT_EQ(got.errors.count, 1U);
-    EXPECT_EQ(got.first_error(),
-              "t.jsonl:2: --map \"time=wen\" names no column; columns are when, in, out, user");
+    EXPECT_EQ(
+        got.first_error(),
+        "t.jsonl:2: --map \"time=wen\" does not name a column; columns are when, in, out, user");
     const Reading screen = read({"wh\x1b[2Jen,in,out", "1,1,1"}, mapped({{"time", "x"}}, "s"));
-    EXPECT_EQ(screen.first_error(),
-              "t.jsonl:2: --map \"time=x\" names no column; columns are wh\\u001b[2Jen, in, out");
+    EXPECT_EQ(
+        screen.first_error(),
+        "t.jsonl:2: --map \"time=x\" does not name a column; columns are wh\\u001b[2Jen, in, out");
     const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
-              "--map \"session=usr\" names a column of no row; other columns are user");
+              "--map \"session=usr\" names a column that no row has; other columns are user");
 }
 
 }  // namespace

@@ -114,15 +114,15 @@ TEST(Mooncake, SortsStably) {
 TEST(Mooncake, RefusesTimesThatAreNone) {
     EXPECT_EQ(read({row("-1", 1, 1, "0")}).first_error(),
               "t.jsonl:1: timestamp \"-1\" is negative; times and delays are 0 or more");
-    EXPECT_NE(read({row("\"NaN\"", 1, 1, "0")}).first_error().find("is no decimal number"),
+    EXPECT_NE(read({row("\"NaN\"", 1, 1, "0")}).first_error().find("is not a decimal number"),
               std::string::npos);
     EXPECT_NE(read({row("NaN", 1, 1, "0")}).first_error().find("JSON has no NaN"),
               std::string::npos);
     EXPECT_NE(read({row("\"2025-01-01T00:00:00Z\"", 1, 1, "0")})
                   .first_error()
-                  .find("is no decimal number; --time-unit iso reads dates"),
+                  .find("is not a decimal number; --time-unit iso reads dates"),
               std::string::npos);
-    EXPECT_NE(read({row("true", 1, 1, "0")}).first_error().find("is no decimal number"),
+    EXPECT_NE(read({row("true", 1, 1, "0")}).first_error().find("is not a decimal number"),
               std::string::npos);
     EXPECT_NE(read({row("1e40", 1, 1, "0")}).first_error().find("--time-unit"), std::string::npos);
 }
@@ -186,8 +186,8 @@ TEST(Mooncake, ListsAllErrors) {
     EXPECT_EQ(got.errors.list[1].problem, "is missing");
     EXPECT_EQ(got.errors.list[2].field, "output_length");
     EXPECT_EQ(got.errors.list[3].line, 2U);
-    EXPECT_EQ(got.errors.list[3].problem, "is no JSON, at byte 2");
-    EXPECT_EQ(got.errors.list[4].problem, "is no JSON object");
+    EXPECT_EQ(got.errors.list[3].problem, "is not JSON, at byte 2");
+    EXPECT_EQ(got.errors.list[4].problem, "is not a JSON object");
     for (const std::size_t count : {99U, 100U, 101U}) {
         const Reading bad = read(std::vector<std::string>(count, row("-1", 1, 1, "0")));
         EXPECT_EQ(bad.errors.count, count);
@@ -243,17 +243,17 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("messages":[{"content":"hi"}])", "messages", "without a role");
     refused(R"("messages":[{"role":"user"}],"tools":{})", "tools", "no list of objects");
     refused(R"("messages":[{"role":"user"}],"tools":[])", "tools", "is empty");
-    refused(R"("text_input":"a","tools":[{}])", "tools", "stands without messages");
+    refused(R"("text_input":"a","tools":[{}])", "tools", "is given without messages");
     refused(R"("input_length":1,"output_length":1,"tools":[{}])", "tools", "without messages");
-    refused(R"("payload":[1])", "payload", "is no object with members");
+    refused(R"("payload":[1])", "payload", "is not an object with members");
     refused(R"("text_input":"a","input_length":-3)", "input_length", "");
     refused(R"("text_input":"a","output_length":-3)", "output_length", "");
-    refused(R"("payload":{})", "payload", "is no object with members");
+    refused(R"("payload":{})", "payload", "is not an object with members");
     refused(R"("payload":{"prompt":"a"},"text_input":"b")", "text_input", "another prompt");
-    refused(R"("text_input":"")", "text_input", "is no text");
-    refused(R"("text_input":5)", "text_input", "is no text");
-    refused(R"("text_input":"a","extra":[])", "extra", "is no object");
-    refused(R"("text_input":"a","hash_ids":[1])", "hash_ids", "stand beside a prompt in words");
+    refused(R"("text_input":"")", "text_input", "is not text");
+    refused(R"("text_input":5)", "text_input", "is not text");
+    refused(R"("text_input":"a","extra":[])", "extra", "is not an object");
+    refused(R"("text_input":"a","hash_ids":[1])", "hash_ids", "are given beside a prompt in words");
     refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "is not replayed");
     refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "beside a length");
     refused(R"("text_input":"a","output_length":-1)", "output_length", "no whole number");

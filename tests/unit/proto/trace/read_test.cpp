@@ -26,7 +26,7 @@ TEST(Reader, KeepsColumns) {
     EXPECT_EQ(plain.trace.kept_of(plain.trace.rows[0]), "");
     options.keep = {"tpye"};
     EXPECT_EQ(read({more}, options).first_error(),
-              "--keep \"tpye\" is a column of no row; other columns are type, n");
+              "--keep \"tpye\" is not a column of any row; other columns are type, n");
 }
 
 // What no format reads is named as what it looks like, with what to do.
@@ -45,9 +45,9 @@ TEST(Reader, NamesForeignFormats) {
     looks(R"([{"id": "a", "conversations": []}])", "ShareGPT");
     looks("PAR1\x15\x04", "a Parquet file; make JSON lines of it");
     looks("ARROW1\x15\x04", "an Arrow file; make JSON lines of it");
-    looks(R"({"hello": "world"})", "no known format; this version reads mooncake");
-    looks("hello", "no JSON object and no CSV header");
-    looks("when,who,what", "no known format; --map time=COLUMN");
+    looks(R"({"hello": "world"})", "a known format; this version reads mooncake");
+    looks("hello", "neither a JSON object nor a CSV header");
+    looks("when,who,what", "a known format; --map time=COLUMN");
 }
 
 // A first row that would suit two formats is refused until --format says which.
@@ -66,7 +66,7 @@ TEST(Reader, GathersJsonTexts) {
     EXPECT_EQ(array.trace.rows[1].at_ns, 7'000'000);
     EXPECT_TRUE(read({"[" + first + "]"}).usable);
     EXPECT_EQ(read({"[" + first + ", 5]"}).first_error(),
-              "t.jsonl:1: [1] \"5\" is no JSON object; correct or remove it");
+              "t.jsonl:1: [1] \"5\" is not a JSON object; correct or remove it");
     const Reading bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
     EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
     const Reading broken = read({"[", first});
@@ -98,7 +98,7 @@ TEST(Reader, RefusesMixedFormats) {
     EXPECT_TRUE(reader.add_line(1, row("20", 1, 1, "0"))) << "the others are still read";
     EXPECT_FALSE(reader.finish());
     ASSERT_EQ(errors.count, 2U);
-    EXPECT_EQ(errors.list[0].problem, "is no header of the format mooncake");
+    EXPECT_EQ(errors.list[0].problem, "is not a header of the format mooncake");
     EXPECT_EQ(errors.list[1].problem, "looks like weka, but the trace began as mooncake");
 }
 
@@ -113,7 +113,7 @@ TEST(Reader, TakesOptions) {
     EXPECT_EQ(got.trace.unknown_keys, 1U);
     options.format = "moonshot";
     EXPECT_EQ(read({extended}, options).first_error(),
-              "--format \"moonshot\" is no format that this version reads; it reads " +
+              "--format \"moonshot\" is not a format that this version reads; it reads " +
                   trace_format_names());
     ReadOptions automatic;
     automatic.format = "mooncake";

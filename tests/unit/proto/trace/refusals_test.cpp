@@ -49,7 +49,7 @@ TEST(Refusals, OfCanonicalHeaders) {
             std::string("t.jsonl:1: block_size \"16\" differs from 32; ") + one_size);
     refuses(
         {header(R"(,"block_size":-1)")}, open(),
-        "t.jsonl:1: block_size \"-1\" is no whole number of tokens from 0 to 134217728; correct "
+        "t.jsonl:1: block_size \"-1\" is not a whole number of tokens from 0 to 134217728; correct "
         "the row");
     refuses({header(R"(,"block_size":16,"tail_rule":"round")"), canonical_row("")}, open(),
             "t.jsonl:1: tail_rule \"round\" is not ceil or floor; correct the header");
@@ -63,24 +63,24 @@ TEST(Refusals, OfCanonicalHeaders) {
 TEST(Refusals, OfCanonicalRows) {
     const std::string sixteen = header(R"(,"block_size":16)");
     refuses({sixteen, canonical_row(R"(,"hash_ids":{})")}, open(),
-            "t.jsonl:2: hash_ids \"{}\" is no list of block ids; correct the row");
+            "t.jsonl:2: hash_ids \"{}\" is not a list of block ids; correct the row");
     refuses({sixteen, canonical_row(R"(,"turn":4294967295)")}, open(),
-            "t.jsonl:2: turn \"4294967295\" is no whole number below 2^32 - 1; correct the row");
+            "t.jsonl:2: turn \"4294967295\" is not a whole number below 2^32 - 1; correct the row");
     refuses({sixteen, canonical_row(""), canonical_row(R"(,"after":[{"row":-1}])")}, open(),
-            "t.jsonl:3: row \"-1\" is no whole number below 2^32 - 1; correct the row");
+            "t.jsonl:3: row \"-1\" is not a whole number below 2^32 - 1; correct the row");
     refuses({sixteen, canonical_row(""), canonical_row(R"(,"after":[{"row":0,"delay_ns":-5}])")},
             open(), "t.jsonl:3: after.delay_ns \"-5\" is negative; times and delays are 0 or more");
     refuses({sixteen, canonical_row(R"(,"after":[5])")}, open(),
-            "t.jsonl:2: after \"[5]\" is no list of objects; correct the row");
+            "t.jsonl:2: after \"[5]\" is not a list of objects; correct the row");
     refuses({sixteen, canonical_row(R"(,"body":{"a":1})")}, open(),
-            "t.jsonl:2: body \"{\\\"a\\\":1}\" stands below a header without body_api; save the "
+            "t.jsonl:2: body \"{\\\"a\\\":1}\" is below a header without body_api; save the "
             "prompts again (replay --save-prompts)");
     const std::string of_bodies = header(R"(,"block_size":16,"body_api":"openai-chat")");
     refuses({of_bodies, canonical_row(R"(,"body":[1])")}, open(),
-            "t.jsonl:2: body \"[1]\" is no JSON object; save the prompts again "
+            "t.jsonl:2: body \"[1]\" is not a JSON object; save the prompts again "
             "(replay --save-prompts)");
     refuses({of_bodies, canonical_row(R"(,"recorded":{"text_input":"a"})")}, open(),
-            "t.jsonl:2: recorded \"{\\\"text_input\\\":\\\"a\\\"}\" stands below a header with "
+            "t.jsonl:2: recorded \"{\\\"text_input\\\":\\\"a\\\"}\" is below a header with "
             "body_api; a "
             "trace holds bodies or recorded requests, not both");
 }
@@ -95,13 +95,14 @@ TEST(Refusals, OfAgenticMooncake) {
     refuses({head}, sized,
             std::string("t.jsonl:1: block_size \"16\" differs from 32; ") + one_size);
     refuses({head, line(R"(,"hash_ids":[1,2],"dependencies":7)")}, open(),
-            "t.jsonl:2: dependencies \"7\" is no list of objects; correct the row");
+            "t.jsonl:2: dependencies \"7\" is not a list of objects; correct the row");
     refuses({head, line(R"(,"hash_ids":[1,2],"not_before_ms":-1)")}, open(),
             "t.jsonl:2: not_before_ms \"-1\" is negative; times and delays are 0 or more");
-    refuses({head, line(R"(,"hash_ids":[1,2])"),
-             line(R"(,"hash_ids":[1,2],"dependencies":[{"request_id":"b","delay_ms":"x"}])")},
-            open(),
-            "t.jsonl:3: dependencies.delay_ms \"x\" is no decimal number; write the time as one");
+    refuses(
+        {head, line(R"(,"hash_ids":[1,2])"),
+         line(R"(,"hash_ids":[1,2],"dependencies":[{"request_id":"b","delay_ms":"x"}])")},
+        open(),
+        "t.jsonl:3: dependencies.delay_ms \"x\" is not a decimal number; write the time as one");
     refuses({head, line(R"(,"hash_ids":[1,2])"), line("")}, open(), some_without_ids(3));
     ReadOptions lenient = open();
     lenient.lenient = true;
@@ -115,13 +116,13 @@ TEST(Refusals, OfConversations) {
         return R"({"id":"c","block_size":)" + size + R"(,"requests":[)" + requests + "]}";
     };
     refuses({of_size("0", "")}, open(),
-            std::string("t.jsonl:1: block_size \"0\" is no size of a block; ") + one_size);
+            std::string("t.jsonl:1: block_size \"0\" is not a block size; ") + one_size);
     refuses({of_size("64", R"({"t":0,"in":64,"out":1,"hash_ids":[1]})"), of_size("16", "")}, open(),
             std::string("t.jsonl:2: block_size \"16\" differs from 64; ") + one_size);
     refuses({of_size("64", R"({"t":0,"in":64,"out":1,"hash_ids":4})")}, open(),
-            "t.jsonl:1: requests[0].hash_ids \"4\" is no list of block ids; correct the row");
+            "t.jsonl:1: requests[0].hash_ids \"4\" is not a list of block ids; correct the row");
     refuses({of_size("64", R"({"t":0,"type":"subagent","requests":{}})")}, open(),
-            "t.jsonl:1: requests[0].requests \"{}\" is no list of objects; correct the row");
+            "t.jsonl:1: requests[0].requests \"{}\" is not a list of objects; correct the row");
     refuses({of_size("64", R"({"t":0,"type":"subagent","requests":[{"type":"subagent"}]})")},
             open(),
             "t.jsonl:1: requests[0].requests[0] is a sub-agent of a sub-agent; only one level is "
@@ -134,14 +135,14 @@ TEST(Refusals, OfMappedColumns) {
     mapped.time_unit = "s";
     const auto line = [](const std::string& more) { return R"({"t":1,"i":20,"o":2)" + more + "}"; };
     refuses({R"({"t":1,"i":5,"answer":2,"h":[1],"n":1})"}, mapped,
-            "t.jsonl:1: --map \"out=o\" names no column; columns are t, i, answer, h, n");
+            "t.jsonl:1: --map \"out=o\" does not name a column; columns are t, i, answer, h, n");
     refuses({line(R"(,"h":7,"n":1)")}, mapped,
-            "t.jsonl:1: h \"7\" is no list of block ids; correct the row");
+            "t.jsonl:1: h \"7\" is not a list of block ids; correct the row");
     refuses({line(R"(,"h":[1.5],"n":1)")}, mapped,
-            "t.jsonl:1: h \"1.5\" is no block id; ids are strings, or whole numbers from 0 to "
+            "t.jsonl:1: h \"1.5\" is not a block id; ids are strings, or whole numbers from 0 to "
             "2^64 - 1");
     refuses({line(R"(,"h":[1],"n":"x")")}, mapped,
-            "t.jsonl:1: n \"x\" is no number of a turn; turns count from 1");
+            "t.jsonl:1: n \"x\" is not a turn number; turns count from 1");
     mapped.block_size = 16;
     const Reading numbers = read({line(R"(,"h":[7,18446744073709551615],"n":1)")}, mapped);
     ASSERT_TRUE(numbers.usable) << numbers.first_error();
@@ -160,7 +161,7 @@ TEST(Refusals, OfDynamo) {
     };
     refuses(
         {event(replay("0"))}, open(),
-        "t.jsonl:1: event.request.trace_block_size \"0\" is no whole number of tokens from 1 to "
+        "t.jsonl:1: event.request.trace_block_size \"0\" is not a whole number of tokens from 1 to "
         "134217728; correct the row");
     refuses({event(replay("16")), event(replay("8"))}, open(),
             std::string("t.jsonl:2: event.request.trace_block_size \"8\" differs from 16; ") +

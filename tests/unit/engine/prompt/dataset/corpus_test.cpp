@@ -276,11 +276,11 @@ TEST(Corpus, RefusesAddedTokensOverBorders) {
     ASSERT_TRUE(parts) << why;
     Tokenizer tokenizer(std::move(parts).value());
     EXPECT_EQ(CorpusMaker(tokenizer, "a").refused(),
-              "its added token 'on a' reaches beyond a word");
+              "its added token 'on a' spans more than one word");
     EXPECT_FALSE(load_corpus("/any", "", tokenizer, "a", why));
     EXPECT_EQ(why,
-              "the tokenizer cannot count its pieces: its added token 'on a' reaches beyond "
-              "a word");
+              "the tokenizer cannot count its pieces: its added token 'on a' spans more "
+              "than one word");
 }
 
 // A short prompt says something of the dataset even where most pieces are too long for it.

@@ -84,21 +84,21 @@ TEST(DatasetReader, NamesWhatIsWrong) {
     const Wrong wrongs[] = {
         {"", "", "is empty; give a JSON array"},
         {" \n", "", "is empty"},
-        {"id,text\n1,a\n", "", "is no dataset; give a JSON array"},
+        {"id,text\n1,a\n", "", "is not a dataset; give a JSON array"},
         {R"([{"text":"a"},{"text":"b")", "", "ends inside its array, in element 2; fetch"},
-        {R"([{"text":"a"}] {)", "", "goes on behind its array"},
-        {R"([{"text":"a"},{"text":b}])", "", "element 2 is no JSON (its byte 9)"},
-        {"\n\n{\"text\":\"a\"}\n{\"text\":", "", "line 4 is no JSON"},
-        {"{\"text\":\"\xC3(\"}", "", "line 1 is no UTF-8; convert"},
+        {R"([{"text":"a"}] {)", "", "continues after its array"},
+        {R"([{"text":"a"},{"text":b}])", "", "element 2 is not JSON (its byte 9)"},
+        {"\n\n{\"text\":\"a\"}\n{\"text\":", "", "line 4 is not JSON"},
+        {"{\"text\":\"\xC3(\"}", "", "line 1 is not UTF-8; convert"},
         {R"({"a":"x","b":1})", "", "line 1 has no column of a usual name (it has a, b); name"},
         {R"({"text":"x"})", "t", "line 1 has no column \"t\" (it has text); name another"},
         {"{\"text\":\"x\"}\n{\"b\":1}", "", "line 2 has no column \"text\" (it has b)"},
         {R"({"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1})", "",
          "(it has a, b, c, d, e, f, g, h, i, j, k, l, ..)"},
         {R"({"text":7})", "text", "has no text in \"text\"; name another"},
-        {R"({"text":[{"value":7}]})", "", "has something else than texts in \"text\""},
+        {R"({"text":[{"value":7}]})", "", "has values that are not texts in \"text\""},
         {"\"a\"\n7\n", "", "line 2 is neither a text nor an object"},
-        {"\"a\"", "text", "line 1 is no object and has no column \"text\""},
+        {"\"a\"", "text", "line 1 is not an object and has no column \"text\""},
     };
     for (const Wrong& wrong : wrongs) {
         const std::string why = read_every_way(wrong.text, wrong.column).why;

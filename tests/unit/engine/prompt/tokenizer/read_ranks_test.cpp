@@ -46,8 +46,9 @@ TEST(RankFile, DamageIsNamedByLine) {
     const std::string ranks = kimi_file("tiktoken.model");
     const std::string config = kimi_file("tokenizer_config.json");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== one\n"), config),
-                "its line 2 is no token in base64, a blank and a rank: 'Ig== one'");
-    expect_says(refusal(replaced(ranks, "Ig== 1\n", "I?== 1\n"), config), "its line 2 is no token");
+                "its line 2 is not a token in base64, a blank and a rank: 'Ig== one'");
+    expect_says(refusal(replaced(ranks, "Ig== 1\n", "I?== 1\n"), config),
+                "its line 2 is not a token");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 0\n"), config),
                 "its line 2 gives the rank 0 again");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "IQ== 1\n"), config),
@@ -57,7 +58,8 @@ TEST(RankFile, DamageIsNamedByLine) {
     expect_says(refusal(replaced(ranks, "Ig== 1\n", ""), config),
                 "it has holes: no token has the rank 1");
     expect_says(refusal("IQ== 0\n", config), "no token for the byte 0");
-    expect_says(refusal(ranks, config.substr(0, 40)), "tokenizer_config.json beside it is no JSON");
+    expect_says(refusal(ranks, config.substr(0, 40)),
+                "tokenizer_config.json beside it is not JSON");
     expect_says(refusal(ranks, R"({"added_tokens_decoder": {"x": {"content": "a"}}})"),
                 "an added token without an id");
 }

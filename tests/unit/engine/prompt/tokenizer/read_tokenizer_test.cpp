@@ -53,7 +53,7 @@ TEST(TokenizerFile, RefusesMergesOfNothing) {
     };
     takes(merging(R"(["a","b"])"));
     for (const char* merge : {R"("ab")", R"(" b")", R"("a ")", R"("a b ")", R"(["a"])", "7"}) {
-        refuses(merging(merge), std::string("its merge 0 is no pair of tokens: ") + merge);
+        refuses(merging(merge), std::string("its merge 0 is not a pair of tokens: ") + merge);
     }
     refuses(merging(R"("a b","b a")"), "its merge 1 (\"b a\") names a token that its vocabulary");
 }
