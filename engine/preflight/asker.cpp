@@ -20,14 +20,16 @@ constexpr const char* own_lack =
 const char* remedy_for(ErrorCode code) {
     switch (code) {
         case ErrorCode::bad_http:
-            return "is host and port of --url a model server's? One that speaks TLS wants https://";
+            return "do host and port of --url belong to a model server? If it speaks TLS, use "
+                   "https://";
         case ErrorCode::too_large:
-            return "is that page a model server's? Check --url and --endpoint";
+            return "is that page from a model server? Check --url and --endpoint";
         case ErrorCode::exhausted:
             return own_lack;
         case ErrorCode::closed:
         case ErrorCode::reset:
-            return "the log of the server, or of the proxy in front of it, says why it hung up";
+            return "the log of the server, or of the proxy in front of it, says why it closed the "
+                   "connection";
         default:
             return "is the server up? --wait-ready T waits for it";
     }
@@ -95,7 +97,7 @@ std::string Asker::why() const {
         return describe(inquiry_.tls_failure());
     }
     std::string why = error_.code == ErrorCode::bad_http
-                          ? "what it says is no HTTP (" + std::string(error_.doing) + ")"
+                          ? "its answer is not HTTP (" + std::string(error_.doing) + ")"
                           : std::string(error_.doing) + " failed (" + name_of(error_.code) + ")";
     if (heard()) {
         const std::string_view begun = inquiry_.begun();

@@ -34,7 +34,7 @@ constexpr const char* check_key = "check --api-key or OPENAI_API_KEY";
 constexpr Remedy remedies[] = {
     {400, "chat template",
      "the model has no chat template: use --api openai-completions, or give the server one"},
-    {400, "plain http request", "the server wants TLS: write https:// in --url"},
+    {400, "plain http request", "the server expects TLS: use https:// in --url"},
     {400, "user authentication", check_key},
     {400, "authentication error", check_key},
     {400, "no connected db",  // LiteLLM looks up there every key that is not its master key
@@ -42,14 +42,14 @@ constexpr Remedy remedies[] = {
     {400, "no api key", check_key},
     {401, "", check_key},
     {403, "", check_key},
-    {405, "", "nothing takes POST there: check --endpoint and --api"},
-    {413, "", "a proxy takes no bodies of that size (nginx: client_max_body_size)"},
-    {422, "", "the server does not know this body: check --api and --extra-body"},
+    {405, "", "nothing accepts POST there: check --endpoint and --api"},
+    {413, "", "a proxy does not accept bodies of that size (nginx: client_max_body_size)"},
+    {422, "", "the server does not accept this body: check --api and --extra-body"},
     {429, "", "the server or its gateway limits requests: ask for a higher limit, or wait"},
     {501, "", "the server was started without this API: check --api"},
-    {502, "", "nobody answers behind the gateway: --wait-ready T waits for it"},
+    {502, "", "no server answers behind the gateway: --wait-ready T waits for it"},
     {503, "", "the server is loading or overloaded: --wait-ready T waits for it"},
-    {504, "", "nobody answers behind the gateway: --wait-ready T waits for it"},
+    {504, "", "no server answers behind the gateway: --wait-ready T waits for it"},
 };
 
 /// Flags that let a server take longer prompts, by its kind.
@@ -114,11 +114,11 @@ std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect
                                     "verified";
     if (!counts_told(dialect).prompt) {
         return (dialect.form != nullptr ? "the template has no event.prompt_tokens"
-                                        : "this API tells no prompt tokens") +
+                                        : "this API does not report prompt tokens") +
                lacks;
     }
     if (dialect.form != nullptr) {
-        return "no count of prompt tokens stands at the template's event.prompt_tokens" + lacks;
+        return "the template's event.prompt_tokens leads to no count of prompt tokens" + lacks;
     }
     return found.has_completion_tokens
                ? "usage came without prompt tokens" + lacks
@@ -129,16 +129,17 @@ std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
     const std::string lacks = ": cache hits stay unknown";
     if (!counts_told(dialect).cached) {
         return (dialect.form != nullptr ? "the template has no event.cached_tokens"
-                                        : "this API tells no cached tokens") +
+                                        : "this API does not report cached tokens") +
                lacks;
     }
     if (dialect.form != nullptr) {
-        return "no count of cached tokens stands at the template's event.cached_tokens, not even "
+        return "the template's event.cached_tokens leads to no count of cached tokens, not even "
                "for a prompt that the server had seen" +
                lacks;
     }
-    return with_flag("no cached tokens were told, not even for a prompt that it had seen" + lacks,
-                     flag_of(cache_flags, kind));
+    return with_flag(
+        "no cached tokens were reported, not even for a prompt that it had seen" + lacks,
+        flag_of(cache_flags, kind));
 }
 
 /// `--url` takes what stands before the path that was asked, and --endpoint a path.
@@ -148,7 +149,7 @@ std::string remedy_of_redirect(std::string_view location, std::string_view path)
         return leads + " on the same server: check the paths in --url and --endpoint";
     }
     if (path.empty() || !location.ends_with(path)) {
-        return leads + ": if the server is there, give that to --url";
+        return leads + ": if the server is there, use that in --url";
     }
     location.remove_suffix(path.size());
     return "it leads elsewhere: give --url " + std::string(location);
@@ -178,7 +179,7 @@ std::string remedy_of_model(const Refusal& refusal, const std::vector<std::strin
     std::vector<std::string> others = models;
     std::erase(others, refusal.model);
     if (!others.empty()) {
-        return "give --model one of those that it lists: " + list_first(others, models_shown);
+        return "use --model with one of those that it lists: " + list_first(others, models_shown);
     }
     return models.empty() ? ""
                           : "it lists no other model than \"" + models.front() +
@@ -218,8 +219,8 @@ std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect
     constexpr std::int64_t chunks_told_apart = 4;
     if (found.stream_chunks >= chunks_told_apart && found.stream_receives == 1) {
         hints.push_back("the " + std::to_string(found.stream_chunks) +
-                        " chunks of an answer came in one piece: they are made faster than they "
-                        "can be told apart, or a proxy holds streams back (nginx: proxy_buffering "
+                        " chunks of an answer came in one read: they are made too fast to be told "
+                        "apart, or a proxy buffers streams (nginx: proxy_buffering "
                         "off)");
     }
     return hints;
@@ -251,7 +252,8 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
         }
     }
     if (refusal.ids && status >= 400) {
-        return "the server, or a gateway in front of it, may take no token ids: try --prompt text";
+        return "the server, or a gateway in front of it, may not accept token ids: try --prompt "
+               "text";
     }
     return status == 404 ? "check --url, --endpoint, --api and --model" : "";
 }

@@ -165,8 +165,8 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     if (!frame) {
         probe.message =
             frame.error().code == ErrorCode::bad_json
-                ? "--extra-body is no JSON object"
-                : "--extra-body would take away the prompt, or the object that holds the length";
+                ? "--extra-body is not a JSON object"
+                : "--extra-body would replace the prompt, or the object that holds the length";
         co_return probe;
     }
     const BodyFrame& parts = frame.value();
@@ -226,7 +226,7 @@ std::string Preflight::location() const {
 bool Preflight::fail_content() {
     return fail("an answer of " + std::to_string(stream_tokens) +
                 " tokens came and none of its events has text where event.content of the template "
-                "points: mend the pointer");
+                "points: correct the pointer");
 }
 
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {

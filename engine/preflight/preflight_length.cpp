@@ -46,7 +46,7 @@ Task<Probe> Preflight::probe_as_taken(const std::string& word) {
         Probe more = co_await probe(word);
         if (more.ok) {
             findings_.notes.push_back("it refuses answers of " + counted(few) + " (" + one.message +
-                                      ") and takes those of " + std::to_string(tokens_enough));
+                                      ") and accepts those of " + std::to_string(tokens_enough));
             one = std::move(more);
         } else {
             probe_tokens_ = few;
@@ -90,19 +90,20 @@ void Preflight::note_length() {
             "warning: " + said + ": rows end as long_output" +
             (plan_.dialect->names_length ? "; --length-field names the other member" : ""));
     } else if (made < asked && findings_.has_completion_tokens) {
-        findings_.notes.push_back("warning: " + said +
-                                  ": rows may end early, as short_output; --output cap takes that "
-                                  "as it comes");
+        findings_.notes.push_back(
+            "warning: " + said +
+            ": rows may end early, as short_output; --output cap accepts that");
     }
     if (findings_.stream_chunks > 0 && findings_.stream_chunks < made &&
         findings_.has_completion_tokens && !plan_.body.continuous_usage && plan_.body.stream &&
         !findings_.has_token_ids) {
         const bool whole = findings_.stream_chunks == 1;
-        findings_.notes.push_back(
-            counted(made) + " came in " + std::to_string(findings_.stream_chunks) +
-            (whole ? " chunk: TPOT and ITL stay unknown of such rows"
-                   : " chunks: ITL stays unknown of such rows; --continuous-usage tells the tokens "
-                     "of each chunk, where the server can"));
+        findings_.notes.push_back(counted(made) + " came in " +
+                                  std::to_string(findings_.stream_chunks) +
+                                  (whole ? " chunk: TPOT and ITL stay unknown for such rows"
+                                         : " chunks: ITL stays unknown for such rows; "
+                                           "--continuous-usage reports the tokens "
+                                           "of each chunk, where the server can"));
     }
 }
 

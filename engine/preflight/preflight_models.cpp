@@ -64,8 +64,8 @@ Task<bool> Preflight::fetch(const std::string& method, const std::string& path,
             if (!busy_noted_) {
                 busy_noted_ = true;
                 findings_.notes.push_back(
-                    "it answers 429 to the preflight, which waits and asks again: rows that are "
-                    "answered so are not sent again");
+                    "it answers 429 to the preflight, which waits and asks again: rows that get a "
+                    "429 are not sent again");
             }
         } else if (!is_loading(status) || !patient()) {
             break;

@@ -108,9 +108,9 @@ void Preflight::take_overhead(std::int64_t around) {
     if (told.pre + told.post == tokens) {
         findings_.overhead_source = "tokenize";
     } else {
-        findings_.notes.push_back("usage counts an overhead of " + std::to_string(around) +
-                                  " tokens, /tokenize one of " +
-                                  std::to_string(told.pre + told.post) + ": usage is believed");
+        findings_.notes.push_back(
+            "usage counts an overhead of " + std::to_string(around) + " tokens, /tokenize one of " +
+            std::to_string(told.pre + told.post) + ": the count of usage is taken");
     }
 }
 
@@ -233,18 +233,18 @@ Task<bool> Preflight::count_words(std::span<const std::uint32_t> words, bool who
         tokenize_believed_ = false;
         findings_.notes.push_back("/tokenize counts " + std::to_string(told) + " tokens for " +
                                   std::to_string(words.size()) + " words, usage " +
-                                  std::to_string(tokens) + ": usage is believed");
+                                  std::to_string(tokens) + ": the count of usage is taken");
     }
     co_return true;
 }
 
-/// The endpoint has stopped telling tokens: usage counts alone, where there is some.
+/// The endpoint has stopped reporting tokens: usage counts alone, where there is some.
 Task<bool> Preflight::go_without_tokenize(bool counted, const std::string& prompt,
                                           std::int64_t& tokens) {
     const std::string stopped =
-        "/tokenize stopped telling tokens (" + asker_.status_or_why() + "): ";
+        "/tokenize stopped reporting tokens (" + asker_.status_or_why() + "): ";
     if (!findings_.has_usage) {
-        co_return fail(stopped + "nothing else counts the words; --no-preflight goes without");
+        co_return fail(stopped + "nothing else counts the words; --no-preflight skips this check");
     }
     tokenize_believed_ = false;
     findings_.notes.push_back(stopped + "usage alone counts");

@@ -119,11 +119,12 @@ std::string PromptCounts::explain(PromptCause cause) const {
                           plural(sums_.short_off, "row").c_str(), static_cast<long long>(assumed));
             break;
         case PromptCause::mixed:
-            std::snprintf(text, sizeof(text),
-                          "the differences (%+lld to %+lld tokens, %s) neither agree nor grow "
-                          "with the length: does the server cut prompts, or change its template?",
-                          static_cast<long long>(off_min_), static_cast<long long>(off_max_),
-                          plural(rows_off_, "row").c_str());
+            std::snprintf(
+                text, sizeof(text),
+                "the differences (%+lld to %+lld tokens, %s) neither agree nor grow "
+                "with the length: does the server truncate prompts, or change its template?",
+                static_cast<long long>(off_min_), static_cast<long long>(off_max_),
+                plural(rows_off_, "row").c_str());
             break;
     }
     return text;

@@ -18,7 +18,7 @@ constexpr ForeignShape sharegpt = {
     "ShareGPT conversations, which have no times and cannot be replayed",
     "as text for the prompts of a trace: replay TRACE --dataset FILE"};
 constexpr ForeignShape servegen = {
-    "ServeGen's parameters, which are a generator and no trace",
+    "ServeGen's parameters, which describe a generator, not a trace",
     "run ServeGen and replay the requests that it writes: --map time=timestamp,in=input_tokens,"
     "out=output_tokens --time-unit s"};
 
@@ -73,8 +73,8 @@ bool whole_cell(std::string_view text) {
 
 ForeignShape foreign_shape(const JsonValue& row) {
     if (row.find("hash_ids").is(JsonType::object)) {
-        return {"a RAGPulse trace: its hash_ids are objects of five lists, no blocks of a prompt",
-                "it says no order of its parts, so no prompt can be made of it"};
+        return {"a RAGPulse trace: its hash_ids are objects of five lists, not blocks of a prompt",
+                "it does not say the order of its parts, so no prompt can be made of it"};
     }
     const JsonValue window = row.first();
     if (whole_cell(window.key()) && window.first().as_string().value_or("").starts_with('{')) {

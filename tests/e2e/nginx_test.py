@@ -102,7 +102,7 @@ class Nginx(Case):
         records = self.check_ok(run)
         found = run.json("run.json")["preflight"]
         self.assertEqual(found["headers_before_token"], live)
-        said = any("came in one piece" in note for note in found["notes"])
+        said = any("came in one read" in note for note in found["notes"])
         self.assertEqual(said, not live, found)
         chunks = sum(len(record["chunk_ns"]) for record in records)
         shared = sum(record["coalesced_chunks"] for record in records)
@@ -175,7 +175,7 @@ class Nginx(Case):
                              {("http_5xx", 502)})
             run = self.replay(*flags)
             self.assertEqual(run.code, PREFLIGHT)
-            self.assertIn("nobody answers behind the gateway: --wait-ready", run.complained)
+            self.assertIn("no server answers behind the gateway: --wait-ready", run.complained)
 
     def test_elsewhere(self):
         """A redirect is told with where it leads, and not followed."""
@@ -184,7 +184,7 @@ class Nginx(Case):
             run = self.replay(SAMPLE, "--url", f"{url}/old", "--ca", self.papers.ca)
         self.assertEqual(run.code, PREFLIGHT)
         self.assertIn("answered 308 (308 Permanent Redirect) and named no model; ", run.complained)
-        self.assertIn("it leads to https://other.example:1/v1: if the server is there, give that",
+        self.assertIn("it leads to https://other.example:1/v1: if the server is there, use that",
                       run.complained)
 
     def test_connections_that_nginx_ends(self):

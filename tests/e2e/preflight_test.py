@@ -152,7 +152,7 @@ class Preflight(Case):
             raise OSError
 
         begins = "; the answer begins \"HTTP/1.1 200 OK\""
-        hung_up = "; the log of the server, or of the proxy in front of it, says why it hung up"
+        hung_up = "; the log of the server, or of the proxy in front of it, says why it closed the connection"
         broken = "no whole answer to GET /v1/models came from %s: read the answer failed "
         for answer, said in (
             (BROKEN, broken + "(closed)" + begins + hung_up),
@@ -173,9 +173,9 @@ class Preflight(Case):
                 said = self.refused(server)
             self.assertTrue(said.startswith("no whole answer to GET /v1/models came from " +
                                             server.name), said)  # fmt: skip
-            self.assertIn("what it says is no HTTP (", said)
+            self.assertIn("its answer is not HTTP (", said)
             self.assertIn("; the answer begins \"%s\"" % begins, said)
-            self.assertTrue(said.endswith("One that speaks TLS wants https://"), said)
+            self.assertTrue(said.endswith("If it speaks TLS, use https://"), said)
 
     def test_too_large(self):
         """16 MiB are taken, one byte more is not."""
@@ -212,7 +212,7 @@ class Preflight(Case):
                 said,
                 f"the probe of {question} (POST {CHAT}) failed: {server.name}: read the answer "
                 "failed (closed); the answer begins \"HTTP/1.1 200 OK\"; the log of the server, or "
-                "of the proxy in front of it, says why it hung up",
+                "of the proxy in front of it, says why it closed the connection",
             )
         def doubled(ask):  # every word costs two tokens: eight are tried, then the first one again
             answer = stream(token(), usage(2 * len(ask.words) + AROUND, 1), DONE)
@@ -285,7 +285,7 @@ class Preflight(Case):
         with Odd({TOKENIZE: lambda ask: self.tokens(ask.words[:100])}) as server:
             run = self.ask(server)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("/tokenize counts 99 tokens for 512 words, usage 512: usage is believed",
+        self.assertIn("/tokenize counts 99 tokens for 512 words, usage 512: the count of usage is taken",
                       run.said + run.complained)  # fmt: skip
         found = run.json("run.json")["preflight"]
         self.assertEqual((found["words_verdict"], found["overhead_source"]), ("exact", "tokenize"))
@@ -298,11 +298,11 @@ class Preflight(Case):
         with Odd({TOKENIZE: stops}) as server:
             run = self.ask(server)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("/tokenize stopped telling tokens (status 503): usage alone counts",
+        self.assertIn("/tokenize stopped reporting tokens (status 503): usage alone counts",
                       run.said + run.complained)  # fmt: skip
         self.assertEqual(run.json("run.json")["preflight"]["words_verdict"], "exact")
         with Odd({TOKENIZE: stops, CHAT: stream(token(), DONE)}) as server:
-            self.assertIn("(status 503): nothing else counts the words; --no-preflight goes without",
+            self.assertIn("(status 503): nothing else counts the words; --no-preflight skips this check",
                           self.refused(server))  # fmt: skip
 
     def test_tokenize_that_stops_in_a_search(self):
@@ -319,7 +319,7 @@ class Preflight(Case):
         with Odd({TOKENIZE: stops, CHAT: chat}) as server:
             run = self.ask(server)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("/tokenize stopped telling tokens (read the answer failed (closed); ",
+        self.assertIn("/tokenize stopped reporting tokens (read the answer failed (closed); ",
                       run.said + run.complained)  # fmt: skip
         found = run.json("run.json")["preflight"]
         self.assertEqual((found["words_verdict"], found["words_dropped"]), ("reduced", ["the"]))
@@ -377,7 +377,7 @@ class Preflight(Case):
             run = self.ask(server)
         self.assertEqual(run.code, 0, run.complained)
         self.assertIn("it refuses answers of 1 token (max_output_tokens must be at least 16) and "
-                      "takes those of 16", run.said)  # fmt: skip
+                      "accepts those of 16", run.said)  # fmt: skip
         self.assertTrue(run.json("run.json")["preflight"]["ignore_eos"])
 
     def test_models_that_come_late(self):

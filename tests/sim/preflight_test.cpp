@@ -51,11 +51,11 @@ TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
         EXPECT_FALSE(preflight.run());
         return preflight.failure().text;
     };
-    EXPECT_NE(said(R"({"text":"a"})").find("--extra-body would take away the prompt"),
+    EXPECT_NE(said(R"({"text":"a"})").find("--extra-body would replace the prompt"),
               std::string::npos);
     EXPECT_NE(said(R"({"sampling_params":1})").find("the object that holds the length"),
               std::string::npos);
-    EXPECT_NE(said("{").find("--extra-body is no JSON object"), std::string::npos);
+    EXPECT_NE(said("{").find("--extra-body is not a JSON object"), std::string::npos);
 }
 
 // A server that is still loading is asked again every half second, as long as the user is patient.

@@ -42,7 +42,7 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
     ASSERT_EQ(hints_for(whole, dialect_of(Api::openai_chat)).size(), 1u);
     EXPECT_NE(hints_for(whole, dialect_of(Api::openai_chat))
                   .front()
-                  .find("8 chunks of an answer came in one piece"),
+                  .find("8 chunks of an answer came in one read"),
               std::string::npos);
     whole.stream_chunks = 3;
     EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
@@ -62,7 +62,8 @@ TEST(Hints, KnowTheApi) {
     ApiTemplate form;
     const Dialect described = dialect_of(form);
     const Dialect& chat = dialect_of(Api::openai_chat);
-    EXPECT_EQ(hint(dialect_of(Api::triton)), "this API tells no prompt tokens: " + by_chunks);
+    EXPECT_EQ(hint(dialect_of(Api::triton)),
+              "this API does not report prompt tokens: " + by_chunks);
     EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + by_chunks);
     EXPECT_EQ(hint(chat),
               "no usage came: " + by_chunks + "; start vLLM with --enable-force-include-usage");
@@ -72,13 +73,14 @@ TEST(Hints, KnowTheApi) {
     form.prompt_tokens = JsonPointer::parse("/n").value();
     EXPECT_EQ(
         hint(described),
-        "no count of prompt tokens stands at the template's event.prompt_tokens: " + unverified);
+        "the template's event.prompt_tokens leads to no count of prompt tokens: " + unverified);
     found.has_usage = true;
     const std::string unknown = ": cache hits stay unknown";
-    EXPECT_EQ(hint(dialect_of(Api::tgi)), "this API tells no cached tokens" + unknown);
+    EXPECT_EQ(hint(dialect_of(Api::tgi)), "this API does not report cached tokens" + unknown);
     EXPECT_EQ(hint(described), "the template has no event.cached_tokens" + unknown);
     form.cached_tokens = JsonPointer::parse("/cached").value();
-    EXPECT_TRUE(hint(described).starts_with("no count of cached tokens stands at the template's"));
+    EXPECT_TRUE(
+        hint(described).starts_with("the template's event.cached_tokens leads to no count"));
     EXPECT_TRUE(hint(chat).ends_with("; start vLLM with --enable-prompt-tokens-details"));
     found.has_cached_tokens = true;
     found.stream_chunks = 0;
@@ -99,20 +101,20 @@ TEST(Hints, FindTheRemedyOfARefusal) {
                      "Chat Template"),
               "the model has no chat te");
     EXPECT_EQ(begins(400, "The plain HTTP request was sent to HTTPS port"),
-              "the server wants TLS: wr");
+              "the server expects TLS: ");
     EXPECT_EQ(begins(401, "Unauthorized"), "check --api-key or OPENA");
-    EXPECT_EQ(begins(413, "<html>"), "a proxy takes no bodies ");
+    EXPECT_EQ(begins(413, "<html>"), "a proxy does not accept ");
     EXPECT_EQ(begins(503, "Loading model"), "the server is loading or");
     EXPECT_EQ(begins(400, "prompt must be a string"), "");
     EXPECT_EQ(begins(500, ""), "");
     EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, models),
-              "give --model one of those that it lists: llama, qwen");
+              "use --model with one of those that it lists: llama, qwen");
     EXPECT_EQ(remedy_for({400, "Invalid model name passed in model=x.", "", ""}, models),
-              "give --model one of those that it lists: llama, qwen");
+              "use --model with one of those that it lists: llama, qwen");
     EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, {}),
               remedy_for({404, "Not Found", "", ""}, models));
     EXPECT_EQ(remedy_for({404, "model", "", ""}, {"a", "b", "c", "d", "e"}),
-              "give --model one of those that it lists: a, b, c, d, and 1 more");
+              "use --model with one of those that it lists: a, b, c, d, and 1 more");
     EXPECT_EQ(remedy_for({308, "", "", ""}, models), "");
 }
 
@@ -138,14 +140,15 @@ TEST(Hints, FitTheServer) {
               "it lists no other model than \"unknown\": give --model the name that its workers "
               "serve");
     EXPECT_EQ(with(404, "The model `unknown` does not exist.", "local ", {"unknown", "a"}),
-              "give --model one of those that it lists: a");
+              "use --model with one of those that it lists: a");
     EXPECT_EQ(with(404, "Not Found", "llamacpp llama.cpp", {}, Api::sglang),
               "its models are owned by \"llamacpp\", whose servers speak --api llamacpp, "
               "openai-chat, openai-completions, openai-responses or anthropic");
     EXPECT_EQ(with(404, "Not Found", "sglang uvicorn", {}, Api::sglang),
               "check --url, --endpoint, --api and --model");
-    EXPECT_EQ(with(500, "Error code: 500", "openai ", {}, Api::openai_completions, true),
-              "the server, or a gateway in front of it, may take no token ids: try --prompt text");
+    EXPECT_EQ(
+        with(500, "Error code: 500", "openai ", {}, Api::openai_completions, true),
+        "the server, or a gateway in front of it, may not accept token ids: try --prompt text");
     EXPECT_EQ(with(400, "No connected db.", "openai "),
               "LiteLLM does not know this key: check --api-key or OPENAI_API_KEY");
 }
@@ -161,7 +164,7 @@ TEST(Hints, LeadWhereARedirectLeads) {
     EXPECT_EQ(remedy("https://h/base/v1/chat/completions", "/v1/chat/completions"),
               "it leads elsewhere: give --url https://h/base");
     EXPECT_EQ(remedy("https://login/v1", "/v1/models"),
-              "it leads to https://login/v1: if the server is there, give that to --url");
+              "it leads to https://login/v1: if the server is there, use that in --url");
     EXPECT_EQ(remedy("/v1/models/", "/v1/models"),
               "it leads to /v1/models/ on the same server: check the paths in --url and "
               "--endpoint");
