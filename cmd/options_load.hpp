@@ -10,7 +10,7 @@ namespace driftless {
 
 inline void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",
-                "rows without block ids share a prompt's head: of one session, or all", nullptr,
+                "rows without block ids share a prefix: those of one session, or all", nullptr,
                 parse_sharing, load.share);
     flags.value("--sample-sessions", "SHARE", "keep this share of the sessions, whole: 0.1 or 10%",
                 "1", parse_sample, load.sample);

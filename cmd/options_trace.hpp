@@ -33,7 +33,7 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
                 parse_hash_scope, files.id_scope);
     flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
                 nullptr, parse_positive_u32, files.default_output);
-    flags.on_off("--lenient", "mend and count contradictions that can be mended, not refuse them",
+    flags.on_off("--lenient", "repair and count contradictions where possible, not refuse them",
                  files.lenient);
 }
 

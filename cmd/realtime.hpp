@@ -5,6 +5,6 @@ namespace driftless {
 
 inline constexpr const char* realtime_refusal =
     "--realtime: this user may not raise a priority: allow it (ulimit -r 50, or the capability "
-    "CAP_SYS_NICE), or leave the flag out";
+    "CAP_SYS_NICE), or remove the flag";
 
 }  // namespace driftless

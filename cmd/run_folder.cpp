@@ -140,7 +140,7 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     const Result<std::string> text = read_whole_file(path);
     if (!text) {
         return text.error().code == ErrorCode::not_found
-                   ? folder + ": is no folder of a run: it has no run.json"
+                   ? folder + ": is not the folder of a run: it has no run.json"
                    : path + ": cannot be read (" + name_of(text.error().code) + ")";
     }
     JsonDocument document;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* duration_remedy =
     "is not a duration; use 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m (a bare number is seconds)";
-constexpr const char* bytes_remedy = "is no size: write 4096, 64k, 64M or 2G";
-constexpr const char* count_remedy = "is no whole number of 0 or more";
+constexpr const char* bytes_remedy = "is not a size; use 4096, 64k, 64M or 2G";
+constexpr const char* count_remedy = "is not a whole number of 0 or more";
 
 /// 100 years: far beyond any run, and sums of two stay inside 64 bits.
 constexpr std::int64_t duration_ns_max = 100LL * 366 * 86400 * 1'000'000'000;

@@ -105,7 +105,7 @@ std::string complete(ConvertOptions& options) {
     const Result<Speed> speed = parse_speed(options.speed_text);
     if (!speed) {
         return "--speed \"" + options.speed_text +
-               "\" is no speed: write a positive decimal, where 2 is twice as fast";
+               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
     }
     options.plan.speed = speed.value();
     options.load.seed = options.plan.seed;

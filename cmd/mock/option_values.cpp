@@ -38,7 +38,7 @@ Result<FaultText> split_fault(std::string_view text) {
     const std::optional<Fault> fault = find_fault(text.substr(0, colon));
     if (colon == std::string_view::npos || !fault) {
         return invalid(
-            "is no KIND:VALUE; kinds are refuse, reset, stall, truncate, malformed, error, 429, "
+            "is not KIND:VALUE; kinds are refuse, reset, stall, truncate, malformed, error, 429, "
             "500, slow");
     }
     return FaultText{*fault, text.substr(colon + 1)};
@@ -53,7 +53,7 @@ Result<ListenAt> parse_listen(std::string_view text) {
     }
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0) {
-        return invalid("is no ADDRESS:PORT, [IPv6]:PORT or unix:PATH");
+        return invalid("is not ADDRESS:PORT, [IPv6]:PORT or unix:PATH");
     }
     std::string_view host = text.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) {
@@ -79,7 +79,7 @@ Result<double> parse_share(std::string_view text) {
     const char* const end = text.data() + text.size();
     const auto [stop, failure] = std::from_chars(text.data(), end, value);
     if (failure != std::errc() || stop != end || !(value >= 0 && value <= 1)) {
-        return invalid("is no share between 0 and 1");
+        return invalid("is not a share between 0 and 1");
     }
     return value;
 }
@@ -111,12 +111,12 @@ Result<FaultRule> parse_fault_row(std::string_view text) {
 Result<TemplateTokens> parse_template(std::string_view text) {
     const std::size_t comma = text.find(',');
     if (comma == std::string_view::npos) {
-        return invalid("is no PRE,POST: two numbers of tokens");
+        return invalid("is not PRE,POST: two numbers of tokens");
     }
     const Result<std::uint32_t> pre = parse_number(text.substr(0, comma));
     const Result<std::uint32_t> post = parse_number(text.substr(comma + 1));
     if (!pre || !post) {
-        return invalid("is no PRE,POST: two numbers of tokens");
+        return invalid("is not PRE,POST: two numbers of tokens");
     }
     return TemplateTokens{pre.value(), post.value()};
 }
@@ -130,7 +130,7 @@ Result<WordRules> parse_split_words(std::string_view text) {
     while (!text.empty()) {
         const std::size_t comma = std::min(text.find(','), text.size());
         if (comma == 0) {
-            return invalid("is no WORD,WORD,..; * is all words");
+            return invalid("is not WORD,WORD,..; * is all words");
         }
         rules.split(text.substr(0, comma));
         text.remove_prefix(std::min(comma + 1, text.size()));
@@ -157,7 +157,7 @@ Result<JoinedWords> parse_join_words(std::string_view text) {
         const std::string_view pair = text.substr(0, text.find(','));
         const std::size_t plus = pair.find('+');
         if (plus == 0 || plus == std::string_view::npos || plus + 1 == pair.size()) {
-            return invalid("is no WORD+WORD,..");
+            return invalid("is not WORD+WORD,..");
         }
         pairs.emplace_back(pair.substr(0, plus), pair.substr(plus + 1));
         text.remove_prefix(std::min(pair.size() + 1, text.size()));

@@ -235,7 +235,7 @@ Result<CertifyWithin> parse_certify_within(std::string_view text) {
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == text.npos || equals == 0) {
-        return Error{ErrorCode::invalid, 0, "is no label: write KEY=VALUE"};
+        return Error{ErrorCode::invalid, 0, "is not a label; use KEY=VALUE"};
     }
     return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
@@ -244,7 +244,7 @@ Result<std::string> parse_extra_body(std::string_view text) {
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text);
     if (!root || !root.value().is(JsonType::object)) {
-        return Error{ErrorCode::invalid, 0, R"(is no JSON object: write '{"top_p": 0.9}')"};
+        return Error{ErrorCode::invalid, 0, R"(is not a JSON object; use '{"top_p": 0.9}')"};
     }
     return std::string(text);
 }
@@ -297,11 +297,12 @@ Result<Header> parse_added_header(std::string_view text) {
     Result<Header> header = parse_header(text);
     if (!header && text.find_first_of("\r\n") != text.npos) {
         return Error{ErrorCode::invalid, 0,
-                     "has a line end in it, which would begin another header: leave it out"};
+                     "has a line end in it, which would begin another header; remove it"};
     }
     if (!header) {
         return Error{ErrorCode::invalid, 0,
-                     "is no header to add: write 'Name: value'; what frames a request is ours"};
+                     "is not a header that can be added; use 'Name: value' (framing headers cannot "
+                     "be overridden)"};
     }
     return header;
 }
@@ -312,7 +313,8 @@ Result<Url> parse_connect_to(std::string_view text) {
 
 Result<std::string> parse_header_name(std::string_view text) {
     if (!is_header_name(text)) {
-        return Error{ErrorCode::invalid, 0, "is no name of a header: write it alone, as in X-Pod"};
+        return Error{ErrorCode::invalid, 0,
+                     "is not the name of a header; use the name alone, as in X-Pod"};
     }
     return std::string(text);
 }

@@ -104,7 +104,7 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 nullptr, parse_text, options.api_key);
     flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
                 parse_text, options.tls.ca_file);
-    flags.on_off("--insecure", "https without a look at the server's certificate",
+    flags.on_off("--insecure", "https without checking the server's certificate",
                  options.tls.verify, false);
     flags.value("--cert", "FILE", "PEM chain of a client certificate for https [none]", nullptr,
                 parse_text, options.tls.cert_file);
@@ -174,7 +174,7 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                 parse_positive_u32, options.connections);
     flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",
                 "reuse", parse_connection_rule, options.connection);
-    flags.value("--timeout-connect", "T", "until a connection stands", "5s",
+    flags.value("--timeout-connect", "T", "until a connection is established", "5s",
                 parse_positive_duration_ns, options.timeouts.connect_ns);
     flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
                 "600s", parse_positive_duration_ns, options.timeouts.first_byte_ns);
@@ -218,7 +218,8 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "auto", parse_wait_rule, options.wait);
     flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
                  options.realtime);
-    flags.on_off("--warm-send", "a byte over loopback 0.1 ms before a row that comes alone",
+    flags.on_off("--warm-send",
+                 "a loopback byte 0.1 ms before an isolated request, to warm the path",
                  options.warm_sends);
     flags.value("--receive-buffers", "N", "of 4 KiB each, a power of two", "4096",
                 parse_buffer_count, options.receive_buffers);

@@ -231,7 +231,7 @@ std::string complete_speed(ReplayOptions& options) {
     const Result<Speed> speed = parse_speed(options.speed_text);
     if (!speed) {
         return "--speed \"" + options.speed_text +
-               "\" is no speed: write a positive decimal, where 2 is twice as fast";
+               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
     }
     options.plan.speed = speed.value();
     options.files.output_free = options.output == OutputRule::free;
@@ -304,13 +304,13 @@ std::string contradiction(const ReplayOptions& options) {
     }
     if (!options.preflight && options.model.empty() && !options.dry_run &&
         options.dialect->names_model) {
-        return "--no-preflight needs --model: nobody asks the server for its name";
+        return "--no-preflight requires --model";
     }
     if (!options.tls.key_file.empty() && options.tls.cert_file.empty()) {
         return "--key goes with --cert: give the client certificate, too";
     }
     if (!options.tls.verify && !options.tls.ca_file.empty()) {
-        return "--insecure trusts everybody and --ca names whom to trust: give one";
+        return "--insecure and --ca exclude each other: give one";
     }
     if (options.verify_prompts > 0 && (!options.preflight || options.dry_run)) {
         return std::string("--verify-prompts asks the server and ") +

@@ -37,14 +37,14 @@ bool salt_is_new(const RunFacts& facts, const ReplayOptions& options, std::strin
 int check_sources(const RunFacts& facts, const ReplayOptions& options, const Server& server,
                   const char* flag) {
     if (options.plan.seed != facts.seed) {
-        std::fprintf(stderr, "driftless: %s: the run had --seed %llu, not %llu; leave it out\n",
+        std::fprintf(stderr, "driftless: %s: the run had --seed %llu, not %llu; remove this flag\n",
                      flag, static_cast<Long>(facts.seed), static_cast<Long>(options.plan.seed));
         return exit_input;
     }
     if (!salt_is_new(facts, options, flag) && options.cache_salt != facts.cache_salt.value_or("")) {
-        std::fprintf(stderr, "driftless: %s: the run had --cache-salt %s, not %s; leave it out\n",
-                     flag, quoted(facts.cache_salt.value_or("")).c_str(),
-                     quoted(options.cache_salt).c_str());
+        std::fprintf(
+            stderr, "driftless: %s: the run had --cache-salt %s, not %s; remove this flag\n", flag,
+            quoted(facts.cache_salt.value_or("")).c_str(), quoted(options.cache_salt).c_str());
         return exit_input;
     }
     const std::uint64_t dataset = server.text ? server.text->corpus.digest() : 0;

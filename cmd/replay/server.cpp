@@ -44,10 +44,17 @@ BodySpec body_spec(const ReplayOptions& options, const Server& server) {
 void print_support(const PreflightFindings& found) {
     const auto yes = [](bool does) { return does ? "yes" : "no"; };
     std::printf(
-        "server: usage %s; cached tokens %s; token ids in answers %s; ignore_eos %s; head %s\n",
+        "server: usage: %s; cached tokens: %s; token ids in answers: %s; ignore_eos: %s; response "
+        "headers arrive %s the first token\n",
         yes(found.has_usage), yes(found.has_cached_tokens), yes(found.has_token_ids),
-        found.ignore_eos ? "taken" : "not sent",
-        found.headers_before_token ? "before the first token" : "with the first token");
+        found.ignore_eos ? "accepted" : "not sent", found.headers_before_token ? "before" : "with");
+}
+
+const char* words_text(PromptKind prompt, bool exact) {
+    if (prompt == PromptKind::ids) {
+        return exact ? "ids exact" : "ids not verified";
+    }
+    return exact ? "every word is one token on this server" : "words not verified";
 }
 
 void print_findings(const PreflightFindings& found, PromptKind prompt) {
@@ -60,12 +67,12 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
                     static_cast<long long>(found.max_input_tokens));
     }
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
-    std::printf("; overhead %u+%u tokens (%s%s); %s %s\n", found.overhead.pre, found.overhead.post,
+    std::printf("; overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre, found.overhead.post,
                 found.overhead_source.c_str(),
                 found.split_source == "cached_tokens" ? ", split by cached tokens"
                 : split_unknown(found)                ? ", split unknown"
                                                       : "",
-                prompt == PromptKind::text ? "words" : "ids", exact ? "exact" : "not verified");
+                words_text(prompt, exact));
     if (found.server_block > 0) {
         std::printf("server: cache blocks of %lld tokens (%s)\n",
                     static_cast<long long>(found.server_block),

@@ -94,7 +94,7 @@ void add_errors(Lines& lines, const SummaryFigures& f) {
     for (std::size_t i = 0; i < std::min(f.errors.size(), errors_shown); ++i) {
         const ErrorText& error = f.errors[i];
         const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
-        const std::string text = error.text.empty() ? "nothing was said" : printable(error.text);
+        const std::string text = error.text.empty() ? "no error text" : printable(error.text);
         std::string line = fmt::format("{} rows, {}{}: {}", grouped(error.rows),
                                        name_of(error.outcome), status, text);
         if (line.size() > room) {

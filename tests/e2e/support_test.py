@@ -17,8 +17,8 @@ class Support(Case):
 
     def test_what_is_there(self):
         run, found = self.meet()
-        self.assertIn("server: usage yes; cached tokens yes; token ids in answers no; ignore_eos "
-                      "taken; head before the first token\n", run.said)
+        self.assertIn("server: usage: yes; cached tokens: yes; token ids in answers: no; "
+                      "ignore_eos: accepted; response headers arrive before the first token\n", run.said)
         self.assertEqual(found["notes"], [])
         self.assertEqual(found["stream_chunks"], 8)
         self.assertGreater(found["stream_receives"], 2)
@@ -29,8 +29,8 @@ class Support(Case):
     def test_what_is_not_there(self):
         run, found = self.meet("--owned-by", "vllm", "--cached-tokens", "never", "--headers",
                                "late", "--refuse-ignore-eos")
-        self.assertIn("cached tokens no; token ids in answers no; ignore_eos not sent; head with "
-                      "the first token\n", run.said)
+        self.assertIn("cached tokens: no; token ids in answers: no; ignore_eos: not sent; response "
+                      "headers arrive with the first token\n", run.said)
         self.assertEqual((found["owned_by"], found["has_cached_tokens"], found["has_token_ids"],
                           found["ignore_eos"], found["headers_before_token"]),
                          ("vllm", False, False, False, False))

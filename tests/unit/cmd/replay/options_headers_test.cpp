@@ -47,7 +47,8 @@ TEST(HeaderOptions, NameWhatIsRecorded) {
     EXPECT_TRUE(says(refusal({"--record-header", "X-Pod", "--record-header", "x-pod"}),
                      "--record-header x-pod is given twice"));
     for (const char* wrong : {"", "X Pod", "X-Pod: a", "X\r\nY", "X-\xC3\xA4"}) {
-        EXPECT_TRUE(says(refusal({"--record-header", wrong}), "is no name of a header")) << wrong;
+        EXPECT_TRUE(says(refusal({"--record-header", wrong}), "is not the name of a header"))
+            << wrong;
     }
 }
 

@@ -308,10 +308,10 @@ TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
     EXPECT_TRUE(says(refusal_with({"--goodput", "itl:3"}), "ttft:200"));
     EXPECT_TRUE(says(refusal_with({"--overhead", "5"}), "PRE,POST"));
     EXPECT_TRUE(says(refusal_with({"--label", "x"}), "KEY=VALUE"));
-    EXPECT_TRUE(says(refusal_with({"--extra-body", "[1]"}), "no JSON object"));
-    EXPECT_TRUE(says(refusal_with({"--extra-body", "{"}), "no JSON object"));
-    EXPECT_TRUE(says(refusal_with({"--header", "X-Bad"}), "is no header"));
-    EXPECT_TRUE(says(refusal_with({"--header", "Content-Length: 5"}), "ours"));
+    EXPECT_TRUE(says(refusal_with({"--extra-body", "[1]"}), "not a JSON object"));
+    EXPECT_TRUE(says(refusal_with({"--extra-body", "{"}), "not a JSON object"));
+    EXPECT_TRUE(says(refusal_with({"--header", "X-Bad"}), "is not a header"));
+    EXPECT_TRUE(says(refusal_with({"--header", "Content-Length: 5"}), "overridden"));
     EXPECT_TRUE(says(refusal_with({"--seed", "1", "--seed", "2"}), "--seed is given 2 times"));
     EXPECT_TRUE(says(refusal_with({"--output"}), "--output"));
     EXPECT_TRUE(says(refusal_of({"t", "--url", "httpss://h"}), "unknown scheme"));

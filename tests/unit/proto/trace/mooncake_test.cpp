@@ -238,10 +238,10 @@ TEST(Mooncake, RefusesMalformedRequests) {
             << got.errors.list[0].problem;
         EXPECT_FALSE(got.errors.list[0].remedy.empty());
     };
-    refused(R"("messages":"hi")", "messages", "no list of objects");
+    refused(R"("messages":"hi")", "messages", "not a list of objects");
     refused(R"("messages":[])", "messages", "is empty");
     refused(R"("messages":[{"content":"hi"}])", "messages", "without a role");
-    refused(R"("messages":[{"role":"user"}],"tools":{})", "tools", "no list of objects");
+    refused(R"("messages":[{"role":"user"}],"tools":{})", "tools", "not a list of objects");
     refused(R"("messages":[{"role":"user"}],"tools":[])", "tools", "is empty");
     refused(R"("text_input":"a","tools":[{}])", "tools", "is given without messages");
     refused(R"("input_length":1,"output_length":1,"tools":[{}])", "tools", "without messages");
@@ -256,7 +256,7 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("text_input":"a","hash_ids":[1])", "hash_ids", "are given beside a prompt in words");
     refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "is not replayed");
     refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "beside a length");
-    refused(R"("text_input":"a","output_length":-1)", "output_length", "no whole number");
+    refused(R"("text_input":"a","output_length":-1)", "output_length", "not a whole number");
 }
 
 // AIPerf's sessions: rows of one name are turns, each waiting for the one before and its delay.
