@@ -29,7 +29,7 @@ Exit codes: 0 done, 2 usage, 7 the host lacks, fails, or is busy with other work
 Result<std::uint32_t> parse_cpu(std::string_view text) {
     const Result<std::uint64_t> number = parse_count(text);
     if (!number || number.value() > UINT32_MAX) {
-        return Error{ErrorCode::invalid, 0, "is no CPU number"};
+        return Error{ErrorCode::invalid, 0, "is not a CPU number"};
     }
     return static_cast<std::uint32_t>(number.value());
 }

@@ -52,8 +52,9 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
                           " lost payload in our own ring: the writer was too slow");
     }
     if (figures.tainted_client_failed > 0) {
-        reasons.push_back(rows_text(figures.tainted_client_failed) +
-                          " failed for want of our own descriptors, ports, memory or buffers");
+        reasons.push_back(
+            rows_text(figures.tainted_client_failed) +
+            " failed because driftless ran out of descriptors, ports, memory or buffers");
     }
     if (client.no_buffers > 0) {
         reasons.push_back("the kernel ran out of our receive buffers " +
@@ -74,12 +75,12 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
     }
     if (figures.tainted_read_late > 0) {
         reasons.push_back(rows_text(figures.tainted_read_late) +
-                          " with bytes that may have waited for us for more than " +
+                          " with bytes that may have waited in this client for more than " +
                           milliseconds_text(limits.receive_delay_ns));
     }
     if (figures.tainted_sent_late > 0) {
         reasons.push_back(rows_text(figures.tainted_sent_late) +
-                          " of whose request a part waited for us for more than " +
+                          " with a part of the request that waited in this client for more than " +
                           milliseconds_text(limits.receive_delay_ns));
     }
     if (figures.tainted_retried > 0) {

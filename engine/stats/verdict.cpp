@@ -35,7 +35,7 @@ bool overloaded(const ClientTotals& client, Judgement& judged) {
         text += ", and others had its CPU for " + percent_text(second.taken);
     }
     judged.reasons.push_back(text + "; above " + percent_text(busy_max) +
-                             " of what there is queues grow");
+                             " of the CPU time that it had, queues grow");
     return true;
 }
 

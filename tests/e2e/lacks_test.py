@@ -135,7 +135,7 @@ class Lacks(Case):
             if failed:
                 self.assertIn("EADDRNOTAVAIL", record["error"])
         self.assertEqual(run.json("summary.json")["verdict"]["name"], "client-limited")
-        self.assertIn("failed for want of our own", run.said)
+        self.assertIn("failed because driftless ran out of", run.said)
         self.assertEqual(without.code, HOST, without.complained)
         self.assertIn("ip_local_port_range", without.complained)
 
