@@ -71,7 +71,10 @@ void print_rehearsal(const Rehearsal& r) {
 FloorPlan floor_plan(bool quick) {
     const FloorPlan whole;
     const std::uint32_t divisor = quick ? 10 : 1;
-    return {{whole.spin.ns / divisor}, whole.wait_rounds / divisor, whole.fire_rounds / divisor};
+    return {{whole.spin.ns / divisor},
+            whole.wait_rounds / divisor,
+            whole.fire_rounds / divisor,
+            whole.most};
 }
 
 /// One after another, printing as it goes.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t seed = 0;
 // 0.15 s of spinning, 0.45 s of waits, 0.12 s of fires; the rehearsal takes about 1.2 s.
-constexpr FloorPlan brief_floor{milliseconds(150), 150, 120};
+constexpr FloorPlan brief_floor{milliseconds(150), 150, 120, milliseconds(500)};
 constexpr std::uint64_t brief_streams = 200;
 // Descriptors that are no connections: files, ring, standard streams, the resolver.
 constexpr std::uint64_t files_reserved = 64;
@@ -63,13 +63,14 @@ Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Cali
     ThreadProbe probe(this_thread_id());
     const Instant begin = driver.now();
     const SpinGaps gaps = spin_gaps(driver, plan.spin, host.realtime);
-    const WaitFloors waits = measure_waits(driver, plan.wait_rounds, seed);
+    const WaitFloors waits = measure_waits(driver, plan.wait_rounds, plan.most, seed);
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     for (const std::uint32_t cpu : host.others) {
         CPU_SET(cpu, &cpus);
     }
-    const Result<FireFloors> fires = measure_fires(driver, plan.fire_rounds, &cpus, seed);
+    const Result<FireFloors> fires =
+        measure_fires(driver, plan.fire_rounds, plan.most, &cpus, seed);
     if (!fires) {
         return fires.error();
     }

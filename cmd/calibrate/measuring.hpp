@@ -18,6 +18,7 @@ struct FloorPlan {
     Duration spin = milliseconds(1500);
     std::uint32_t wait_rounds = 1000;  ///< three waits of 1 ms each
     std::uint32_t fire_rounds = 600;   ///< two waits of 0.5 ms each
+    Duration most = seconds(60);       ///< for the waits, and for the fires; a busy host takes long
 };
 
 /// Where the engine and all else run.

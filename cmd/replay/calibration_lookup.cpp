@@ -71,7 +71,7 @@ Lookup look_up(const ReplayOptions& options, const HostFacts& facts, const HostC
     if (found.calibration) {
         return {std::move(found), 0};
     }
-    std::printf("calibration: measuring this host for up to 2 s (%s)\n", found.why_not.c_str());
+    std::printf("calibration: measuring this host for 2 s (%s)\n", found.why_not.c_str());
     return measure_now(facts, host, options.realtime);
 }
 

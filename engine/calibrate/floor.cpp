@@ -106,13 +106,14 @@ SpinGaps measure_spin_gaps(Driver& driver, Duration length) {
     return found;
 }
 
-WaitFloors measure_waits(Driver& driver, std::uint32_t rounds, std::uint64_t seed) {
+WaitFloors measure_waits(Driver& driver, std::uint32_t rounds, Duration most, std::uint64_t seed) {
     std::vector<std::int64_t> errors[3];
     for (std::vector<std::int64_t>& list : errors) {
         list.reserve(rounds);
     }
     Lengths lengths(seed, microseconds(500), microseconds(1500));
-    for (std::uint32_t round = 0; round < rounds; ++round) {
+    const Instant end = driver.now() + most;
+    for (std::uint32_t round = 0; round < rounds && (round == 0 || driver.now() < end); ++round) {
         const Instant spin_due = driver.now() + lengths.next();
         errors[0].push_back((spin_until(driver, spin_due) - spin_due).ns);
         const Instant hybrid_due = driver.now() + lengths.next();
@@ -124,8 +125,8 @@ WaitFloors measure_waits(Driver& driver, std::uint32_t rounds, std::uint64_t see
     return {spread_of(errors[0]), spread_of(errors[1]), spread_of(errors[2])};
 }
 
-Result<FireFloors> measure_fires(Driver& driver, std::uint32_t rounds, const cpu_set_t* sink_cpus,
-                                 std::uint64_t seed) {
+Result<FireFloors> measure_fires(Driver& driver, std::uint32_t rounds, Duration most,
+                                 const cpu_set_t* sink_cpus, std::uint64_t seed) {
     Sink sink;
     const Result<Address> listening = sink.start(sink_cpus);
     if (!listening) {
@@ -156,13 +157,16 @@ Result<FireFloors> measure_fires(Driver& driver, std::uint32_t rounds, const cpu
         send.spec.socket = socket.value();
         send.handler = [](Op&, const Completion&) {};
         Lengths lengths(seed, microseconds(300), microseconds(700));
-        std::vector<std::int64_t> small(rounds);
-        std::vector<std::int64_t> large(rounds);
-        for (std::uint32_t round = 0; round < rounds; ++round) {
-            small[round] =
-                time_fire(driver, send, {bytes.data(), small_bytes}, driver.now() + lengths.next());
-            large[round] =
-                time_fire(driver, send, {bytes.data(), large_bytes}, driver.now() + lengths.next());
+        std::vector<std::int64_t> small;
+        std::vector<std::int64_t> large;
+        small.reserve(rounds);
+        large.reserve(rounds);
+        const Instant end = driver.now() + most;
+        while (small.size() < rounds && (small.empty() || driver.now() < end)) {
+            small.push_back(time_fire(driver, send, {bytes.data(), small_bytes},
+                                      driver.now() + lengths.next()));
+            large.push_back(time_fire(driver, send, {bytes.data(), large_bytes},
+                                      driver.now() + lengths.next()));
         }
         floors = {spread_of(small), spread_of(large)};
     }

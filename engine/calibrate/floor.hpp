@@ -33,7 +33,8 @@ struct WaitFloors {
     Spread hybrid;  ///< sleeps until 0.3 ms before the instant, then spins
     Spread sleep;
 };
-WaitFloors measure_waits(Driver& driver, std::uint32_t rounds, std::uint64_t seed);
+/// Fewer rounds where `most` has passed before, but one.
+WaitFloors measure_waits(Driver& driver, std::uint32_t rounds, Duration most, std::uint64_t seed);
 
 /// What it takes to hand one request to the kernel, over a loopback connection whose other end is
 /// read at once. One send per 0.3 to 0.7 ms, so that the path is as cold as between two rows.
@@ -41,8 +42,9 @@ struct FireFloors {
     Spread small;  ///< 300 bytes
     Spread large;  ///< 16 KiB
 };
-/// Errors: those of sockets, connects and threads.
-Result<FireFloors> measure_fires(Driver& driver, std::uint32_t rounds, const cpu_set_t* sink_cpus,
-                                 std::uint64_t seed);
+/// Fewer rounds where `most` has passed before, but one. Errors: those of sockets, connects and
+/// threads.
+Result<FireFloors> measure_fires(Driver& driver, std::uint32_t rounds, Duration most,
+                                 const cpu_set_t* sink_cpus, std::uint64_t seed);
 
 }  // namespace driftless

@@ -119,7 +119,7 @@ class Verdict(Case):
                               env=env)
             took_s = time.monotonic() - begin
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("calibration: measuring this host for up to 2 s (driftless calibrate has not "
+        self.assertIn("calibration: measuring this host for 2 s (driftless calibrate has not "
                       "run on this host)\n", run.said)
         self.assertIn("s before this run", self.reasons(run))
         self.assertNotIn("no rehearsal", run.said)

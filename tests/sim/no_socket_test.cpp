@@ -87,13 +87,13 @@ TEST(Calibration, SaysThatItCannotConnect) {
     Weather weather;
     weather.refuse_connect = 1;
     SimDriver driver(3, weather, mock::CoreOptions{});
-    const Result<FireFloors> floors = measure_fires(driver, 1, nullptr, 0);
+    const Result<FireFloors> floors = measure_fires(driver, 1, seconds(1), nullptr, 0);
     ASSERT_FALSE(floors);
     EXPECT_EQ(floors.error().code, ErrorCode::refused);
     EXPECT_EQ(driver.sockets_open(), 0u);
     weather.no_socket = 1;
     SimDriver without(3, weather, mock::CoreOptions{});
-    EXPECT_EQ(measure_fires(without, 1, nullptr, 0).error().code, ErrorCode::exhausted);
+    EXPECT_EQ(measure_fires(without, 1, seconds(1), nullptr, 0).error().code, ErrorCode::exhausted);
     std::vector<std::int64_t> none;
     EXPECT_EQ(spread_of(none).count, 0u);
 }

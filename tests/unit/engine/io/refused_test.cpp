@@ -165,7 +165,7 @@ TEST_F(Refused, Calibration) {
         const auto driver = UringDriver::make(
             {.ops_max = 64, .submit_entries = 16, .buffers = 4, .buffer_bytes = 512});
         if (driver) {
-            EXPECT_EQ(measure_fires(*driver.value(), 1, nullptr, 0).error().code,
+            EXPECT_EQ(measure_fires(*driver.value(), 1, seconds(1), nullptr, 0).error().code,
                       ErrorCode::exists);
         }
     }));
