@@ -230,7 +230,7 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "measured for up to 2 s before time 0",
                 "auto", parse_text, options.calibration);
     flags.value("--certify-within", "T",
-                "a row later than this is tainted on any host: 5ms, or sent:5ms read:5ms", "5ms",
+                "taint each row later than this: 5ms, or sent:5ms read:5ms", "5ms",
                 parse_certify_within, options.certify_within);
     flags.on_off("--require-certified", "exit 6 unless the verdict is certified",
                  options.require_certified);

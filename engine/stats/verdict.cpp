@@ -92,12 +92,13 @@ Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
         judged.verdict = Verdict::client_limited;
         return judged;
     }
-    if (overloaded(client, judged)) {
-        return judged;
-    }
     add_interrupted_reason(figures, judged.reasons);
     Blame blame = blame_of(figures.taints.rows, client);
     blame.client += figures.interrupted_untainted;
+    if (overloaded(client, judged)) {
+        add_host_reason(blame, judged.reasons);
+        return judged;
+    }
     const double share = figures.taints.share(figures.interrupted_untainted);
     if (share > exclusions_max) {
         judged.verdict = worst_of(blame);

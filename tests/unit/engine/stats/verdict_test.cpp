@@ -237,6 +237,14 @@ TEST(Verdict, AReadIsBlamedOnTheSecondInWhichBytesWaited) {
 TEST(Verdict, ATakenCpuIsToldAndCountedAgainstTheLoad) {
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.49)), Verdict::certified);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.51)), Verdict::host_noisy);
+    SummaryFigures late = figures_of(100);
+    taint_late_rows(late, LateCause::guard, 2);
+    const Judgement noisy = judge_run(late, totals_of(0.3, 0.51), {.drift_ns = 1});
+    ASSERT_EQ(noisy.reasons.size(), 3u);
+    EXPECT_EQ(noisy.reasons[1],
+              "the engine was busy for 30.0 % of one second of which others had 51.0 %; above 60.0 "
+              "% of what is left queues grow");
+    EXPECT_NE(noisy.reasons[2].find("of run-queue delay and steal"), std::string::npos);
     const Judgement judged = judge_run(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
     EXPECT_NE(judged.reasons.back().find("others had its CPU for at most 34.0 % of a second"),
               std::string::npos);
