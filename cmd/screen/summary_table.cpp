@@ -297,7 +297,7 @@ void add_drift(Lines& lines, const SummaryFigures& f) {
                                   grouped(held.count), held.max / ns_per_ms));
     }
     if (f.retransmitted_rows > 0) {
-        lines.add("", fmt::format("{} segments of {} rows were sent again by the kernel",
+        lines.add("", fmt::format("segments sent again by the kernel: {}, in rows: {}",
                                   grouped(f.retransmits), grouped(f.retransmitted_rows)));
     }
 }
