@@ -242,8 +242,8 @@ TEST(Verdict, ATakenCpuIsToldAndCountedAgainstTheLoad) {
     const Judgement noisy = judge_run(late, totals_of(0.3, 0.51), {.drift_ns = 1});
     ASSERT_EQ(noisy.reasons.size(), 3u);
     EXPECT_EQ(noisy.reasons[1],
-              "the engine was busy for 30.0 % of one second of which others had 51.0 %; above 60.0 "
-              "% of what is left queues grow");
+              "the engine was busy for 30.0 % of one second, and others had its CPU for 51.0 %; "
+              "above 60.0 % of the CPU time that it had, queues grow");
     EXPECT_NE(noisy.reasons[2].find("of run-queue delay and steal"), std::string::npos);
     const Judgement judged = judge_run(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
     EXPECT_NE(judged.reasons.back().find("others had its CPU for at most 34.0 % of a second"),
