@@ -29,7 +29,7 @@ class Exact(Case):
         offs = [record["prompt_tokens_off"] for record in run.records().values()]
         self.assertEqual(prompts["off"], sum(off != 0 for off in offs))
         self.assertEqual(abs(prompts["largest_off"]), max(abs(off) for off in offs))
-        self.assertIn(prompts["explanation"], run.said)
+        self.assertIn(prompts["explanation"], " ".join(run.said.split()))  # the screen breaks lines
         return prompts
 
     def refuse(self, server, *flags):
