@@ -90,7 +90,7 @@ Result<NewFolder> try_to_take(const std::string& folder) {
 Place place_at(const std::string& folder) {
     struct stat facts{};
     if (::lstat(folder.c_str(), &facts) != 0) {
-        return errno == ENOENT ? Place::free : Place::taken;
+        return Place::free;  // or it cannot be reached: making it says why
     }
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(
         S_ISDIR(facts.st_mode) && is_ours(facts) ? ::opendir(folder.c_str()) : nullptr,

@@ -187,7 +187,8 @@ std::string mask_url(std::string_view text) {
     const std::size_t end = text.find_first_of("/?#", begin);
     const std::size_t at = text.substr(0, end).rfind('@');
     const std::size_t colon = text.find(':', begin);
-    const bool has_user = at != text.npos && at >= begin;
+    // `unix:@name` is an abstract socket.
+    const bool has_user = at != text.npos && at >= begin && !text.starts_with("unix:");
     if (!has_user || (scheme == text.npos && colon > at)) {
         return mask_parameters(std::string(text));
     }

@@ -259,6 +259,16 @@ std::string dataset_contradiction(const ReplayOptions& options) {
     return "";
 }
 
+std::string tls_contradiction(const ReplayOptions& options) {
+    if (!options.tls.key_file.empty() && options.tls.cert_file.empty()) {
+        return "--key goes with --cert: give the client certificate, too";
+    }
+    if (!options.tls.verify && !options.tls.ca_file.empty()) {
+        return "--insecure and --ca exclude each other: give one";
+    }
+    return "";
+}
+
 std::string compressed_records(const ReplayOptions& options) {
     for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
         if (options.records_path.ends_with(ending)) {
@@ -306,11 +316,8 @@ std::string contradiction(const ReplayOptions& options) {
         options.dialect->names_model) {
         return "--no-preflight requires --model";
     }
-    if (!options.tls.key_file.empty() && options.tls.cert_file.empty()) {
-        return "--key goes with --cert: give the client certificate, too";
-    }
-    if (!options.tls.verify && !options.tls.ca_file.empty()) {
-        return "--insecure and --ca exclude each other: give one";
+    if (const std::string why = tls_contradiction(options); !why.empty()) {
+        return why;
     }
     if (options.verify_prompts > 0 && (!options.preflight || options.dry_run)) {
         return std::string("--verify-prompts asks the server and ") +

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "proto/core/hash.hpp"
 
@@ -40,6 +41,9 @@ void BlockIds::reserve(std::size_t count) {
     }
     capacity_ = std::max({count, capacity_ + capacity_ / 2, capacity_min});
     void* const grown = std::realloc(numbers_.get(), capacity_ * sizeof(std::uint32_t));
+    if (grown == nullptr && std::get_new_handler() != nullptr) {
+        std::get_new_handler()();  // as for all other memory: it says so, and ends the process
+    }
     CHECK(grown != nullptr);
     (void)numbers_.release();
     numbers_.reset(static_cast<std::uint32_t*>(grown));

@@ -167,8 +167,8 @@ class Backpressure(Case):
             self.assertEqual(record["outcome"], "ok", record["error"])
             if row < asked:  # left, but not as a whole
                 self.assertGreater(record["sent_ns"] + zero, opened)
-                self.assertNotEqual(record["late_cause"], "prepare")
-        late = [record for record in records.values() if record["late_cause"] == "prepare"]
+                self.assertNotEqual(record["late_cause"], "limit")
+        late = [record for record in records.values() if record["late_cause"] == "limit"]
         self.assertGreater(len(late), 0)
         self.assertGreaterEqual(max(record["drift_ns"] for record in late), 500_000_000)
 
@@ -203,7 +203,7 @@ class Backpressure(Case):
         self.assertEqual(len(records), count)
         self.assertEqual({record["outcome"] for record in records.values()}, {"ok"})
         self.assertLessEqual(memory["connections_max"], files - 64)
-        held = [record for record in records.values() if record["late_cause"] == "inflight"]
+        held = [record for record in records.values() if record["late_cause"] == "limit"]
         self.assertGreater(len(held), 0)
         for record in held:
             self.assertGreater(record["held_ns"], 0)

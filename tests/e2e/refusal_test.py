@@ -81,10 +81,11 @@ class Refusal(Case):
     def test_folder_that_exists(self):
         folder = self.scratch / "there"
         folder.mkdir()
+        (folder / "mine").write_text("")
         run = self.replay(SAMPLE, "--dry-run", folder=folder)
         self.assertEqual(run.code, USAGE)
         self.assertIn("there", run.complained)
-        self.assertEqual(list(folder.iterdir()), [])
+        self.assertEqual([path.name for path in folder.iterdir()], ["mine"])
 
     def limited(self, limit, value, *command):
         """The end of a command under a limit of its process."""

@@ -241,7 +241,7 @@ class Verdict(Case):
                     hog.kill()
                     hog.wait(timeout=SECONDS_MAX)
         self.assertEqual(self.verdict(run), "host-noisy", run.said)
-        self.assertIn("run-queue delay", self.reasons(run))
+        self.assertIn("others had its CPU", self.reasons(run))
 
     def test_preparation_that_is_too_slow(self):
         """Prompts that are built only when they are due are late by their own length."""
