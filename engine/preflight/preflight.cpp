@@ -231,6 +231,7 @@ bool Preflight::fail_content() {
 
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
     failure_.status = probe.status;
+    failure_.error = probe.status > 0 ? Error{} : asker_.error();
     failure_.text = "the " + what + " (POST " + asker_.told(plan_.api_path) + ") ";
     failure_.text += probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
     failure_.text += probe.message.empty() ? "" : ": " + probe.message;

@@ -120,7 +120,7 @@ class Dataset(Case):
         """Each names the file, the place and the remedy."""
         long_row = self.write("long.csv", azure([10, 100_000]))
         said = self.refuse(INPUT, long_row, *self.flags())
-        self.assertRegex(said, r"line 3 asks for 100000 tokens, and the dataset has \d+; give")
+        self.assertRegex(said, r"line 3 asks for 100000 tokens, and the dataset has \d+; use")
         blocks = self.write("blocks.jsonl", '{"timestamp":0,"input_length":600,"output_length":2,'
                             '"hash_ids":[1,2]}\n')
         self.assertIn("has block ids", self.refuse(INPUT, blocks, *self.flags()))

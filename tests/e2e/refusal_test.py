@@ -70,7 +70,7 @@ class Refusal(Case):
         cut = self.write("cut.json", whole[: len(whole) // 2])
         self.refuse(INPUT, *flags, self.scratch / "none.json", says=["none.json", "not exist"])
         self.refuse(INPUT, *flags, cut, says=["cut.json", "cut off", "fetch it again"])
-        self.refuse(INPUT, *flags, TOKENIZERS / "superword.json", says=["superword.json", "reach"])
+        self.refuse(INPUT, *flags, TOKENIZERS / "superword.json", says=["superword.json", "span more than one word"])
         self.refuse(INPUT, *flags, TOKENIZERS / "odd.json", says=["without --tokenizer"])
 
     def test_nothing_selected(self):

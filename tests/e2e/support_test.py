@@ -48,7 +48,7 @@ class Support(Case):
 
     def test_no_usage(self):
         run, found = self.meet("--owned-by", "vllm", "--no-usage")
-        self.assertIn("server: usage no;", run.said)
+        self.assertIn("server: usage: no;", run.said)
         self.assertTrue(any("--enable-force-include-usage" in note for note in found["notes"]))
 
     def test_refusals_have_a_remedy(self):
