@@ -292,7 +292,8 @@ std::string host_contradiction(const ReplayOptions& options) {
                "--wait hybrid";
     }
     if (options.realtime && options.wait == WaitRule::spin) {
-        return "--realtime with --wait spin loses 50 ms of each second to the kernel: use hybrid";
+        return "--realtime with --wait spin loses 50 ms of each second to the kernel: use --wait "
+               "hybrid";
     }
     return "";
 }

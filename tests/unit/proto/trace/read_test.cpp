@@ -70,7 +70,8 @@ TEST(Reader, GathersJsonTexts) {
     const Reading bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
     EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
     const Reading broken = read({"[", first});
-    EXPECT_NE(broken.first_error().find("is not a JSON object"), std::string::npos) << broken.first_error();
+    EXPECT_NE(broken.first_error().find("is not a JSON object"), std::string::npos)
+        << broken.first_error();
 }
 
 // A JSON text that no memory should hold is refused as a whole; one of no known format once.
