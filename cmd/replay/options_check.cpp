@@ -292,8 +292,7 @@ std::string host_contradiction(const ReplayOptions& options) {
                "--wait hybrid";
     }
     if (options.realtime && options.wait == WaitRule::spin) {
-        return "--realtime with --wait spin loses 50 ms of each second to the kernel: use --wait "
-               "hybrid";
+        return "--realtime with --wait spin loses 5 % of the time: use --wait hybrid";
     }
     return "";
 }
