@@ -117,8 +117,8 @@ bool Armer::begin_job() {
     job_before_bytes_ = 0;
     if (!job_is_recorded_) {
         const std::string_view opening = opening_of(planned);
-        std::memcpy(job_body_, opening.data(), opening.size());
-        std::memcpy(job_body_ + opening.size(), frame_.before.data(), frame_.before.size());
+        char* const behind = std::copy(opening.begin(), opening.end(), job_body_);
+        std::copy(frame_.before.begin(), frame_.before.end(), behind);
         job_before_bytes_ = opening.size() + frame_.before.size();
     }
     return true;
