@@ -77,7 +77,7 @@ Result<void> UringDriver::open(const UringOptions& options) {
         free_slot_ = slot;
     }
     stamp_ = now();
-    unread_since_ = stamp_;
+    unread_ = UnreadWatch(stamp_);
     open_stamps(options);
     if (options.warm_sends) {
         (void)warm_pair_.open();  // `features` says whether it stands
@@ -269,11 +269,13 @@ void UringDriver::look(const Turn& turn, TurnResult& result) {
     counters_.overflows += overflowed ? 1 : 0;
     const bool skip = std::exchange(entered_in_vain_, false) && turn.wait == Wait::none;
     if (!visible && turn.wait == Wait::sleep) {  // runs what is there before it sleeps
-        (void)enter(submits, 1, IORING_ENTER_GETEVENTS, &turn.until);
+        const int status = enter(submits, 1, IORING_ENTER_GETEVENTS, &turn.until);
+        note_entry(status);
         result.entered = true;
         result.slept = true;
     } else if (kernel_has_work(ring_) && turn.may_enter && (!visible || overflowed) && !skip) {
-        (void)enter(submits, 0, IORING_ENTER_GETEVENTS, nullptr);
+        const int status = enter(submits, 0, IORING_ENTER_GETEVENTS, nullptr);
+        note_entry(status);
         result.entered = true;
         entered_in_vain_ = io_uring_cq_ready(&ring_) == 0;
     } else if (submits > 0) {
@@ -293,8 +295,16 @@ void UringDriver::look(const Turn& turn, TurnResult& result) {
 Instant UringDriver::unread_since(Instant now) {
     const bool waiting =
         io_uring_cq_ready(&ring_) > 0 || kernel_has_work(ring_) || has_entries(ring_);
-    unread_since_ = waiting ? unread_since_ : now;
-    return unread_since_;
+    unread_.look(now, waiting);
+    return unread_.since();
+}
+
+// An entry for completions runs what there is before it waits, interrupted or not.
+void UringDriver::note_entry(int status) {
+    const bool ran = status >= 0 || status == -ETIME || status == -EINTR;
+    if (ran && io_uring_cq_ready(&ring_) == 0 && !has_entries(ring_)) {
+        unread_.nothing_came();
+    }
 }
 
 TurnResult UringDriver::turn(const Turn& turn) {
@@ -334,7 +344,7 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     Completion done;
     done.result = entry.res;
     done.stamp = stamp_;
-    done.unread_since = unread_since_;
+    done.unread_since = unread_.since();
     done.batch = batch_;
     if (has_buffer && entry.res > 0) {
         take_bytes(entry, op, done);

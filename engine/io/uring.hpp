@@ -16,6 +16,7 @@
 #include "engine/io/buffers.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/transmit_stamps.hpp"
+#include "engine/io/unread_watch.hpp"
 #include "engine/io/warm_pair.hpp"
 
 namespace driftless {
@@ -87,6 +88,7 @@ class UringDriver final : public Driver {
               const Instant* until);
     Op& op_of(std::uint64_t user_data);
     void look(const Turn& turn, TurnResult& result);
+    void note_entry(int status);
     void complete(const io_uring_cqe& entry);
     void take_bytes(const io_uring_cqe& entry, const Op& op, Completion& done);
     void complete_stamp(const TransmitStamps::Entry& entry);
@@ -115,7 +117,7 @@ class UringDriver final : public Driver {
     std::uint32_t batch_end_ = 0;  ///< completion queue tail when the stamp below was taken
     std::uint32_t batch_ = 0;
     Instant stamp_;
-    Instant unread_since_;
+    UnreadWatch unread_;
     DriverCounters counters_;
 };
 
