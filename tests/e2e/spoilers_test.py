@@ -20,6 +20,8 @@ CELLS = (
     "slow-disk/hybrid/plain/30",
     "many-events/hybrid/tls/30",
     "burst-50us/hybrid/plain/1000",
+    "files/hybrid/plain/1000",
+    "loss/hybrid/plain/30",
 )
 
 
