@@ -14,6 +14,7 @@
 #include "cmd/replay/run_settings.hpp"
 #include "cmd/replay/same_run.hpp"
 #include "cmd/replay/stamp_facts.hpp"
+#include "cmd/replay/written_figures.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/stop.hpp"
@@ -345,18 +346,21 @@ int Execution::close_books() {
     if (!writer_->failed()) {  // else --resume needs them
         FiredMarks::remove(file_.run_id);
     }
-    const SummaryFigures figures = writer_->summary().figures();
+    SummaryInfo info = summary_info(options_, workload_, file_);
+    SummaryFigures figures = writer_->summary().figures();
     // The conservation law: rows selected = records written = sum over outcomes.
     CHECK(writer_->counts().ended == workload_.plan.rows.size());
     CHECK(writer_->counts().unended == 0);
     CHECK(figures.rows == file_.plan->rows.size());
+    if (writer_->failed()) {
+        read_written(folder_, figures, info.unfinished);
+    }
     end_.rows_fired = figures.fired;
     end_.records = figures.rows;
     if (resumption_ != nullptr) {  // of all rows, not of the last segment's
         end_.prompts_digest = resumption_->prompts().digest;
         end_.clamped_rows = resumption_->prompts().clamped_rows;
     }
-    SummaryInfo info = summary_info(options_, workload_, file_);
     info.clamped_rows = end_.clamped_rows;
     const Judgement judged = judge(file_.calibration, figures, writer_->client());
     info.verdict = name_of(judged.verdict);

@@ -77,7 +77,8 @@ int report(const ReportCommand& command) {
     if (!files) {
         return refuse(why, exit_input);
     }
-    const SummaryFigures figures = past.summary().figures();
+    SummaryFigures figures = past.summary().figures();
+    figures.unrecorded = goes_on(folder) ? 0 : past.open().size();  // else they may get theirs
     SummaryInfo info = facts.info;
     const Judgement judged = judge(facts.calibration, figures, past.client());
     info.verdict = name_of(judged.verdict);

@@ -246,7 +246,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
 Judgement judge(const CalibrationFacts& calibration, const SummaryFigures& figures,
                 const ClientTotals& client) {
     if (!calibration.why_not.empty()) {
-        return uncalibrated(calibration.why_not, figures, calibration.limits);
+        return uncalibrated(calibration.why_not, figures, client, calibration.limits);
     }
     Judgement judged = judge_run(figures, client, calibration.limits);
     judged.reasons.push_back(how_calibrated(calibration));

@@ -99,6 +99,9 @@ class Driver {
     /// Looks at the clock by which the kernel stamps (about 1 us). Stamps are converted by the
     /// latest look.
     virtual ClockSample sample_clock() = 0;
+    /// How long the host has slept since it booted, ns (CLOCK_BOOTTIME minus CLOCK_MONOTONIC, which
+    /// stands still then). Never goes back. 50 ns.
+    virtual std::int64_t suspended_ns() = 0;
 
     /// What was sent again on a connected socket so far: one system call (0.6 us). None where it is
     /// not TCP.

@@ -113,7 +113,7 @@ void TransmitStamps::enter(std::uint32_t flags) {
         flags |= IORING_ENTER_REGISTERED_RING;
     }
     ++system_calls_;
-    // What a signal or a shortage leaves queued goes with the next one.
+    // What a signal or a shortage leaves queued goes with the next one (`waiting`).
     (void)io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), submits, 0, flags, nullptr,
                           _NSIG / 8);
 }
@@ -178,7 +178,7 @@ void TransmitStamps::expect(std::uint64_t user_data, Instant now) {
 
 bool TransmitStamps::waiting(Instant now) const {
     if (way_ == Way::ring) {
-        return io_uring_cq_ready(&ring_) > 0 || kernel_has_work(ring_);
+        return io_uring_cq_ready(&ring_) > 0 || kernel_has_work(ring_) || has_entries(ring_);
     }
     return found_next_ < found_.size() ||
            (expecting_count_ > 0 && armed_[expecting_[expecting_first_]].due <= now);
@@ -187,7 +187,9 @@ bool TransmitStamps::waiting(Instant now) const {
 void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t first) {
     if (way_ == Way::ring) {
         const bool overflowed = (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0;
-        if (overflowed || (io_uring_cq_ready(&ring_) == 0 && kernel_has_work(ring_))) {
+        const bool entries_left = has_entries(ring_);  // a signal, or a shortage
+        if (overflowed || entries_left ||
+            (io_uring_cq_ready(&ring_) == 0 && kernel_has_work(ring_))) {
             enter(IORING_ENTER_GETEVENTS);
         }
         return;

@@ -1,5 +1,6 @@
 #include "engine/io/uring.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,8 +166,7 @@ void UringDriver::prepare(Op& op) {
             io_uring_prep_connect(&entry, number, spec.address->raw(), spec.address->length);
             break;
         case OpKind::send:
-            io_uring_prep_send(&entry, number, spec.bytes.data(), spec.bytes.size(),
-                               MSG_NOSIGNAL | (spec.more_follows ? MSG_MORE : 0));
+            prepare_send(op, entry);
             break;
         case OpKind::receive:
             prepare_receive(op, entry);
@@ -213,6 +213,35 @@ void UringDriver::start(Op& op) {
     if (spec.kind == OpKind::send && spec.stamps != nullptr && spec.stamps->in_flight()) {
         transmit_stamps_.expect(user_data_of(slot_of(*spec.stamps)), stamp_);
     }
+}
+
+// The kernel would leave a send that finds the socket full to a thread of its own: one that a stop
+// of this process interrupts, and that has no share in its priority. So it is asked for what it can
+// take at once, and where that is nothing, for when it can.
+void UringDriver::prepare_send(Op& op, io_uring_sqe& entry) {
+    const OpSpec& spec = op.spec;
+    if (slots_[slot_of(op)].full) {
+        io_uring_prep_poll_add(&entry, spec.socket.number, POLLOUT);
+        return;
+    }
+    io_uring_prep_send(&entry, spec.socket.number, spec.bytes.data(), spec.bytes.size(),
+                       MSG_NOSIGNAL | MSG_DONTWAIT | (spec.more_follows ? MSG_MORE : 0));
+}
+
+// A send that took nothing goes on, unseen by its owner. Whatever ends the wait for room, an error
+// of the socket included, is told by the next try.
+bool UringDriver::send_goes_on(Op& op, std::int32_t result) {
+    if (op.spec.kind != OpKind::send) {
+        return false;
+    }
+    bool& full = slots_[slot_of(op)].full;
+    const bool waited = std::exchange(full, false);
+    full = !waited && result == -EAGAIN;
+    const bool again = full || (waited && result != -ECANCELED) || result == -EINTR;
+    if (again) {
+        prepare(op);
+    }
+    return again;
 }
 
 void UringDriver::prepare_receive(Op& op, io_uring_sqe& entry) {
@@ -335,6 +364,9 @@ Op& UringDriver::op_of(std::uint64_t user_data) {
 
 void UringDriver::complete(const io_uring_cqe& entry) {
     Op& op = op_of(entry.user_data);
+    if (send_goes_on(op, entry.res)) {
+        return;
+    }
     const bool multishot = op.spec.kind == OpKind::receive || op.spec.kind == OpKind::accept;
     const bool receive = op.spec.kind == OpKind::receive;
     const bool has_buffer = (entry.flags & IORING_CQE_F_BUFFER) != 0;

@@ -54,6 +54,7 @@ class UringDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
+    std::int64_t suspended_ns() override;
     std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint32_t in_flight() const override { return in_flight_; }
@@ -71,6 +72,7 @@ class UringDriver final : public Driver {
         Op* op = nullptr;
         std::uint32_t generation = 0;
         std::uint32_t next_free = no_slot;
+        bool full = false;  ///< a send that waits for room in its socket
     };
 
     UringDriver() = default;
@@ -83,6 +85,8 @@ class UringDriver final : public Driver {
     io_uring_sqe& next_entry();
     void start(Op& op);
     void prepare(Op& op);
+    void prepare_send(Op& op, io_uring_sqe& entry);
+    bool send_goes_on(Op& op, std::int32_t result);
     void prepare_receive(Op& op, io_uring_sqe& entry);
     int enter(std::uint32_t submits, std::uint32_t completions_min, std::uint32_t flags,
               const Instant* until);
@@ -108,6 +112,7 @@ class UringDriver final : public Driver {
     WarmPair warm_pair_;
     Instant stamps_read_;
     ClockOffset clock_;
+    std::int64_t suspended_ns_ = 0;
 
     std::vector<Slot> slots_;
     std::uint32_t free_slot_ = no_slot;

@@ -98,7 +98,7 @@ bool Armer::begin_job() {
     char* storage = !job_is_retry_               ? bodies_.take(room)
                     : wanted->storage != nullptr ? wanted->storage
                                                  : bodies_.take_or_spare(room);
-    lacks_room_ = storage == nullptr && !job_is_retry_;
+    lacked_at_ = storage == nullptr && !job_is_retry_ ? bodies_.used_bytes() : 0;
     if (storage == nullptr) {
         job_is_retry_ = false;
         return false;

@@ -91,8 +91,8 @@ class Armer {
     void stop();
 
     bool all_armed() const { return next_ >= plan_.rows.size() && !job_active_; }
-    /// The next row found no room for its bytes when it was last looked at.
-    bool lacks_room() const { return lacks_room_; }
+    /// The next row found no room for its bytes, and none has come free since.
+    bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
     std::uint64_t armed_count() const { return tail_ - head_; }
     std::uint64_t prompts_digest() const { return prompts_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
@@ -122,8 +122,8 @@ class Armer {
     std::string head_scratch_;
     std::string fields_scratch_;  ///< head fields of one row
 
-    std::uint32_t next_ = 0;  ///< next planned row to arm
-    bool lacks_room_ = false;
+    std::uint32_t next_ = 0;     ///< next planned row to arm
+    std::size_t lacked_at_ = 0;  ///< bytes in use when the next row found no room; 0: it did
     bool job_active_ = false;
     bool job_is_retry_ = false;
     bool job_is_recorded_ = false;  ///< a whole body: no frame around it

@@ -135,7 +135,8 @@ const Record* Assembler::consume(const Event& event, std::string_view payload) {
             state->wire_ns = state->wire_ns == no_stamp ? event.wire_ns : state->wire_ns;
             break;
         case EventKind::sent:
-            state->sent_ns = event.stamp_ns;
+            state->sent_ns =
+                (event.flags & event_unfinished) != 0 ? state->sent_ns : event.stamp_ns;
             state->rest_waited_ns = event.waited_ns;
             state->accept_ns = event.sent.accept_ns;
             break;
@@ -345,6 +346,8 @@ const Record* Assembler::next_unended() {
         end.kind = EventKind::end;
         end.row = next_unended_;
         end.end = {};
+        end.end.retransmits = retransmits_unknown;
+        end.waited_ns = Event::no_wait;
         end.stamp_ns = no_stamp;
         RowState& state = *state_of(end);
         end.end.outcome = state.fired_ns == no_stamp ? Outcome::not_sent : Outcome::cancelled;

@@ -12,6 +12,10 @@
 
 namespace driftless {
 
+/// A turn of the loop that took longer was none: the loop did not run, whatever it had begun. Ten
+/// times the longest that a slice of work has taken.
+inline constexpr std::int64_t stop_min_ns = 20'000'000;
+
 /// Counters are per second unless named otherwise; times in ns. -1: not measured (unknown).
 struct ClientSample {
     std::int64_t from_ns = 0;  ///< absolute clock readings

@@ -37,7 +37,8 @@ enum class EventKind : std::uint8_t {
 inline constexpr std::uint8_t event_payload_dropped = 1;  ///< the ring was near full: no payload
 inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with an earlier chunk
 inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
-inline constexpr std::uint8_t event_comments = 8;  ///< on `chunk`: comments only; has no payload
+inline constexpr std::uint8_t event_comments = 8;     ///< on `chunk`: comments only; has no payload
+inline constexpr std::uint8_t event_unfinished = 16;  ///< on `sent`: not all of it, the row ended
 
 struct FiredInfo {
     std::int64_t connect_ns;  ///< when the lane was connected

@@ -191,7 +191,9 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     }
     record.fired_ns = state.fired_ns - time_zero_ns;
     record.drift_ns = *record.fired_ns - record.due_ns;
-    record.submit_ns = state.fired.submit_ns;
+    if (state.fired.submit_ns != FiredInfo::not_taken) {
+        record.submit_ns = state.fired.submit_ns;
+    }
     record.wire_ns = from_zero(state.wire_ns, time_zero_ns);
     record.sent_ns = from_zero(state.sent_ns, time_zero_ns);
     record.connect_ns = state.fired.connect_ns - time_zero_ns;

@@ -152,6 +152,7 @@ void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& c
         kernel_ns != 0 ? std::min(Instant{kernel_ns}, nothing_there) : nothing_there;
     const Duration waited = done.stamp - since;
     exchange.heard = true;
+    exchange.over_since = kernel_ns != 0 ? Instant{kernel_ns} : nothing_there;
     exchange.waited = std::max(exchange.waited, waited);
     counts.delays += kernel_ns != 0 ? 1 : 0;
     counts.delay_sum_ns += waited.ns;

@@ -199,7 +199,7 @@ void LanePool::on_sent(Op& op, const Completion& done) {
     if (lane.tls != nullptr) {
         lane.tls->spoiled = false;
     }
-    pool.push_sent(lane, done.stamp);
+    pool.push_sent(lane, done.stamp, 0);
     pool.release_body(lane);
 }
 
@@ -255,6 +255,9 @@ void LanePool::watch_exchange(Lane& lane, Instant now) {
     const Instant total = exchange.fired + limits.total;
     const Instant silence =
         exchange.any_byte ? exchange.last_byte + limits.idle : exchange.fired + limits.first_byte;
+    if (now >= std::min(total, silence)) {
+        lane.exchange.over_since = std::min(total, silence);
+    }
     if (now >= total) {
         lane.end(Outcome::timeout_total);
     } else if (now >= silence) {

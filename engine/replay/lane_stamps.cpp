@@ -32,11 +32,11 @@ bool LanePool::collect_stamps() {
     return loop_.driver().collect_stamps(stamps_max) > 0;
 }
 
-void LanePool::note_clock_step(Duration moved) {
+void LanePool::note_suspension(Duration length) {
     for (Lane* lane : lanes_) {
         if (lane->state == LaneState::busy) {
             lane->exchange.heard = true;
-            lane->exchange.waited = std::max(lane->exchange.waited, moved);
+            lane->exchange.waited = std::max(lane->exchange.waited, length);
         }
     }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/replay/run_limits.hpp"
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
 
@@ -12,6 +13,14 @@ namespace {
 
 std::uint16_t status_of(const Lane& lane) {
     return lane.exchange.head_done ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
+}
+
+// Each wait delays all that comes after it. Of one that is no longer than the loop sleeps nobody
+// can tell whether it was one: only what is more adds up.
+void note_rest_wait(ExchangeState& exchange, Instant until) {
+    const Duration waited = until - exchange.rest_from;
+    exchange.rest_late = exchange.rest_late + std::max(Duration{0}, waited - stream_nap_max);
+    exchange.rest_waited = std::max({exchange.rest_waited, waited, exchange.rest_late});
 }
 
 EndInfo end_of(Outcome outcome, std::int32_t sys_errno, std::uint16_t tries,
@@ -179,12 +188,22 @@ bool LanePool::send_rest_slice() {
     }
     lane->rest_queued = false;
     ExchangeState& exchange = lane->exchange;
-    exchange.rest_waited =
-        std::max(exchange.rest_waited, loop_.driver().now() - exchange.rest_from);
+    note_rest_wait(exchange, loop_.driver().now());
     lane->send.spec.stamps = nullptr;
     submit_slice(*lane, rest_bytes_max);
     (void)loop_.driver().flush();
     return true;
+}
+
+// The answer has ended before all of the request was sent: what was left has waited for us, too.
+void LanePool::leave_rest(Lane& lane) {
+    if (!lane.rest_queued) {
+        return;
+    }
+    ExchangeState& exchange = lane.exchange;
+    note_rest_wait(exchange, std::max(exchange.over_since, exchange.rest_from));
+    rest_.remove(lane);
+    lane.rest_queued = false;
 }
 
 void LanePool::release_body(Lane& lane) {
@@ -197,10 +216,7 @@ void LanePool::release_body(Lane& lane) {
 // A row is over, or asks for another connection. The lane goes back to the idle ones, or is broken.
 void LanePool::settle(Lane& lane) {
     ExchangeState& exchange = lane.exchange;
-    if (lane.rest_queued) {
-        rest_.remove(lane);
-        lane.rest_queued = false;
-    }
+    leave_rest(lane);
     take_own_stamp(lane);
     take_resends(lane);
     const bool broke_early =
@@ -222,6 +238,9 @@ void LanePool::settle(Lane& lane) {
         row.resends = exchange.resends;
         again_.push_back(row);
     } else {
+        if (lane.unsent() > 0 && exchange.accepted > 0) {
+            push_sent(lane, loop_.driver().now(), event_unfinished);
+        }
         Event event;
         event.kind = EventKind::end;
         event.row = exchange.planned;
@@ -239,7 +258,7 @@ void LanePool::settle(Lane& lane) {
         if (exchange.outcome == Outcome::ok) {
             event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
         }
-        push_end(event, true);
+        push_end(event, true, std::max(exchange.over_since, exchange.fired));
     }
     lane.used = true;
     const bool silent = lane.tls == nullptr || !lane.tls->stream.has_output();
@@ -254,8 +273,9 @@ void LanePool::settle(Lane& lane) {
     }
 }
 
-void LanePool::push_end(const Event& event, bool in_flight) {
+void LanePool::push_end(const Event& event, bool in_flight, Instant freed) {
     CHECK(!in_flight || inflight_ > 0);
+    freed_ = in_flight && inflight_ == settings_.inflight_max ? freed : freed_;
     inflight_ -= in_flight ? 1 : 0;
     counts_.rows_ended += 1;
     const EventRing::Push pushed = ring_.push(event);
@@ -269,12 +289,13 @@ void LanePool::end_without_lane(const DueRow& row, Outcome outcome, std::int32_t
     event.stamp_ns = loop_.driver().now().ns;
     event.waited_ns = Event::no_wait;
     event.end = end_of(outcome, sys_errno, row.tries, row.resends);
-    push_end(event, row.tries > 0);
+    push_end(event, row.tries > 0, loop_.driver().now());
 }
 
-void LanePool::push_sent(const Lane& lane, Instant stamp) {
+void LanePool::push_sent(const Lane& lane, Instant stamp, std::uint8_t flags) {
     Event event;
     event.kind = EventKind::sent;
+    event.flags = flags;
     event.row = lane.exchange.planned;
     event.lane = lane.number;
     event.stamp_ns = stamp.ns;

@@ -170,9 +170,9 @@ class LanePool {
     /// Since when a handshake waits; `never`: none does.
     Instant handshake_wanted() const;
 
-    /// The clock that the kernel stamps by has moved against ours by so much, or ours has stood
-    /// still (a host that was suspended): answers that are open may have waited for that long.
-    void note_clock_step(Duration moved);
+    /// Our clock has stood still for so long, because the host slept: answers that are open may
+    /// have waited for that long.
+    void note_suspension(Duration length);
 
     /// Ends every open exchange with this outcome.
     void end_all(Outcome outcome);
@@ -182,6 +182,9 @@ class LanePool {
     std::uint32_t inflight() const { return inflight_; }
     std::uint32_t in_use() const { return in_use_; }  ///< lanes that are not closed
     bool full() const { return in_use_ >= settings_.lanes_max; }
+    /// When the last answer ended that `--max-inflight` rows were waiting for: as it arrived, as
+    /// far as that is known.
+    Instant freed() const { return freed_; }
     std::uint32_t idle_count() const;
     LaneCounts& counts() { return counts_; }
     ReceiveCounts& receive_counts() { return receive_counts_; }
@@ -249,8 +252,9 @@ class LanePool {
     void close_idle(Lane& lane);
     void release_body(Lane& lane);
     void queue_rest(Lane& lane);
-    void push_sent(const Lane& lane, Instant stamp);
-    void push_end(const Event& event, bool in_flight);
+    void leave_rest(Lane& lane);
+    void push_sent(const Lane& lane, Instant stamp, std::uint8_t flags);
+    void push_end(const Event& event, bool in_flight, Instant freed);
     void watch_exchange(Lane& lane, Instant now);
     void arm_stamps(Lane& lane);
     void disarm_stamps(Lane& lane);
@@ -288,6 +292,7 @@ class LanePool {
     std::vector<std::uint32_t> homes_;  ///< [sessions] their lane, once they have one
     std::vector<DueRow> again_;
     std::uint32_t inflight_ = 0;
+    Instant freed_;
     std::uint32_t in_use_ = 0;
     bool making_room_ = false;  ///< a lane is closing for another one
     LaneCounts counts_;

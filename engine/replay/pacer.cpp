@@ -135,7 +135,7 @@ LateCause Pacer::cause_of(const DueRow& row, std::int64_t drift_ns, Instant due)
 
 // The row under the cursor is due. False where it must wait for bytes or for its place in flight.
 bool Pacer::fire_next(Instant now) {
-    if (blocked_by_ != LateCause::none) {
+    if (blocked_by_ != LateCause::none && blocked_by_ != LateCause::inflight) {  // `note_full`
         blocked_until_[static_cast<std::size_t>(blocked_by_)] = now;
     }
     blocked_by_ = what_blocks_next();

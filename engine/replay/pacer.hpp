@@ -134,6 +134,7 @@ class Pacer {
     Instant away_until_;
     LateCause blocked_by_ = LateCause::none;  ///< what kept the row under the cursor, last asked
     std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that
+    bool full_ = false;  ///< as many rows were in flight as may be, when last asked
     bool stopped_ = false;
     std::uint64_t rows_fired_ = 0;
     std::uint32_t unbound_ = 0;  ///< TLS: first row that `bind_ahead` has not bound

@@ -2,6 +2,7 @@
 // time, late, lost, refused, and what is left when nothing more is to be sent.
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/io/own_lack.hpp"
 #include "engine/replay/pacer.hpp"
@@ -86,10 +87,15 @@ void Pacer::note_away(Instant from, Instant until) {
     away_until_ = until;
 }
 
-// No row may leave at this moment, whatever else it waits for.
+// No row may leave at this moment, whatever else it waits for. A place comes free when an answer
+// has ended, not when we read so: nobody wanted a row to wait while this process was stopped.
 void Pacer::note_full(Instant now) {
+    Instant& capped_until = blocked_until_[static_cast<std::size_t>(cause_of_cap())];
     if (lanes_.inflight() >= settings_.inflight_max) {
-        blocked_until_[static_cast<std::size_t>(cause_of_cap())] = now;
+        capped_until = now;
+        full_ = true;
+    } else if (std::exchange(full_, false)) {
+        capped_until = lanes_.freed();
     }
     if (!ring_.has_room_for_row()) {
         blocked_until_[static_cast<std::size_t>(LateCause::writer)] = now;

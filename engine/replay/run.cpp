@@ -26,8 +26,8 @@ constexpr Duration stamps_slice_max = microseconds(20);
 constexpr std::size_t resumes_max = 64;
 constexpr std::size_t expire_max = 32;
 constexpr std::uint32_t drop_max = 256;
-// Ten times the longest that a slice of work has taken: the loop did not run in between.
-constexpr Duration away_min = milliseconds(20);
+// The two clocks that tell it are read some time after each other.
+constexpr Duration suspension_min = microseconds(100);
 // Warming up ends when everything is ready, or after this.
 constexpr Duration warm_max = seconds(10);
 
@@ -52,6 +52,7 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       wake_errors_(margin_max.ns),
       clock_(driver.sample_clock()),
       clock_due_(started_ + clock_period),
+      suspended_ns_(driver.suspended_ns()),
       last_look_(started_) {}
 
 Run::~Run() = default;
@@ -97,7 +98,7 @@ bool Run::over() const {
 
 // Of two looks at the clock with nothing but work of ours between them.
 void Run::note_gap(Instant from, Instant to) {
-    if (to - from > away_min) {
+    if (to - from > Duration{stop_min_ns}) {
         pacer_.note_away(from, to);
     }
 }
@@ -206,6 +207,15 @@ bool Run::must_read(Instant now) {
     return !std::exchange(last_was_read_, false) && late && now >= read_again_;
 }
 
+// Before anything that came meanwhile is read.
+void Run::note_suspension() {
+    const std::int64_t all_ns = driver_.suspended_ns();
+    if (all_ns - suspended_ns_ > suspension_min.ns) {
+        lanes_.note_suspension(Duration{all_ns - suspended_ns_});
+        suspended_ns_ = all_ns;
+    }
+}
+
 void Run::read_now(Instant now) {
     (void)read_slice();
     const Instant to = spent(Work::receive, now);
@@ -216,6 +226,7 @@ void Run::read_now(Instant now) {
 
 // Completions and the coroutines that they wake. False where there were none.
 bool Run::read_slice() {
+    note_suspension();
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
     const std::size_t resumed = loop_.ready().run(resumes_max);
     loop_.jobs().reap();

@@ -83,6 +83,7 @@ class Run {
     bool must_read(Instant now);
     void read_now(Instant now);
     bool read_slice();
+    void note_suspension();
     bool receive(Instant now, Instant due);
     bool collect_stamps(Instant now, Instant due);
     bool sample_clock(Instant now);
@@ -138,6 +139,7 @@ class Run {
     ThreadUse use_told_;      ///< as of the last sample
     ClockSample clock_;
     Instant clock_due_;
+    std::int64_t suspended_ns_;  ///< of the host, so far
     Instant last_look_;
     bool last_was_spin_ = false;
 };

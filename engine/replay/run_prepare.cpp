@@ -1,8 +1,6 @@
 // What is prepared between two rows: prompts, records of TLS, handshakes, connections, the clock.
 
 #include <algorithm>
-#include <cstdlib>
-#include <utility>
 
 #include "engine/replay/run.hpp"
 #include "engine/replay/run_limits.hpp"
@@ -51,10 +49,7 @@ bool Run::sample_clock(Instant now) {
     if (now < clock_due_) {
         return false;
     }
-    const ClockSample before = std::exchange(clock_, driver_.sample_clock());
-    if (clock_.steps != before.steps) {
-        lanes_.note_clock_step(Duration{std::abs(clock_.offset_ns - before.offset_ns)});
-    }
+    clock_ = driver_.sample_clock();
     clock_due_ = now + clock_period;
     return true;
 }

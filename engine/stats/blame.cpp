@@ -8,7 +8,9 @@ namespace {
 
 double taken_share(const ClientSecond& second) {
     const std::int64_t span = second.to_ns - second.from_ns;
-    return span > 0 ? static_cast<double>(second.taken_ns) / static_cast<double>(span) : 0;
+    return span <= 0
+               ? 0
+               : std::min(static_cast<double>(second.taken_ns) / static_cast<double>(span), 1.0);
 }
 
 bool coincides(const ClientSecond& second, const TaintedRow& row) {

@@ -65,7 +65,9 @@ void ClientTotals::add(const ClientSample& s) {
     turn_max_ns = std::max(turn_max_ns, s.turn_max_ns);
     wake_error_max_ns = std::max(wake_error_max_ns, s.wake_error_max_ns);
     const std::int64_t taken_ns = known(s.run_delay_ns) + known(s.steal_ns);
-    each.push_back({s.from_ns, s.to_ns, taken_ns, std::max(s.spin_gap_max_ns, s.wake_error_max_ns),
+    const std::int64_t stopped_ns = s.turn_max_ns > stop_min_ns ? s.turn_max_ns : 0;
+    each.push_back({s.from_ns, s.to_ns, taken_ns,
+                    std::max({s.spin_gap_max_ns, s.wake_error_max_ns, stopped_ns}),
                     s.receive_delay_max_ns, s.slow_connects});
     const std::int64_t span = s.to_ns - s.from_ns;
     span_ns += span;
@@ -79,7 +81,7 @@ void ClientTotals::add(const ClientSample& s) {
     second.from_ns = s.from_ns;
     second.busy = share(s.busy_fire_ns + s.busy_receive_ns + s.busy_prepare_ns + s.busy_stamps_ns);
     second.taken = std::min(share(taken_ns), 1.0);
-    second.load = second.taken < 1 ? second.busy / (1 - second.taken) : 1;
+    second.load = second.busy <= 0 ? 0 : second.taken >= 1 ? 1 : second.busy / (1 - second.taken);
     second.chunks = s.chunks * 1'000'000'000 / span;
     taken_max = std::max(taken_max, second.taken);
     chunks_per_s_max = std::max(chunks_per_s_max, second.chunks);

@@ -119,6 +119,11 @@ void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
                           " in flight when an earlier segment of the run died: what they measured "
                           "is lost");
     }
+    if (figures.unrecorded > 0) {
+        reasons.push_back(counted(figures.unrecorded, "row", "rows") + " left and " +
+                          (figures.unrecorded == 1 ? "has" : "have") +
+                          " no record: what they measured is lost");
+    }
 }
 
 void add_host_reason(const Blame& blame, Reasons& reasons) {
@@ -148,7 +153,8 @@ void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, R
         return;
     }
     const UntaintedFigures& worst = figures.taints.untainted;
-    const bool excluding = figures.tainted_rows + figures.interrupted_untainted > 0;
+    const bool excluding =
+        figures.tainted_rows + figures.interrupted_untainted + figures.unrecorded > 0;
     std::string text = excluding ? "of all others none was" : "no row was";
     text += " sent more than " + sent_limit_text(figures, limits);
     if (limits.wire_ns > 0) {

@@ -26,17 +26,19 @@ struct CapSamples {
 }  // namespace
 
 void Sending::add(const Record& record) {
-    if (!record.fired_ns.has_value()) {
-        return;
-    }
     Row row{};
     row.due_ns = record.due_ns;
+    row.row = record.row;
+    row.left = record.fired_ns.has_value();
+    if (!row.left) {
+        rows_.push_back(row);
+        return;
+    }
     row.drift_ns = *record.fired_ns - record.due_ns;
     row.wire_delay_ns = record.wire_ns.has_value() ? *record.wire_ns - *record.fired_ns : -1;
     row.receive_delay_ns = record.receive_delay_ns.value_or(-1);
     row.submit_ns = record.submit_ns.value_or(-1);
     row.held_ns = record.held_ns;
-    row.row = record.row;
     row.cause = record.late_cause;
     rows_.push_back(row);
 }
@@ -47,6 +49,9 @@ SendingFigures Sending::figures() const {
     std::array<Sample, late_cause_count> by_cause;
     CapSamples by_user, by_host;
     for (const Row& row : rows_) {
+        if (!row.left) {
+            continue;
+        }
         figures.wire_unknown += row.wire_delay_ns < 0 ? 1 : 0;
         add_known(submit, row.submit_ns);
         add_known(wire_delay, row.wire_delay_ns);
@@ -87,6 +92,9 @@ std::vector<RankFigures> Sending::by_rank(std::uint32_t& instant_rows_max) const
     std::size_t first_of_instant = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         first_of_instant = rows[i].due_ns == rows[first_of_instant].due_ns ? first_of_instant : i;
+        if (!rows[i].left) {
+            continue;
+        }
         const std::size_t bucket = std::bit_width(i - first_of_instant);
         instant_rows_max =
             std::max(instant_rows_max, static_cast<std::uint32_t>(i - first_of_instant + 1));

@@ -35,7 +35,7 @@ struct SendingFigures {
     Distribution drift;                                   ///< fired - due
     std::array<Distribution, late_cause_count> by_cause;  ///< drift of the rows of each late cause
     std::vector<RankFigures> by_rank;                     ///< ranks that there are
-    std::uint32_t instant_rows_max = 0;  ///< rows that left, of the largest instant
+    std::uint32_t instant_rows_max = 0;  ///< due at the instant of a row that left, up to it
     Distribution submit;
     Distribution wire_delay;         ///< wire - fired
     Distribution wire_drift;         ///< wire - due
@@ -47,7 +47,7 @@ struct SendingFigures {
 
 class Sending {
   public:
-    /// Rows that did not leave are ignored.
+    /// Rows that did not leave have a place in their instant, and no figures.
     void add(const Record& record);
     SendingFigures figures() const;
 
@@ -61,6 +61,7 @@ class Sending {
         std::int64_t held_ns;
         std::uint32_t row;
         LateCause cause;
+        bool left;
     };
 
     std::vector<RankFigures> by_rank(std::uint32_t& instant_rows_max) const;

@@ -121,7 +121,7 @@ void Summary::add_prompt(const Record& record) {
             f.server_cache_rows_equal +=
                 record.cached_tokens == record.expected_cached_server ? 1 : 0;
         }
-        f.cache_rows_above += count_of(*record.cached_tokens) > expected ? 1 : 0;
+        f.cache_rows_above += count_of(*record.cached_tokens) > expected + f.template_pre ? 1 : 0;
     }
     if (record.input_length) {
         prompts_.add(*record.input_length, record.prompt_tokens);

@@ -120,7 +120,8 @@ struct SummaryFigures {
     std::array<std::uint64_t, tokens_source_count> tokens_sources{};
     TaintFigures taints;
     std::uint64_t tainted_rows = 0;
-    std::uint64_t interrupted_untainted = 0;   ///< what they measured is lost all the same
+    std::uint64_t interrupted_untainted = 0;  ///< what they measured is lost all the same
+    std::uint64_t unrecorded = 0;  ///< rows that left and have no record; set by who knows of them
     std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
     std::array<std::uint64_t, late_cause_count> tainted_late{};  ///< sent too late, by cause
     std::uint64_t tainted_read_late = 0;                         ///< tokens read too late

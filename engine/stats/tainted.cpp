@@ -91,11 +91,10 @@ void TaintFigures::add(const Record& record) {
     u.receive_delay_max_ns = std::max(u.receive_delay_max_ns, record.receive_delay_ns.value_or(0));
 }
 
-double TaintFigures::share(std::uint64_t more_excluded) const {
-    const std::uint64_t measured = sent + unsent;
-    return measured == 0
-               ? 0
-               : static_cast<double>(rows.size() + more_excluded) / static_cast<double>(measured);
+double TaintFigures::share(std::uint64_t interrupted, std::uint64_t unrecorded) const {
+    const std::uint64_t measured = sent + unsent + unrecorded;
+    const std::uint64_t excluded = rows.size() + interrupted + unrecorded;
+    return measured == 0 ? 0 : static_cast<double>(excluded) / static_cast<double>(measured);
 }
 
 }  // namespace driftless

@@ -19,7 +19,7 @@ enum class Suspect : std::uint8_t {
     reading,  ///< bytes waited for us in some second of the row: as with `work`
     lane,     ///< no connection: the network's where connecting took long, else ours
     wire,     ///< a queue behind us: the network's, unless others had the CPU
-    network,  ///< the request was lost on the way
+    network,  ///< the request was lost on the way, or the server had closed its connection
 };
 
 /// A tainted row: the stretch of the run in which it happened, from time 0.
@@ -48,9 +48,9 @@ struct TaintFigures {
     UntaintedFigures untainted;
 
     void add(const Record& record);
-    /// Of the rows that were sent, or were to be, so many more excluded than those; 0 where there
-    /// are none.
-    double share(std::uint64_t more_excluded) const;
+    /// Excluded rows of those that were sent, or were to be; 0 where there are none. Beside the
+    /// tainted ones: `interrupted` ones, and `unrecorded` ones, which left and have no record.
+    double share(std::uint64_t interrupted, std::uint64_t unrecorded) const;
 };
 
 }  // namespace driftless

@@ -94,21 +94,27 @@ Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
     }
     add_interrupted_reason(figures, judged.reasons);
     Blame blame = blame_of(figures.taints.rows, client);
-    blame.client += figures.interrupted_untainted;
+    const std::uint64_t lost_rows = figures.interrupted_untainted + figures.unrecorded;
+    blame.client += lost_rows;
     if (overloaded(client, judged)) {
         add_host_reason(blame, judged.reasons);
         return judged;
     }
-    const double share = figures.taints.share(figures.interrupted_untainted);
+    const double share = figures.taints.share(figures.interrupted_untainted, figures.unrecorded);
     if (share > exclusions_max) {
         judged.verdict = worst_of(blame);
         judged.reasons.push_back(percent_text(share) +
-                                 " of the rows that were sent are tainted or interrupted");
+                                 " of the rows that were sent are tainted or lost");
         add_host_reason(blame, judged.reasons);
         return judged;
     }
+    if (figures.fired == 0) {
+        judged.verdict = Verdict::uncalibrated;
+        judged.reasons.emplace_back("no row was sent, so that there is nothing to certify");
+        return judged;
+    }
     judged.verdict = Verdict::certified;
-    if (figures.tainted_rows + figures.interrupted_untainted > 0) {
+    if (figures.tainted_rows + lost_rows > 0) {
         judged.verdict = Verdict::certified_with_exclusions;
         judged.reasons.push_back("leave the tainted and interrupted rows out: " +
                                  percent_text(share) + " of those that were sent");
@@ -120,10 +126,16 @@ Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
     return judged;
 }
 
-Judgement uncalibrated(std::string why, const SummaryFigures& figures, const TaintLimits& limits) {
+Judgement uncalibrated(std::string why, const SummaryFigures& figures, const ClientTotals& client,
+                       const TaintLimits& limits) {
     Judgement judged{Verdict::uncalibrated, {std::move(why)}};
+    add_loss_reasons(figures, client, judged.reasons);
     if (limits.drift_ns > 0) {  // none in runs of before --certify-within
         add_taint_reasons(figures, limits, judged.reasons);
+    }
+    add_limit_reasons(figures, judged.reasons);
+    add_interrupted_reason(figures, judged.reasons);
+    if (limits.drift_ns > 0) {
         add_limits_kept(figures, limits, judged.reasons);
     }
     return judged;

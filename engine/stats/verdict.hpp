@@ -63,6 +63,7 @@ struct Judgement {
 Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
                     const TaintLimits& limits);
 /// Where there is no calibration for this host: `why`, and what became of the bar.
-Judgement uncalibrated(std::string why, const SummaryFigures& figures, const TaintLimits& limits);
+Judgement uncalibrated(std::string why, const SummaryFigures& figures, const ClientTotals& client,
+                       const TaintLimits& limits);
 
 }  // namespace driftless

@@ -22,13 +22,14 @@ std::string percent_of(std::uint64_t part, std::uint64_t whole) {
 }
 
 /// More hits than even an infinite cache has that begins empty: it did not begin empty. The tokens
-/// that the server's template puts before each prompt are shared by all rows, and are no sign.
+/// that the server's template puts before each prompt are shared by all rows, and are no sign; what
+/// is expected by the server's own blocks has them already.
 std::string warm_cache(const SummaryFigures& f) {
     const bool blocks_known =
         f.server_cache_rows > 0 && f.server_cache_rows == f.cache_rows_reported;
     const std::uint64_t expected =
         blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
-    const std::uint64_t shared = f.template_pre * f.cache_rows_reported;
+    const std::uint64_t shared = blocks_known ? 0 : f.template_pre * f.cache_rows_reported;
     if (f.cached_tokens <= expected + shared) {
         return "";
     }

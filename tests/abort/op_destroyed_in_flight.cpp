@@ -28,6 +28,7 @@ class Keeper final : public driftless::Driver {
     bool stamps_waiting(driftless::Instant) override { return false; }
     std::uint32_t collect_stamps(std::uint32_t, const driftless::Op*) override { return 0; }
     driftless::ClockSample sample_clock() override { return {}; }
+    std::int64_t suspended_ns() override { return 0; }
     void warm_send() override {}
     std::uint32_t in_flight() const override { return 1; }
     const driftless::DriverCounters& counters() const override { return counters_; }

@@ -1,8 +1,10 @@
 """A slow disk, a slow reader, many streams: memory is bounded, firing goes on, waiting is told."""
 
+import contextlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import threading
 import time
@@ -10,7 +12,7 @@ import unittest
 import urllib.request
 
 from harness import DRIFTLESS, SECONDS_MAX, Case, Run, mock, read_jsonl
-from raw_server import DONE, RawServer, stream, token, usage
+from raw_server import DONE, RawServer, field, stream, token, usage
 
 MIB = 1 << 20
 RESIDENT_MAX = 256 * MIB
@@ -171,6 +173,33 @@ class Backpressure(Case):
         late = [record for record in records.values() if record["late_cause"] == "limit"]
         self.assertGreater(len(late), 0)
         self.assertGreaterEqual(max(record["drift_ns"] for record in late), 500_000_000)
+
+    def test_stops_while_a_slow_server_reads(self):
+        """Each stop interrupts whatever waits for room in a socket: the rest is sent all the same."""
+        count, tokens = 2, 1_500_000
+        good = stream(token(), usage(tokens, 1), DONE)
+
+        def read_slowly(peer):
+            left = int(field(peer.head, "content-length")) - len(peer.stored)
+            while left > 0:
+                left -= len(peer.connection.recv(min(left, 65536)))
+                time.sleep(0.005)  # slower than the client sends
+            peer.say(good)
+
+        answers = {row: read_slowly for row in range(count)}
+        with RawServer(answers, unread=answers, receive_buffer=65536) as server:
+            process, folder = self.start(
+                self.write("trace.jsonl", rows((count, 25, tokens, 1))), "--url", server.url,
+                "--timeout-total", "30s", *BLIND,
+            )
+            while process.poll() is None:
+                for name, pause in ((signal.SIGSTOP, 0.004), (signal.SIGCONT, 0.02)):
+                    with contextlib.suppress(ProcessLookupError):
+                        process.send_signal(name)
+                    time.sleep(pause)
+            run, _ = self.finish(process, folder)
+        for record in run.records().values():
+            self.assertEqual(record["outcome"], "ok", record["error"])
 
     def test_many_streams_at_once(self):
         """All are open before the first one ends."""

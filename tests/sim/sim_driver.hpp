@@ -59,6 +59,7 @@ class SimDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
+    std::int64_t suspended_ns() override { return 0; }
     std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint64_t warm_sends() const { return warm_sends_; }

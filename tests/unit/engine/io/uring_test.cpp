@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
 
 #include "engine/io/loop.hpp"
@@ -145,6 +146,55 @@ TEST_F(Uring, MovesBytesThroughFewBuffers) {
     EXPECT_EQ(driver_->in_flight(), 0u);
     driver_->close(peer.socket);
     driver_->close(listener.value());
+}
+
+std::size_t threads_of_this_process() {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+// A send that finds its socket full waits without a thread of the kernel's, which a stop of the
+// process would interrupt; it goes on once the peer reads, and ends with its socket.
+TEST_F(Uring, WaitsForRoomWithoutAThread) {
+    for (const bool reads : {true, false}) {
+        int pair[2];
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+        const std::string bytes(64 << 10, 'x');
+        Op op;
+        int result = 1;
+        op.spec.kind = OpKind::send;
+        op.spec.socket = Socket{pair[0]};
+        op.spec.bytes = bytes;
+        op.handler = on_end;
+        op.owner = &result;
+        for (int sends = 0; sends < 1000 && !op.in_flight(); ++sends) {  // until one must wait
+            driver_->submit(op);
+            for (int turns = 0; turns < 10 && op.in_flight(); ++turns) {
+                (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
+            }
+        }
+        ASSERT_TRUE(op.in_flight());
+        EXPECT_EQ(threads_of_this_process(), 1u);
+        result = 1;
+        std::string got(1 << 20, '\0');
+        if (reads) {
+            EXPECT_GT(::recv(pair[1], got.data(), got.size(), 0), 0);
+        } else {
+            ::close(pair[1]);
+        }
+        for (int turns = 0; turns < 1000 && op.in_flight(); ++turns) {
+            if (reads) {
+                (void)::recv(pair[1], got.data(), got.size(), MSG_DONTWAIT);
+            }
+            (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
+        }
+        EXPECT_FALSE(op.in_flight());
+        EXPECT_TRUE(reads ? result > 0 : result == -EPIPE) << result;
+        ::close(pair[0]);
+        if (reads) {
+            ::close(pair[1]);
+        }
+    }
 }
 
 // A connect to a port where nobody listens ends with -ECONNREFUSED.

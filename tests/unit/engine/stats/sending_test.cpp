@@ -40,6 +40,31 @@ TEST(Sending, AddsTheStagesUp) {
     EXPECT_EQ(figures.wire_unknown, 1u);
 }
 
+// Of five rows due at once the second and the last found no connection: the fourth left in its
+// place, to which its limit was held. An instant of which nothing left says nothing.
+TEST(Sending, CountsThePlacesOfRowsThatDidNotLeave) {
+    Sending sending;
+    for (std::uint32_t row = 0; row < 5; ++row) {
+        Record record = sent(row, 1'000, 10);
+        if (row == 1 || row == 4) {
+            record.fired_ns.reset();
+        }
+        sending.add(record);
+    }
+    for (std::uint32_t row = 5; row < 15; ++row) {
+        Record record;
+        record.row = row;
+        record.due_ns = 2'000;
+        sending.add(record);
+    }
+    const SendingFigures figures = sending.figures();
+    EXPECT_EQ(figures.drift.count, 3u);
+    EXPECT_EQ(figures.instant_rows_max, 4u);
+    ASSERT_EQ(figures.by_rank.size(), 2u);
+    EXPECT_EQ(figures.by_rank[1].first, 2u);
+    EXPECT_EQ(figures.by_rank[1].drift.count, 2u);
+}
+
 // Each late cause has its own drift; what the user held back is in none.
 TEST(Sending, TellsCausesApart) {
     Sending sending;

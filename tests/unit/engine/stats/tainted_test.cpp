@@ -84,19 +84,20 @@ TEST(Tainted, TheWorstIsOfTheOthers) {
 // Of rows that were sent, or were to be; a row that nobody tried to send is in neither number.
 TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     TaintFigures figures;
-    EXPECT_EQ(figures.share(0), 0.0);
+    EXPECT_EQ(figures.share(0, 0), 0.0);
     figures.add(sent_row());
     figures.add(Record());
-    EXPECT_EQ(figures.share(0), 0.0);
+    EXPECT_EQ(figures.share(0, 0), 0.0);
     Record unsent;
     unsent.tainted = {std::string(taint_payload_dropped)};
     figures.add(unsent);
-    EXPECT_EQ(figures.share(0), 0.5);
+    EXPECT_EQ(figures.share(0, 0), 0.5);
     Record interrupted;
     interrupted.outcome = Outcome::interrupted;
     figures.add(interrupted);
     figures.add(sent_row());
-    EXPECT_EQ(figures.share(1), 0.5);  // two of four
+    EXPECT_EQ(figures.share(1, 0), 0.5);   // two of four
+    EXPECT_EQ(figures.share(1, 4), 0.75);  // six of eight
 }
 
 }  // namespace

@@ -250,15 +250,43 @@ TEST(Verdict, ATakenCpuIsToldAndCountedAgainstTheLoad) {
               std::string::npos);
 }
 
+// What left and has no record was measured by nobody: as lost as an interrupted row.
+TEST(Verdict, RowsWithoutARecordAreLost) {
+    SummaryFigures figures = figures_of(1000);
+    figures.taints.sent = 1000;
+    figures.unrecorded = 5;
+    const Judgement few = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(few.verdict, Verdict::certified_with_exclusions);
+    EXPECT_EQ(few.reasons[0], "5 rows left and have no record: what they measured is lost");
+    figures.unrecorded = 900;
+    const Judgement many = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(many.verdict, Verdict::client_limited);
+}
+
+TEST(Verdict, NothingSentIsNothingToCertify) {
+    SummaryFigures figures = figures_of(100);
+    figures.fired = 0;
+    const Judgement judged = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
+    EXPECT_EQ(judged.reasons[0], "no row was sent, so that there is nothing to certify");
+}
+
 TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
     SummaryFigures figures = figures_of(100);
     taint_late_rows(figures, LateCause::guard, 3);
-    const Judgement judged = uncalibrated("--calibration none", figures, taint_limits({}));
+    const Judgement judged = uncalibrated("--calibration none", figures, {}, taint_limits({}));
     EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
     ASSERT_GE(judged.reasons.size(), 2u);
     EXPECT_EQ(judged.reasons[0], "--calibration none");
     EXPECT_EQ(judged.reasons[1], "3 rows sent more than 5.000 ms late, cause: guard");
-    EXPECT_EQ(uncalibrated("old", figures, {}).reasons.size(), 1u);
+    EXPECT_EQ(uncalibrated("old", figures, {}, {}).reasons.size(), 1u);
+    figures.tainted_client_failed = 1;
+    ClientTotals client;
+    client.overflows = 2;
+    const Judgement lost = uncalibrated("none", figures, client, taint_limits({}));
+    ASSERT_GE(lost.reasons.size(), 4u);
+    EXPECT_NE(lost.reasons[1].find("1 row failed because"), std::string::npos);
+    EXPECT_EQ(lost.reasons[2], "the completion queue overflowed 2 times");
 }
 
 TEST(Verdict, OneLossOfOursIsEnough) {
