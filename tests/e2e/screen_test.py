@@ -134,7 +134,7 @@ class Screen(Case):
             self.assertIn("blocks may lie up to 2 tokens off there", complained)
             self.assertNotIn("recorded lengths", complained)
         self.assertRegex(run.said, f"server: {re.escape(two.url)}\\S*: .*cached")
-        notes = run.json("run.json")["server"]["notes"]
+        notes = run.json("run.json")["preflight"]["notes"]
         self.assertTrue(any(two.url in note and "cached" in note for note in notes), notes)
 
     def test_an_interrupt_is_answered(self):
