@@ -225,8 +225,8 @@ TEST(Foreign, KeysBeforeProgramsAreMasked) {
 
 // GuideLLM's backend may have the key.
 TEST(Foreign, GuidellmKeyOfBackend) {
-    EXPECT_EQ(spelled({"--backend", "kind=openai_http,target=h:1,api_key=sk-1"}),
-              (Words{"--url", "h:1", "--api-key", "sk-1"}));
+    EXPECT_EQ(spelled({"t", "--backend", "kind=openai_http,target=h:1,api_key=sk-1"}),
+              (Words{"t", "--url", "h:1", "--api-key", "sk-1"}));
     const std::string why = refusal({"--backend", "kind=openai_http,extra_key=sk-1"});
     EXPECT_NE(why.find("extra_key=***"), std::string::npos) << why;
     EXPECT_EQ(why.find("sk-1"), std::string::npos) << why;

@@ -1,4 +1,4 @@
-// A command line of replay with further flags, for tests of its options.
+/// A command line of replay with further flags, for tests of its options.
 #pragma once
 
 #include <gtest/gtest.h>
