@@ -15,6 +15,7 @@
 #include "cmd/replay/replay.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/screen/guard.hpp"
+#include "cmd/secrets.hpp"
 #include "cmd/version.hpp"
 
 namespace {
@@ -72,10 +73,11 @@ const Command* find_command(std::string_view name) {
 /// A flag that is typed without a command is most often one of replay's.
 int refuse(const std::string& typed) {
     if (typed.starts_with("-")) {
+        const std::string flag = typed.substr(0, typed.find('='));  // the value may be a key
         std::fprintf(stderr,
                      "driftless: flag '%s' needs a command before it, as in driftless replay %s "
                      "(see driftless --help)\n",
-                     typed.c_str(), typed.c_str());
+                     flag.c_str(), flag.c_str());
         return exit_usage;
     }
     std::vector<std::string> names{"help", "version"};
@@ -84,7 +86,8 @@ int refuse(const std::string& typed) {
     }
     const std::string nearest = driftless::nearest_name(typed, names);
     std::fprintf(stderr, "driftless: unknown command '%s'%s (see driftless --help)\n",
-                 typed.c_str(), nearest.empty() ? "" : ("; did you mean " + nearest + "?").c_str());
+                 driftless::mask_command({typed}).front().c_str(),
+                 nearest.empty() ? "" : ("; did you mean " + nearest + "?").c_str());
     return exit_usage;
 }
 

@@ -7,8 +7,8 @@
 namespace driftless {
 
 /// Overwrites the value of every `name` in the environment, and takes the name away: whoever asks
-/// for it later, or starts a process, finds none. A copy that a caller made stays. What the shell
-/// that started us keeps is not ours to clear.
+/// for it later, or starts a process, finds none. A copy that a caller made stays. The
+/// environment of the shell that started us is not changed.
 void wipe_variable(const std::string& name);
 
 }  // namespace driftless

@@ -35,8 +35,8 @@ Result<Sharing> parse_sharing(std::string_view text) {
 const char* load_refusal(const Error& error) {
     switch (error.code) {
         case ErrorCode::exists:
-            return "--share: the trace has block ids, which say what its rows share; leave the "
-                   "flag out";
+            return "--share: the trace has block ids, which say what its rows share; remove "
+                   "this flag";
         case ErrorCode::missing:
             return "--share session: the trace has no sessions; --share all is for rows without";
         default:

@@ -1,5 +1,6 @@
-/// What holds for every command before it begins: descriptors that may be written to, and ends that
-/// are told. Called by main, once; reads no flag and opens no file of the user's.
+/// What every command needs before it begins: standard descriptors that are open, and an error
+/// message for each way to end early. Called by main, once; reads no flag and opens no file of the
+/// user's.
 #pragma once
 
 namespace driftless {

@@ -120,6 +120,24 @@ Result<NewFolder> take_new_folder(const std::string& folder) {
     return taken;
 }
 
+Result<NewFolder> take_numbered_folder(std::string& folder) {
+    constexpr int runs_a_second_max = 100;
+    const std::string base = folder;
+    Result<NewFolder> taken = Error{ErrorCode::exists, 0, "make a folder"};
+    for (int number = 1; number <= runs_a_second_max; ++number) {
+        folder = number == 1 ? base : base + "-" + std::to_string(number);
+        struct stat facts{};
+        if (::lstat(folder.c_str(), &facts) == 0) {
+            continue;
+        }
+        taken = take_new_folder(folder);
+        if (taken || taken.error().code != ErrorCode::exists) {
+            break;
+        }
+    }
+    return taken;
+}
+
 FolderLock::~FolderLock() {
     if (fd_ >= 0) {
         ::close(fd_);

@@ -50,6 +50,10 @@ struct NewFolder {
 /// those of the file system.
 Result<NewFolder> take_new_folder(const std::string& folder);
 
+/// A folder of nobody's: `folder`, or where other runs of the same second have it, the next of
+/// "folder-2" to "folder-100", which is then in `folder`. Errors: as above.
+Result<NewFolder> take_numbered_folder(std::string& folder);
+
 /// Reads `folder`/run.json into `facts`. Returns why it cannot be, or the empty text.
 std::string read_run(const std::string& folder, RunFacts& facts);
 

@@ -117,6 +117,27 @@ std::vector<std::string_view> cookie_values(std::string_view pairs) {
     return values;
 }
 
+/// "kind=openai_http,target=URL,api_key=sk-1", as GuideLLM takes a backend: the values of secret
+/// names masked, and the users of URLs.
+std::string mask_backend(std::string_view list) {
+    std::string out;
+    while (!list.empty()) {
+        const std::string_view part = list.substr(0, list.find(','));
+        const std::size_t equals = part.find('=');
+        const std::string_view name = part.substr(0, equals);
+        if (equals == part.npos) {
+            out += mask_url(part);
+        } else {
+            out +=
+                std::string(name) + '=' +
+                (is_secret_name(name) ? std::string(mask_text) : mask_url(part.substr(equals + 1)));
+        }
+        out += part.size() < list.size() ? "," : "";
+        list.remove_prefix(std::min(part.size() + 1, list.size()));
+    }
+    return out;
+}
+
 /// Members of bodies that speak of keys and tokens and hold none: names of caches, and the special
 /// tokens of a model.
 bool is_plain(std::string_view member) {
@@ -146,6 +167,9 @@ std::string mask_value(std::string_view flag, std::string_view value) {
     }
     if (flag == "--extra-body") {
         return mask_json(value);
+    }
+    if (flag == "--backend") {
+        return mask_backend(value);
     }
     constexpr std::array<std::string_view, 6> of_urls{"--url",      "--base-url", "--target",
                                                       "--endpoint", "--host",     "--connect-to"};
@@ -186,14 +210,26 @@ std::string mask_url(std::string_view text) {
     const std::size_t begin = scheme == text.npos ? 0 : scheme + 3;
     const std::size_t end = text.find_first_of("/?#", begin);
     const std::size_t at = text.substr(0, end).rfind('@');
-    const std::size_t colon = text.find(':', begin);
     // `unix:@name` is an abstract socket.
     const bool has_user = at != text.npos && at >= begin && !text.starts_with("unix:");
-    if (!has_user || (scheme == text.npos && colon > at)) {
+    if (!has_user) {
         return mask_parameters(std::string(text));
     }
     return std::string(text.substr(0, begin)) + std::string(mask_text) +
            mask_parameters(std::string(text.substr(at)));
+}
+
+std::size_t assigned_secret_at(std::string_view argument) {
+    const std::size_t equals = argument.find('=');
+    if (equals == argument.npos) {
+        return 0;
+    }
+    const std::string_view name = argument.substr(0, equals);
+    const bool is_variable = std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+               c == '_';
+    });
+    return is_variable && is_secret_name(name) ? equals + 1 : 0;
 }
 
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments) {
@@ -205,6 +241,9 @@ std::vector<std::string> mask_command(const std::vector<std::string>& arguments)
             const std::string_view name = std::string_view(argument).substr(0, equals);
             const std::string_view value = std::string_view(argument).substr(equals + 1);
             masked.push_back(std::string(name) + "=" + mask_value(name, value));
+            flag = {};
+        } else if (const std::size_t at = assigned_secret_at(argument); at > 0) {
+            masked.push_back(argument.substr(0, at) + std::string(mask_text));
             flag = {};
         } else {
             masked.push_back(mask_value(flag, argument));

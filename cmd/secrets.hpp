@@ -24,8 +24,9 @@ std::string_view environment_name(std::string_view value);
 /// and all that speak of keys, tokens or secrets. Ignores case.
 bool is_secret_name(std::string_view name);
 
-/// A text, or one of a list of texts, that is a member of a secret name, at whatever depth. What
-/// stands in an object of such a name goes by its own name: a schema may describe a "key".
+/// A text, or one of a list of texts, that is a member of a secret name, at whatever depth. Members
+/// of an object with a secret name are judged by their own names: a JSON schema may describe a
+/// field "key".
 struct SecretMember {
     std::string name;
     std::string value;
@@ -46,8 +47,13 @@ std::vector<Header> secret_parameters(std::string_view url);
 /// The value of a flag as it may be shown. A JSON object keeps its other members as they are.
 std::string mask_value(std::string_view flag, std::string_view value);
 
+/// Where an argument is `NAME=value` of a secret name, as a shell assigns a variable before a
+/// command: where its value begins; else 0.
+std::size_t assigned_secret_at(std::string_view argument);
+
 /// A command line as it may be recorded: `arguments` with the secrets in the values of flags
-/// masked, whether written as `--flag value` or `--flag=value`.
+/// masked, whether written as `--flag value` or `--flag=value`, and those that a shell would
+/// assign.
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments);
 
 /// The texts that are secrets, for masking in what a server sends back (`masked`): each value; what

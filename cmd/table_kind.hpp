@@ -11,7 +11,7 @@ namespace driftless {
 /// "short" or "full".
 inline Result<TableKind> parse_table_kind(std::string_view text) {
     if (text == "short" || text == "full") {
-        return text == "full" ? TableKind::full : TableKind::brief;
+        return text == "full" ? TableKind::full : TableKind::compact;
     }
     return Error{ErrorCode::invalid, 0, "is not one of short, full"};
 }

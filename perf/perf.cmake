@@ -1,8 +1,8 @@
-# Micro benchmarks: every .cpp in perf/micro goes into one program. They run at toy size among the
+# Micro benchmarks: every _bench.cpp in perf/micro goes into one program. They run at toy size among the
 # tests, so that they never rot; figures belong into perf/baselines with their host.
 find_package(benchmark QUIET)
 if(benchmark_FOUND)
-  file(GLOB micro_sources CONFIGURE_DEPENDS perf/micro/*.cpp)
+  file(GLOB micro_sources CONFIGURE_DEPENDS perf/micro/*_bench.cpp)
   add_executable(micro_bench ${micro_sources})
   target_compile_options(micro_bench PRIVATE ${warnings})
   target_compile_definitions(micro_bench PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
@@ -21,7 +21,7 @@ if(benchmark_FOUND)
 endif()
 
 # The floor of perf/macro/scale.py: a file read by simdjson alone.
-add_executable(read_floor perf/floor/read_floor.cpp)
+add_executable(read_floor perf/micro/read_floor.cpp)
 target_compile_options(read_floor PRIVATE ${warnings})
 target_link_libraries(read_floor PRIVATE simdjson::simdjson)
 

@@ -127,8 +127,8 @@ target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in time runs alone. That, and what waits for many seconds or rows, says little under
 # sanitizers, and costs the most there.
-set(measured_e2e backpressure_test client_test network_test spoilers_test truth_test verdict_test
-    wire_test)
+set(measured_e2e backpressure_test client_test losses_test network_test spoilers_test truth_test
+    verdict_test wire_test)
 set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test figures_test formats_test resume_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})

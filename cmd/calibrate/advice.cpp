@@ -44,7 +44,6 @@ HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allow
     settings.ports = ephemeral_ports();
     settings.slow_start_after_idle =
         first_number("/proc/sys/net/ipv4/tcp_slow_start_after_idle") == 1;
-    settings.virtual_machine = read_host_facts().virtual_machine;
     return settings;
 }
 

@@ -18,7 +18,6 @@ struct HostSettings {
     std::uint32_t backlog_max = 0;  ///< net.core.somaxconn
     std::uint32_t ports = 0;        ///< ephemeral ports
     bool slow_start_after_idle = false;
-    bool virtual_machine = false;
 };
 /// `cpus_allowed`: as they were before anything was pinned.
 HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allowed);

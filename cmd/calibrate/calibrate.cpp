@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "cmd/calibrate/advice.hpp"
@@ -26,11 +27,19 @@ namespace {
 constexpr std::uint32_t streams_of_rehearsals[] = {200, 600, 1200, 2000};
 // The mock could not keep up, or the engine is beyond its bar: more streams tell nothing more.
 constexpr double kept_up = 0.9;
-// Descriptors that are no connections: files, ring, standard streams, the resolver.
-constexpr std::uint64_t files_reserved = 64;
 
-int fail(const Error& error) {
+int fail_floor(const Error& error) {
     fmt::print(stderr, "driftless calibrate: {}\n", ring_refusal(error, read_ring_bars()));
+    return exit_host;
+}
+
+/// The rehearsals need a folder, where a container often has none that can be written to.
+int fail_rehearsal(const Error& error) {
+    fmt::print(stderr,
+               "driftless calibrate: {} failed ({}{}); it works in the folder of TMPDIR, "
+               "else in /tmp: set TMPDIR to a folder that can be written to\n",
+               error.doing, name_of(error.code),
+               error.sys_errno == 0 ? "" : std::string(": ") + std::strerror(error.sys_errno));
     return exit_host;
 }
 
@@ -85,7 +94,7 @@ Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibra
         return opened.error();
     }
     for (const std::uint32_t streams : streams_of_rehearsals) {
-        if (streams + files_reserved > calibration.file_limit) {
+        if (streams > connection_files(calibration.file_limit)) {
             break;
         }
         const Result<Rehearsal> done = rehearsals.run(streams);
@@ -186,19 +195,18 @@ int run_calibrate(int argc, char** argv) {
     const MeasuredHost measured{cpu, others, allowed, parsed.options.realtime};
     Calibration calibration = begin_calibration(host, measured);
     calibration.file_limit = settings.file_limit;
-    calibration.connections_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        settings.ports,
-        settings.file_limit > files_reserved ? settings.file_limit - files_reserved : 1));
+    calibration.connections_max = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(settings.ports, connection_files(settings.file_limit)));
     fmt::print("{}, {} x {}, engine on CPU {}{}\n", host.kernel, host.cpus_online, host.cpu_model,
                cpu, calibration.realtime ? ", before ordinary threads" : "");
     const bool quick = parsed.options.quick;
     if (const Result<void> floor = measure_floor(floor_plan(quick), measured, calibration);
         !floor) {
-        return fail(floor.error());
+        return fail_floor(floor.error());
     }
     print_floor(calibration);
     if (const Result<void> done = rehearse(measured, quick, calibration); !done) {
-        return fail(done.error());
+        return fail_rehearsal(done.error());
     }
     print_end(calibration, settings);
     if (!accept(calibration, parsed.options.accept_noise)) {

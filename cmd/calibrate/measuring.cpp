@@ -19,8 +19,6 @@ constexpr std::uint64_t seed = 0;
 // 0.15 s of spinning, 0.45 s of waits, 0.12 s of fires; the rehearsal takes about 1.2 s.
 constexpr FloorPlan brief_floor{milliseconds(150), 150, 120, milliseconds(500)};
 constexpr std::uint64_t brief_streams = 200;
-// Descriptors that are no connections: files, ring, standard streams, the resolver.
-constexpr std::uint64_t files_reserved = 64;
 constexpr RehearsalShape brief_shape{250, 30};
 
 // A thread that spins before all others is stopped for 50 ms of each second.
@@ -64,11 +62,7 @@ Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Cali
     const Instant begin = driver.now();
     const SpinGaps gaps = spin_gaps(driver, plan.spin, host.realtime);
     const WaitFloors waits = measure_waits(driver, plan.wait_rounds, plan.most, seed);
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    for (const std::uint32_t cpu : host.others) {
-        CPU_SET(cpu, &cpus);
-    }
+    const cpu_set_t cpus = cpu_set_of(host.others);
     const Result<FireFloors> fires =
         measure_fires(driver, plan.fire_rounds, plan.most, &cpus, seed);
     if (!fires) {
@@ -94,8 +88,7 @@ Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibra
     if (const Result<void> floor = measure_floor(brief_floor, host, out); !floor) {
         return floor.error();
     }
-    const std::uint64_t files = raise_file_limit();
-    const std::uint64_t room = files > files_reserved ? files - files_reserved : 1;
+    const std::uint64_t room = connection_files(raise_file_limit());
     const auto streams = static_cast<std::uint32_t>(std::min(room, brief_streams));
     Rehearsals rehearsals(host, brief_shape, wait);
     const Result<void> opened = rehearsals.open();

@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::int64_t chunks_per_stream_second = 50;
 constexpr const char* chunk_gap = "20ms";
+// A rate of a shorter sample, as the last of a run, says little of a second.
+constexpr std::int64_t sample_ns_min = 500'000'000;
 
 /// The environment without what a rehearsal has no use for.
 std::vector<char*> environment() {
@@ -36,15 +38,6 @@ std::vector<char*> environment() {
     }
     kept.push_back(nullptr);
     return kept;
-}
-
-cpu_set_t set_of(const std::vector<std::uint32_t>& cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const std::uint32_t cpu : cpus) {
-        CPU_SET(cpu, &set);
-    }
-    return set;
 }
 
 Result<int> spawn(const std::vector<std::string>& arguments, int output,
@@ -104,10 +97,14 @@ Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
         const std::int64_t span = number(s, "to_ns") - number(s, "from_ns");
         rehearsal.lost =
             rehearsal.lost || number(s, "ring_dropped_payloads") > 0 || number(s, "no_buffers") > 0;
-        if (span <= 0 || number(s, "chunks") <= rehearsal.chunks) {
+        if (span < sample_ns_min) {
             continue;
         }
-        rehearsal.chunks = number(s, "chunks") * 1'000'000'000 / span;
+        const std::int64_t rate = number(s, "chunks") * 1'000'000'000 / span;
+        if (rate <= rehearsal.chunks) {
+            continue;
+        }
+        rehearsal.chunks = rate;
         rehearsal.taken_share =
             static_cast<double>(number(s, "run_delay_ns") + number(s, "steal_ns")) /
             static_cast<double>(span);
@@ -147,8 +144,8 @@ Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
 /// inherited from a pinned thread would put its writer beside its engine.
 Result<int> Rehearsals::start(const std::vector<std::string>& arguments, int output,
                               const std::string& messages) const {
-    const cpu_set_t all = set_of(host_.allowed);
-    const cpu_set_t own = set_of({host_.engine_cpu});
+    const cpu_set_t all = cpu_set_of(host_.allowed);
+    const cpu_set_t own = cpu_set_of({host_.engine_cpu});
     (void)::sched_setaffinity(0, sizeof all, &all);
     const Result<int> process = spawn(arguments, output, messages);
     (void)::sched_setaffinity(0, sizeof own, &own);

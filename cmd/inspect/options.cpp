@@ -57,7 +57,7 @@ void add_flags(Flags& flags, InspectCommand& command) {
     flags.value("--block-sizes", "A,B",
                 "block sizes in tokens, multiples of the trace's [2^n up to 4096]", nullptr,
                 parse_sizes, command.inspect.block_sizes);
-    flags.value("--kv-bytes", "BYTES", "of a token in the cache: sizes in bytes, too [not shown]",
+    flags.value("--kv-bytes", "BYTES", "bytes of one cached token; adds sizes in bytes [not shown]",
                 nullptr, parse_bytes, command.token_bytes);
     flags.value("--max-model-len", "N", "count the rows beyond a context of N tokens [not asked]",
                 nullptr, parse_positive_count, command.inspect.max_model_len);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "cmd/values.hpp"
 #include "proto/http/fields.hpp"
@@ -26,6 +28,20 @@ Result<T> parse_integer(std::string_view text) {
         return Error{ErrorCode::out_of_range, 0, "is too large"};
     }
     return static_cast<T>(value.value());
+}
+
+/// The parts of "WORD,WORD,.."; none where one is empty.
+std::optional<std::vector<std::string>> split_at_commas(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(','));
+        if (word.empty()) {
+            return std::nullopt;
+        }
+        words.emplace_back(word);
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+    }
+    return words;
 }
 
 /// "KIND:VALUE" in two.
@@ -127,28 +143,22 @@ Result<WordRules> parse_split_words(std::string_view text) {
         rules.split_all();
         return rules;
     }
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        if (comma == 0) {
-            return invalid("is not WORD,WORD,..; * is all words");
-        }
-        rules.split(text.substr(0, comma));
-        text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::optional<std::vector<std::string>> words = split_at_commas(text);
+    if (!words) {
+        return invalid("is not WORD,WORD,..; * is all words");
+    }
+    for (const std::string& word : *words) {
+        rules.split(word);
     }
     return rules;
 }
 
 Result<std::vector<std::string>> parse_split_first(std::string_view text) {
-    std::vector<std::string> words;
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        if (comma == 0) {
-            return invalid("is not WORD,WORD,..");
-        }
-        words.emplace_back(text.substr(0, comma));
-        text.remove_prefix(std::min(comma + 1, text.size()));
+    std::optional<std::vector<std::string>> words = split_at_commas(text);
+    if (!words) {
+        return invalid("is not WORD,WORD,..");
     }
-    return words;
+    return std::move(*words);
 }
 
 Result<JoinedWords> parse_join_words(std::string_view text) {

@@ -107,9 +107,8 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 parse_share, pace.jitter);
     flags.value("--tokens-per-chunk", "N", "tokens that leave together, N x --itl apart", "1",
                 parse_positive_number, pace.tokens_per_chunk);
-    flags.value("--batch-slowdown", "SHARE",
-                "--itl grows by this for each other answer in the making", "0", parse_share,
-                pace.batch_slowdown);
+    flags.value("--batch-slowdown", "SHARE", "--itl grows by this share for each other open answer",
+                "0", parse_share, pace.batch_slowdown);
     flags.value("--prefill-rate", "TOKENS", "uncached prompt tokens a second, for all; 0: no limit",
                 "0", parse_count, pace.prefill_tokens_per_s);
     flags.value("--slots", "N", "answers made at once, more wait; 0: all", "0", parse_number,

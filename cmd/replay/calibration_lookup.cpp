@@ -7,6 +7,7 @@
 
 #include "cmd/calibrate/measuring.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/option_values.hpp"
 
 namespace driftless {
 

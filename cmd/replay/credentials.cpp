@@ -55,6 +55,19 @@ void wipe(char* argument, const std::string& secret) {
     }
 }
 
+/// `OPENAI_API_KEY=sk-1` before a pasted command: nothing here uses it. False: there is none.
+bool wipe_assigned(int argc, char** argv) {
+    bool found = false;
+    for (int i = 1; i < argc; ++i) {
+        const std::size_t at = assigned_secret_at(argv[i]);
+        if (at > 0) {
+            std::memset(argv[i] + at, '*', std::strlen(argv[i] + at));
+            found = true;
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 std::string take_from_environment(ReplayOptions& options) {
@@ -108,15 +121,22 @@ std::vector<Header> credentials_of(const ReplayOptions& options) {
     return credentials;
 }
 
+std::string whole_url(const ReplayTarget& target) {
+    Url server = target.url;
+    server.path.clear();  // the path of the API begins with it
+    return to_text(server) + target.api_path;
+}
+
 std::string shown_url(const ReplayTarget& target) {
-    return mask_url(to_text(target.url) + target.api_path);
+    return mask_url(whole_url(target));
 }
 
 void hide_secrets(const ReplayOptions& options, int argc, char** argv) {
-    constexpr std::array<std::string_view, 6> carriers{"--api-key", "--header",   "--extra-body",
-                                                       "--url",     "--endpoint", "--base-url"};
+    constexpr std::array<std::string_view, 7> carriers{
+        "--api-key", "--header", "--extra-body", "--url", "--endpoint", "--base-url", "--backend"};
     const std::vector<Header> credentials = credentials_of(options);
-    if (credentials.empty() && options.tls.key_file.empty()) {
+    const bool assigned = wipe_assigned(argc, argv);
+    if (!assigned && credentials.empty() && options.tls.key_file.empty()) {
         return;
     }
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

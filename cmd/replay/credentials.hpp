@@ -21,7 +21,10 @@ std::string take_from_environment(ReplayOptions& options);
 /// `secrets_of` makes of it what is masked.
 std::vector<Header> credentials_of(const ReplayOptions& options);
 
-/// `http://host/path` of a target as it may be recorded and shown.
+/// `http://host/path` that requests to a target ask for.
+std::string whole_url(const ReplayTarget& target);
+
+/// The same as it may be recorded and shown.
 std::string shown_url(const ReplayTarget& target);
 
 /// Where the run has a secret: overwrites it in `argv`, which is what the process list shows, and

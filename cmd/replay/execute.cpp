@@ -68,7 +68,7 @@ class Execution {
             return fail_host("bodies", opened.error());
         }
         if (!parts_.shortage().empty()) {
-            std::printf("limits: %s\n", parts_.shortage().c_str());
+            std::fprintf(stderr, "driftless: warning: %s\n", parts_.shortage().c_str());
         }
         const int code = replay();
         return code == exit_done ? close_books() : code;
@@ -94,7 +94,7 @@ class Execution {
     const Server& server_;
     const HostChoice& host_;
     UringDriver& driver_;
-    const std::string& folder_;
+    std::string folder_;
     RunFile& file_;
     const Resumption* resumption_;  ///< null: a new run
     Quiet& quiet_;
@@ -126,11 +126,7 @@ int Execution::replay() {
         code = settle_time_zero(run);
     }
     if (code == exit_done) {
-        cpu_set_t cpus;
-        CPU_ZERO(&cpus);
-        for (const std::uint32_t cpu : host_.writer_cpus) {
-            CPU_SET(cpu, &cpus);
-        }
+        const cpu_set_t cpus = cpu_set_of(host_.writer_cpus);
         writer_->watch_thread(this_thread_id());
         const Result<void> started = writer_->start_thread(ring_, &cpus, progress.callback());
         code = started ? exit_done : fail_host("writer thread", started.error());
@@ -208,7 +204,8 @@ void Execution::discard() {
 
 int Execution::open_files() {
     if (resumption_ == nullptr) {
-        Result<NewFolder> taken = take_new_folder(folder_);
+        Result<NewFolder> taken =
+            options_.out.empty() ? take_numbered_folder(folder_) : take_new_folder(folder_);
         if (!taken) {
             return taken.error().code == ErrorCode::exists
                        ? refuse_folder(folder_)

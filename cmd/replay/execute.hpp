@@ -16,8 +16,9 @@
 namespace driftless {
 
 /// Ends `quiet`, prints the summary and returns the exit code. `folder` was checked not to exist
-/// and is made here, but for a run that is resumed (`resumption` is not null: `workload` holds the
-/// rest of its rows, maybe none); `file` holds what is known so far and is completed.
+/// and is made here (numbered, where `--out` did not name it and another run has it), but for a run
+/// that is resumed (`resumption` is not null: `workload` holds the rest of its rows, maybe none);
+/// `file` holds what is known so far and is completed.
 int execute_run(const ReplayOptions& options, const Workload& workload, const Server& server,
                 const HostChoice& host, UringDriver& driver, const std::string& folder,
                 RunFile& file, const Resumption* resumption, Quiet& quiet);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cmd/replay/foreign_flags.hpp"
+#include "cmd/secrets.hpp"
 #include "proto/core/decimal.hpp"
 
 namespace driftless {
@@ -77,7 +78,7 @@ constinit const Foreign::Translated Foreign::translations[] = {
     {"--data-args", &Foreign::take_data_arguments},
     {"--constraint", &Foreign::take_constraint},
     {"--rate", &Foreign::take_rate},
-    {"--rate-type", &Foreign::take_profile},
+    {"--rate-type", &Foreign::take_rate_type},
     {"--dataset-name", &Foreign::take_dataset_name},
     {"--ready-check-timeout-sec", &Foreign::take_ready_check},
 };
@@ -163,12 +164,20 @@ void Foreign::take_trace_mode(std::string_view value, Spelled& out) {
 }
 
 void Foreign::take_profile(std::string_view value, Spelled& out) {
+    take_profile_of("--profile", value, out);
+}
+
+void Foreign::take_rate_type(std::string_view value, Spelled& out) {
+    take_profile_of("--rate-type", value, out);
+}
+
+void Foreign::take_profile_of(const std::string& flag, std::string_view value, Spelled& out) {
     if (value != "replay" && value != "kind=replay") {
-        refuse(out, "--profile", value, "the only profile here is replay");
+        refuse(out, flag, value, "the only profile here is replay");
         return;
     }
     has_replay_profile_ = true;
-    note_ignored(out, "--profile replay", recorded_schedule_reason);
+    note_ignored(out, flag + " replay", recorded_schedule_reason);
 }
 
 void Foreign::take_backend(std::string_view value, Spelled& out) {
@@ -179,8 +188,11 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
             add(out, "--model", part);
         } else if (key == "request_format") {
             add(out, "--api", part);
+        } else if (key == "api_key") {
+            add(out, "--api-key", part);
         } else if (key != "kind" || part != "openai_http") {
-            refuse(out, "--backend", std::string(key) + "=" + std::string(part),
+            const std::string pair = std::string(key) + "=" + std::string(part);
+            refuse(out, "--backend", mask_value("--backend", pair),
                    "is not known here; --url, --model and --api say where requests go");
         }
     });

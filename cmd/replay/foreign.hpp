@@ -43,6 +43,8 @@ class Foreign {
     void take_route(std::string_view value, Spelled& out);
     void take_trace_mode(std::string_view value, Spelled& out);
     void take_profile(std::string_view value, Spelled& out);
+    void take_rate_type(std::string_view value, Spelled& out);
+    void take_profile_of(const std::string& flag, std::string_view value, Spelled& out);
     void take_backend(std::string_view value, Spelled& out);
     void take_data(std::string_view value, Spelled& out);
     void take_data_arguments(std::string_view value, Spelled& out);

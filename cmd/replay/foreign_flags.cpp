@@ -8,7 +8,7 @@ namespace driftless {
 namespace {
 
 constexpr const char* own_thread = "prompts are built by the engine's own thread, ahead of time";
-constexpr const char* always_streamed = "answers are always streamed";
+constexpr const char* streamed = "answers are streamed unless --no-stream is given";
 constexpr const char* in_the_folder = "records and summary are always in the run's folder";
 constexpr const char* every_percentile = "the summary has P25 to P99.9 of everything";
 constexpr const char* goodput_instead = "--goodput \"ttft:MS tpot:MS\" counts what keeps limits";
@@ -16,8 +16,8 @@ constexpr const char* goodput_instead = "--goodput \"ttft:MS tpot:MS\" counts wh
 constexpr IgnoredFlag ignored[] = {
     {"--fixed-schedule", false, recorded_schedule_reason},
     {"--fixed-schedule-auto-offset", false, recorded_schedule_reason},
-    {"--streaming", false, always_streamed},
-    {"--stream", false, always_streamed},
+    {"--streaming", false, streamed},
+    {"--stream", false, streamed},
     {"--save-result", false, in_the_folder},
     {"--summary-path", true, in_the_folder},
     {"--outputs", true, in_the_folder},

@@ -6,6 +6,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/realtime.hpp"
 #include "cmd/replay/needs.hpp"
+#include "cmd/replay/option_values.hpp"
 #include "cmd/replay/stamp_facts.hpp"
 #include "cmd/ring_errors.hpp"
 #include "engine/host/cpu_load.hpp"
@@ -14,8 +15,6 @@ namespace driftless {
 
 namespace {
 
-// Descriptors that are no connections: files, ring, standard streams, the resolver.
-constexpr std::uint64_t files_reserved = 64;
 // More than this needs more memory than a laptop has; 28,232 ephemeral ports come first anyway.
 constexpr std::uint64_t inflight_most = 65'536;
 constexpr std::size_t spin_cpus_min = 3;
@@ -64,14 +63,14 @@ std::int64_t port_kept(const ReplayOptions& options) {
 }
 
 /// Said and not refused: a server that closes first keeps the port of its own side instead.
-void tell_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
+void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
     if (options.connection != ConnectionRule::fresh || ports == 0) {
         return;
     }
     const std::int64_t kept_ns = port_kept(options);
     const std::string text = ports_run_out(rows_within(plan, kept_ns), kept_ns, ports);
     if (!text.empty()) {
-        std::printf("ports: %s\n", text.c_str());
+        std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
     }
 }
 
@@ -89,7 +88,7 @@ std::string why_not_enough(const ReplayOptions& options, const Workload& workloa
 }
 
 /// Said and not refused: the server may be faster than anybody thinks.
-void tell_of_limits(const ReplayOptions& options, const Workload& workload,
+void warn_of_limits(const ReplayOptions& options, const Workload& workload,
                     const ConnectionRoom& room) {
     if (options.connections) {
         return;
@@ -98,15 +97,14 @@ void tell_of_limits(const ReplayOptions& options, const Workload& workload,
     estimate.most =
         std::min<std::uint64_t>(estimate.most, options.inflight_max.value_or(UINT32_MAX));
     if (const std::string text = open_warning(estimate, room); !text.empty()) {
-        std::printf("limits: %s\n", text.c_str());
+        std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
     }
 }
 
 }  // namespace
 
 std::uint32_t connections_most(const ConnectionRoom& room) {
-    const std::uint64_t files =
-        room.file_limit > files_reserved ? room.file_limit - files_reserved : 1;
+    const std::uint64_t files = connection_files(room.file_limit);
     const std::uint64_t ports = room.ports == 0 ? inflight_most : room.ports;
     return static_cast<std::uint32_t>(std::min({files, ports, inflight_most}));
 }
@@ -188,11 +186,11 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         std::fprintf(stderr, "driftless: %s\n", why.c_str());
         return exit_host;
     }
-    tell_of_ports(options, workload.plan, room.ports);
+    warn_of_ports(options, workload.plan, room.ports);
     const std::uint32_t most = connections_most(room);
     host.capped_by_host = !options.inflight_max || *options.inflight_max > most;
     host.inflight_max = std::min(options.inflight_max.value_or(most), most);
-    tell_of_limits(options, workload, room);
+    warn_of_limits(options, workload, room);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
     if (!pinned) {
         std::fprintf(stderr, "driftless: --cpu %u: the thread cannot be pinned there (%s)\n",

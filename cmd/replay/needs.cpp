@@ -9,7 +9,7 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* consequence = ". Rows beyond wait, and are tainted (late_cause limit)";
+constexpr const char* consequence = ". Further rows wait and are tainted (late_cause limit)";
 
 std::string seconds_text(std::int64_t ns) {
     char text[32];

@@ -13,8 +13,8 @@
 
 namespace driftless {
 
-/// What a server is taken to need for an output token: less than nearly all do (200 tokens/s for
-/// one stream), and nothing for the prompt. What is said is therefore short of what will be open.
+/// Assumed time per output token. Nearly all servers need more, and the prompt is counted as 0, so
+/// the estimate is low.
 inline constexpr std::int64_t token_ns_estimated = 5'000'000;
 
 /// The most requests that are open at one instant, each on a connection of its own.

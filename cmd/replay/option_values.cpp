@@ -319,4 +319,18 @@ Result<std::string> parse_header_name(std::string_view text) {
     return std::string(text);
 }
 
+const char* name_of(WaitRule rule) {
+    switch (rule) {
+        case WaitRule::automatic:
+            return "auto";
+        case WaitRule::spin:
+            return "spin";
+        case WaitRule::hybrid:
+            return "hybrid";
+        case WaitRule::sleep:
+            return "sleep";
+    }
+    return "unknown";
+}
+
 }  // namespace driftless

@@ -21,6 +21,7 @@ Result<OutputRule> parse_output_rule(std::string_view text);
 /// Empty for "auto".
 Result<std::string> parse_length_field(std::string_view text);
 Result<WaitRule> parse_wait_rule(std::string_view text);
+const char* name_of(WaitRule rule);
 Result<StampRule> parse_stamp_rule(std::string_view text);
 Result<Balance> parse_balance(std::string_view text);
 Result<ConnectionRule> parse_connection_rule(std::string_view text);

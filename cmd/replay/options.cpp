@@ -273,20 +273,6 @@ ReplayCommandLine refused(const std::string& why) {
 
 }  // namespace
 
-const char* name_of(WaitRule rule) {
-    switch (rule) {
-        case WaitRule::automatic:
-            return "auto";
-        case WaitRule::spin:
-            return "spin";
-        case WaitRule::hybrid:
-            return "hybrid";
-        case WaitRule::sleep:
-            return "sleep";
-    }
-    return "unknown";
-}
-
 ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
                                        const std::string& api_key) {
     Spelled spelled = spell(arguments);

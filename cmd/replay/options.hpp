@@ -34,7 +34,6 @@ namespace driftless {
 /// How the engine waits for the next due instant. `automatic`: spin where at least 3 CPUs are
 /// allowed, else hybrid.
 enum class WaitRule : std::uint8_t { automatic, spin, hybrid, sleep };
-const char* name_of(WaitRule rule);
 
 /// Which stamps the kernel is asked for. `wire`: of what leaves, not of what is received.
 enum class StampRule : std::uint8_t { full, wire, none };
@@ -135,7 +134,7 @@ struct ReplayOptions {
     std::vector<std::pair<std::string, std::string>> labels;
     bool progress = true;
     bool quiet = false;  ///< errors and the result only
-    TableKind table = TableKind::brief;
+    TableKind table = TableKind::compact;
     bool dry_run = false;
 
     // Again: what the flags of an earlier run say is added by whoever reads it (recall.hpp).

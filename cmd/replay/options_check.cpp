@@ -15,13 +15,12 @@ bool has_header(const ReplayOptions& options, std::string_view name) {
            std::any_of(options.row_headers.begin(), options.row_headers.end(), is_it);
 }
 
-std::string add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
+void add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
     ReplayTarget target;
     target.url = url;
     target.api_path = join_path(url.path, api_path);
     target.root_path = root_path(url.path, api_path);
     options.targets.push_back(std::move(target));
-    return "";
 }
 
 /// `--endpoint http://host:port/whole/path`: the URL of the API itself, as trace-replayer takes it.
@@ -33,7 +32,8 @@ std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
     const std::string api_path = path_of(*options.dialect, options.stream);
     const std::string& path = url.value().path;
     const bool is_whole = !path.empty() && root_path(path, api_path) == path;
-    return add_target(url.value(), is_whole ? path : api_path, options);
+    add_target(url.value(), is_whole ? path : api_path, options);
+    return "";
 }
 
 std::string complete_targets(const ServerFlags& server, ReplayOptions& options) {
@@ -41,7 +41,7 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
     const int ways =
         (server.urls.empty() ? 0 : 1) + (server.host.empty() ? 0 : 1) + (endpoint_is_url ? 1 : 0);
     if (ways > 1) {
-        return "the server is given twice: leave all but --url out";
+        return "the server is given twice: remove all but --url";
     }
     if (endpoint_is_url) {
         return add_endpoint_url(server.endpoint, options);
@@ -73,10 +73,9 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
 }
 
 std::string complete_key(const std::string& from_environment, ReplayOptions& options) {
-    bool has_authorization = false;
-    for (const Header& header : options.headers) {
-        has_authorization = has_authorization || is_authorization(header.name);
-    }
+    const bool has_authorization =
+        std::any_of(options.headers.begin(), options.headers.end(),
+                    [](const Header& header) { return is_authorization(header.name); });
     if (has_authorization && !options.api_key.empty()) {
         return "--api-key and --header Authorization exclude each other: give one";
     }
@@ -100,26 +99,32 @@ std::string complete_key(const std::string& from_environment, ReplayOptions& opt
     return "";
 }
 
+/// Why a placeholder cannot be filled; or empty.
+std::string unkept_column(const FieldTemplate& field, const ReplayOptions& options) {
+    const std::vector<std::string>& keep = options.files.keep;
+    for (const TemplatePiece& piece : field.pieces) {
+        if (piece.placeholder == Placeholder::kept &&
+            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
+            return "{" + to_text(piece) + "} is a column that is not kept: give --keep " +
+                   piece.text;
+        }
+    }
+    return "";
+}
+
 std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
     const std::string flag = "--header " + field.name + ": ";
     const bool is_key = is_authorization(field.name) ||
                         equal_ignoring_case(field.name, options.dialect->key_header);
     if (is_key) {
-        return flag + "a key is the same for all rows: leave its placeholder out";
+        return flag + "a key is the same for all rows: remove its placeholder";
     }
     if (equal_ignoring_case(field.name, "Host") ||
         equal_ignoring_case(field.name, "Content-Type")) {
-        return flag + "it is the same for all rows: leave its placeholder out";
+        return flag + "it is the same for all rows: remove its placeholder";
     }
-    const std::vector<std::string>& keep = options.files.keep;
-    for (const TemplatePiece& piece : field.pieces) {
-        if (piece.placeholder == Placeholder::kept &&
-            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
-            return flag + "{" + to_text(piece) + "} is a column that is not kept: give --keep " +
-                   piece.text;
-        }
-    }
-    return "";
+    const std::string why = unkept_column(field, options);
+    return why.empty() ? "" : flag + why;
 }
 
 /// `--model "{kept.COLUMN}"`: each row's own.
@@ -141,13 +146,8 @@ std::string complete_model(ReplayOptions& options) {
         options.model = model.literal();
         return "";
     }
-    for (const TemplatePiece& piece : model.pieces) {
-        const std::vector<std::string>& keep = options.files.keep;
-        if (piece.placeholder == Placeholder::kept &&
-            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
-            return "--model: {" + to_text(piece) + "} is a column that is not kept: give --keep " +
-                   piece.text;
-        }
+    if (const std::string why = unkept_column(model, options); !why.empty()) {
+        return "--model: " + why;
     }
     if (!options.dialect->names_model || options.dialect->form != nullptr ||
         !names_model_first(*options.dialect)) {
@@ -216,7 +216,7 @@ std::string complete_record_headers(ReplayOptions& options) {
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (is_named(i, names[i])) {
-            return "--record-header " + names[i] + " is given twice: leave one out";
+            return "--record-header " + names[i] + " is given twice: remove one";
         }
     }
     for (const char* name : options.dialect->recorded_headers) {

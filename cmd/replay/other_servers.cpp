@@ -9,19 +9,11 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/credentials.hpp"
-#include "cmd/stop.hpp"
-#include "engine/io/loop.hpp"
-#include "engine/io/own_lack.hpp"
+#include "cmd/replay/server_screen.hpp"
 
 namespace driftless {
 
 namespace {
-
-constexpr std::size_t preflight_timers = 8;
-
-std::string place_of(const ReplayTarget& target) {
-    return to_text(target.url) + target.api_path;
-}
 
 std::string overhead_text(const Overhead& overhead) {
     return std::to_string(overhead.pre) + "+" + std::to_string(overhead.post);
@@ -33,19 +25,28 @@ std::string difference(const Server& server, const PreflightFindings& found) {
     if (first.pre == found.overhead.pre && first.post == found.overhead.post) {
         return "";
     }
-    return "it adds " + overhead_text(found.overhead) +
-           " tokens to a prompt and the first server " + overhead_text(first) +
+    const std::string text = "it adds " + overhead_text(found.overhead) +
+                             " tokens to a prompt and the first server " + overhead_text(first);
+    if (first.pre + first.post == found.overhead.pre + found.overhead.post) {
+        const std::uint32_t apart =
+            std::max(first.pre, found.overhead.pre) - std::min(first.pre, found.overhead.pre);
+        return text + ": blocks may lie up to " + std::to_string(apart) + " tokens off there";
+    }
+    return text +
            ": prompts that go there will not have the recorded lengths; serve the same model and "
            "template everywhere";
 }
 
 /// Words that are not one token here, and those that may not open a prompt here, are left out for
-/// all. False: too few remain.
-bool narrow_words(const WordTable& table, const PreflightFindings& found, Server& server) {
+/// all. False: too few remain, or the text of --dataset was counted with another tokenizer.
+bool narrow_for_further_server(const ReplayOptions& options, const WordTable& table,
+                               const PreflightFindings& found, const std::string& where,
+                               Server& server) {
     if (found.words == WordVerdict::searching) {
         return true;
     }
-    if (found.words != WordVerdict::exact && found.words != WordVerdict::reduced) {
+    const bool reduced = found.words == WordVerdict::reduced;
+    if (found.words != WordVerdict::exact && (!reduced || !options.dataset.empty())) {
         return false;
     }
     // Words behind the openers are unknown at the beginning of a prompt to the servers before.
@@ -62,6 +63,7 @@ bool narrow_words(const WordTable& table, const PreflightFindings& found, Server
     if (!kept) {
         return false;
     }
+    print_kept_words(where, found, *kept);
     server.kept = std::move(kept);
     return true;
 }
@@ -93,33 +95,32 @@ int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id
     if (server.kept) {
         plan.word_ids = {};  // they are those of the whole table, in its order
     }
-    Loop loop(driver, preflight_timers);
-    Preflight preflight(loop, plan, server.findings.requests + 1);
-    const bool answered = preflight.run();
-    if (stop_requests().load() > 0) {
-        return exit_interrupted;
+    AskedTarget asked;
+    if (const int code = ask_target(driver, plan, "--url " + url + ": ", server, asked);
+        code != exit_done) {
+        return code;
     }
-    if (!answered) {
-        std::fprintf(stderr, "driftless: preflight: --url %s: %s\n", url.c_str(),
-                     preflight.failure().text.c_str());
-        return is_own_lack(preflight.failure().error.sys_errno) ? exit_host : exit_preflight;
-    }
-    const PreflightFindings& found = preflight.findings();
-    if (!narrow_words(*plan.words, found, server)) {
+    const PreflightFindings& found = asked.findings;
+    const std::string where = url + ": ";
+    if (!narrow_for_further_server(options, *plan.words, found, where, server)) {
         std::fprintf(stderr,
                      "driftless: preflight: --url %s: %s, unlike the first server; serve the same "
-                     "model everywhere, or leave this server out\n",
+                     "model everywhere, or remove this --url\n",
                      url.c_str(), describe_words(found, server.prompt).c_str());
         return exit_preflight;
     }
     server.findings.requests = found.requests;  // its numbers went on from those before
     server.endpoints[index].said = found.keep_alive;
-    const std::string unlike = difference(server, found);
-    const std::string line = url + ": model " + found.model + ", overhead " +
-                             overhead_text(found.overhead) + " tokens" +
-                             (unlike.empty() ? "" : "; warning: " + unlike);
-    std::printf("server: %s\n", line.c_str());
-    server.findings.notes.push_back(line);
+    std::vector<std::string> notes{"model " + found.model + ", overhead " +
+                                   overhead_text(found.overhead) + " tokens"};
+    if (const std::string unlike = difference(server, found); !unlike.empty()) {
+        notes.push_back("warning: " + unlike);
+    }
+    notes.insert(notes.end(), found.notes.begin(), found.notes.end());
+    for (const std::string& note : notes) {
+        print_note(where, note);
+        server.findings.notes.push_back(where + note);
+    }
     take_least(found, server);
     return exit_done;
 }
@@ -128,9 +129,9 @@ int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id
 
 int meet_others(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server) {
-    std::set<std::string> met{place_of(options.targets.front())};
+    std::set<std::string> met{whole_url(options.targets.front())};
     for (std::size_t index = 1; index < options.targets.size(); ++index) {
-        if (!met.insert(place_of(options.targets[index])).second) {
+        if (!met.insert(whole_url(options.targets[index])).second) {
             continue;  // given twice: twice its share of the rows
         }
         const int code = meet(options, driver, run_id, index, server);

@@ -13,7 +13,7 @@ namespace driftless {
 namespace {
 
 // What holds for one run alone: never kept.
-constexpr std::array<std::string_view, 10> passing{
+constexpr std::array<std::string_view, 10> of_one_run{
     "--out",    "--output-path", "--save-prompts", "--resume", "--from",
     "--resend", "--dry-run",     "--no-progress",  "--quiet",  "--table"};
 constexpr std::array<std::string_view, 7> paths{
@@ -109,7 +109,7 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
     for (const std::string& argument : arguments) {
         const std::string name(name_of(argument));
         const std::string value(value_of(argument));
-        if (holds(passing, name)) {
+        if (holds(of_one_run, name)) {
             continue;
         }
         if (name.empty()) {

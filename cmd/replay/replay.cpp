@@ -40,19 +40,14 @@ bool there(const std::string& path) {
     return ::lstat(path.c_str(), &facts) == 0;
 }
 
-/// "runs/20261121T034512Z-<trace name>", numbered where two runs begin in one second.
+/// "runs/20261121T034512Z-<trace name>".
 std::string default_folder(const std::string& trace_name) {
     const time_t now = ::time(nullptr);
     tm parts{};
     (void)::gmtime_r(&now, &parts);
     char text[32];
     (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
-    const std::string base = "runs/" + std::string(text) + "-" + trace_name;
-    std::string path = base;
-    for (int number = 2; there(path); ++number) {
-        path = base + "-" + std::to_string(number);
-    }
-    return path;
+    return "runs/" + std::string(text) + "-" + trace_name;
 }
 
 /// Eight hex digits that differ from run to run: servers must never see two live requests of one

@@ -90,7 +90,7 @@ struct RunEnd {
 
 struct RunFile {
     std::string run_id;                ///< of this segment
-    std::vector<std::string> command;  ///< of this segment, as typed
+    std::vector<std::string> command;  ///< of this segment, as typed, keys masked
     std::vector<std::string>
         arguments;             ///< the same, in our spelling: TRACE.., then `--flag=value`
     std::string records_path;  ///< `--output-path`, absolute; empty: in the folder

@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dataset.hpp"
 #include "cmd/replay/other_servers.hpp"
+#include "cmd/replay/server_screen.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/io/own_lack.hpp"
 #include "engine/io/reachable.hpp"
-#include "engine/preflight/hints.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
 
 namespace driftless {
@@ -23,7 +24,6 @@ namespace driftless {
 namespace {
 
 constexpr std::size_t preflight_timers = 8;
-constexpr std::size_t words_shown = 8;
 constexpr std::int64_t address_pause_ns = 500'000'000;
 
 BodySpec body_spec(const ReplayOptions& options, const Server& server) {
@@ -38,50 +38,6 @@ BodySpec body_spec(const ReplayOptions& options, const Server& server) {
     spec.length_member = options.length_member;
     spec.extra_body = options.extra_body;
     return spec;
-}
-
-/// What the server does and does not; the flags that mend it are in the notes.
-void print_support(const PreflightFindings& found) {
-    const auto yes = [](bool does) { return does ? "yes" : "no"; };
-    std::printf(
-        "server: usage: %s; cached tokens: %s; token ids in answers: %s; ignore_eos: %s; response "
-        "headers arrive %s the first token\n",
-        yes(found.has_usage), yes(found.has_cached_tokens), yes(found.has_token_ids),
-        found.ignore_eos ? "accepted" : "not sent", found.headers_before_token ? "before" : "with");
-}
-
-const char* words_text(PromptKind prompt, bool exact) {
-    if (prompt == PromptKind::ids) {
-        return exact ? "ids exact" : "ids not verified";
-    }
-    return exact ? "every word is one token on this server" : "words not verified";
-}
-
-void print_findings(const PreflightFindings& found, PromptKind prompt) {
-    std::printf("server: model %s", found.model.empty() ? "not named" : found.model.c_str());
-    if (found.max_model_len >= 0) {
-        std::printf(", context %lld tokens", static_cast<long long>(found.max_model_len));
-    }
-    if (found.max_input_tokens >= 0) {
-        std::printf(", prompts of %lld tokens at most",
-                    static_cast<long long>(found.max_input_tokens));
-    }
-    const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
-    std::printf("; overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre, found.overhead.post,
-                found.overhead_source.c_str(),
-                found.split_source == "cached_tokens" ? ", split by cached tokens"
-                : split_unknown(found)                ? ", split unknown"
-                                                      : "",
-                words_text(prompt, exact));
-    if (found.server_block > 0) {
-        std::printf("server: cache blocks of %lld tokens (%s)\n",
-                    static_cast<long long>(found.server_block),
-                    found.server_block_source == "metrics" ? "its metrics" : "by cached tokens");
-    }
-    print_support(found);
-    for (const std::string& note : found.notes) {
-        std::printf("server: %s\n", note.c_str());
-    }
 }
 
 /// The address of a name that is the first to take connections: "localhost" is often ::1 first,
@@ -144,32 +100,23 @@ TlsPeer* add_peer(const ReplayOptions& options, const std::string& host, Server&
     return server.peers.back().get();
 }
 
-int report_failure(const PreflightFailure& failure) {
-    std::fprintf(stderr, "driftless: preflight: %s\n", failure.text.c_str());
-    return is_own_lack(failure.error.sys_errno) ? exit_host : exit_preflight;
-}
-
 }  // namespace
 
-std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
-    const std::string kind = prompt == PromptKind::text ? "words" : "token ids";
-    if (found.words == WordVerdict::varies) {
-        return "the server counts one and the same prompt differently from request to request";
+int ask_target(Driver& driver, const PreflightPlan& plan, const std::string& where, Server& server,
+               AskedTarget& asked) {
+    Loop loop(driver, preflight_timers);
+    Preflight preflight(loop, plan, server.findings.requests + 1);
+    const bool answered = preflight.run();
+    if (stop_requests().load() > 0) {
+        return exit_interrupted;
     }
-    if (found.words == WordVerdict::no_first) {
-        return "of " + std::to_string(found.first_words_asked) +
-               " words hardly one is a single token at the beginning of a prompt";
+    if (!answered) {
+        const PreflightFailure& failure = preflight.failure();
+        std::fprintf(stderr, "driftless: preflight: %s%s\n", where.c_str(), failure.text.c_str());
+        return is_own_lack(failure.error.sys_errno) ? exit_host : exit_preflight;
     }
-    std::string text = "the server counts " + std::to_string(found.words_counted) + " tokens for " +
-                       std::to_string(found.words_asked) + " " + kind + " of one token each";
-    if (found.joins > 0) {
-        text += ", and some " + kind + " become one token beside others";
-    } else if (!found.dropped_words.empty()) {
-        text += " (not " + list_first(found.dropped_words, words_shown) +
-                "), which leaves fewer than the " + std::to_string(WordTable::words_min) +
-                " that prompts need";
-    }
-    return text;
+    asked = {preflight.findings(), preflight.model()};
+    return exit_done;
 }
 
 PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
@@ -285,8 +232,7 @@ int refuse_words(const ReplayOptions& options, const PreflightFindings& found, P
     return exit_preflight;
 }
 
-/// What follows from the words that were found: the same words, fewer of them, or ids. False:
-/// nothing can be made of it.
+/// What to do after the words were probed.
 enum class NextStep : std::uint8_t { go_on, ask_again, refuse };
 
 /// Fewer words than the table has, or fewer that may open a prompt. False: too few.
@@ -296,19 +242,7 @@ bool narrow_words(const WordTable& table, Server& server) {
     if (!kept) {
         return false;
     }
-    if (!found.dropped.empty()) {
-        std::printf(
-            "server: %zu words are not one token each there and are left out (%s); %u "
-            "words remain\n",
-            found.dropped.size(), list_first(found.dropped_words, words_shown).c_str(),
-            kept->size());
-    }
-    if (!found.first_words.empty()) {
-        std::printf(
-            "server: prompts begin with %u words that were found to be one token there "
-            "(%u asked, %zu one token)\n",
-            1U << kept->first_bits(), found.first_words_asked, found.first_words.size());
-    }
+    print_kept_words("", found, *kept);
     server.kept = std::move(kept);
     return true;
 }
@@ -349,17 +283,12 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
         std::optional<WordTable> storage;
         PreflightPlan plan = preflight_plan(options, server, run_id);
         plan.words = &words_for(server, options.ids_from, storage);
-        Loop loop(driver, preflight_timers);
-        Preflight preflight(loop, plan, server.findings.requests + 1);
-        const bool answered = preflight.run();
-        if (stop_requests().load() > 0) {
-            return exit_interrupted;
+        AskedTarget asked;
+        if (const int code = ask_target(driver, plan, "", server, asked); code != exit_done) {
+            return code;
         }
-        if (!answered) {
-            return report_failure(preflight.failure());
-        }
-        server.findings = preflight.findings();
-        server.body.model = preflight.model();
+        server.findings = std::move(asked.findings);
+        server.body.model = asked.model;
         next = decide_words(options, *plan.words, server);
     }
     if (next == NextStep::refuse) {

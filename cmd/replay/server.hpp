@@ -61,8 +61,16 @@ AskedServer asked_server(const ReplayOptions& options, const Server& server,
 PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
                              const std::string& run_id, std::size_t index = 0);
 
-/// What the server does to the words, as a clause.
-std::string describe_words(const PreflightFindings& found, PromptKind prompt);
+/// What a preflight learned of one target.
+struct AskedTarget {
+    PreflightFindings findings;
+    std::string model;  ///< as rows name it
+};
+
+/// Asks one target; its requests are numbered from those that were sent before. Prints what fails,
+/// `where` before it ("--url URL: ", or empty); returns an exit code.
+int ask_target(Driver& driver, const PreflightPlan& plan, const std::string& where, Server& server,
+               AskedTarget& asked);
 
 /// The words, or ids, that prompts are made of. `storage` holds a table that is made here.
 const WordTable& words_for(const Server& server, std::uint32_t ids_from,

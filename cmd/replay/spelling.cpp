@@ -6,6 +6,7 @@
 
 #include "cmd/replay/foreign.hpp"
 #include "cmd/replay/program_words.hpp"
+#include "cmd/secrets.hpp"
 
 namespace driftless {
 
@@ -72,9 +73,10 @@ class Speller {
     explicit Speller(const std::vector<std::string>& arguments)
         : arguments_(arguments), at_(count_program_words(arguments)), foreign_(arguments) {
         if (at_ > 0) {
-            std::string words = arguments[0];
+            const std::vector<std::string> masked = mask_command(arguments);
+            std::string words = masked[0];
             for (std::size_t i = 1; i < at_; ++i) {
-                words += " " + arguments[i];
+                words += " " + masked[i];
             }
             out_.notes.push_back("\"" + words + "\" is ignored: it starts another tool");
         }

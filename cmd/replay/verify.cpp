@@ -81,10 +81,10 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
     if (!good) {
         return refuse(options,
                       found->wrong + (server.text ? "; give the --tokenizer of this very model, or "
-                                                    "leave --dataset out"
+                                                    "remove --dataset"
                                                   : "; give the model's --tokenizer, or use --api "
-                                                    "openai-completions --prompt ids, or leave the "
-                                                    "flag out to run all the same"));
+                                                    "openai-completions --prompt ids, or remove "
+                                                    "--verify-prompts to run all the same"));
     }
     print_findings(*found);
     return exit_done;

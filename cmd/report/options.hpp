@@ -12,7 +12,7 @@ namespace driftless {
 struct ReportCommand {
     std::string folder;
     bool json = false;
-    TableKind table = TableKind::brief;
+    TableKind table = TableKind::compact;
 };
 
 struct ReportCommandLine {

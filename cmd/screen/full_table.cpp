@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cmd/screen/words.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -142,13 +143,6 @@ void add_wire(Table& table, const SummaryFigures& f) {
     }
 }
 
-/// A part of a whole in percent; "-" where the whole is 0.
-std::string share(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? "-"
-                      : fmt::format("{:.2f} %",
-                                    100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
 void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.title("Prompts and Prefix Cache");
     table.line("Prompts exact / off / not reported:",
@@ -239,7 +233,7 @@ void add_errors(Table& table, const SummaryFigures& f) {
     }
 }
 
-/// What has no figure, and why. `--continuous-usage` is a wish of OpenAI's APIs.
+/// What has no figure, and why.
 void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     if (f.ttft.count == 0) {
         return;
@@ -248,12 +242,12 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
         table.line("TPOT unknown of rows:",
                    fmt::format("{} (their tokens came at one instant)", f.tpot_unknown));
     }
-    const bool has_remedy = info.backend.starts_with("openai-c") || info.backend == "dynamo" ||
-                            info.backend == "aibrix";
     if (f.itl_rows_left_out > 0) {
-        table.line("ITL unknown of rows:",
-                   fmt::format("{} (several tokens a chunk{})", f.itl_rows_left_out,
-                               has_remedy ? ": --continuous-usage counts them" : ""));
+        table.line(
+            "ITL unknown of rows:",
+            fmt::format(
+                "{} (several tokens a chunk{})", f.itl_rows_left_out,
+                can_count_chunk_tokens(info.backend) ? ": --continuous-usage counts them" : ""));
     }
 }
 

@@ -70,8 +70,9 @@ std::FILE* open_clean(Screen& screen, int buffering) {
 }  // namespace
 
 void guard_screens() {
-    static Screen error{STDERR_FILENO, {}};
-    static Screen out{STDOUT_FILENO, {}};
+    // Never destroyed: the streams are flushed at exit, behind the destructors of static objects.
+    static Screen& error = *new Screen{STDERR_FILENO, {}};
+    static Screen& out = *new Screen{STDOUT_FILENO, {}};
     if (std::FILE* const stream = open_clean(error, _IONBF); stream != nullptr) {
         stderr = stream;
     }

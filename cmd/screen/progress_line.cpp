@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cmd/screen/plots.hpp"
+#include "cmd/screen/words.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless {
@@ -43,19 +44,13 @@ std::string short_time(std::int64_t ns) {
 /// "  failed 12: http_5xx 9, truncated 3", and beside it what was never sent.
 std::string failures(const Progress& p) {
     std::uint64_t failed = 0;
-    std::string kinds;
     for (std::size_t i = 0; i < p.outcomes.size(); ++i) {
         const auto outcome = static_cast<Outcome>(i);
-        if (p.outcomes[i] == 0 || outcome == Outcome::ok || outcome == Outcome::short_output ||
-            outcome == Outcome::long_output || outcome == Outcome::not_sent) {
-            continue;
-        }
-        failed += p.outcomes[i];
-        kinds += fmt::format("{} {} {}", kinds.empty() ? ":" : ",", name_of(outcome),
-                             grouped(p.outcomes[i]));
+        failed += is_failure(outcome) && outcome != Outcome::not_sent ? p.outcomes[i] : 0;
     }
+    const std::string kinds = failed_kinds(p.outcomes, Outcome::not_sent);
     const std::uint64_t unsent = p.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
-    return (failed > 0 ? "  failed " + grouped(failed) + kinds : "") +
+    return (failed > 0 ? "  failed " + grouped(failed) + ": " + kinds : "") +
            (unsent > 0 ? "  not sent " + grouped(unsent) : "");
 }
 
@@ -66,7 +61,7 @@ std::size_t columns_of(int fd) {
 }
 
 void write_to(int fd, std::string_view text) {
-    (void)!::write(fd, text.data(), text.size());  // a progress line that is lost is no loss
+    (void)!::write(fd, text.data(), text.size());  // a progress line may be lost
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "cmd/screen/full_table.hpp"
 #include "cmd/screen/plots.hpp"
+#include "cmd/screen/words.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -68,26 +69,6 @@ class Lines {
     std::string text_;
 };
 
-std::string share(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? "-"
-                      : fmt::format("{:.2f} %",
-                                    100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
-/// "http_5xx 12, truncated 3": all that are neither ok nor reported beside it.
-std::string failures(const SummaryFigures& f) {
-    std::string text;
-    for (std::size_t i = 0; i < f.outcomes.size(); ++i) {
-        const auto outcome = static_cast<Outcome>(i);
-        if (f.outcomes[i] > 0 && outcome != Outcome::ok && outcome != Outcome::short_output &&
-            outcome != Outcome::long_output) {
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(outcome),
-                                grouped(f.outcomes[i]));
-        }
-    }
-    return text;
-}
-
 /// Why rows failed, as it was said: the reasons of most rows, a line each.
 void add_errors(Lines& lines, const SummaryFigures& f) {
     constexpr std::size_t room = columns - label_columns;
@@ -121,7 +102,7 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     lines.add("Requests", fmt::format("{}, {} failed", requests, grouped(f.failed)));
     if (f.failed > 0) {
-        lines.add("Failed", failures(f));
+        lines.add("Failed", failed_kinds(f.outcomes));
         add_errors(lines, f);
     }
     if (f.tainted_rows > 0) {
@@ -186,7 +167,7 @@ void add_latency(Lines& lines, std::string_view name, const Distribution& d) {
     lines.raw(line);
 }
 
-/// What has no figure, and why. `--continuous-usage` is a wish of OpenAI's APIs.
+/// What has no figure, and why.
 void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     if (f.ttft.count == 0) {
         return;
@@ -195,12 +176,12 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
         lines.add("No TPOT", fmt::format("{} rows: their tokens came at one instant",
                                          grouped(f.tpot_unknown)));
     }
-    const bool has_remedy = info.backend.starts_with("openai-c") || info.backend == "dynamo" ||
-                            info.backend == "aibrix";
     if (f.itl_rows_left_out > 0) {
-        lines.add("No ITL",
-                  fmt::format("{} rows: several tokens a chunk{}", grouped(f.itl_rows_left_out),
-                              has_remedy ? " (--continuous-usage counts them)" : ""));
+        lines.add(
+            "No ITL",
+            fmt::format(
+                "{} rows: several tokens a chunk{}", grouped(f.itl_rows_left_out),
+                can_count_chunk_tokens(info.backend) ? " (--continuous-usage counts them)" : ""));
     }
 }
 
@@ -302,7 +283,7 @@ void add_drift(Lines& lines, const SummaryFigures& f) {
     }
 }
 
-std::string brief_table(const SummaryFigures& f, const SummaryInfo& info) {
+std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     Lines lines;
     lines.rule("Result");
     add_verdict(lines, f, info);
@@ -318,7 +299,7 @@ std::string brief_table(const SummaryFigures& f, const SummaryInfo& info) {
 }  // namespace
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
-    return kind == TableKind::full ? full_table(figures, info) : brief_table(figures, info);
+    return kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
 }
 
 }  // namespace driftless

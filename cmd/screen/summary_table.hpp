@@ -1,4 +1,4 @@
-/// The summary as a table of at most 40 lines of 80 columns, in the order in which a person asks:
+/// The summary as a table of 80 columns, about 40 lines, in the order in which a person asks:
 /// can I believe it, what failed, how much load was it, how fast were the answers, what did the
 /// cache hit, was the client on time. Text out; it computes nothing and prints nothing.
 #pragma once
@@ -11,9 +11,9 @@
 namespace driftless {
 
 /// `--table`: this one, or the long one of full_table.hpp.
-enum class TableKind : std::uint8_t { brief, full };
+enum class TableKind : std::uint8_t { compact, full };
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info,
-                          TableKind kind = TableKind::brief);
+                          TableKind kind = TableKind::compact);
 
 }  // namespace driftless

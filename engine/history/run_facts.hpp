@@ -41,7 +41,7 @@ std::string how_calibrated(const CalibrationFacts& calibration);
 /// stamps of all segments count from the time 0 of the run; that of a later segment lies before it.
 struct RunSegment {
     std::string run_id;                ///< begins the X-Request-Id of its requests
-    std::vector<std::string> command;  ///< as typed
+    std::vector<std::string> command;  ///< as typed, keys masked
     ClockAnchors clock;
     std::int64_t first_due_ns = 0;       ///< of the first row that it was to send
     std::uint64_t rows = 0;              ///< that it was to send

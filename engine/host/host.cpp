@@ -123,13 +123,22 @@ CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed, std::stri
     return {allowed.back(), "the last allowed one: the first ones serve most interrupts"};
 }
 
-Result<void> pin_this_thread(std::uint32_t cpu) {
+cpu_set_t cpu_set_of(const std::vector<std::uint32_t>& cpus) {
     cpu_set_t set;
     CPU_ZERO(&set);
+    for (const std::uint32_t cpu : cpus) {
+        if (cpu < CPU_SETSIZE) {
+            CPU_SET(cpu, &set);
+        }
+    }
+    return set;
+}
+
+Result<void> pin_this_thread(std::uint32_t cpu) {
     if (cpu >= CPU_SETSIZE) {
         return Error{ErrorCode::invalid, EINVAL, "pin the thread"};
     }
-    CPU_SET(cpu, &set);
+    const cpu_set_t set = cpu_set_of({cpu});
     if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
         return Error{errno == EINVAL ? ErrorCode::invalid : ErrorCode::denied, errno,
                      "pin the thread"};
@@ -165,6 +174,10 @@ std::uint64_t raise_file_limit() {
     (void)::setrlimit(RLIMIT_NOFILE, &limit);
     (void)::getrlimit(RLIMIT_NOFILE, &limit);
     return limit.rlim_cur;
+}
+
+std::uint64_t connection_files(std::uint64_t file_limit) {
+    return file_limit > files_reserved ? file_limit - files_reserved : 1;
 }
 
 std::uint32_t ephemeral_ports() {

@@ -3,6 +3,8 @@
 /// path.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +27,8 @@ CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed, std::stri
 /// CPUs that the scheduler leaves alone, as the kernel lists them ("2-3,6\n"); often none.
 std::string isolated_cpus();
 
+cpu_set_t cpu_set_of(const std::vector<std::uint32_t>& cpus);
+
 /// Pins the calling thread. Errors: denied, invalid (a CPU that is not allowed).
 Result<void> pin_this_thread(std::uint32_t cpu);
 
@@ -40,6 +44,11 @@ void sharpen_timers();
 
 /// Raises the soft limit of open files to the hard one; returns the limit in force.
 std::uint64_t raise_file_limit();
+
+/// Descriptors that are not connections: files, ring, standard streams, the resolver.
+inline constexpr std::uint64_t files_reserved = 64;
+/// Of a limit of open files, what is left for connections; at least 1.
+std::uint64_t connection_files(std::uint64_t file_limit);
 
 /// Ports that the kernel gives to outgoing connections: so many can be open to one address and
 /// port. 0 where it does not say.

@@ -3,7 +3,8 @@
 
 Bursts of 1,000 rows, one every 200, 100, 50 and 20 us, against the bundled mock, which answers after
 5 ms with three tokens. For each spacing: the drift, how long after the mock's own stamp a first token
-was stamped, the bound on that which the records name, and the verdict. The mock stamps a token before
+was stamped, the bound on that which the records name, and the verdict (by `--calibration FILE`; without
+that none is measured). The mock stamps a token before
 it sends it, by the same clock; what it needs for the send itself counts as ours. Standard library only.
 """
 import json
@@ -53,7 +54,8 @@ def measure(driftless, flags, spacing_us, folder):
     mock, url = start_mock(driftless, log)
     try:
         subprocess.run([driftless, "replay", trace, "--map", "time=time,in=in,out=out", "--time-unit",
-                        "s", "--url", url, "--out", run, "--cpu", "1", *flags],
+                        "s", "--url", url, "--out", run, "--cpu", "1",
+                        *([] if "--calibration" in flags else ["--calibration", "none"]), *flags],
                        check=True, stdout=subprocess.DEVNULL)
     finally:
         mock.send_signal(signal.SIGINT)
@@ -73,7 +75,7 @@ def measure(driftless, flags, spacing_us, folder):
             late.append(zero + record["first_token_ns"] - entry["token_ns"][0])
             ttft.append(record["ttft_ns"] - (entry["token_ns"][0] - entry["start_ns"]))
     print("%7g us | drift %s | stamp - sent %s | ttft - mock's %s | bound %s | %d tainted, %s" % (
-        spacing_us, us(drift), us(late), us(ttft), us(bound), tainted, verdict.get("verdict", verdict)))
+        spacing_us, us(drift), us(late), us(ttft), us(bound), tainted, verdict["name"]))
 
 
 def main():

@@ -5,13 +5,12 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import threading
 import time
 import unittest
 import urllib.request
 
-from harness import DRIFTLESS, SECONDS_MAX, Case, Run, mock, read_jsonl
+from harness import DRIFTLESS, SECONDS_MAX, Case, mock, read_jsonl
 from raw_server import DONE, RawServer, field, stream, token, usage
 
 MIB = 1 << 20
@@ -34,21 +33,9 @@ def rows(*groups):
 
 
 class Backpressure(Case):
-    def start(self, *flags, env=None, limit=None):
-        command, folder = self.command(*flags)
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, **(env or {})},
-            preexec_fn=limit,
-        )
-        self.addCleanup(process.kill)
-        return process, folder
-
     def finish(self, process, folder):
-        said, complained = process.communicate(timeout=SECONDS_MAX)
-        done = subprocess.CompletedProcess(process.args, process.returncode, said, complained)
-        run = Run(done, folder)
-        self.assertEqual(run.code, 0, said + complained)
+        run = super().finish(process, folder)
+        self.assertEqual(run.code, 0, run.said + run.complained)
         memory = run.json("run.json")["end"]["memory"]
         if "asan" not in DRIFTLESS:  # the sanitizer's shadow is not ours
             self.assertLess(memory["resident_bytes_max"], RESIDENT_MAX)
@@ -79,13 +66,15 @@ class Backpressure(Case):
         """The disk takes nothing until as many rows as can be are answered. How many those are."""
         disk = self.scratch / "disk-works"
         env = {
+            **os.environ,
             "LD_PRELOAD": os.environ["HUNG_DISK_LIBRARY"],
             "HUNG_DISK": str(disk),
             "ASAN_OPTIONS": "verify_asan_link_order=0",
         }
         with mock("--ttft", "0", "--itl", "0") as server:
             process, folder = self.start(
-                self.write("trace.jsonl", trace), "--url", server.url, *BLIND, *flags, env=env
+                self.write("trace.jsonl", trace), "--url", server.url, *BLIND, *flags,
+                until=None, env=env,
             )
             answered = self.wait_until_nothing_moves(lambda: self.served(server), at_least)
             self.assertEqual((folder / "requests.jsonl").stat().st_size, 0)
@@ -155,7 +144,7 @@ class Backpressure(Case):
         with RawServer(answers, unread=answers, receive_buffer=65536) as server:
             process, folder = self.start(
                 self.write("trace.jsonl", rows((count, 25, tokens, 1))), "--url", server.url,
-                *BLIND,
+                *BLIND, until=None,
             )
             asked = self.wait_until_nothing_moves(lambda: len(server.asked), 4)
             opened = time.monotonic_ns()
@@ -206,7 +195,8 @@ class Backpressure(Case):
         count = 1500
         with mock("--ttft", "5s", "--itl", "200ms") as server:
             process, folder = self.start(
-                self.write("trace.jsonl", rows((count, 1, 64, 4))), "--url", server.url, *BLIND
+                self.write("trace.jsonl", rows((count, 1, 64, 4))), "--url", server.url, *BLIND,
+                until=None,
             )
             run, memory = self.finish(process, folder)
         records = run.records()
@@ -225,7 +215,7 @@ class Backpressure(Case):
         with mock("--ttft", "300ms", "--itl", "1ms") as server:
             process, folder = self.start(
                 self.write("trace.jsonl", rows((count, 1, 64, 4))), "--url", server.url, *BLIND,
-                limit=limit,
+                until=None, preexec_fn=limit,
             )
             run, memory = self.finish(process, folder)
         records = run.records()

@@ -221,7 +221,7 @@ class Ports(Case):
             capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
         )  # fmt: skip
         self.assertEqual(done.returncode, 4, done.stderr)  # nobody listens
-        return [line for line in done.stdout.splitlines() if line.startswith("ports: ")]
+        return [line for line in done.stderr.splitlines() if "--connection fresh: " in line]
 
     def test_ports_that_run_out_are_told_before(self):
         """A row of its own connection every 10 ms takes 201 ports in 2 s, and each for a minute."""

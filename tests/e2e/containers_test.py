@@ -54,6 +54,26 @@ class Containers(Case):
         self.assertIn("--require-certified", replay)
         self.assertEqual(replay[replay.index("--calibration") + 1], made)
 
+    def test_the_pod_calibrates_where_it_may_write(self):
+        """Its root is read-only: the folder of the rehearsals lies on a volume."""
+        pod = (PROFILE.parent / "pod.yaml").read_text()
+        first = pod[pod.index("initContainers:") : pod.index("\n  containers:")]
+        self.assertIn("readOnlyRootFilesystem: true", first)
+        folder = re.search(r"name: TMPDIR, value: (\S+) }", first).group(1)
+        self.assertIn(f"mountPath: {folder} }}", first)
+
+    def test_a_folder_that_is_missing_is_named(self):
+        """And not io_uring, which works."""
+        done = subprocess.run(
+            [DRIFTLESS, "calibrate", "--quick", "--out", self.scratch / "floor.json"],
+            capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+            env={**os.environ, "TMPDIR": str(self.scratch / "missing")},
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
+        self.assertIn("make a temporary folder failed", done.stderr)
+        self.assertIn("set TMPDIR", done.stderr)
+        self.assertNotIn("Linux 6.1", done.stderr)
+
     def refused(self, errno, *command):
         done = subprocess.run(
             [DRIFTLESS, *[str(part) for part in command]], capture_output=True, text=True,

@@ -116,6 +116,15 @@ class Dataset(Case):
             self.assertIn("--tokenizer of this very model", run.complained)
             self.assertFalse(run.folder.exists())
 
+    def test_another_tokenizer_than_a_further_servers(self):
+        """Each server is asked, and the text is for all of them."""
+        with mock(*FAST) as one, mock(*FAST, "--split-words", "the") as two:
+            run = self.replay(self.trace, "--url", one.url, "--url", two.url, *self.flags("llama3"))
+        self.assertEqual(run.code, PREFLIGHT, run.said + run.complained)
+        self.assertIn(two.url, run.complained)
+        self.assertIn("(not the)", run.complained)
+        self.assertFalse(run.folder.exists())
+
     def test_refusals(self):
         """Each names the file, the place and the remedy."""
         long_row = self.write("long.csv", azure([10, 100_000]))

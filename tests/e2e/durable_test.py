@@ -10,31 +10,14 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, DRIFTLESS, Run, SAMPLE, SECONDS_MAX, mock, read_jsonl
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
 
 HOST, INTERRUPTED = 7, 130
 
 
 class Durable(Case):
     def start(self, server, *flags, **how):
-        """A replay that has sent its first rows."""
-        command, folder = self.command(SAMPLE, "--url", server.url, *flags)
-        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **how}
-        process = subprocess.Popen(command, **how)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        fired = folder / "fired.jsonl"
-        end = time.monotonic() + SECONDS_MAX
-        while not (fired.exists() and fired.stat().st_size > 0):
-            self.assertIsNone(process.poll(), "ended before a row left")
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)  # polls a file that another process writes
-        return process, folder
-
-    def finish(self, process, folder):
-        said, complained = process.communicate(timeout=SECONDS_MAX)
-        done = subprocess.CompletedProcess(process.args, process.returncode, said, complained)
-        return Run(done, folder)
+        return super().start(SAMPLE, "--url", server.url, *flags, **how)
 
     def test_disk_full(self):
         """The run stops, exit code 7; whole lines are left, and --resume completes them."""

@@ -76,21 +76,6 @@ class Figures(Case):
         self.assertGreater(summary["drift_left_out"], 0)
         self.assertEqual(summary["max_concurrent_requests"], 3)
 
-    def start(self, *flags):
-        command, folder = self.command(*flags)
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        fired = folder / "fired.jsonl"
-        end = time.monotonic() + SECONDS_MAX
-        while not (fired.exists() and fired.stat().st_size > 0):
-            self.assertIsNone(process.poll(), "ended before a row left")
-            self.assertLess(time.monotonic(), end, "no row left")
-            time.sleep(0.01)  # polls a file that another process writes
-        return process, folder
-
     def test_interrupted(self):
         """What was in flight is cancelled, what had not left is not sent."""
         with mock("--ttft", "300ms", "--itl", "5ms") as server:

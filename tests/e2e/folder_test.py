@@ -40,6 +40,20 @@ class Folder(Case):
                 self.assertEqual(len((folder / "requests.jsonl").read_text().splitlines()), limit)
                 self.assertTrue((folder / "summary.json").exists())
 
+    def test_runs_of_one_second(self):
+        """Each without --out has a folder of its own."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            command = [DRIFTLESS, "replay", str(SAMPLE), "--url", server.url, "--limit", "3",
+                       "--speed", "50", "--calibration", "none", *BLIND]  # fmt: skip
+            runs = [
+                subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                 text=True, cwd=self.scratch)
+                for _ in range(8)
+            ]  # fmt: skip
+            said = [run.communicate(timeout=SECONDS_MAX)[1] for run in runs]
+        self.assertEqual([run.returncode for run in runs], [0] * 8, said)
+        self.assertEqual(len(list((self.scratch / "runs").glob("*/summary.json"))), 8)
+
     def new_run(self, folder, server, *flags):
         return self.replay(
             SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, *flags, folder=folder

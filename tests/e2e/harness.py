@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 DRIFTLESS = os.environ["DRIFTLESS"]
@@ -135,6 +136,47 @@ class Case(unittest.TestCase):
         run = self.replay(*flags)
         self.assertEqual(run.code, 0, f"{flags}: {run.said}{run.complained}")
         return run
+
+    def launch(self, command, folder, until="fired.jsonl", **how):
+        """Starts a command, and waits until the named file of its folder has grown; None: not."""
+        grows = folder / until if until else None
+        before = grows.stat().st_size if grows and grows.exists() else 0
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **how}
+        process = subprocess.Popen(command, **how)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + SECONDS_MAX
+        while grows and not (grows.exists() and grows.stat().st_size > before):
+            self.assertIsNone(process.poll(), f"ended before {until} grew")
+            self.assertLess(time.monotonic(), end, f"{until} does not grow")
+            time.sleep(0.005)  # polls a file that another process writes
+        return process
+
+    def start(self, *flags, until="fired.jsonl", **how):
+        """A replay that has sent its first rows, and its folder."""
+        command, folder = self.command(*flags)
+        return self.launch(command, folder, until=until, **how), folder
+
+    def finish(self, process, folder):
+        said, complained = process.communicate(timeout=SECONDS_MAX)
+        done = subprocess.CompletedProcess(process.args, process.returncode, said, complained)
+        return Run(done, folder)
+
+    def lenient_calibration(self, **figures):
+        """Flags of a calibration by which the engine makes no row late; `figures` replace others."""
+        path = self.scratch / "calibration.json"
+        done = subprocess.run(
+            [DRIFTLESS, "calibrate", "--quick", "--accept-noise", "--out", str(path)],
+            capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        measured = json.loads(path.read_text())
+        for rehearsal in measured["rehearsals"]:
+            rehearsal["drift"]["p99_ns"] = rehearsal["receive_delay"]["p99_ns"] = 1_000_000_000
+        for name, p99_ns in figures.items():
+            measured[name]["p99_ns"] = p99_ns
+        path.write_text(json.dumps(measured))
+        return ("--calibration", path, "--certify-within", "10s")  # else a bar of 1 ms cuts them
 
     def expect_lanes_in_time(self, run):
         """No row waited for a connection, where others left us the CPU to open it with."""

@@ -1,11 +1,10 @@
 """A run that is interrupted, twice, or killed keeps every promise that it still can."""
 
 import signal
-import subprocess
 import time
 import unittest
 
-from harness import Case, Run, SAMPLE, SECONDS_MAX, read_jsonl, receiver
+from harness import Case, SAMPLE, read_jsonl, receiver
 
 INTERRUPTED = 130
 # Preflight would wait for the second token of a server that takes a minute for it.
@@ -14,27 +13,7 @@ UNASKED = ("--no-preflight", "--model", "m")
 
 class Interrupt(Case):
     def start(self, server, *flags):
-        """Starts a replay and waits until some rows have left."""
-        command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 4, *flags)
-        return self.launch(command, folder), folder
-
-    def launch(self, command, folder):
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.addCleanup(process.kill)
-        fired = folder / "fired.jsonl"
-        end = time.monotonic() + SECONDS_MAX
-        while not (fired.exists() and fired.stat().st_size > 0):
-            self.assertIsNone(process.poll(), "ended before a row left")
-            self.assertLess(time.monotonic(), end, "no row left")
-            time.sleep(0.01)  # polls a file that another process writes
-        return process
-
-    def finish(self, process, folder):
-        said, complained = process.communicate(timeout=SECONDS_MAX)
-        done = subprocess.CompletedProcess(process.args, process.returncode, said, complained)
-        return Run(done, folder)
+        return super().start(SAMPLE, "--url", server.url, "--speed", 4, *flags)
 
     def check_conservation(self, run):
         records = run.records()

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import threading
-import time
 import unittest
 
 from harness import Case, DRIFTLESS, SAMPLE, SANITIZED, SECONDS_MAX, mock
@@ -36,18 +35,8 @@ class Asked(http.server.BaseHTTPRequestHandler):
 class Keys(Case):
     def start(self, server, *flags, **how):
         """A replay that has written its run.json."""
-        command, folder = self.command(SAMPLE, "--url", server.url, *flags)
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how
-        )
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        end = time.monotonic() + SECONDS_MAX
-        while not (folder / "run.json").exists():
-            self.assertIsNone(process.poll())
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)  # polls a file that another process writes
-        return process, folder
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return super().start(*flags, SAMPLE, "--url", server.url, until="run.json", **quiet, **how)
 
     def test_process_list_shows_no_key(self):
         for flags in (
@@ -57,14 +46,16 @@ class Keys(Case):
             ("--header=Authorization: Bearer " + KEY,),
             ("--header", "X-Api-Key: " + KEY + "-{row}"),
             ("--extra-body", json.dumps({"litellm": {"api_key": KEY}})),
+            ("OPENAI_API_KEY=" + KEY, "vllm", "bench", "serve"),
         ):
             with mock("--ttft", "1ms", "--itl", "1ms") as server:
-                process, _ = self.start(server, *flags)
+                process, folder = self.start(server, *flags)
                 shown = pathlib.Path(f"/proc/{process.pid}/cmdline").read_text()
                 process.kill()
                 process.wait()
             self.assertNotIn(KEY, shown)
             self.assertIn("*" * len(KEY), shown)
+            self.assertNotIn(KEY, (folder / "run.json").read_text())
 
     def dies_with_core(self, server, *flags):
         process, _ = self.start(

@@ -2,10 +2,9 @@
 
 import pathlib
 import socket
-import subprocess
 import unittest
 
-from harness import Case, DRIFTLESS, Run, SAMPLE, SECONDS_MAX, Server, receiver
+from harness import Case, DRIFTLESS, SAMPLE, Server, receiver
 
 
 def free_port():
@@ -64,18 +63,13 @@ class Limits(Case):
 
     def test_waits_for_a_server_that_comes_later(self):
         port = free_port()
-        command, folder = self.command(
-            SAMPLE, "--url", f"http://127.0.0.1:{port}", "--limit", 5, "--wait-ready", "60s"
+        process, folder = self.start(
+            SAMPLE, "--url", f"http://127.0.0.1:{port}", "--limit", 5, "--wait-ready", "60s",
+            until=None,
         )
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.addCleanup(process.kill)
         with Server(DRIFTLESS, "mock", "--listen", f"127.0.0.1:{port}", "--itl", "1ms"):
-            said, complained = process.communicate(timeout=SECONDS_MAX)
-        done = subprocess.CompletedProcess(command, process.returncode, said, complained)
-        run = Run(done, folder)
-        self.assertEqual(run.code, 0, complained)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, 0, run.complained)
         self.assertEqual(len(run.records()), 5)
 
     def test_unix_socket(self):

@@ -27,7 +27,7 @@ class Losses(Case):
             self.skipTest(reason)
         log = self.scratch / "mock.jsonl"
         with mock("--itl", "1ms", "--log", log) as server:
-            reason = lose(urlsplit(server.url).port, 0.03)
+            reason = lose(urlsplit(server.url).port, 0.06)
             if reason:
                 self.skipTest(reason)
             run = self.replay_well(self.trace(), "--url", server.url, "--no-preflight",

@@ -345,7 +345,7 @@ class Preflight(Case):
             self.assertEqual(run.json("summary.json")["outputs"],
                              {"exact": 1, "short": 0, "long": 0, "unknown": 0})
             run = self.replay(trace, "--url", server.url, "--length-field", "max_completion_tokens")
-        self.assertIn("asked for 8 tokens, it made 128: rows end as long_output", run.said)
+        self.assertIn("asked for 8 tokens, it made 128: rows end as long_output", run.complained)
         self.assertEqual(run.records()[0]["outcome"], "long_output")
         self.assertEqual(run.code, 0)
         self.assertEqual(run.json("summary.json")["outputs"]["long"], 1)

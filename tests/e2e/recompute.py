@@ -34,8 +34,6 @@ def known(records, key):
     return [record[key] for record in records if record[key] is not None]
 
 
-
-
 def itl(record):
     """A gap once per token that it brought; a chunk of no token lends its time to the next."""
     values, begin = [], record["chunk_ns"][0] if record["chunk_ns"] else 0

@@ -17,28 +17,6 @@ USAGE, INPUT = 2, 3
 
 
 class Resume(Case):
-    def start(self, *flags):
-        """A replay in the background, and its folder, once it has written its first rows."""
-        command, folder = self.command(*flags)
-        return self.started(command, folder), folder
-
-    def started(self, command, folder, **how):
-        """Waits until fired.jsonl has grown."""
-        fired = folder / "fired.jsonl"
-        before = fired.stat().st_size if fired.exists() else 0
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
-        )
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        end = time.monotonic() + SECONDS_MAX
-        while process.poll() is None and not (
-            fired.exists() and fired.stat().st_size > before
-        ):
-            self.assertLess(time.monotonic(), end, "no row left")
-            time.sleep(0.005)  # polls a file that another process writes
-        return process
-
     def kill(self, process):
         process.kill()
         process.communicate()
@@ -207,7 +185,7 @@ class Resume(Case):
                 torn = folder / "requests.jsonl"
                 torn.write_text(torn.read_text() + '{"row":2')
                 command = [DRIFTLESS, "replay", "--resume", str(folder)]
-                process = self.started(command, folder)
+                process = self.launch(command, folder)
                 self.assertLessEqual(before, self.check_prefix(folder, live=True), "a record is gone")
         self.assertGreater(kills, 3)
         records = self.check_whole(folder, 240)
@@ -259,7 +237,7 @@ class Resume(Case):
             time.sleep(0.7)
             self.kill(process)
             resume = [DRIFTLESS, "replay", "--resume", str(folder)]
-            self.kill(self.started([*resume, "--resend"], folder))
+            self.kill(self.launch([*resume, "--resend"], folder))
             done = self.again("--resume", folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_whole(folder, 240)
@@ -285,7 +263,7 @@ class Resume(Case):
             "ASAN_OPTIONS": "verify_asan_link_order=0",
         }
         command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 2, *flags)
-        process = self.started(command, folder, env=hung)
+        process = self.launch(command, folder, env=hung)
         disk.unlink()
         time.sleep(2.5)  # rows go on leaving
         self.kill(process)
@@ -338,7 +316,7 @@ class Resume(Case):
             process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 4)
             self.kill(process)
             first = self.marks_of(folder)[0]
-            process = self.started([DRIFTLESS, "replay", "--resume", str(folder)], folder)
+            process = self.launch([DRIFTLESS, "replay", "--resume", str(folder)], folder)
             self.kill(process)
             self.assertNotIn(first, self.marks_of(folder))
             first.touch()

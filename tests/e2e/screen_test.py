@@ -120,24 +120,30 @@ class Screen(Case):
         self.assertIn(two.url, refused.complained)
         with mock(*FAST) as one, mock(*FAST, "--overhead", "3,2") as two:
             run = self.replay_well(SAMPLE, "--url", one.url, "--url", two.url, *QUICK)
-        self.assertIn("warning: it adds 3+2 tokens to a prompt and the first server 0+0", run.said)
+        self.assertIn("it adds 3+2 tokens to a prompt and the first server 0+0: prompts that go "
+                      "there will not have the recorded lengths", run.complained)
+
+    def test_servers_that_differ_in_front_only(self):
+        """Lengths are the recorded ones; what a second server lacks is told, too, even if quiet."""
+        with mock(*FAST, "--overhead", "1,4") as one, \
+                mock(*FAST, "--overhead", "3,2", "--cached-tokens", "never") as two:
+            urls = ("--url", one.url, "--url", two.url)
+            run = self.replay_well(SAMPLE, *urls, *QUICK)
+            quiet = self.replay_well(SAMPLE, *urls, *QUICK, "--quiet")
+        for complained in (run.complained, quiet.complained):
+            self.assertIn("blocks may lie up to 2 tokens off there", complained)
+            self.assertNotIn("recorded lengths", complained)
+        self.assertRegex(run.said, f"server: {re.escape(two.url)}\\S*: .*cached")
+        notes = run.json("run.json")["preflight"]["notes"]
+        self.assertTrue(any(two.url in note and "cached" in note for note in notes), notes)
 
     def test_an_interrupt_is_answered(self):
         with mock("--ttft", "200ms", "--itl", "10ms") as server:
-            command, folder = self.command(SAMPLE, "--url", server.url)
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       text=True)
-            self.addCleanup(process.kill)
-            for line in process.stdout:
-                if line.startswith("calibration: "):
-                    break
-            fired = folder / "fired.jsonl"
-            while not (fired.exists() and fired.stat().st_size > 0):
-                self.assertIsNone(process.poll())
+            process, folder = self.start(SAMPLE, "--url", server.url)
             process.send_signal(signal.SIGINT)
-            _, complained = process.communicate(timeout=SECONDS_MAX)
-        self.assertEqual(process.returncode, 130)
-        self.assertRegex(complained, r"interrupted: \d+ rows will not be sent")
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, 130)
+        self.assertRegex(run.complained, r"interrupted: \d+ rows will not be sent")
 
     def test_words_that_help(self):
         """-V, version, help, help COMMAND; the nearest command and flag to a typo."""

@@ -7,11 +7,10 @@ import os
 import pathlib
 import subprocess
 import threading
-import time
 import unittest
 import urllib.parse
 
-from harness import Case, SAMPLE, SECONDS_MAX, mock
+from harness import Case, SAMPLE, mock
 
 DONE, USAGE, PREFLIGHT, NO_SUCCESS = 0, 2, 4, 5
 KEY = "sk-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -179,20 +178,11 @@ class Secrets(Case):
         other = "other-" + KEY[::-1]
         env = {**os.environ, "OPENAI_API_KEY": KEY, "FOO_KEY": other, "KEPT": "kept-value"}
         with mock("--ttft", "5ms", "--itl", "1ms") as server:
-            command, folder = self.command(
+            process, _ = self.start(
                 SAMPLE, "--url", server.url, "--header", "X-Foo: env:FOO_KEY", "--header",
-                "X-Bar: env:FOO_KEY",
+                "X-Bar: env:FOO_KEY", until="run.json", env=env, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )  # fmt: skip
-            process = subprocess.Popen(
-                command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            self.addCleanup(process.wait)
-            self.addCleanup(process.kill)
-            end = time.monotonic() + SECONDS_MAX
-            while not (folder / "run.json").exists():
-                self.assertIsNone(process.poll(), "ended before time 0")
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.01)  # polls a file that another process writes
             try:
                 block = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().decode()
             except PermissionError:  # it may not be dumped, and we are not root

@@ -12,8 +12,8 @@ sys.path.insert(0, str(SPOILERS))
 import truth  # noqa: E402
 
 MS = 1_000_000
+QUIET = "none/hybrid/plain/30"
 CELLS = (
-    "none/hybrid/plain/30",
     "stop-100ms/hybrid/tls/30",
     "stop-300ms/hybrid/plain/30",
     "fifo/hybrid/plain/30",
@@ -85,16 +85,30 @@ class Charges(unittest.TestCase):
 
 
 class Cells(unittest.TestCase):
-    def test_cells(self):
+    def table(self, cells):
+        """What is said of these cells; none of them fails. Empty: there is one CPU only."""
         # Other work on the host costs some ms; the stops here are longer than the limits.
-        command = [sys.executable, "-B", SPOILERS / "run", "--within", "25", "--cells", *CELLS]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        command = [sys.executable, "-B", SPOILERS / "run", "--within", "25", "--cells", *cells]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
         print(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        passed = done.stdout.count("| pass |") + done.stdout.count("| pass, all tainted |")
-        skipped = done.stdout.count("| skipped: ")
-        if not done.stdout.startswith("skipped"):  # one CPU only
-            self.assertEqual(passed + skipped, len(CELLS))
+        return "" if done.stdout.startswith("skipped") else done.stdout
+
+    def test_cells(self):
+        """A row that is not tainted has no wrong stamp, whatever happens."""
+        said = self.table(CELLS)
+        if said:
+            ends = ("| pass |", "| pass, all tainted |", "| pass, refused |", "| skipped: ")
+            self.assertEqual(sum(said.count(end) for end in ends), len(CELLS), said)
+
+    def test_without_a_spoiler(self):
+        """Some rows are not tainted: a client that taints all of them would pass every other cell.
+        Other work on the host may taint them now and then."""
+        for _ in range(3):
+            said = self.table([QUIET])
+            if not said or "| pass |" in said:
+                return
+        self.fail("every row is tainted, three times: " + said)
 
 
 if __name__ == "__main__":

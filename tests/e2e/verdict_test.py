@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, Run, may_raise_priority, mock
+from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, may_raise_priority, mock
 
 USAGE = 2
 NOT_CERTIFIED = 6
@@ -46,23 +46,6 @@ class Verdict(Case):
         """Flags of a replay on a host of that floor, whose limits no bar makes smaller."""
         return ("--calibration", self.calibration(floor_ns), "--certify-within",
                 f"{10 * floor_ns}ns")
-
-    def start(self, server, speed, *flags):
-        command, folder = self.command(SAMPLE, "--url", server.url, "--speed", speed, *flags)
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        fired = folder / "fired.jsonl"
-        end = time.monotonic() + SECONDS_MAX
-        while not (fired.exists() and fired.stat().st_size > 0):
-            self.assertIsNone(process.poll(), "ended before a row left")
-            self.assertLess(time.monotonic(), end, "no row left")
-            time.sleep(0.01)  # polls a file that another process writes
-        return process, folder
-
-    def finish(self, process, folder):
-        said, complained = process.communicate(timeout=SECONDS_MAX)
-        done = subprocess.CompletedProcess(process.args, process.returncode, said, complained)
-        return Run(done, folder)
 
     def reasons(self, run):
         return "; ".join(run.json("summary.json")["verdict"]["reasons"])
@@ -203,8 +186,10 @@ class Verdict(Case):
     def test_a_stopped_client_indicts_itself(self):
         """Stopped for 300 ms: rows that were due then are tainted, and the run is not certified."""
         with mock() as server:
-            process, folder = self.start(server, 4, *self.floor(5_000_000),
-                                         "--require-certified")
+            process, folder = self.start(
+                SAMPLE, "--url", server.url, "--speed", 4, *self.floor(5_000_000),
+                "--require-certified",
+            )  # fmt: skip
             process.send_signal(signal.SIGSTOP)
             time.sleep(0.3)  # the length of the stop is what is tested
             process.send_signal(signal.SIGCONT)
@@ -217,8 +202,10 @@ class Verdict(Case):
     def test_a_stopped_server_is_not_the_clients_fault(self):
         """Stopped for 2 s: certified, and ttft_due of the rows that were due then shows it."""
         with mock() as server:
-            process, folder = self.start(server, 2, *self.floor(LARGE_NS),
-                                         "--require-certified")
+            process, folder = self.start(
+                SAMPLE, "--url", server.url, "--speed", 2, *self.floor(LARGE_NS),
+                "--require-certified",
+            )  # fmt: skip
             server.process.send_signal(signal.SIGSTOP)
             time.sleep(2)  # the length of the stop is what is tested
             server.process.send_signal(signal.SIGCONT)

@@ -103,7 +103,7 @@ Findings check_direction(const Files& files) {
 Findings check_heavy_headers(const Files& files) {
     Findings findings;
     for (const SourceFile& file : files) {
-        if (file.is_in("tests") || file.is_in("perf/micro") || file.is_in("perf/floor")) {
+        if (file.is_in("tests") || file.is_in("perf/micro")) {
             continue;  // tests and benchmarks may hold us against the library itself
         }
         for (const Include& include : includes_of(file)) {

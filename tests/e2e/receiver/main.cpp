@@ -160,6 +160,10 @@ int main(int argc, char** argv) {
     if (options.log != nullptr && file == nullptr) {
         die("open the log");
     }
+    if ((options.certificate == nullptr) != (options.key == nullptr)) {
+        std::fprintf(stderr, "receiver: --cert and --key go together\n");
+        return 1;
+    }
     if (options.certificate != nullptr) {
         signal(SIGPIPE, SIG_IGN);  // SSL_write knows no MSG_NOSIGNAL
         options.behaviour.tls = receiver::tls_context(options.certificate, options.key);

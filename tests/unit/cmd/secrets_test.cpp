@@ -13,7 +13,9 @@ TEST(Secrets, MaskUserPartsOfUrls) {
     EXPECT_EQ(mask_url("http://user:w@rd@host"), "http://***@host");
     EXPECT_EQ(mask_url("user:word@host:80"), "***@host:80");
     EXPECT_EQ(mask_url("http://host/a@b"), "http://host/a@b");
-    EXPECT_EQ(mask_url("trace@2024.jsonl"), "trace@2024.jsonl");
+    EXPECT_EQ(mask_url("sk-1@host:8000"), "***@host:8000");
+    EXPECT_EQ(mask_url("sk-1@host"), "***@host");
+    EXPECT_EQ(mask_url("unix:@name"), "unix:@name");
     EXPECT_EQ(mask_url("http://host:80"), "http://host:80");
 }
 
@@ -66,6 +68,24 @@ TEST(Secrets, MaskCommandLines) {
                                           "--speed",
                                           "2"};
     EXPECT_EQ(mask_command(typed), masked);
+}
+
+// A pasted command may begin with variables of its shell; other assignments stay.
+TEST(Secrets, MaskAssignments) {
+    EXPECT_EQ(mask_command({"OPENAI_API_KEY=sk-1", "CUDA_VISIBLE_DEVICES=0", "HF_TOKEN=", "vllm"}),
+              (std::vector<std::string>{"OPENAI_API_KEY=***", "CUDA_VISIBLE_DEVICES=0",
+                                        "HF_TOKEN=***", "vllm"}));
+    EXPECT_EQ(assigned_secret_at("api_key=sk-1"), 8U);
+    for (const char* other : {"", "=", "a=b", "OPENAI_API_KEY", "keys/a=b", "a?key=b"}) {
+        EXPECT_EQ(assigned_secret_at(other), 0U) << other;
+    }
+}
+
+TEST(Secrets, MaskBackends) {
+    EXPECT_EQ(mask_value("--backend", "kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
+              "kind=openai_http,target=http://***@h,api_key=***,model=m");
+    EXPECT_EQ(mask_value("--backend", "my_api_key=sk-1"), "my_api_key=***");
+    EXPECT_EQ(mask_value("--backend", "vllm"), "vllm");
 }
 
 // A reference to the environment is no secret: it is what run.json keeps of one.

@@ -173,6 +173,8 @@ TEST(Foreign, RateNeedsTheReplayProfile) {
               (Words{"t", "--url", "h", "--speed", "100000000e-9"}));
     EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
               (Words{"t", "--url", "h", "--speed", "2000000000e-9"}));
+    EXPECT_TRUE(
+        refusal({"t", "--rate-type", "constant"}).starts_with("--rate-type \"constant\": "));
     EXPECT_NE(refusal({"t", "--url", "h", "--request-rate", "inf"}), "");
     EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
 }
@@ -211,10 +213,32 @@ TEST(Foreign, ProgramWordsAreDropped) {
               (Words{"t.jsonl", "--url", "h"}));
 }
 
+// A key of the shell that the command was pasted from is not shown.
+TEST(Foreign, KeysBeforeProgramsAreMasked) {
+    const Spelled out = spell({"OPENAI_API_KEY=sk-1", "vllm", "bench", "serve", "--model", "m"});
+    ASSERT_EQ(out.notes.size(), 1U);
+    EXPECT_EQ(out.notes[0],
+              "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: it starts another tool");
+    EXPECT_EQ(spell({"API_KEY=sk-1", "t.jsonl", "--url", "h"}).arguments,
+              (Words{"t.jsonl", "--url", "h"}));
+}
+
+// GuideLLM's backend may have the key.
+TEST(Foreign, GuidellmKeyOfBackend) {
+    EXPECT_EQ(spelled({"t", "--backend", "kind=openai_http,target=h:1,api_key=sk-1"}),
+              (Words{"t", "--url", "h:1", "--api-key", "sk-1"}));
+    const std::string why = refusal({"--backend", "kind=openai_http,extra_key=sk-1"});
+    EXPECT_NE(why.find("extra_key=***"), std::string::npos) << why;
+    EXPECT_EQ(why.find("sk-1"), std::string::npos) << why;
+}
+
 // Traces that are named as programs are stay traces.
 TEST(Foreign, OurOwnTracesStay) {
+    EXPECT_EQ(spell({"python.jsonl", "java.jsonl"}).arguments,
+              (Words{"python.jsonl", "java.jsonl"}));
     for (const char* trace :
-         {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x"}) {
+         {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x", "python.jsonl",
+          "python", "python3.jsonl", "traces/vllm", "traces/aiperf", "./guidellm"}) {
         EXPECT_EQ(spell({trace, "--url", "h"}).arguments, (Words{trace, "--url", "h"}));
         EXPECT_TRUE(spell({trace, "--url", "h"}).notes.empty());
     }

@@ -56,7 +56,7 @@ TEST(SplitSearch, FindsEverySplit) {
     }
 }
 
-// A split that is known takes four questions, and tells the block.
+// A split that is known takes five questions at most, and tells the block.
 TEST(SplitSearch, FindsTheBlockOfAKnownSplit) {
     for (const std::uint32_t block : {1u, 16u, 512u}) {
         const Found found = search(14, 14, [&](std::uint32_t shared, std::uint32_t) {

@@ -1,0 +1,37 @@
+#include "cmd/screen/words.hpp"
+
+#include <fmt/format.h>
+
+#include "cmd/screen/plots.hpp"
+
+namespace driftless {
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? "-"
+                      : fmt::format("{:.2f} %",
+                                    100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+bool can_count_chunk_tokens(std::string_view backend) {
+    return backend.starts_with("openai-c") || backend == "dynamo" || backend == "aibrix";
+}
+
+bool is_failure(Outcome outcome) {
+    return outcome != Outcome::ok && outcome != Outcome::short_output &&
+           outcome != Outcome::long_output;
+}
+
+std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
+                         Outcome without) {
+    std::string text;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        const auto outcome = static_cast<Outcome>(i);
+        if (outcomes[i] > 0 && is_failure(outcome) && outcome != without) {
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(outcome),
+                                grouped(outcomes[i]));
+        }
+    }
+    return text;
+}
+
+}  // namespace driftless
