@@ -110,18 +110,15 @@ Task<bool> Preflight::ask_models() {
     }
     findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
     findings_.keep_alive = asker_.reply().limits;
-    if (model().empty() && plan_.dialect->names_model) {
-        if (!findings_.models.empty()) {
-            plan_.body.model = first_model_;
-            findings_.model = findings_.models.front();
-        }
-        if (findings_.models.empty()) {
-            co_return fail_models();
-        }
-    }
     const auto& models = findings_.models;
-    if (!models.empty() &&
-        std::find(models.begin(), models.end(), findings_.model) == models.end()) {
+    if (model().empty() && !models.empty()) {
+        plan_.body.model = first_model_;
+        findings_.model = models.front();
+    } else if (model().empty() && plan_.dialect->names_model) {
+        co_return fail_models();
+    }
+    const bool is_listed = std::find(models.begin(), models.end(), findings_.model) != models.end();
+    if (!findings_.model.empty() && !models.empty() && !is_listed) {
         findings_.notes.push_back("the server does not list the model " + findings_.model);
     }
     co_return true;
