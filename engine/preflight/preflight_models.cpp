@@ -53,13 +53,16 @@ bool Preflight::patient() const {
 Task<bool> Preflight::fetch(const std::string& method, const std::string& path,
                             const std::string& body) {
     bool answered = false;
-    for (int tries = 1;; ++tries) {  // bounded by `busy_tries` and `--wait-ready`
+    int busy = 0;   // answers of 429
+    while (true) {  // bounded by `busy_tries` and `--wait-ready`
         answered = co_await asker_.fetch(method, path, body);
         const int status = answered ? asker_.reply().status : 0;
         Duration length = ready_pause;
-        if (status == status_busy && tries < busy_tries && !asker_.stopped()) {
-            const std::int64_t told = count_in(header_value(asker_.reply().head, "retry-after"));
-            const std::int64_t wanted = told > 0 ? told : std::int64_t{1} << (tries - 1);
+        busy += status == status_busy ? 1 : 0;
+        if (status == status_busy && busy < busy_tries && !asker_.stopped()) {
+            const std::int64_t reported =
+                count_in(header_value(asker_.reply().head, "retry-after"));
+            const std::int64_t wanted = reported > 0 ? reported : std::int64_t{1} << (busy - 1);
             length = seconds(std::min(wanted, busy_pause_s_max));
             if (!busy_noted_) {
                 busy_noted_ = true;
