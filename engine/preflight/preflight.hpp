@@ -140,7 +140,6 @@ class Preflight {
     Task<void> ask_info();
     Task<void> ask_metrics();
     void read_models();
-    bool is_served() const;
     bool fail_models();
 
     // preflight_length.cpp: what servers refuse of a body, and whether they obey its length.

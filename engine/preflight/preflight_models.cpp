@@ -15,8 +15,6 @@ constexpr Duration ready_pause = milliseconds(500);
 constexpr int busy_tries = 5;
 constexpr std::int64_t busy_pause_s_max = 30;
 constexpr int status_busy = 429;
-/// What sglang-router lists where it does not know its workers' model.
-constexpr std::string_view no_name = "unknown";
 
 bool is_loading(int status) {
     return status == 502 || status == 503 || status == 504;
@@ -78,18 +76,9 @@ Task<bool> Preflight::fetch(const std::string& method, const std::string& path,
     co_return answered;
 }
 
-/// Whether the list has the model of the rows, or is that of a router which knows no names.
-bool Preflight::is_served() const {
-    const auto& models = findings_.models;
-    const auto has = [&models](std::string_view name) {
-        return std::find(models.begin(), models.end(), name) != models.end();
-    };
-    return !models.empty() && (model().empty() || has(findings_.model) || has(no_name));
-}
-
-/// `GET /v1/models`, again and again under `--wait-ready`, until the model is there: gateways
-/// answer before they have a worker. A server without that page is fine where the user named the
-/// model.
+/// `GET /v1/models`, again and again under `--wait-ready`, until it lists a model: gateways answer
+/// before they have a worker. It need not be the one that the user named, which may be an alias
+/// that is never listed. A server without that page is fine where the user named the model.
 Task<bool> Preflight::ask_models() {
     bool answered = false;
     while (true) {  // bounded by `--wait-ready`
@@ -98,7 +87,7 @@ Task<bool> Preflight::ask_models() {
         if (status == 200) {
             read_models();
         }
-        const bool ready = answered && status < 500 && (status != 200 || is_served());
+        const bool ready = answered && status < 500 && (status != 200 || !findings_.models.empty());
         if (ready || !patient()) {
             break;
         }

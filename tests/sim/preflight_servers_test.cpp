@@ -163,6 +163,9 @@ TEST(Preflight, WaitsUntilTheModelIsServed) {
     EXPECT_NE(gave_up.second.find("lists no model: --wait-ready T"), std::string::npos)
         << gave_up.second;
     EXPECT_EQ(asked("b", seconds(60)).first.models, std::vector<std::string>{"b"});
+    const PreflightFindings alias = asked("a", seconds(60)).first;  // a list may never have it
+    EXPECT_LT(alias.requests, 20u);
+    EXPECT_EQ(alias.notes.front(), "the server does not list the model a");
 }
 
 }  // namespace
