@@ -42,6 +42,21 @@ TEST(Generic, ReadsCsvByMap) {
 }
 
 // Wall clocks and epochs show their unit; every row is held to the first one's.
+// A map goes by the spelling of the file, also where the columns are those of a known format but
+// for upper and lower case.
+TEST(Generic, KeepsTheSpellingOfTheFile) {
+    const std::vector<std::string> lines = {"timestamp,contexttokens,generatedtokens,numimages",
+                                            "0.25,100,20,3"};
+    ReadOptions options =
+        mapped({{"time", "timestamp"}, {"in", "contexttokens"}, {"out", "generatedtokens"}}, "s");
+    options.keep = {"numimages"};
+    const Reading got = read(lines, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "generic");
+    EXPECT_EQ(got.trace.rows[0].input_length, 100U);
+    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"numimages":3})");
+}
+
 TEST(Generic, GuessesUnitsThatShow) {
     const auto unit_of = [](const std::string& time) {
         const Reading got = read({"time,in,out", time + ",1,1"}, mapped({}, "auto"));
