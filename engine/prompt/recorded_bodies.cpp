@@ -27,9 +27,7 @@ std::vector<std::uint32_t> planned_positions(const Plan& plan, const Trace& trac
 void refuse(const Trace& trace, const TraceRow& row, std::string_view request, const Error& error,
             InputErrors& errors) {
     InputError one;
-    for (const TraceFilePart& part : trace.files) {
-        one.file = part.first_row <= row.index ? part.name : one.file;
-    }
+    one.file = trace.file_of(row);
     one.line = row.line;
     constexpr std::size_t value_bytes_max = 80;
     one.value = request.substr(0, value_bytes_max);
