@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "proto/core/check.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -35,10 +36,6 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
                                                     : "cannot be sent with this --api";
     one.remedy = std::string("to ") + error.doing;
     errors.add(std::move(one));
-}
-
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-    return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
 }  // namespace
