@@ -67,7 +67,7 @@ Task<Probe> Preflight::probe_as_taken(const std::string& word) {
 
 /// More tokens came than were asked for: the server may read the other name of the length.
 Task<void> Preflight::try_other_length(const std::string& word, Probe& one) {
-    if (!plan_.dialect->names_length || !plan_.body.length_member.empty()) {
+    if (!plan_.dialect->has_two_length_names || !plan_.body.length_member.empty()) {
         co_return;
     }
     const bool is_new = plan_.dialect->length_member == new_length;
@@ -96,7 +96,7 @@ void Preflight::note_length() {
     if (made > asked) {
         findings_.notes.push_back(
             "warning: " + said + ": rows end as long_output" +
-            (plan_.dialect->names_length ? "; --length-field names the other member" : ""));
+            (plan_.dialect->has_two_length_names ? "; --length-field names the other member" : ""));
     } else if (made < asked && findings_.has_completion_tokens) {
         findings_.notes.push_back(
             "warning: " + said +
