@@ -42,7 +42,7 @@ std::string difference(const Server& server, const PreflightFindings& found) {
 /// Words that are not one token here, and those that may not open a prompt here, are left out for
 /// all. False: too few remain.
 bool narrow_words(const WordTable& table, const PreflightFindings& found, Server& server) {
-    if (found.words == WordVerdict::searching) {
+    if (found.words == WordVerdict::not_asked) {
         return true;
     }
     if (found.words != WordVerdict::exact && found.words != WordVerdict::reduced) {

@@ -44,7 +44,16 @@ struct PreflightPlan {
     std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
 
-using WordVerdict = WordSearch::Verdict;
+/// What came of the words.
+enum class WordVerdict : std::uint8_t {
+    not_asked,
+    exact,  ///< these are results of the search: word_search.hpp
+    reduced,
+    too_few,
+    joins,
+    varies,
+    no_first,  ///< no two words are one token each at the beginning of a prompt
+};
 /// "not_asked", "exact", "reduced", ...
 const char* name_of(WordVerdict verdict);
 
@@ -73,9 +82,9 @@ struct PreflightFindings {
     std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
     std::int64_t stream_receives = -1;  ///< that it came in
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event
-    WordVerdict words = WordVerdict::searching;  ///< `searching`: they were not asked
-    std::int64_t words_asked = -1;               ///< all words, in the first order
-    std::int64_t words_counted = -1;             ///< prompt_tokens - H
+    WordVerdict words = WordVerdict::not_asked;
+    std::int64_t words_asked = -1;    ///< all words, in the first order
+    std::int64_t words_counted = -1;  ///< prompt_tokens - H
     std::uint32_t word_questions = 0;
     std::vector<std::uint32_t> dropped;      ///< indices into the table
     std::vector<std::string> dropped_words;  ///< the same, spelled
