@@ -60,7 +60,6 @@ class Forecast {
                 shared = std::max(shared, seen > 0 ? begin + seen : 0);
             }
             unbroken = unbroken && seen == size;
-            // The next block stands behind a whole one, in whichever row.
             begin += own;
         }
         return whole_row_seen(row, prefix, begin >= words_end) ? row.input_length : shared;
