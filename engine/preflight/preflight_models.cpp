@@ -136,9 +136,9 @@ void Preflight::read_models() {
         findings_.models.push_back(asker_.told(*id));
         if (is_asked) {
             const std::int64_t slot = context_of(entry.find("meta").find("n_ctx"));  // llama.cpp
-            const std::int64_t told = first_context(
+            const std::int64_t reported = first_context(
                 entry, {"max_model_len", "context_window", "context_length", "max_context_length"});
-            findings_.max_model_len = told > 0 ? told : slot;
+            findings_.max_model_len = reported > 0 ? reported : slot;
             findings_.max_input_tokens = first_context(entry, {"max_input_tokens"});
             findings_.owned_by = asker_.told(entry.find("owned_by").as_string().value_or(""));
         }
@@ -166,7 +166,7 @@ Task<void> Preflight::ask_metrics() {
     }
 }
 
-/// The answer to `GET /v1/models` told no model: the server's words, and what may mend it.
+/// The answer to `GET /v1/models` told no model: the server's words, and what may fix it.
 bool Preflight::fail_models() {
     const Reply& reply = asker_.reply();
     JsonDocument document;
