@@ -340,9 +340,6 @@ int Execution::exit_code(const SummaryFigures& figures, Verdict verdict, bool su
 }
 
 int Execution::close_books() {
-    if (!writer_->failed()) {  // else --resume needs them
-        FiredMarks::remove(file_.run_id);
-    }
     SummaryInfo info = summary_info(options_, workload_, file_);
     SummaryFigures figures = writer_->summary().figures();
     // The conservation law: rows selected = records written = sum over outcomes.
@@ -351,6 +348,8 @@ int Execution::close_books() {
     CHECK(figures.rows == file_.plan->rows.size());
     if (writer_->failed()) {
         read_written(folder_, figures, info.unfinished);
+    } else {  // --resume would need them
+        FiredMarks::remove(file_.run_id);
     }
     end_.rows_fired = figures.fired;
     end_.records = figures.rows;

@@ -336,7 +336,7 @@ std::string contradiction(const ReplayOptions& options) {
                    secrets.front().name + "\": give the key in --api-key or --header";
         }
     }
-    if (!options.length_member.empty() && !options.dialect->names_length) {
+    if (!options.length_member.empty() && !options.dialect->has_two_length_names) {
         return std::string("--length-field does not go with --api ") + options.dialect->name +
                ", which has one name for it: remove it";
     }

@@ -42,7 +42,7 @@ std::string difference(const Server& server, const PreflightFindings& found) {
 bool narrow_for_further_server(const ReplayOptions& options, const WordTable& table,
                                const PreflightFindings& found, const std::string& where,
                                Server& server) {
-    if (found.words == WordVerdict::searching) {
+    if (found.words == WordVerdict::not_asked) {
         return true;
     }
     const bool reduced = found.words == WordVerdict::reduced;

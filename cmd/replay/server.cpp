@@ -249,7 +249,7 @@ bool narrow_words(const WordTable& table, Server& server) {
 
 NextStep decide_words(const ReplayOptions& options, const WordTable& table, Server& server) {
     const PreflightFindings& found = server.findings;
-    if (found.words == WordVerdict::searching || found.words == WordVerdict::exact) {
+    if (found.words == WordVerdict::not_asked || found.words == WordVerdict::exact) {
         const bool narrows = found.words == WordVerdict::exact && !found.first_words.empty();
         return !narrows || narrow_words(table, server) ? NextStep::go_on : NextStep::refuse;
     }

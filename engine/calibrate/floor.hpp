@@ -33,7 +33,7 @@ struct WaitFloors {
     Spread hybrid;  ///< sleeps until 0.3 ms before the instant, then spins
     Spread sleep;
 };
-/// Fewer rounds where `most` has passed before, but one.
+/// Stops after `most`, but makes at least one round.
 WaitFloors measure_waits(Driver& driver, std::uint32_t rounds, Duration most, std::uint64_t seed);
 
 /// What it takes to hand one request to the kernel, over a loopback connection whose other end is
@@ -42,7 +42,7 @@ struct FireFloors {
     Spread small;  ///< 300 bytes
     Spread large;  ///< 16 KiB
 };
-/// Fewer rounds where `most` has passed before, but one. Errors: those of sockets, connects and
+/// Stops after `most`, but makes at least one round. Errors: those of sockets, connects and
 /// threads.
 Result<FireFloors> measure_fires(Driver& driver, std::uint32_t rounds, Duration most,
                                  const cpu_set_t* sink_cpus, std::uint64_t seed);

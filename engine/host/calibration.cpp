@@ -1,8 +1,8 @@
 #include "engine/host/calibration.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "proto/core/counted.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -109,6 +109,15 @@ std::int64_t median_p99(const Calibration& calibration, std::int64_t chunks_per_
     return values[(values.size() - 1) / 2];
 }
 
+/// The largest share that others had of a rehearsal's second.
+double rehearsed_taken_share(const Calibration& c) {
+    double most = 0;
+    for (const Rehearsal& rehearsal : c.rehearsals) {
+        most = std::max(most, rehearsal.taken_share);
+    }
+    return most;
+}
+
 }  // namespace
 
 std::string to_json(const Calibration& c) {
@@ -191,30 +200,21 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
 
 double taken_share(const Calibration& c) {
     // Gaps of the spin are what others took from it in the same time: not to be added to the rest.
-    double most = std::max(c.steal_share + c.run_delay_share, c.spin_lost_share);
-    for (const Rehearsal& rehearsal : c.rehearsals) {
-        most = std::max(most, rehearsal.taken_share);
-    }
-    return most;
+    return std::max(
+        {c.steal_share + c.run_delay_share, c.spin_lost_share, rehearsed_taken_share(c)});
 }
 
 std::vector<std::string> noise_of(const Calibration& c) {
     std::vector<std::string> noise;
     const auto add = [&noise](double share, const char* what) {
         if (share > noise_max) {
-            char text[128];
-            (void)std::snprintf(text, sizeof text, "%s %.1f %% of the time", what, 100 * share);
-            noise.emplace_back(text);
+            noise.push_back(what + (" " + percent_text(share)) + " of the time");
         }
     };
     add(c.steal_share, "the hypervisor took the engine's CPU for");
     add(c.run_delay_share, "other programs held the engine's CPU for");
     add(c.spin_lost_share, "a spinning thread was away for");
-    double rehearsed = 0;
-    for (const Rehearsal& rehearsal : c.rehearsals) {
-        rehearsed = std::max(rehearsed, rehearsal.taken_share);
-    }
-    add(rehearsed, "others had the CPU of a rehearsal for");
+    add(rehearsed_taken_share(c), "others had the CPU of a rehearsal for");
     return noise;
 }
 

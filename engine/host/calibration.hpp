@@ -36,7 +36,7 @@ struct Rehearsal {
     std::int64_t chunks = 0;        ///< received in the second that was looked at
     double busy_share = 0;          ///< of the engine thread in that second
     Spread drift;                   ///< of all rows, one row per instant
-    Spread receive_delay;    ///< worst of each row; `count` 0 where the kernel gave no stamps
+    Spread receive_delay;    ///< upper bound of each row; `count` 0 where no row was answered
     bool lost = false;       ///< the event ring was full, or the kernel ran out of buffers
     double taken_share = 0;  ///< of that second, by others: run-queue delay and steal
 };
@@ -75,8 +75,8 @@ struct Calibration {
     double run_delay_share = 0;         ///< of the time, ready and waiting for the CPU
 };
 
-/// Above such a share of the engine's CPU in other hands a host is busy with other work: what it is
-/// measured to do then says how loud its neighbours were. Ticks, interrupts and the kernel's own
+/// Above such a share of the engine's CPU in other hands a host is busy with other work: its
+/// figures then describe the other programs, not the host. Ticks, interrupts and the kernel's own
 /// threads take less than 1 %.
 inline constexpr double noise_max = 0.03;
 
@@ -99,8 +99,8 @@ std::string why_not_of(const Calibration& calibration, const HostFacts& host, bo
 /// The drift that this host shows where nothing is wrong: the p99 of a thread that merely sleeps,
 /// or the median p99 of the rehearsals up to this many chunks a second, whichever is larger.
 std::int64_t drift_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s);
-/// The delay between the kernel's receive stamp and our reading it, as the median p99 of those
-/// rehearsals; 0 where none has measured it.
+/// How long bytes of an answer wait for us at most (the record's `receive_delay_ns`), as the median
+/// p99 of those rehearsals; 0 where none has measured it.
 std::int64_t receive_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s);
 
 }  // namespace driftless

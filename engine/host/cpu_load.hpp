@@ -1,5 +1,5 @@
-/// CpuLoad: how busy each CPU is at the moment, so that the engine does not sit down beside other
-/// work. Read before a run, never in it.
+/// CpuLoad: how busy each CPU is at the moment, so that the engine avoids busy CPUs.
+/// Read before a run, never in it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace driftless {
 /// One CPU over a stretch of time, in ticks of the kernel's accounting (10 ms).
 struct CpuLoad {
     std::uint32_t cpu = 0;
-    std::int64_t busy = 0;   ///< anything but idle: interrupts and a hypervisor's theft, too
-    std::int64_t ticks = 0;  ///< length of the stretch
+    std::int64_t busy = 0;                ///< anything but idle: interrupts and steal time, too
+    std::int64_t ticks = 0;               ///< length of the stretch
     std::vector<std::uint32_t> siblings;  ///< CPUs that share its core, itself left out
 };
 

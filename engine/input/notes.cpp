@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "proto/core/counted.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -58,7 +59,7 @@ std::string blocks_of(const Trace& trace) {
 void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
                 const char* many) {
     if (count > 0) {
-        notes.push_back(std::to_string(count) + " " + (count == 1 ? one : many));
+        notes.push_back(counted(count, one, many));
     }
 }
 

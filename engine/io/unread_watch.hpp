@@ -1,10 +1,8 @@
-/// UnreadWatch: since when something may have been waiting to be read, as one who looks now and
-/// then can know it. Plain values; it reads no clock.
+/// UnreadWatch: the latest instant at which nothing was waiting to be read. Plain values; it reads
+/// no clock.
 ///
-/// A look that finds nothing waiting is proof. One that finds a flag is none: the kernel may raise
-/// it behind work that was done meanwhile, and then keeps it until the next arrival, however often
-/// it is entered. But an entry that lets it run all that it has, and brings nothing, is proof for
-/// the look before it.
+/// A look that finds nothing sets it. A look that finds the kernel's flag does not, because the
+/// flag may be stale; an entry that then brings nothing confirms the look before it.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/logs/render.hpp"
+#include "proto/core/counted.hpp"
 #include "proto/core/xxh64.hpp"
 
 namespace driftless {
@@ -27,7 +28,7 @@ std::uint64_t prompt_digest(const LogCall& call) {
 void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
                 const char* many) {
     if (count > 0) {
-        notes.push_back(std::to_string(count) + " " + (count == 1 ? one : many));
+        notes.push_back(counted(count, one, many));
     }
 }
 

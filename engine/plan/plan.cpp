@@ -154,8 +154,7 @@ std::int64_t due_of(std::int64_t trace_ns, Speed speed) {
     return due > static_cast<unsigned __int128>(due_max) ? due_max : static_cast<std::int64_t>(due);
 }
 
-void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
-    CacheForecast forecast(trace, post_tokens);
+std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan) {
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
         return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
     };
@@ -164,9 +163,14 @@ void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
     if (!std::is_sorted(order.begin(), order.end(), before)) {
         std::sort(order.begin(), order.end(), before);
     }
+    return order;
+}
+
+void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
+    CacheForecast forecast(trace, post_tokens);
     plan.expected_cached_tokens = 0;
     plan.post_tokens = post_tokens;
-    for (const std::uint32_t i : order) {
+    for (const std::uint32_t i : file_order(trace, plan)) {
         Planned& planned = plan.rows[i];
         planned.expected_cached_tokens = forecast.next(trace.rows[planned.row]);
         plan.expected_cached_tokens += planned.expected_cached_tokens;

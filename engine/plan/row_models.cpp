@@ -50,10 +50,13 @@ RowModels::RowModels(const FieldTemplate& model, const Trace& trace, const Plan&
         const bool is_new = name && numbers.find(*name) == numbers.end();
         if (!name || (is_new && numbers.size() == names_max)) {
             InputError error;
+            error.file = trace.file_of(row);
             error.line = row.line;
             error.field = model.name;
             error.value = name.value_or("");
-            error.problem = name ? "is one model name more than 4096" : "has no value for --model";
+            error.problem = name
+                                ? "is a model name beyond the limit of " + std::to_string(names_max)
+                                : "has no value for --model";
             error.remedy = "name a column that holds the model in every row, or one model for all";
             errors.add(std::move(error));
             continue;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "engine/plan/prefix_set.hpp"
 #include "proto/core/check.hpp"
@@ -61,7 +60,6 @@ class Forecast {
                 shared = std::max(shared, seen > 0 ? begin + seen : 0);
             }
             unbroken = unbroken && seen == size;
-            // The next block stands behind a whole one, in whichever row.
             begin += own;
         }
         return whole_row_seen(row, prefix, begin >= words_end) ? row.input_length : shared;
@@ -95,14 +93,9 @@ bool expect_server_cached(const Trace& trace, AroundPrompt around, std::uint32_t
     if (ids > server_forecast_ids_max) {
         return false;
     }
-    std::vector<std::uint32_t> order(plan.rows.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
-    });
     Forecast forecast(trace, around, ids, plan.rows.size());
     plan.server_cached.assign(trace.rows.size(), 0);
-    for (const std::uint32_t position : order) {
+    for (const std::uint32_t position : file_order(trace, plan)) {
         const TraceRow& row = trace.rows[plan.rows[position].row];
         const std::uint32_t usable = row.input_length - std::min(row.input_length, 1U);
         const std::uint32_t shared = std::min(forecast.next(row), usable);

@@ -16,8 +16,8 @@
 
 namespace driftless {
 
-/// Block references of the selected rows up to which it is made: it takes 24 bytes for each while
-/// it works.
+/// Block references of the selected rows up to which it is made: it takes 18 to 36 bytes for each,
+/// and for each row, while it works.
 inline constexpr std::uint64_t server_forecast_ids_max = 2'000'000;
 
 /// Tokens that stand around every prompt.

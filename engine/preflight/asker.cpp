@@ -16,7 +16,7 @@ constexpr const char* own_lack =
     "this host has no descriptor, port or memory left for it: raise ulimit -n or "
     "net.ipv4.ip_local_port_range";
 
-/// What may mend that no whole answer came.
+/// What to do where no whole answer came.
 const char* remedy_for(ErrorCode code) {
     switch (code) {
         case ErrorCode::bad_http:

@@ -39,7 +39,7 @@ class Asker {
     const Reply& reply() const { return reply_; }
     const Error& error() const { return error_; }
     /// The error as clauses for people: "connect failed (refused)", or in the words of TLS; how an
-    /// answer begins that is no whole one; what may mend it.
+    /// answer begins that is no whole one; what may fix it.
     std::string why() const;
     /// Why the latest question has no answer that helps: its status, or `why`.
     std::string status_or_why() const;

@@ -24,7 +24,7 @@ constexpr ServerFlag usage_flags[] = {
     {"vllm", "start vLLM with --enable-force-include-usage"},
 };
 
-/// A status (0: any), words of the server's message (lower case; empty: any), and what may mend it.
+/// A status (0: any), words of the server's message (lower case; empty: any), and what may fix it.
 struct Remedy {
     int status;
     std::string_view says;
@@ -63,17 +63,13 @@ constexpr ServerFlag context_flags[] = {
 struct Owner {
     std::string_view owner;
     const char* speaks;
-    Api own;
 };
 constexpr Owner owners[] = {
-    {"vllm", "openai-chat, openai-completions, openai-responses or anthropic", Api::openai_chat},
-    {"sglang", "sglang, openai-chat, openai-completions, openai-responses or anthropic",
-     Api::sglang},
-    {"llamacpp", "llamacpp, openai-chat, openai-completions, openai-responses or anthropic",
-     Api::llamacpp},
-    {"nvidia", "dynamo, openai-chat, openai-completions, openai-responses or anthropic",
-     Api::dynamo},
-    {"library", "ollama, openai-chat or openai-completions", Api::ollama},
+    {"vllm", "openai-chat, openai-completions, openai-responses or anthropic"},
+    {"sglang", "sglang, openai-chat, openai-completions, openai-responses or anthropic"},
+    {"llamacpp", "llamacpp, openai-chat, openai-completions, openai-responses or anthropic"},
+    {"nvidia", "dynamo, openai-chat, openai-completions, openai-responses or anthropic"},
+    {"library", "ollama, openai-chat or openai-completions"},
 };
 
 /// Web frameworks of simulators that call their models vLLM's (llm-d-inference-sim, AIBrix's mock

@@ -38,7 +38,7 @@ struct Refusal {
     bool ids = false;                  ///< the prompt was an array of token ids
 };
 
-/// What may mend a refusal, as a clause; empty where its status and words tell nothing. `models`:
+/// What may fix a refusal, as a clause; empty where its status and words tell nothing. `models`:
 /// those that the server lists.
 std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& models);
 

@@ -30,7 +30,7 @@ std::uint32_t least_tokens(const std::string& extra_body) {
 
 const char* name_of(WordVerdict verdict) {
     switch (verdict) {
-        case WordVerdict::searching:
+        case WordVerdict::not_asked:
             return "not_asked";
         case WordVerdict::exact:
             return "exact";

@@ -6,8 +6,8 @@
 /// answer of some tokens; prompts that share their first words, where nothing else tells the
 /// overhead's split. It learns the model, the overhead H of template and BOS and its split, and
 /// which words (or token ids) count as one token: what does not is searched for and dropped. Its
-/// requests are named `<run>-preflight-N` and never recorded as rows. One that is answered 429 is
-/// sent again a little later.
+/// requests are named `<run>-preflight-N` and never recorded as rows. One to `/v1/models` or to the
+/// rows' API that is answered 429 is sent again a little later.
 ///
 /// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
 /// far as it agrees.
@@ -44,7 +44,16 @@ struct PreflightPlan {
     std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
 
-using WordVerdict = WordSearch::Verdict;
+/// What came of the words.
+enum class WordVerdict : std::uint8_t {
+    not_asked,
+    exact,  ///< these are results of the search: word_search.hpp
+    reduced,
+    too_few,
+    joins,
+    varies,
+    no_first,  ///< no two words are one token each at the beginning of a prompt
+};
 /// "not_asked", "exact", "reduced", ...
 const char* name_of(WordVerdict verdict);
 
@@ -73,9 +82,9 @@ struct PreflightFindings {
     std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
     std::int64_t stream_receives = -1;  ///< that it came in
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event
-    WordVerdict words = WordVerdict::searching;  ///< `searching`: they were not asked
-    std::int64_t words_asked = -1;               ///< all words, in the first order
-    std::int64_t words_counted = -1;             ///< prompt_tokens - H
+    WordVerdict words = WordVerdict::not_asked;
+    std::int64_t words_asked = -1;    ///< all words, in the first order
+    std::int64_t words_counted = -1;  ///< prompt_tokens - H
     std::uint32_t word_questions = 0;
     std::vector<std::uint32_t> dropped;      ///< indices into the table
     std::vector<std::string> dropped_words;  ///< the same, spelled
@@ -140,7 +149,6 @@ class Preflight {
     Task<void> ask_info();
     Task<void> ask_metrics();
     void read_models();
-    bool is_served() const;
     bool fail_models();
 
     // preflight_length.cpp: what servers refuse of a body, and whether they obey its length.

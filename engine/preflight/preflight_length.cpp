@@ -1,6 +1,7 @@
 /// The part of the preflight that finds what of a body a server takes: `ignore_eos`, answers of one
 /// token, and the name of the member that bounds an answer.
 #include "engine/preflight/preflight.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -16,8 +17,13 @@ bool refuses_body(const Probe& probe) {
     return probe.status == 400 || probe.status == 422;
 }
 
-std::string counted(std::int64_t tokens) {
-    return std::to_string(tokens) + (tokens == 1 ? " token" : " tokens");
+std::string tokens_text(std::int64_t tokens) {
+    return counted(static_cast<std::uint64_t>(tokens), "token", "tokens");
+}
+
+/// The server's words, else its status.
+std::string reason_of(const Probe& refused) {
+    return refused.message.empty() ? "status " + std::to_string(refused.status) : refused.message;
 }
 
 }  // namespace
@@ -27,7 +33,7 @@ std::string counted(std::int64_t tokens) {
 Task<Probe> Preflight::probe_as_taken(const std::string& word) {
     Probe one = co_await probe(word);
     if (refuses_body(one) && findings_.ignore_eos && plan_.body.output == OutputRule::exact) {
-        const std::string refusal = one.message;
+        const std::string refusal = reason_of(one);
         findings_.ignore_eos = false;
         Probe without = co_await probe(word);
         if (without.ok) {
@@ -45,8 +51,9 @@ Task<Probe> Preflight::probe_as_taken(const std::string& word) {
         probe_tokens_ = tokens_enough;
         Probe more = co_await probe(word);
         if (more.ok) {
-            findings_.notes.push_back("it refuses answers of " + counted(few) + " (" + one.message +
-                                      ") and accepts those of " + std::to_string(tokens_enough));
+            findings_.notes.push_back("it refuses answers of " + tokens_text(few) + " (" +
+                                      reason_of(one) + ") and accepts those of " +
+                                      std::to_string(tokens_enough));
             one = std::move(more);
         } else {
             probe_tokens_ = few;
@@ -60,7 +67,7 @@ Task<Probe> Preflight::probe_as_taken(const std::string& word) {
 
 /// More tokens came than were asked for: the server may read the other name of the length.
 Task<void> Preflight::try_other_length(const std::string& word, Probe& one) {
-    if (!plan_.dialect->names_length || !plan_.body.length_member.empty()) {
+    if (!plan_.dialect->has_two_length_names || !plan_.body.length_member.empty()) {
         co_return;
     }
     const bool is_new = plan_.dialect->length_member == new_length;
@@ -70,7 +77,7 @@ Task<void> Preflight::try_other_length(const std::string& word, Probe& one) {
         findings_.length_member.clear();
         co_return;
     }
-    findings_.notes.push_back("it made " + counted(one.made()) + " where " +
+    findings_.notes.push_back("it made " + tokens_text(one.made()) + " where " +
                               std::string(plan_.dialect->length_member) + " asked for " +
                               std::to_string(one.asked) + ", and obeys " + findings_.length_member +
                               ": rows go with that");
@@ -84,11 +91,12 @@ void Preflight::note_length() {
     if (asked < 0 || made < 0 || plan_.body.output != OutputRule::exact) {
         return;
     }
-    const std::string said = "asked for " + counted(asked) + ", it made " + std::to_string(made);
+    const std::string said =
+        "asked for " + tokens_text(asked) + ", it made " + std::to_string(made);
     if (made > asked) {
         findings_.notes.push_back(
             "warning: " + said + ": rows end as long_output" +
-            (plan_.dialect->names_length ? "; --length-field names the other member" : ""));
+            (plan_.dialect->has_two_length_names ? "; --length-field names the other member" : ""));
     } else if (made < asked && findings_.has_completion_tokens) {
         findings_.notes.push_back(
             "warning: " + said +
@@ -98,7 +106,7 @@ void Preflight::note_length() {
         findings_.has_completion_tokens && !plan_.body.continuous_usage && plan_.body.stream &&
         !findings_.has_token_ids) {
         const bool whole = findings_.stream_chunks == 1;
-        findings_.notes.push_back(counted(made) + " came in " +
+        findings_.notes.push_back(tokens_text(made) + " came in " +
                                   std::to_string(findings_.stream_chunks) +
                                   (whole ? " chunk: TPOT and ITL stay unknown for such rows"
                                          : " chunks: ITL stays unknown for such rows; "

@@ -15,8 +15,6 @@ constexpr Duration ready_pause = milliseconds(500);
 constexpr int busy_tries = 5;
 constexpr std::int64_t busy_pause_s_max = 30;
 constexpr int status_busy = 429;
-/// What sglang-router lists where it does not know its workers' model.
-constexpr std::string_view no_name = "unknown";
 
 bool is_loading(int status) {
     return status == 502 || status == 503 || status == 504;
@@ -53,13 +51,16 @@ bool Preflight::patient() const {
 Task<bool> Preflight::fetch(const std::string& method, const std::string& path,
                             const std::string& body) {
     bool answered = false;
-    for (int tries = 1;; ++tries) {  // bounded by `busy_tries` and `--wait-ready`
+    int busy = 0;   // answers of 429
+    while (true) {  // bounded by `busy_tries` and `--wait-ready`
         answered = co_await asker_.fetch(method, path, body);
         const int status = answered ? asker_.reply().status : 0;
         Duration length = ready_pause;
-        if (status == status_busy && tries < busy_tries && !asker_.stopped()) {
-            const std::int64_t told = count_in(header_value(asker_.reply().head, "retry-after"));
-            const std::int64_t wanted = told > 0 ? told : std::int64_t{1} << (tries - 1);
+        busy += status == status_busy ? 1 : 0;
+        if (status == status_busy && busy < busy_tries && !asker_.stopped()) {
+            const std::int64_t reported =
+                count_in(header_value(asker_.reply().head, "retry-after"));
+            const std::int64_t wanted = reported > 0 ? reported : std::int64_t{1} << (busy - 1);
             length = seconds(std::min(wanted, busy_pause_s_max));
             if (!busy_noted_) {
                 busy_noted_ = true;
@@ -75,18 +76,9 @@ Task<bool> Preflight::fetch(const std::string& method, const std::string& path,
     co_return answered;
 }
 
-/// Whether the list has the model of the rows, or is that of a router which knows no names.
-bool Preflight::is_served() const {
-    const auto& models = findings_.models;
-    const auto has = [&models](std::string_view name) {
-        return std::find(models.begin(), models.end(), name) != models.end();
-    };
-    return !models.empty() && (model().empty() || has(findings_.model) || has(no_name));
-}
-
-/// `GET /v1/models`, again and again under `--wait-ready`, until the model is there: gateways
-/// answer before they have a worker. A server without that page is fine where the user named the
-/// model.
+/// `GET /v1/models`, again and again under `--wait-ready`, until it lists a model: gateways answer
+/// before they have a worker. It need not be the one that the user named, which may be an alias
+/// that is never listed. A server without that page is fine where the user named the model.
 Task<bool> Preflight::ask_models() {
     bool answered = false;
     while (true) {  // bounded by `--wait-ready`
@@ -95,7 +87,7 @@ Task<bool> Preflight::ask_models() {
         if (status == 200) {
             read_models();
         }
-        const bool ready = answered && status < 500 && (status != 200 || is_served());
+        const bool ready = answered && status < 500 && (status != 200 || !findings_.models.empty());
         if (ready || !patient()) {
             break;
         }
@@ -110,18 +102,15 @@ Task<bool> Preflight::ask_models() {
     }
     findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
     findings_.keep_alive = asker_.reply().limits;
-    if (model().empty() && plan_.dialect->names_model) {
-        if (!findings_.models.empty()) {
-            plan_.body.model = first_model_;
-            findings_.model = findings_.models.front();
-        }
-        if (findings_.models.empty()) {
-            co_return fail_models();
-        }
-    }
     const auto& models = findings_.models;
-    if (!models.empty() &&
-        std::find(models.begin(), models.end(), findings_.model) == models.end()) {
+    if (model().empty() && !models.empty()) {
+        plan_.body.model = first_model_;
+        findings_.model = models.front();
+    } else if (model().empty() && plan_.dialect->names_model) {
+        co_return fail_models();
+    }
+    const bool is_listed = std::find(models.begin(), models.end(), findings_.model) != models.end();
+    if (!findings_.model.empty() && !models.empty() && !is_listed) {
         findings_.notes.push_back("the server does not list the model " + findings_.model);
     }
     co_return true;
@@ -147,9 +136,9 @@ void Preflight::read_models() {
         findings_.models.push_back(asker_.told(*id));
         if (is_asked) {
             const std::int64_t slot = context_of(entry.find("meta").find("n_ctx"));  // llama.cpp
-            const std::int64_t told = first_context(
+            const std::int64_t reported = first_context(
                 entry, {"max_model_len", "context_window", "context_length", "max_context_length"});
-            findings_.max_model_len = told > 0 ? told : slot;
+            findings_.max_model_len = reported > 0 ? reported : slot;
             findings_.max_input_tokens = first_context(entry, {"max_input_tokens"});
             findings_.owned_by = asker_.told(entry.find("owned_by").as_string().value_or(""));
         }
@@ -177,7 +166,7 @@ Task<void> Preflight::ask_metrics() {
     }
 }
 
-/// The answer to `GET /v1/models` told no model: the server's words, and what may mend it.
+/// The answer to `GET /v1/models` told no model: the server's words, and what may fix it.
 bool Preflight::fail_models() {
     const Reply& reply = asker_.reply();
     JsonDocument document;

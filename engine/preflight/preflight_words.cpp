@@ -35,6 +35,24 @@ std::optional<Single> smallest_shared(std::span<const Single> singles) {
 /// Questions of fewer words than this tell too little.
 constexpr std::uint32_t words_at_once_min = 16;
 
+WordVerdict verdict_of(const WordSearch& search) {
+    switch (search.verdict()) {
+        case WordSearch::Verdict::searching:
+            break;
+        case WordSearch::Verdict::exact:
+            return WordVerdict::exact;
+        case WordSearch::Verdict::reduced:
+            return WordVerdict::reduced;
+        case WordSearch::Verdict::too_few:
+            return WordVerdict::too_few;
+        case WordSearch::Verdict::joins:
+            return WordVerdict::joins;
+        case WordSearch::Verdict::varies:
+            return WordVerdict::varies;
+    }
+    return WordVerdict::not_asked;
+}
+
 }  // namespace
 
 /// The opening word, then these.
@@ -176,7 +194,7 @@ std::uint32_t Preflight::words_at_once() const {
 
 /// Every word must count as one token; those that do not are searched for.
 Task<bool> Preflight::probe_words() {
-    if (findings_.words != WordVerdict::searching ||
+    if (findings_.words != WordVerdict::not_asked ||
         (!findings_.has_usage && !findings_.tokenize)) {
         co_return true;
     }
@@ -257,7 +275,7 @@ Task<bool> Preflight::go_without_tokenize(bool counted, const std::string& promp
 }
 
 void Preflight::note_words() {
-    findings_.words = search_->verdict();
+    findings_.words = verdict_of(*search_);
     findings_.words_asked = search_->first_words();
     findings_.words_counted = search_->first_tokens();
     findings_.word_questions = search_->questions();

@@ -11,8 +11,8 @@ namespace {
 
 /// A count that is told more than once: the last one holds, as in a record. What stands at the
 /// beginning may be an estimate (Dynamo's message_start).
-void take_count(std::int64_t& into, std::int64_t told) {
-    into = told >= 0 ? told : into;
+void take_count(std::int64_t& into, std::int64_t reported) {
+    into = reported >= 0 ? reported : into;
 }
 
 /// One event of the stream.

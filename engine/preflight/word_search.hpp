@@ -28,12 +28,11 @@ class WordSearch {
   public:
     enum class Verdict : std::uint8_t {
         searching,
-        exact,     ///< every word is one token
-        reduced,   ///< all but the dropped ones are
-        too_few,   ///< fewer than `words_min` are left
-        joins,     ///< every new order finds words that cost more or less beside others
-        varies,    ///< the same question was answered in two ways
-        no_first,  ///< no two words are one token each at the beginning of a prompt
+        exact,    ///< every word is one token
+        reduced,  ///< all but the dropped ones are
+        too_few,  ///< fewer than `words_min` are left
+        joins,    ///< every new order finds words that cost more or less beside others
+        varies,   ///< the same question was answered in two ways
     };
 
     /// Over words 0 to `words` - 1.

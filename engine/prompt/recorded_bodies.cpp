@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "proto/core/check.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -27,9 +28,7 @@ std::vector<std::uint32_t> planned_positions(const Plan& plan, const Trace& trac
 void refuse(const Trace& trace, const TraceRow& row, std::string_view request, const Error& error,
             InputErrors& errors) {
     InputError one;
-    for (const TraceFilePart& part : trace.files) {
-        one.file = part.first_row <= row.index ? part.name : one.file;
-    }
+    one.file = trace.file_of(row);
     one.line = row.line;
     constexpr std::size_t value_bytes_max = 80;
     one.value = request.substr(0, value_bytes_max);
@@ -37,10 +36,6 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
                                                     : "cannot be sent with this --api";
     one.remedy = std::string("to ") + error.doing;
     errors.add(std::move(one));
-}
-
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-    return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
 }  // namespace

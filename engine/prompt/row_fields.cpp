@@ -85,11 +85,7 @@ class Renderer {
     void refuse(std::string field, std::string_view value, const char* problem,
                 std::string remedy) {
         InputError error;
-        const std::uint32_t index =
-            trace_.copy_rows == 0 ? row_->index : row_->index % trace_.copy_rows;
-        for (const TraceFilePart& part : trace_.files) {
-            error.file = part.first_row <= index ? part.name : error.file;
-        }
+        error.file = trace_.file_of(*row_);
         error.line = row_->line;
         error.field = std::move(field);
         error.value = value.substr(0, shown_bytes_max);

@@ -65,9 +65,9 @@ Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
                                            : Outcome::ok;
 }
 
-/// Tokens of the answer beyond which nobody believes that they were asked for.
-std::uint64_t limit_of(const Record& record, const AssemblerConfig& config) {
-    return answer_events_max(record.output_length.value_or(0), config.output);
+AnswerLimits limits_of(const Record& record, const AssemblerConfig& config) {
+    return answer_limits(record.output_length.value_or(0), config.output,
+                         config.dialect->repeats_text);
 }
 
 /// The outcome of a stream whose framing is complete.
@@ -75,8 +75,9 @@ Outcome outcome_of_stream(const Record& record, const RowState& state, const End
                           const AssemblerConfig& config) {
     const Answer& answer = state.answer;
     const bool lost = lost_bytes(state, end);
+    // More tokens than events may come were not asked for.
     if (answer.over_limit ||
-        std::cmp_greater(record.output_tokens.value_or(0), limit_of(record, config))) {
+        std::cmp_greater(record.output_tokens.value_or(0), limits_of(record, config).events_max)) {
         return Outcome::limit_exceeded;
     }
     if (answer.bad_seen && !lost) {
@@ -128,8 +129,7 @@ std::string kernel_message(int sys_errno) {
 /// Which limit it was, and how high it is.
 std::string limit_message(const Record& record, const RowState& state, const EndInfo& end,
                           const AssemblerConfig& config) {
-    const AnswerLimits limits = answer_limits(record.output_length.value_or(0), config.output,
-                                              config.dialect->repeats_text);
+    const AnswerLimits limits = limits_of(record, config);
     if (end.outcome == Outcome::limit_exceeded) {
         switch (static_cast<AnswerLimit>(end.sys_errno)) {
             case AnswerLimit::events:

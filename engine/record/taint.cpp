@@ -22,8 +22,8 @@ std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position) {
 
 namespace {
 
-// How late a row may have left behind its stamp. Where the kernel gave none, it had left when we
-// saw that the kernel had taken it; of a row that was never taken whole, when it ended.
+// Upper bound of the time from the fire to the wire. Without a kernel stamp: until we saw that the
+// kernel had taken bytes; if that was never seen, until the row ended.
 std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
     if (!record.fired_ns) {
         return 0;

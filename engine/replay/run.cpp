@@ -21,6 +21,7 @@ constexpr Duration rest_slice_max = microseconds(20);
 constexpr std::uint32_t receives_before_rest = 4;
 constexpr std::uint32_t receives_before_others = 16;
 constexpr std::uint32_t receives_before_deadlines = 4096;
+constexpr Duration arm_slice_max = microseconds(20);
 // 16 transmit stamps.
 constexpr Duration stamps_slice_max = microseconds(20);
 constexpr std::size_t resumes_max = 64;

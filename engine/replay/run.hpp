@@ -122,11 +122,12 @@ class Run {
     Instant grace_ends_ = never;
     Duration guard_;
     Duration margin_;
-    Instant read_again_;              ///< no read goes before what is due until then
-    bool last_was_read_ = false;      ///< one that did: a turn for all else comes next
-    std::uint32_t receives_ = 0;      ///< since a look found nothing to read
-    std::uint32_t rest_after_ = 0;    ///< so many of them the rest of large bodies has its turn
-    std::uint32_t others_after_ = 0;  ///< the same of all other work
+    Instant read_again_;          ///< no read goes before what is due until then
+    bool last_was_read_ = false;  ///< one that did: a turn for all else comes next
+    std::uint32_t receives_ = 0;  ///< since a look found nothing to read
+    /// Receive count at which unsent parts of large bodies get a turn.
+    std::uint32_t rest_after_ = 0;
+    std::uint32_t others_after_ = 0;  ///< receive count at which all other work gets a turn
     Instant last_fire_;
     Instant warmed_;           ///< the due instant that the last warm send was for
     RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now

@@ -10,6 +10,9 @@ namespace driftless {
 
 namespace {
 
+// The other bounds of guard and margin are in run_limits.hpp.
+constexpr Duration guard_max = microseconds(150);
+constexpr Duration margin_min = microseconds(50);
 constexpr Duration warm_for = milliseconds(1);        // so long a fire's path stays in the caches
 constexpr Duration warm_early = microseconds(100);    // no earlier before the row
 constexpr Duration warm_send_max = microseconds(40);  // no later: it may take so long

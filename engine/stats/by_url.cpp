@@ -31,7 +31,7 @@ void ByUrl::add(const Record& record) {
         if (record.ttft_ns) {
             one.ttft.add(static_cast<double>(*record.ttft_ns));
         }
-    } else if (record.outcome != Outcome::short_output && record.outcome != Outcome::long_output) {
+    } else if (!is_whole(record.outcome)) {
         ++one.figures.failed;
     }
 }

@@ -1,7 +1,7 @@
 /// ByUrl: the rows of a run by the server that they were sent to.
 ///
 /// Fed record by record, in any order. It owns its numbers: 8 bytes a row that is ok. Rows that
-/// never left a server's choice open belong to no URL and are not in it.
+/// left for no server, in a run with several, have no URL and are not counted.
 #pragma once
 
 #include <cstddef>

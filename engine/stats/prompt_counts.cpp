@@ -5,16 +5,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "proto/core/counted.hpp"
+
 namespace driftless {
 
 namespace {
 
 /// From here on, a correlation of length and difference explains half of the variance or more.
 constexpr double correlation_min = 0.7071;
-
-std::string plural(std::uint64_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 }  // namespace
 
@@ -116,7 +114,8 @@ std::string PromptCounts::explain(PromptCause cause) const {
             std::snprintf(text, sizeof(text),
                           "%s recorded shorter than the %lld tokens that the server adds to "
                           "every prompt, and cannot be made that short",
-                          plural(sums_.short_off, "row").c_str(), static_cast<long long>(assumed));
+                          counted(sums_.short_off, "row", "rows").c_str(),
+                          static_cast<long long>(assumed));
             break;
         case PromptCause::mixed:
             std::snprintf(
@@ -124,7 +123,7 @@ std::string PromptCounts::explain(PromptCause cause) const {
                 "the differences (%+lld to %+lld tokens, %s) neither agree nor grow "
                 "with the length: does the server truncate prompts, or change its template?",
                 static_cast<long long>(off_min_), static_cast<long long>(off_max_),
-                plural(rows_off_, "row").c_str());
+                counted(rows_off_, "row", "rows").c_str());
             break;
     }
     return text;

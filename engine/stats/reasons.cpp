@@ -2,13 +2,11 @@
 
 #include <cstdio>
 
+#include "proto/core/counted.hpp"
+
 namespace driftless {
 
 namespace {
-
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-    return std::to_string(count) + " " + (count == 1 ? one : many);
-}
 
 std::string rows_text(std::uint64_t count) {
     return counted(count, "row", "rows");
@@ -33,12 +31,6 @@ std::string sent_limit_text(const SummaryFigures& figures, const TaintLimits& li
 constexpr double taken_noticed = 0.01;
 
 }  // namespace
-
-std::string percent_text(double share) {
-    char text[32];
-    (void)std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-    return text;
-}
 
 std::string milliseconds_text(std::int64_t ns) {
     char text[32];

@@ -9,12 +9,12 @@
 #include "engine/stats/blame.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
 using Reasons = std::vector<std::string>;
 
-std::string percent_text(double share);
 std::string milliseconds_text(std::int64_t ns);
 
 /// What was lost in our own hands; nothing where nothing was.

@@ -17,8 +17,8 @@
 namespace driftless {
 
 struct RunTimelineFigures {
-    /// Sum over the segments that sent a row, each from its beginning to its last stamp. The first
-    /// segment begins at time 0, a later one when the first of the rows that it sent was due.
+    /// Sum over the segments that sent a row or gave one up, each from its beginning to its last
+    /// stamp. The first segment begins at time 0, a later one when the first of those rows was due.
     std::int64_t duration_ns = 0;
     /// Rows with fired_ns <= t < ended_ns, at most; a row without an end was open until its segment
     /// died. (Records of schema 1 have no ended_ns: done_ns stands in.)

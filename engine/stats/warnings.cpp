@@ -1,10 +1,10 @@
 #include "engine/stats/warnings.hpp"
 
 #include <cstdint>
-#include <cstdio>
 #include <utility>
 
 #include "engine/stats/summary.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -15,10 +15,7 @@ namespace {
 constexpr std::uint64_t finer_blocks_max = 512;
 
 std::string percent_of(std::uint64_t part, std::uint64_t whole) {
-    char text[32];
-    (void)std::snprintf(text, sizeof text, "%.2f %%",
-                        100.0 * static_cast<double>(part) / static_cast<double>(whole));
-    return text;
+    return percent_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 /// More hits than even an infinite cache has that begins empty: it did not begin empty. The tokens

@@ -6,6 +6,10 @@
 
 namespace driftless {
 
+std::string_view length_name_of(const BodySpec& spec, std::string_view usual) {
+    return spec.length_member.empty() ? usual : spec.length_member;
+}
+
 void set_member(std::vector<BodyMember>& members, std::string_view name, std::string_view json) {
     const auto same =
         std::find_if(members.begin(), members.end(),

@@ -34,6 +34,9 @@ struct BodyMembers {
     std::vector<BodyMember> last;    ///< behind both
 };
 
+/// The member that bounds the answer: the one that the spec names, else the `usual` one.
+std::string_view length_name_of(const BodySpec& spec, std::string_view usual);
+
 /// The text as a JSON string, with its quotes.
 std::string in_json_quotes(std::string_view text);
 

@@ -42,8 +42,8 @@ struct BodySpec {
     bool ignore_eos = true;         ///< only under OutputRule::exact
     bool continuous_usage = false;  ///< stream_options.continuous_usage_stats
     bool stream = true;
-    /// The member that bounds the answer, where an API has two names for it (`names_length`);
-    /// empty: the dialect's own.
+    /// The member that bounds the answer, where an API has two names for it
+    /// (`has_two_length_names`); empty: the dialect's own.
     std::string length_member;
     /// `--extra-body`: a JSON object whose members are added to the body and replace ours of the
     /// same name (a null removes it). Empty for none.
@@ -127,7 +127,7 @@ struct Dialect {
     /// messages and payloads cannot be sent (recorded.hpp).
     std::string_view prompt_member = {};
     std::string_view length_member = {};
-    bool names_length = false;  ///< servers of this API differ in the name of that member
+    bool has_two_length_names = false;  ///< servers of this API differ in the name of that member
 
     const char* prompt_tokens_header = "";  ///< field of a head that counts the prompt
     bool repeats_text = false;              ///< events may repeat all that was said before

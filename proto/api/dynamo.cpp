@@ -61,7 +61,7 @@ const Dialect dynamo_dialect{.api = Api::dynamo,
                              .templated = true,
                              .prompt_member = "messages",
                              .length_member = "max_completion_tokens",
-                             .names_length = true,
+                             .has_two_length_names = true,
                              .make_body_frame = make_body_frame,
                              .read_event = read_event};
 

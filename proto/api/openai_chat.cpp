@@ -58,7 +58,7 @@ const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .templated = true,
                                   .prompt_member = "messages",
                                   .length_member = "max_completion_tokens",
-                                  .names_length = true,
+                                  .has_two_length_names = true,
                                   .make_body_frame = make_chat_frame,
                                   .read_event = read_chat_event};
 

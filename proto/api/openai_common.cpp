@@ -21,9 +21,7 @@ std::string openai_stream_options(bool continuous_usage) {
 
 BodyShape chat_shape_of(const BodySpec& spec) {
     BodyShape shape = chat_shape;
-    if (!spec.length_member.empty()) {
-        shape.length_name = spec.length_member;
-    }
+    shape.length_name = length_name_of(spec, shape.length_name);
     return shape;
 }
 

@@ -12,9 +12,7 @@ constexpr BodyShape ids_shape{"prompt", "[", "]", "max_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     BodyShape shape = spec.prompt == PromptKind::ids ? ids_shape : text_shape;
-    if (!spec.length_member.empty()) {
-        shape.length_name = spec.length_member;
-    }
+    shape.length_name = length_name_of(spec, shape.length_name);
     return make_frame(spec, shape, openai_members(spec));
 }
 
@@ -40,7 +38,7 @@ const Dialect openai_completions_dialect{.api = Api::openai_completions,
                                          .has_ignore_eos = true,
                                          .prompt_member = "prompt",
                                          .length_member = "max_tokens",
-                                         .names_length = true,
+                                         .has_two_length_names = true,
                                          .make_body_frame = make_body_frame,
                                          .read_event = read_event};
 

@@ -187,8 +187,7 @@ void RecordedComposer::State::patch_length(Members& members, std::uint32_t outpu
         }
     }
     if (output_length > 0 && spec.output != OutputRule::free) {
-        const std::string_view name =
-            spec.length_member.empty() ? dialect.length_member : spec.length_member;
+        const std::string_view name = length_name_of(spec, dialect.length_member);
         set_member(members, name, std::to_string(output_length));
     }
     if (exact && spec.ignore_eos) {

@@ -32,8 +32,9 @@ using OptionalNs = std::optional<std::int64_t>;
 inline constexpr std::string_view taint_payload_dropped = "payload_dropped";  ///< our ring was full
 inline constexpr std::string_view taint_entries_dropped = "entries_dropped";
 inline constexpr std::string_view taint_late = "late";  ///< sent later than the host's floor allows
-inline constexpr std::string_view taint_read_late = "read_late";  ///< its tokens were read late
-/// The network's queue held it back behind the call that fired it.
+/// A byte of its answer may have waited too long.
+inline constexpr std::string_view taint_read_late = "read_late";
+/// On the wire later after its fire than the limit.
 inline constexpr std::string_view taint_wire_late = "wire_late";
 /// A part of its request waited for us, behind the first.
 inline constexpr std::string_view taint_sent_late = "sent_late";

@@ -53,8 +53,8 @@ void read_request(RowContext& context, const JsonValue& request, std::int64_t at
 void read_row(RowContext& context, const JsonValue& json) {
     const auto time = read_time(context, field_of(json.find("timestamp"), "timestamp"));
     const JsonValue requests = json.find("requests");
-    if (!requests.is(JsonType::array)) {
-        context.refuse("requests", requests.raw(), "is not a list of requests", "correct the row");
+    if (!requests.present()) {
+        context.refuse("requests", "", "is missing", "every row has its list of requests");
         return;
     }
     if (!time || !check_objects(context, requests, "requests")) {

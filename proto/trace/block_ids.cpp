@@ -147,15 +147,4 @@ void BlockIds::settle() {
     }
 }
 
-bool BlockIds::operator==(const BlockIds& other) const {
-    const BlockIdSpan mine = span(0, size_);
-    const BlockIdSpan theirs = other.span(0, other.size_);
-    return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end());
-}
-
-bool BlockIds::operator==(const std::vector<std::uint64_t>& ids) const {
-    const BlockIdSpan mine = span(0, size_);
-    return std::equal(mine.begin(), mine.end(), ids.begin(), ids.end());
-}
-
 }  // namespace driftless

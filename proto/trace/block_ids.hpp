@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -36,7 +35,6 @@ class BlockIds {
 
     void push_back(std::uint64_t id) { append({&id, 1}); }
     void append(std::span<const std::uint64_t> ids);
-    void append(std::initializer_list<std::uint64_t> ids) { append({ids.begin(), ids.size()}); }
     /// Drops all references behind the first `count`.
     void truncate(std::size_t count) { size_ = std::min(size_, count); }
     /// No more ids come soon: frees what only appending needs.
@@ -52,8 +50,6 @@ class BlockIds {
         return direct_ ? direct_end_ : static_cast<std::uint32_t>(values_.size());
     }
     BlockIdSpan span(std::size_t begin, std::size_t count) const;
-    bool operator==(const BlockIds& other) const;
-    bool operator==(const std::vector<std::uint64_t>& ids) const;
 
     /// Ids below this are their own numbers in any list: an array over them is 4 MiB at most.
     static constexpr std::uint64_t direct_min = std::uint64_t{1} << 20;

@@ -214,7 +214,7 @@ void TraceReader::check_unit() {
                 "--time-unit s or --time-unit ms says what it is");
 }
 
-/// `--lenient` mends some rows; where the block size itself is wrong it would throw the sharing
+/// `--lenient` repairs some rows; where the block size itself is wrong it would throw the sharing
 /// away that the trace records.
 void TraceReader::check_surplus() {
     constexpr std::uint64_t dropped_share = 100;  // one in so many may be dropped

@@ -35,12 +35,14 @@ TraceReader::Container TraceReader::container_of(const RowContext& here, std::st
     return first == '{' ? Container::json_lines : Container::json_array;
 }
 
-/// The format whose columns these are, in any case of letters. The header takes its spelling.
+/// The format whose columns these are, in any case of letters. The header takes its spelling. Where
+/// the format was chosen before, no other one is looked at.
 const TraceFormat* TraceReader::csv_format() {
     const TraceFormat* found = nullptr;
     CsvHeader spelled = header_;
     for (const TraceFormat* one : trace_formats()) {
-        if (one->matches_header == nullptr) {
+        const bool is_other = format_ != nullptr && one != format_;
+        if (is_other || one->matches_header == nullptr) {
             continue;
         }
         CsvHeader adopted = header_;

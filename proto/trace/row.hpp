@@ -113,6 +113,15 @@ struct Trace {
             [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
         return {begin, end};
     }
+    /// Name of the file that the row stands in; empty where no file is named. Copies share it.
+    std::string_view file_of(const TraceRow& row) const {
+        const std::uint32_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        std::string_view found;
+        for (const TraceFilePart& file : files) {
+            found = file.first_row <= index ? file.name : found;
+        }
+        return found;
+    }
     /// The copy that the row belongs to.
     std::uint32_t copy_of(const TraceRow& row) const {
         return copy_rows == 0 ? 0 : row.index / copy_rows;

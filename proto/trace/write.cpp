@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/core/counted.hpp"
 #include "proto/trace/draft.hpp"
 
 namespace driftless {
@@ -134,7 +135,7 @@ void TraceWriter::lose(const char* one, const char* many, std::uint64_t count) {
 std::vector<std::string> TraceWriter::losses() const {
     std::vector<std::string> all = lines_;
     for (const Remark& one : counts_) {
-        all.push_back(std::to_string(one.count) + " " + (one.count == 1 ? one.one : one.many));
+        all.push_back(counted(one.count, one.one, one.many));
     }
     return all;
 }

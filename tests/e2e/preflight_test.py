@@ -380,6 +380,25 @@ class Preflight(Case):
                       "accepts those of 16", run.said)  # fmt: skip
         self.assertTrue(run.json("run.json")["preflight"]["ignore_eos"])
 
+    def test_refusals_without_a_word(self):
+        """The status stands where the server's words would."""
+        def strict(ask):
+            return whole("", "422 Unprocessable Entity") if "ignore_eos" in ask.body else (
+                self.answered(ask, ask.body["max_completion_tokens"]))
+
+        def sparing(ask):
+            made = ask.body["max_completion_tokens"]
+            return self.answered(ask, made) if made >= 16 else whole("", "500 Oops")
+
+        with Odd({CHAT: strict}) as server:
+            run = self.ask(server)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("the server refuses ignore_eos (status 422): rows", run.said)
+        with Odd({CHAT: sparing}) as server:
+            run = self.ask(server)
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("it refuses answers of 1 token (status 500) and accepts those", run.said)
+
     def test_models_that_come_late(self):
         """A gateway lists no model until a worker is there."""
         def models(ask):

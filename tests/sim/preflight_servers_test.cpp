@@ -105,6 +105,36 @@ TEST(Preflight, WaitsWhereRequestsAreLimited) {
     EXPECT_LT(once.second, seconds(4));
 }
 
+// What was answered while the server was loading does not count against the limit of 429s.
+TEST(Preflight, CountsBusyAnswersApartFromLoadingOnes) {
+    const std::string empty = "Content-Length: 0\r\n\r\n";
+    const auto answer = [&empty](const std::string& status) {
+        return CannedAnswer{status, "HTTP/1.1 " + status + "\r\n" + empty, "", milliseconds(1),
+                            true};
+    };
+    std::vector<CannedAnswer> answers(6, answer("503 Service Unavailable"));
+    answers.push_back(answer("429 Too Many Requests"));
+    answers.push_back(answer("404 Not Found"));
+    SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+    Loop loop(driver, 8);
+    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    plan.wait_ready = seconds(60);
+    Preflight preflight(loop, plan);
+    EXPECT_FALSE(preflight.run());
+    EXPECT_EQ(preflight.findings().requests, 8u);
+    EXPECT_EQ(preflight.failure().status, 404);
+}
+
+// Without --model the first of the list names the run, also where requests name none.
+TEST(Preflight, TakesTheListedModelForEveryDialect) {
+    for (const Api api : {Api::sglang, Api::tgi, Api::llamacpp, Api::openai_chat}) {
+        const Asked asked(server_with(mock::TokenizeForm::none, 5, 3), api);
+        ASSERT_FALSE(asked.found.models.empty());
+        EXPECT_EQ(asked.found.model, asked.found.models.front());
+        EXPECT_EQ(asked.notes().find("does not list"), std::string::npos) << asked.notes();
+    }
+}
+
 // A gateway without a worker lists no model: --wait-ready waits for the one that is asked, and what
 // is refused without it names the flag.
 TEST(Preflight, WaitsUntilTheModelIsServed) {
@@ -133,6 +163,9 @@ TEST(Preflight, WaitsUntilTheModelIsServed) {
     EXPECT_NE(gave_up.second.find("lists no model: --wait-ready T"), std::string::npos)
         << gave_up.second;
     EXPECT_EQ(asked("b", seconds(60)).first.models, std::vector<std::string>{"b"});
+    const PreflightFindings alias = asked("a", seconds(60)).first;  // a list may never have it
+    EXPECT_LT(alias.requests, 20u);
+    EXPECT_EQ(alias.notes.front(), "the server does not list the model a");
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ TEST(Preflight, WorksWithoutUsage) {
     EXPECT_EQ(asked.found.dropped_words, std::vector<std::string>{"the"});
     server.tokenize = mock::TokenizeForm::none;
     const Asked blind(server);
-    EXPECT_EQ(blind.found.words, WordVerdict::searching);
+    EXPECT_EQ(blind.found.words, WordVerdict::not_asked);
     EXPECT_EQ(blind.found.overhead_source, "none");
 }
 

@@ -116,7 +116,7 @@ TEST(Verification, DrawsRowsAndPartners) {
 TEST(Verification, SharedTokensByHand) {
     Trace trace;
     trace.block_size = 100;
-    trace.ids.append({1, 2, 3, 1, 2, 4, 1, 2, 1, 2});
+    trace.ids.append(std::vector<std::uint64_t>{1, 2, 3, 1, 2, 4, 1, 2, 1, 2});
     const auto row = [](std::uint64_t begin, std::uint32_t count, std::uint32_t length) {
         TraceRow made;
         made.ids_begin = begin;

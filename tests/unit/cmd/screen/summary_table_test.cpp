@@ -56,7 +56,7 @@ SummaryFigures figures() {
     f.tainted_rows = 12;
     f.warnings = {
         "the prefix cache was warm from an earlier run, so TTFT is too low: the server "
-        "reports 996659 cached tokens, 1946.60 % of what an empty cache can hit; repeat "
+        "reports 996659 cached tokens, 1946.6 % of what an empty cache can hit; repeat "
         "with --cache-salt random, or restart the server"};
     for (const char* url : {"http://a:8000/v1/chat/completions", "http://b:8000/v1/completions"}) {
         f.urls.emplace_back().url = url;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/plan/plan.hpp"
+#include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
@@ -65,7 +66,7 @@ TEST(TraceFile, FindsCompressionByMagicBytes) {
         ASSERT_TRUE(got.usable) << ending << got.first_error();
         ASSERT_EQ(got.trace.rows.size(), 3U) << ending;
         EXPECT_EQ(got.trace.rows[2].at_ns, 20'000'000);
-        EXPECT_EQ(got.trace.ids, (std::vector<std::uint64_t>{0, 1, 2}));
+        EXPECT_EQ(plain_ids(got.trace.ids), (std::vector<std::uint64_t>{0, 1, 2}));
     }
 }
 

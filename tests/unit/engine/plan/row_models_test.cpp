@@ -24,6 +24,7 @@ Made make(const std::vector<std::string>& kept, const std::string& model = "{kep
         trace.rows.push_back(row);
     }
     trace.kept = kept;
+    trace.files = {{"a.jsonl", 0}, {"b.jsonl", 1}};
     const Plan plan = make_plan(trace, {}).value();
     std::string unknown;
     const FieldTemplate form = parse_field_template({"--model", model}, unknown);
@@ -47,6 +48,7 @@ TEST(RowModels, AreThoseOfTheRows) {
 TEST(RowModels, RefuseRowsWithoutOne) {
     const Made made = make({R"({"model":"a"})", R"({"model":null})", "{}", R"({"model":""})"});
     ASSERT_EQ(made.errors.count, 3u);
+    EXPECT_EQ(made.errors.list.front().file, "b.jsonl");
     EXPECT_EQ(made.errors.list.front().line, 2u);
     EXPECT_EQ(made.errors.list.front().problem, "has no value for --model");
 }
@@ -59,7 +61,9 @@ TEST(RowModels, AreBounded) {
     EXPECT_TRUE(make(kept).errors.empty());
     kept.push_back(R"({"model":"one more"})");
     kept.push_back(R"({"model":"0"})");
-    EXPECT_EQ(make(kept).errors.count, 1u);
+    const Made made = make(kept);
+    ASSERT_EQ(made.errors.count, 1u);
+    EXPECT_EQ(made.errors.list.front().problem, "is a model name beyond the limit of 4096");
 }
 
 }  // namespace

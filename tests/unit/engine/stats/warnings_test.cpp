@@ -36,7 +36,7 @@ TEST(Warnings, BeginAboveWhatAnEmptyCacheCanHit) {
 TEST(Warnings, NameAWarmCacheAndTheRemedy) {
     const SummaryFigures f = cache(51200, 996'659, 98);
     EXPECT_TRUE(says(f, "the prefix cache was warm from an earlier run, so TTFT is too low"));
-    EXPECT_TRUE(says(f, "1946.60 % of what an empty cache can hit"));
+    EXPECT_TRUE(says(f, "1946.6 % of what an empty cache can hit"));
     EXPECT_TRUE(says(f, "--cache-salt random"));
     EXPECT_TRUE(says(cache(0, 99'000, 90), "none can hit in an empty cache"));
 }

@@ -53,7 +53,7 @@ TEST(Dialect, FollowsTheSpec) {
 // --length-field names the member that bounds the answer, where servers of the API differ in it.
 TEST(Dialect, NamesTheLengthAsAsked) {
     for (const Api api : {Api::openai_chat, Api::openai_completions, Api::aibrix, Api::dynamo}) {
-        EXPECT_TRUE(dialect_of(api).names_length);
+        EXPECT_TRUE(dialect_of(api).has_two_length_names);
         for (const char* name : {"max_tokens", "max_completion_tokens"}) {
             const std::string body = body_of(api, {.model = "m", .length_member = name}, "p");
             EXPECT_NE(body.find(",\"" + std::string(name) + "\":4,"), std::string::npos) << body;
@@ -61,7 +61,7 @@ TEST(Dialect, NamesTheLengthAsAsked) {
             EXPECT_EQ(body.find(is_old ? "max_completion" : "max_tokens"), std::string::npos);
         }
     }
-    EXPECT_FALSE(dialect_of(Api::anthropic).names_length);
+    EXPECT_FALSE(dialect_of(Api::anthropic).has_two_length_names);
 }
 
 // --extra-body adds, replaces in place, and removes by null; the length may be taken over.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
@@ -39,6 +40,21 @@ TEST(Generic, ReadsCsvByMap) {
     EXPECT_EQ(got.trace.rows[1].input_length, 200U);
     EXPECT_EQ(got.trace.block_size, 0U);
     EXPECT_EQ(got.trace.unknown_keys, 2U) << "request_id";
+}
+
+// A map goes by the spelling of the file, also where the columns are those of a known format but
+// for upper and lower case.
+TEST(Generic, KeepsTheSpellingOfTheFile) {
+    const std::vector<std::string> lines = {"timestamp,contexttokens,generatedtokens,numimages",
+                                            "0.25,100,20,3"};
+    ReadOptions options =
+        mapped({{"time", "timestamp"}, {"in", "contexttokens"}, {"out", "generatedtokens"}}, "s");
+    options.keep = {"numimages"};
+    const Reading got = read(lines, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "generic");
+    EXPECT_EQ(got.trace.rows[0].input_length, 100U);
+    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"numimages":3})");
 }
 
 // Wall clocks and epochs show their unit; every row is held to the first one's.
@@ -104,7 +120,7 @@ TEST(Generic, FindsBlockSizeAndRule) {
     ASSERT_TRUE(floor.usable) << floor.first_error();
     EXPECT_EQ(floor.trace.block_size, 64U);
     EXPECT_EQ(floor.trace.tail_rule, TailRule::floor);
-    EXPECT_EQ(floor.trace.ids, (std::vector<std::uint64_t>{1, 1, 2, 1, 2, 3}));
+    EXPECT_EQ(plain_ids(floor.trace.ids), (std::vector<std::uint64_t>{1, 1, 2, 1, 2, 3}));
 }
 
 // Exact multiples follow both rules: ceil. What fits several sizes is the user's to say.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
@@ -29,7 +30,7 @@ TEST(Qwen, ReadsContentIdsAndParents) {
     EXPECT_EQ(got.trace.time_unit, "s");
     EXPECT_EQ(got.trace.block_size, 16U);
     EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
-    EXPECT_EQ(got.trace.ids, (std::vector<std::uint64_t>{7, 8, 7, 8, 7, 8, 9, 10}));
+    EXPECT_EQ(plain_ids(got.trace.ids), (std::vector<std::uint64_t>{7, 8, 7, 8, 7, 8, 9, 10}));
     const TraceRow& child = got.trace.rows[2];
     EXPECT_EQ(child.at_ns, 61'114'000'000);
     EXPECT_EQ(child.turn, 2U);

@@ -175,6 +175,16 @@ TEST(Refusals, OfDynamo) {
             some_without_ids(2));
 }
 
+TEST(Refusals, OfAIBrix) {
+    refuses({R"({"timestamp":0})"}, open("aibrix"),
+            "t.jsonl:1: requests is missing; every row has its list of requests");
+    for (const char* const wrong : {"7", "null", "[7]"}) {
+        refuses({R"({"timestamp":0,"requests":)" + std::string(wrong) + "}"}, open("aibrix"),
+                "t.jsonl:1: requests \"" + std::string(wrong) +
+                    "\" is not a list of objects; correct the row");
+    }
+}
+
 // A text that is none of the format that was named, and a time far outside of the clock.
 TEST(Refusals, OfTheWrongKindOfFile) {
     const Reading json = read({R"({"timestamp":1})"}, open("burstgpt"));
