@@ -1,0 +1,75 @@
+"""What stands before servers: LiteLLM, NVIDIA Dynamo, SGLang's router."""
+
+import contextlib
+import json
+
+from bench import ALONE, free_port
+from servers.llama import llama_server
+
+
+def litellm(bench):
+    """A gateway before llama.cpp. It keeps connections that llama.cpp ends: requests may fail between
+    the two. Its anthropic API asks for 16 tokens at least, without ignore_eos: not held here."""
+    program = bench.python("litellm", "litellm[proxy]==1.106.2") / "litellm"
+    key = "sk-interop-0123456789abcdef0123456789abcdef"
+    with llama_server(bench) as behind:
+        config = bench.work / "litellm.yaml"
+        model = {"model": "openai/tiny", "api_base": f"{behind}/v1", "api_key": "none"}
+        config.write_text(json.dumps({  # JSON is YAML
+            "model_list": [{"model_name": "tiny", "litellm_params": model}],
+            "general_settings": {"master_key": key}}))
+        port = free_port()
+        command = (program, "--config", config, "--host", "127.0.0.1", "--port", port)
+        with bench.server("litellm", port, *command, ready="/health/liveliness",
+                          LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_LOG="ERROR") as url:
+            for api in ("openai-chat", "openai-completions"):
+                yield bench.replay(api, url, "--api", api, "--api-key", key, faults=("http_5xx",))
+
+
+def dynamo(bench):
+    """The frontend lists no model until the mocker is there: driftless waits for it."""
+    python = bench.python("dynamo", "ai-dynamo==1.4.2") / "python"
+    model = bench.model()
+    shared = bench.work / "dynamo-kv"
+    shared.mkdir(exist_ok=True)
+    settings = {**ALONE, "DYN_FILE_KV": str(shared)}
+    planes = ("--discovery-backend", "file", "--request-plane", "tcp", "--event-plane", "zmq")
+    port, system = free_port(), free_port()
+    frontend = (python, "-m", "dynamo.frontend", *planes, "--router-mode", "kv", "--http-port", port,
+                "--enable-anthropic-api")
+    mocker = (python, "-m", "dynamo.mocker", "--model-path", model, "--model-name", "tiny", *planes,
+              "--num-gpu-blocks-override", 4096, "--block-size", 16)
+    with bench.server("dynamo-frontend", port, *frontend, **settings) as url, \
+            bench.server("dynamo-mocker", system, *mocker, ready="/metrics", DYN_SYSTEM_PORT=str(system),
+                         **settings):
+        for api in ("openai-chat", "dynamo", "openai-responses", "anthropic", "openai-completions"):
+            yield bench.replay(api, url, "--api", api, "--wait-ready", 120, "--overhead", "4,9",
+                               "--cache-salt", api)
+
+
+@contextlib.contextmanager
+def mock(bench):
+    """Our own, as the server behind a gateway."""
+    port = free_port()
+    with bench.server("mock", port, bench.flags.driftless, "mock", "--listen",
+                      f"127.0.0.1:{port}", "--cache-block", 16, "--overhead", "3,5") as url:
+        yield url
+
+
+def sglang_router(bench):
+    """Before our mock; it names its model "unknown"."""
+    python = bench.python("sglang-router", "sglang-router==0.3.2") / "python"
+    with mock(bench) as behind:
+        port = free_port()
+        command = (python, "-m", "sglang_router.launch_router", "--worker-urls", behind, "--host",
+                   "127.0.0.1", "--port", port, "--prometheus-port", free_port())
+        with bench.server("sglang-router", port, *command, ready="/health", **ALONE) as url:
+            template = ("--server-block", 16, "--overhead", "3,5")  # the mock's, in every API
+            for title, *flags in (
+                ("openai-chat", "--api", "openai-chat"),
+                ("openai-chat, blocks told", "--api", "openai-chat", "--server-block", 16),
+                ("openai-completions", "--api", "openai-completions", *template),
+                ("sglang", "--api", "sglang", *template),
+            ):
+                yield bench.replay(title, url, *flags, "--model", "mock-model", "--cache-salt", title,
+                                   cached=True)
