@@ -21,6 +21,8 @@ READY_SECONDS = 600
 ALONE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1",
          "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}  # one thread, and no hub
 
+IDS = ("--prompt", "ids", "--ids-from", 300)  # the small models have 4,096 of no meaning behind it
+
 
 class Skipped(Exception):
     """A server that cannot be had here, and why."""

@@ -9,6 +9,8 @@ SERVERS = {
     "fakellm": fakes.fakellm,
     "aimock": fakes.aimock,
     "vllm": engines.vllm,
+    "sglang": engines.sglang,
+    "transformers": engines.transformers,
     "dynamo": gateways.dynamo,
     "sglang-router": gateways.sglang_router,
     "llm-d-sim": fakes.llm_d_sim,

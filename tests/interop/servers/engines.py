@@ -1,8 +1,6 @@
 """Engines of the field on this host's CPU, with the small model of hf_model.py."""
 
-from bench import ALONE, free_port
-
-IDS = ("--prompt", "ids", "--ids-from", 300)
+from bench import ALONE, IDS, free_port
 
 
 def vllm(bench):
@@ -26,6 +24,43 @@ def vllm(bench):
             ("openai-chat, tokenizer", "--api", "openai-chat", "--tokenizer",
              bench.work / "tiny/tokenizer.json"),
             ("openai-responses", "--api", "openai-responses"),
+            ("anthropic", "--api", "anthropic"),
+        ):
+            yield bench.replay(title, url, *flags, "--cache-salt", title, cached=True, speed=1)
+
+
+def transformers(bench):
+    """It takes the path for the model's name, and lists what a cache of the hub holds, which here is
+    nothing; without a folder for that cache it answers 500. It refuses ignore_eos: an answer may end
+    early, but random weights say the one token among 4,608 seldom."""
+    program = bench.python("transformers", "transformers[serving]==5.23.0", "torch==2.13.0")
+    cache = bench.work / "hub"
+    (cache / "hub").mkdir(parents=True, exist_ok=True)
+    model = bench.model()
+    port = free_port()
+    command = (program / "transformers", "serve", model, "--device", "cpu", "--host", "127.0.0.1",
+               "--port", port)
+    with bench.server("transformers", port, *command, ready="/health", HF_HOME=str(cache), **ALONE) as url:
+        for api, *flags in (("openai-chat", "--overhead", "4,9"), ("openai-completions",),
+                            ("openai-responses", "--overhead", "4,9")):
+            yield bench.replay(api, url, "--api", api, "--model", model, *flags, speed=1)
+
+
+def sglang(bench):
+    """PyPI's wheel, whose kernels are CUDA's: its torch_native backend needs none of them."""
+    python = bench.python("sglang", "--prerelease=allow", "sglang==0.5.23") / "python"
+    port = free_port()
+    command = (python, "-m", "sglang.launch_server", "--model-path", bench.model(), "--load-format",
+               "dummy", "--device", "cpu", "--host", "127.0.0.1", "--port", port, "--served-model-name",
+               "tiny", "--enable-cache-report", "--enable-metrics", "--disable-overlap-schedule",
+               "--mem-fraction-static", "0.1", "--max-total-tokens", 262144)
+    with bench.server("sglang", port, *command, **ALONE) as url:
+        for title, *flags in (
+            ("openai-chat", "--api", "openai-chat"),
+            ("openai-completions, text", "--api", "openai-completions"),
+            ("openai-completions, ids", "--api", "openai-completions", *IDS),
+            ("sglang, text", "--api", "sglang"),
+            ("sglang, ids", "--api", "sglang", *IDS),
             ("anthropic", "--api", "anthropic"),
         ):
             yield bench.replay(title, url, *flags, "--cache-salt", title, cached=True, speed=1)

@@ -3,8 +3,8 @@
 import contextlib
 import json
 
-from bench import ALONE, free_port
-from servers.llama import llama_server
+from bench import ALONE, IDS, free_port
+from servers.llama import server_in_python
 
 
 def litellm(bench):
@@ -12,7 +12,7 @@ def litellm(bench):
     the two. Its anthropic API asks for 16 tokens at least, without ignore_eos: not held here."""
     program = bench.python("litellm", "litellm[proxy]==1.106.2") / "litellm"
     key = "sk-interop-0123456789abcdef0123456789abcdef"
-    with llama_server(bench) as behind:
+    with server_in_python(bench) as behind:
         config = bench.work / "litellm.yaml"
         model = {"model": "openai/tiny", "api_base": f"{behind}/v1", "api_key": "none"}
         config.write_text(json.dumps({  # JSON is YAML
@@ -22,8 +22,12 @@ def litellm(bench):
         command = (program, "--config", config, "--host", "127.0.0.1", "--port", port)
         with bench.server("litellm", port, *command, ready="/health/liveliness",
                           LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_LOG="ERROR") as url:
-            for api in ("openai-chat", "openai-completions"):
-                yield bench.replay(api, url, "--api", api, "--api-key", key, faults=("http_5xx",))
+            for title, *flags in (
+                ("openai-chat", "--api", "openai-chat"),
+                ("openai-completions, text", "--api", "openai-completions"),
+                ("openai-completions, ids", "--api", "openai-completions", *IDS),
+            ):
+                yield bench.replay(title, url, *flags, "--api-key", key, faults=("http_5xx",))
 
 
 def dynamo(bench):
@@ -42,9 +46,17 @@ def dynamo(bench):
     with bench.server("dynamo-frontend", port, *frontend, **settings) as url, \
             bench.server("dynamo-mocker", system, *mocker, ready="/metrics", DYN_SYSTEM_PORT=str(system),
                          **settings):
-        for api in ("openai-chat", "dynamo", "openai-responses", "anthropic", "openai-completions"):
-            yield bench.replay(api, url, "--api", api, "--wait-ready", 120, "--overhead", "4,9",
-                               "--cache-salt", api)
+        template = ("--overhead", "4,9")  # no cached tokens are told, by which the split is found
+        for title, *flags in (
+            ("openai-chat", "--api", "openai-chat", *template),
+            ("dynamo", "--api", "dynamo", *template),
+            ("openai-responses", "--api", "openai-responses", *template),
+            ("anthropic", "--api", "anthropic", *template),
+            ("openai-completions", "--api", "openai-completions"),
+            ("openai-completions, ids", "--api", "openai-completions", *IDS),
+            ("dynamo, ids", "--api", "dynamo", *IDS),
+        ):
+            yield bench.replay(title, url, *flags, "--wait-ready", 120, "--cache-salt", title)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 
-from bench import ALONE, HERE, Skipped, call, free_port
+from bench import ALONE, HERE, IDS, Skipped, call, free_port
 
 
 def build_llama_server(bench):
@@ -50,20 +50,19 @@ def llama_server(bench):
 
 
 def every_api(bench, url):
-    ids = ("--prompt", "ids", "--ids-from", 300)
     template = ("--api", "template", "--template", HERE.parent / "data/templates/llamacpp.json")
     for title, *flags in (
         ("llamacpp, text", "--api", "llamacpp"),
-        ("llamacpp, ids", "--api", "llamacpp", *ids),
+        ("llamacpp, ids", "--api", "llamacpp", *IDS),
         ("llamacpp, whole", "--api", "llamacpp", "--no-stream"),
         ("openai-completions, text", "--api", "openai-completions"),
-        ("openai-completions, ids", "--api", "openai-completions", *ids),
+        ("openai-completions, ids", "--api", "openai-completions", *IDS),
         ("openai-chat", "--api", "openai-chat"),
         ("openai-chat, whole", "--api", "openai-chat", "--no-stream"),
         ("openai-responses", "--api", "openai-responses"),
         ("anthropic", "--api", "anthropic"),
         ("template, text", *template),
-        ("template, ids", *template, *ids),
+        ("template, ids", *template, *IDS),
         ("template, whole", *template, "--no-stream"),
     ):
         # message_start, with the prompt's count, does not come before half a character
@@ -75,10 +74,17 @@ def llama_cpp(bench):
         yield from every_api(bench, url)
 
 
-def xllamacpp(bench):
-    """The same server of the same APIs, without a program of its own: it lives in Python."""
+@contextlib.contextmanager
+def server_in_python(bench):
+    """The same server of the same APIs, without a program of its own: a wheel, where the sources take
+    half an hour to build."""
     python = bench.python("xllamacpp", "xllamacpp==2026.10.11549") / "python"
     port = free_port()
     with bench.server("xllamacpp", port, python, HERE / "servers/xllamacpp_server.py", gguf_model(bench),
                       port, ready="/health", **ALONE) as url:
+        yield url
+
+
+def xllamacpp(bench):
+    with server_in_python(bench) as url:
         yield from every_api(bench, url)
