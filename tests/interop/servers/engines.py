@@ -32,7 +32,8 @@ def vllm(bench):
 def transformers(bench):
     """It takes the path for the model's name, and lists what a cache of the hub holds, which here is
     nothing; without a folder for that cache it answers 500. It refuses ignore_eos: an answer may end
-    early, but random weights say the one token among 4,608 seldom."""
+    early, but random weights say the one token among 4,608 seldom. It makes one answer at a time: 40
+    rows, one a second, that may wait."""
     program = bench.python("transformers", "transformers[serving]==5.23.0", "torch==2.13.0")
     cache = bench.work / "hub"
     (cache / "hub").mkdir(parents=True, exist_ok=True)
@@ -43,18 +44,20 @@ def transformers(bench):
     with bench.server("transformers", port, *command, ready="/health", HF_HOME=str(cache), **ALONE) as url:
         for api, *flags in (("openai-chat", "--overhead", "4,9"), ("openai-completions",),
                             ("openai-responses", "--overhead", "4,9")):
-            yield bench.replay(api, url, "--api", api, "--model", model, *flags, speed=1)
+            yield bench.replay(api, url, "--api", api, "--model", model, "--timeout-idle", 600, *flags, speed=0.2,
+                               rows=40)
 
 
 def sglang(bench):
-    """PyPI's wheel, whose kernels are CUDA's: its torch_native backend needs none of them."""
+    """PyPI's wheel. Its kernels are CUDA's, and PyPI has none for CPUs: skipped on a host without CUDA
+    until it has."""
     python = bench.python("sglang", "--prerelease=allow", "sglang==0.5.23") / "python"
     port = free_port()
     command = (python, "-m", "sglang.launch_server", "--model-path", bench.model(), "--load-format",
                "dummy", "--device", "cpu", "--host", "127.0.0.1", "--port", port, "--served-model-name",
                "tiny", "--enable-cache-report", "--enable-metrics", "--disable-overlap-schedule",
                "--mem-fraction-static", "0.1", "--max-total-tokens", 262144)
-    with bench.server("sglang", port, *command, **ALONE) as url:
+    with bench.server("sglang", port, *command, SGLANG_USE_CPU_ENGINE="1", **ALONE) as url:
         for title, *flags in (
             ("openai-chat", "--api", "openai-chat"),
             ("openai-completions, text", "--api", "openai-completions"),

@@ -46,7 +46,7 @@ def llm_d_sim(bench):
         raise Skipped("go is not here")
     program = bench.work / "go/bin/llm-d-inference-sim"
     if not program.exists():
-        call("nice", "-n", "5", "go", "install",
+        call("go", "install",
              "github.com/llm-d/llm-d-inference-sim/cmd/llm-d-inference-sim@latest",
              log=bench.work / "go.log", env={**os.environ, "GOBIN": str(program.parent)})
     port = free_port()

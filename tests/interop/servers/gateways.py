@@ -27,7 +27,8 @@ def litellm(bench):
                 ("openai-completions, text", "--api", "openai-completions"),
                 ("openai-completions, ids", "--api", "openai-completions", *IDS),
             ):
-                yield bench.replay(title, url, *flags, "--api-key", key, faults=("http_5xx",))
+                yield bench.replay(title, url, *flags, "--api-key", key, faults=("http_5xx",), speed=1,
+                                   rows=60)
 
 
 def dynamo(bench):

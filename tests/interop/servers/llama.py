@@ -26,7 +26,7 @@ def build_llama_server(bench):
          "-DBUILD_SHARED_LIBS=OFF", "-DGGML_OPENMP=OFF", "-DLLAMA_OPENSSL=OFF",
          "-DLLAMA_BUILD_UI=OFF", "-DLLAMA_USE_PREBUILT_UI=OFF", "-DLLAMA_BUILD_TESTS=OFF",
          "-DLLAMA_BUILD_EXAMPLES=OFF", log=log)
-    call("nice", "-n", 5, "cmake", "--build", bench.work / "llama", "--target", "llama-server", "-j",
+    call("cmake", "--build", bench.work / "llama", "--target", "llama-server", "-j",
          os.cpu_count(), log=log)
     return built
 
