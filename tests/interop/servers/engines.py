@@ -44,8 +44,8 @@ def transformers(bench):
     with bench.server("transformers", port, *command, ready="/health", HF_HOME=str(cache), **ALONE) as url:
         for api, *flags in (("openai-chat", "--overhead", "4,9"), ("openai-completions",),
                             ("openai-responses", "--overhead", "4,9")):
-            yield bench.replay(api, url, "--api", api, "--model", model, "--timeout-idle", 600, *flags, speed=0.2,
-                               rows=40)
+            yield bench.replay(api, url, "--api", api, "--model", model, "--timeout-idle", 600,
+                               *flags, speed=0.2, rows=40)
 
 
 def sglang(bench):
