@@ -40,6 +40,7 @@ struct Completion {
     std::string_view bytes;      ///< receive: what came in; empty at end of stream
     Instant stamp;               ///< clock read when the batch became visible
     Instant unread_since;        ///< what completed did so after this: nothing was waiting then
+    Duration behind{0};          ///< send: so long its socket may have had room before we saw it
     std::int64_t kernel_ns = 0;  ///< kernel's receive or transmit stamp, same clock; 0: none
     std::uint32_t key = 0;       ///< stamps: number of the packet's last byte, from 0, among all
                                  ///< bytes sent since stamps were switched on, modulo 2^32

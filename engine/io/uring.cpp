@@ -1,6 +1,5 @@
 #include "engine/io/uring.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,6 +131,7 @@ std::uint32_t UringDriver::take_slot(Op& op) {
     const std::uint32_t slot = free_slot_;
     free_slot_ = slots_[slot].next_free;
     slots_[slot].op = &op;
+    slots_[slot].behind = Duration{0};
     set_slot(op, slot);
     ++in_flight_;
     return slot;
@@ -213,35 +213,6 @@ void UringDriver::start(Op& op) {
     if (spec.kind == OpKind::send && spec.stamps != nullptr && spec.stamps->in_flight()) {
         transmit_stamps_.expect(user_data_of(slot_of(*spec.stamps)), stamp_);
     }
-}
-
-// The kernel would leave a send that finds the socket full to a thread of its own: one that a stop
-// of this process interrupts, and that has no share in its priority. So it is asked for what it can
-// take at once, and where that is nothing, for when it can.
-void UringDriver::prepare_send(Op& op, io_uring_sqe& entry) {
-    const OpSpec& spec = op.spec;
-    if (slots_[slot_of(op)].full) {
-        io_uring_prep_poll_add(&entry, spec.socket.number, POLLOUT);
-        return;
-    }
-    io_uring_prep_send(&entry, spec.socket.number, spec.bytes.data(), spec.bytes.size(),
-                       MSG_NOSIGNAL | MSG_DONTWAIT | (spec.more_follows ? MSG_MORE : 0));
-}
-
-// A send that took nothing goes on, unseen by its owner. Whatever ends the wait for room, an error
-// of the socket included, is told by the next try.
-bool UringDriver::send_goes_on(Op& op, std::int32_t result) {
-    if (op.spec.kind != OpKind::send) {
-        return false;
-    }
-    bool& full = slots_[slot_of(op)].full;
-    const bool waited = std::exchange(full, false);
-    full = !waited && result == -EAGAIN;
-    const bool again = full || (waited && result != -ECANCELED) || result == -EINTR;
-    if (again) {
-        prepare(op);
-    }
-    return again;
 }
 
 void UringDriver::prepare_receive(Op& op, io_uring_sqe& entry) {
@@ -378,6 +349,7 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     done.stamp = stamp_;
     done.unread_since = unread_.since();
     done.batch = batch_;
+    done.behind = slots_[slot_of(op)].behind;
     if (has_buffer && entry.res > 0) {
         take_bytes(entry, op, done);
     }

@@ -72,7 +72,8 @@ class UringDriver final : public Driver {
         Op* op = nullptr;
         std::uint32_t generation = 0;
         std::uint32_t next_free = no_slot;
-        bool full = false;  ///< a send that waits for room in its socket
+        bool full = false;   ///< a send that waits for room in its socket
+        Duration behind{0};  ///< as in its completion
     };
 
     UringDriver() = default;

@@ -52,9 +52,9 @@ struct ExchangeState {
     Instant over_since;        ///< when what came last was there, or a deadline passed
     Duration waited{0};        ///< at most so long a byte of the answer waited for us, up to now
     Duration accept_delay{0};  ///< from the fire until we saw that the kernel had taken some of it
-    Instant rest_from;  ///< since when the rest of the request waits for us to send more of it
-    Duration rest_waited{0};  ///< the longest such wait, or what long ones are together
-    Duration rest_late{0};    ///< of all such waits, what was more than a nap of the loop
+    /// Since when the rest of the request waits for us to send more of it; then: when that was.
+    Instant rest_from;
+    Duration rest_waited{0};  ///< such waits in sum, but for sleeps (lanes.cpp)
     bool any_byte = false;
     bool head_done = false;
     bool over = false;         ///< the outcome below stands

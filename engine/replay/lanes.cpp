@@ -15,14 +15,6 @@ std::uint16_t status_of(const Lane& lane) {
     return lane.exchange.head_done ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
 }
 
-// Each wait delays all that comes after it. Of one that is no longer than the loop sleeps nobody
-// can tell whether it was one: only what is more adds up.
-void note_rest_wait(ExchangeState& exchange, Instant until) {
-    const Duration waited = until - exchange.rest_from;
-    exchange.rest_late = exchange.rest_late + std::max(Duration{0}, waited - stream_nap_max);
-    exchange.rest_waited = std::max({exchange.rest_waited, waited, exchange.rest_late});
-}
-
 EndInfo end_of(Outcome outcome, std::int32_t sys_errno, std::uint16_t tries,
                const Resends& resends) {
     EndInfo end{};
@@ -181,6 +173,13 @@ void LanePool::queue_rest(Lane& lane) {
     rest_.push_back(lane);
 }
 
+// Waits add up. But for so long the loop may have slept while the kernel had not taken the part
+// before: of waits that may be no more than that, the longest counts.
+void LanePool::note_rest_wait(ExchangeState& exchange, Duration waited) {
+    const Duration beyond = std::max(waited - stream_nap_max, Duration{0});
+    exchange.rest_waited = std::max(exchange.rest_waited + beyond, waited);
+}
+
 bool LanePool::send_rest_slice() {
     Lane* lane = rest_.pop_front();
     if (lane == nullptr) {
@@ -188,7 +187,9 @@ bool LanePool::send_rest_slice() {
     }
     lane->rest_queued = false;
     ExchangeState& exchange = lane->exchange;
-    note_rest_wait(exchange, loop_.driver().now());
+    const Instant now = loop_.driver().now();
+    note_rest_wait(exchange, now - exchange.rest_from);
+    exchange.rest_from = now;
     lane->send.spec.stamps = nullptr;
     submit_slice(*lane, rest_bytes_max);
     (void)loop_.driver().flush();
@@ -201,7 +202,7 @@ void LanePool::leave_rest(Lane& lane) {
         return;
     }
     ExchangeState& exchange = lane.exchange;
-    note_rest_wait(exchange, std::max(exchange.over_since, exchange.rest_from));
+    note_rest_wait(exchange, std::max(exchange.over_since - exchange.rest_from, Duration{0}));
     rest_.remove(lane);
     lane.rest_queued = false;
 }

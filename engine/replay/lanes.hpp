@@ -252,6 +252,7 @@ class LanePool {
     void close_idle(Lane& lane);
     void release_body(Lane& lane);
     void queue_rest(Lane& lane);
+    static void note_rest_wait(ExchangeState& exchange, Duration waited);
     void leave_rest(Lane& lane);
     void push_sent(const Lane& lane, Instant stamp, std::uint8_t flags);
     void push_end(const Event& event, bool in_flight, Instant freed);
