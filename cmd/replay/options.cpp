@@ -127,7 +127,7 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Prompts and answers");
     flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
                 options.prompt);
-    flags.value("--tokenizer", "FILE",
+    flags.value("--tokenizer", "FILE|DIR",
                 "its words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
                 parse_text, options.tokenizer);
     flags.value("--dataset", "FILE",

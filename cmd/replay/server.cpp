@@ -69,9 +69,10 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
     std::printf("; overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre, found.overhead.post,
                 found.overhead_source.c_str(),
-                found.split_source == "cached_tokens" ? ", split by cached tokens"
-                : split_unknown(found)                ? ", split unknown"
-                                                      : "",
+                found.split_source == "cached_tokens"   ? ", split by cached tokens"
+                : found.split_source == "chat_template" ? ", split by the chat template"
+                : split_unknown(found)                  ? ", split unknown"
+                                                        : "",
                 words_text(prompt, exact));
     if (found.server_block > 0) {
         std::printf("server: cache blocks of %lld tokens (%s)\n",
@@ -181,6 +182,7 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     plan.dialect = options.dialect;
     plan.body = body_spec(options, server);
     plan.overhead = options.overhead;
+    plan.template_splits = server.template_splits;
     if (server.words && server.prompt == PromptKind::text) {
         plan.word_ids = server.words->ids;
     }
@@ -225,6 +227,10 @@ int choose_words(const ReplayOptions& options, Server& server) {
     std::printf("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)\n",
                 figures.words, figures.strict, options.tokenizer.c_str(), figures.kind.c_str(),
                 figures.vocabulary);
+    if (const auto chat = read_chat_template(tokenizer_file(options.tokenizer))) {
+        server.template_splits =
+            measure_guesses(guess_template(*chat), tokenizer.value(), server.words->table);
+    }
     return options.dataset.empty() ? exit_done : choose_text(options, tokenizer.value(), server);
 }
 

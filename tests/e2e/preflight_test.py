@@ -9,7 +9,7 @@ import threading
 import unittest
 import zlib
 
-from harness import Case, SAMPLE, mock
+from harness import Case, SAMPLE, TOKENIZERS, mock, read_jsonl, row_of
 from raw_server import DONE, Peer, field, stream, token, usage
 from tls_test import OPENSSL, Papers
 
@@ -465,6 +465,43 @@ class Preflight(Case):
             told = self.ask(server, "--overhead", "1,3")
         self.assertNotIn("warning: the server counts", told.complained)
         self.assertFalse(told.json("summary.json")["cache"]["split_unknown"])
+
+    def folder_of_chatml(self):
+        """A model's folder: what its template adds is countable by hand, 3 tokens and 5."""
+        folder = self.scratch / "model"
+        folder.mkdir()
+        tokenizer = json.loads((TOKENIZERS / "qwen.json").read_text())
+        for text in ("user", "assistant", "\n"):
+            tokenizer["added_tokens"].append({"id": 7000 + len(tokenizer["added_tokens"]),
+                                              "content": text, "special": True})  # fmt: skip
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+        chat = "{% for m in messages %}{{'<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>" \
+               "\\n'}}{% endfor %}{{'<|im_start|>assistant\\n'}}"  # fmt: skip
+        (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": chat}))
+        return folder
+
+    def test_split_by_chat_template(self):
+        """A server that tells neither tokens nor hits: the template beside the tokenizer tells the
+        split, and every row hits what the trace says; one that adds other tokens is not believed."""
+        folder = self.folder_of_chatml()
+        log = self.scratch / "truth.jsonl"
+        flags = ("--tokenizer", folder / "tokenizer.json", "--tokenize", "none", "--cached-tokens",
+                 "never", "--ttft", "1ms", "--itl", "1ms")  # fmt: skip
+        ask = (SAMPLE, "--limit", 40, "--speed", 20, "--tokenizer", folder)
+        with mock(*flags, "--overhead", "3,5", "--log", log) as server:
+            run = self.replay_well(*ask, "--url", server.url)
+        with mock(*flags, "--overhead", "4,5") as server:
+            other = self.replay_well(*ask, "--url", server.url)
+        self.assertIn("overhead 3+5 tokens (usage, split by the chat template)", run.said)
+        self.assertEqual(run.json("run.json")["preflight"]["split_source"], "chat_template")
+        self.assertNotIn("driftless: warning: the server counts", run.complained)
+        truth = {row_of(line["request_id"]): line["cached_tokens"] for line in read_jsonl(log)}
+        self.assertEqual({row: truth[row] for row in run.records()},
+                         {row: record["expected_cached_tokens"]
+                          for row, record in run.records().items()})  # fmt: skip
+        self.assertIn("the chat template beside --tokenizer (ChatML) puts 3+5 tokens around a "
+                      "prompt and usage counts 9: its split is not used", other.said)
+        self.assertIn("driftless: warning: the server counts 9 template tokens", other.complained)
 
     def test_split_by_cached_tokens(self):
         """A server without /tokenize that tells its cached tokens: every row hits what the trace
