@@ -71,6 +71,7 @@ struct PreflightFindings {
     bool has_token_ids = false;         ///< answers hold the ids of their tokens
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
     std::string length_member;          ///< what bounds the answers; empty: the dialect's own
+    std::uint32_t least_answer = 1;     ///< tokens of the shortest answer that may be asked for
     std::int64_t length_asked = -1;     ///< tokens of an answer of some tokens
     std::int64_t length_made = -1;      ///< that it had, by usage; else by chunks, if too many
     std::int64_t stream_chunks = -1;    ///< of an answer of some tokens

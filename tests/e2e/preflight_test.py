@@ -46,7 +46,8 @@ class Ask:
                 peer.stored += peer.connection.recv(65536)
             self.body = body = json.loads(peer.stored)
             text = body["messages"][0]["content"] if "messages" in body else ""
-            self.words = (text or body.get("prompt", "") or body.get("inputs", "")).split()
+            text = text or body.get("prompt", "") or body.get("inputs", "")
+            self.words = text if isinstance(text, list) else text.split()
 
 
 class Secure:
@@ -444,10 +445,19 @@ class Preflight(Case):
                                  '{"timestamp": 9, "input_length": 9, "output_length": 2}\n')  # fmt: skip
             refused = self.replay(missing, "--url", server.url, *flags)
             unkept = self.replay(trace, "--url", server.url, "--model", "{kept.lora}")
+            mapped = self.replay_well(trace, "--url", server.url, "--map", "model=lora")
+            renamed = self.replay_well(trace, "--url", server.url, "--time-unit", "ms", "--map",
+                                       "time=timestamp,in=input_length,out=output_length,model=lora")
+            twice = self.replay(trace, "--url", server.url, "--map", "model=lora", "--model", "m")
             whose = self.replay(trace, "--url", server.url, "--model", "{session}")
         names = [name.replace("\\", "") for name in models]
-        self.assertEqual(sorted(asked), sorted(names))
-        self.assertEqual([record["model"] for _, record in sorted(run.records().items())], names)
+        self.assertEqual(sorted(asked), sorted(3 * names))
+        for one in (run, mapped, renamed):
+            models = [record["model"] for _, record in sorted(one.records().items())]
+            self.assertEqual(models, names)
+        self.assertEqual(twice.code, 2)
+        self.assertIn("--model m and --map model=lora both name the model: give one",
+                      twice.complained)
         self.assertEqual(refused.code, 3)
         self.assertEqual(unkept.code, 2)
         self.assertIn("give --keep lora", unkept.complained)
