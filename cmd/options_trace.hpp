@@ -24,7 +24,9 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
                 parse_time_unit, files.time_unit);
     flags.value("--block-size", "TOKENS", "tokens of a block [the format's]", nullptr,
                 parse_positive_u32, files.block_size);
-    flags.value("--map", "K=COLUMN,..", "any columns: time, in, out, hashes, session, turn, delay",
+    flags.value("--map", "K=COLUMN,..",
+                "any columns: time, in, out, hashes, session, turn, delay;\n"
+                "replay takes model, too",
                 nullptr, parse_map, files.map);
     flags.value("--sessions", "open", "start sessions without arrival times at 0 [refused]",
                 nullptr, parse_sessions, files.sessions_open);

@@ -1,12 +1,19 @@
 #include "cmd/trace_values.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cmd/values.hpp"
 #include "proto/trace/decimal_time.hpp"
 #include "proto/trace/generic.hpp"
 
 namespace driftless {
+
+namespace {
+
+constexpr std::string_view model_key = "model";
+
+}  // namespace
 
 Result<std::string> parse_time_unit(std::string_view text) {
     if (time_unit_from_name(text)) {
@@ -18,7 +25,7 @@ Result<std::string> parse_time_unit(std::string_view text) {
 Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
     constexpr Error wrong{ErrorCode::invalid, 0,
                           "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "
-                          "session, turn and delay"};
+                          "session, turn, delay and model"};
     const Result<std::vector<std::string>> parts = parse_list(text);
     if (!parts) {
         return wrong;
@@ -31,12 +38,32 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
         const bool twice = std::any_of(map.begin(), map.end(),
                                        [&](const MappedColumn& one) { return one.key == key; });
         if (equals + 1 >= part.size() || twice ||
-            std::find(keys.begin(), keys.end(), key) == keys.end()) {
+            (key != model_key && std::find(keys.begin(), keys.end(), key) == keys.end())) {
             return wrong;
         }
         map.push_back({key, part.substr(equals + 1)});
     }
     return map;
+}
+
+std::string take_model_column(std::vector<MappedColumn>& map) {
+    const auto found = std::find_if(map.begin(), map.end(),
+                                    [](const MappedColumn& one) { return one.key == model_key; });
+    if (found == map.end()) {
+        return "";
+    }
+    std::string column = std::move(found->column);
+    map.erase(found);
+    return column;
+}
+
+std::string model_column_refusal(std::vector<MappedColumn> map) {
+    const std::string column = take_model_column(map);
+    return column.empty() ? ""
+                          : "--map model=" + column +
+                                " names the models of a replay's requests, and nothing is sent "
+                                "here: remove model=" +
+                                column + " from --map";
 }
 
 Result<IdScope> parse_hash_scope(std::string_view text) {

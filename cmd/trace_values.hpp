@@ -16,6 +16,11 @@ namespace driftless {
 Result<std::string> parse_time_unit(std::string_view text);
 /// "time=COLUMN,in=COLUMN,..".
 Result<std::vector<MappedColumn>> parse_map(std::string_view text);
+/// Takes the column of the key `model` out of a map; empty: it names none. Formats of traces know
+/// no models: that key is the replay's.
+std::string take_model_column(std::vector<MappedColumn>& map);
+/// Why that key is refused by a command that sends nothing; empty: it is not there.
+std::string model_column_refusal(std::vector<MappedColumn> map);
 /// "file", "all" or "session".
 Result<IdScope> parse_hash_scope(std::string_view text);
 /// "open".

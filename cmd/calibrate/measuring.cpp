@@ -61,7 +61,14 @@ Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Cali
     ThreadProbe probe(this_thread_id());
     const Instant begin = driver.now();
     const SpinGaps gaps = spin_gaps(driver, plan.spin, host.realtime);
+    constexpr Error stopped{ErrorCode::cancelled, 0, "measure the host"};
+    if (host.stopped()) {
+        return stopped;
+    }
     const WaitFloors waits = measure_waits(driver, plan.wait_rounds, plan.most, seed);
+    if (host.stopped()) {
+        return stopped;
+    }
     const cpu_set_t cpus = cpu_set_of(host.others);
     const Result<FireFloors> fires =
         measure_fires(driver, plan.fire_rounds, plan.most, &cpus, seed);
@@ -87,6 +94,9 @@ Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibra
                              std::string& why_no_rehearsal) {
     if (const Result<void> floor = measure_floor(brief_floor, host, out); !floor) {
         return floor.error();
+    }
+    if (host.stopped()) {
+        return Error{ErrorCode::cancelled, 0, "measure the host"};
     }
     const std::uint64_t room = connection_files(raise_file_limit());
     const auto streams = static_cast<std::uint32_t>(std::min(room, brief_streams));

@@ -2,6 +2,7 @@
 /// Runs on the calling thread, which is pinned as the engine will be; prints nothing.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,19 +25,24 @@ struct FloorPlan {
 /// Where the engine and all else run.
 struct MeasuredHost {
     std::uint32_t engine_cpu = 0;
-    std::vector<std::uint32_t> others;   ///< CPUs that the engine leaves free; at least one
-    std::vector<std::uint32_t> allowed;  ///< as they were before anything was pinned
-    bool realtime = false;               ///< the calling thread goes before ordinary ones
+    std::vector<std::uint32_t> others;       ///< CPUs that the engine leaves free; at least one
+    std::vector<std::uint32_t> allowed;      ///< as they were before anything was pinned
+    bool realtime = false;                   ///< the calling thread goes before ordinary ones
+    const std::atomic<int>* stop = nullptr;  ///< more than 0 ends the measuring; null: nothing does
+
+    bool stopped() const { return stop != nullptr && stop->load() > 0; }
 };
 
 /// Now, of this host and kernel; nothing measured yet.
 Calibration begin_calibration(const HostFacts& facts, const MeasuredHost& host);
 
-/// Gaps, waits, fires, and what others took meanwhile. Errors: those of the ring and of sockets.
+/// Gaps, waits, fires, and what others took meanwhile. Errors: those of the ring and of sockets;
+/// cancelled.
 Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Calibration& out);
 
 /// Before a replay: the floor and one rehearsal, in less than 2 s. A rehearsal that fails is left
-/// out; `why_no_rehearsal` says why then, and is empty else. `wait`: name of the policy.
+/// out; `why_no_rehearsal` says why then, and is empty else. A stop ends it within half a second.
+/// `wait`: name of the policy.
 Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibration& out,
                              std::string& why_no_rehearsal);
 

@@ -73,9 +73,16 @@ std::string read_line(int from) {
     return line;
 }
 
-int wait_for(int process) {
+/// A signal wakes us; where it asks to stop, the process is not waited for any longer.
+int wait_for(int process, const MeasuredHost& host) {
     int status = 0;
+    if (host.stopped()) {
+        (void)::kill(process, SIGKILL);
+    }
     while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+        if (host.stopped()) {
+            (void)::kill(process, SIGKILL);
+        }
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -155,7 +162,7 @@ Result<int> Rehearsals::start(const std::vector<std::string>& arguments, int out
 Rehearsals::~Rehearsals() {
     if (mock_ > 0) {
         (void)::kill(mock_, SIGTERM);
-        (void)wait_for(mock_);
+        (void)wait_for(mock_, host_);
     }
     if (!folder_.empty()) {
         std::error_code ignored;
@@ -225,7 +232,7 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     if (!replay) {
         return replay.error();
     }
-    if (wait_for(replay.value()) != 0) {
+    if (wait_for(replay.value(), host_) != 0) {
         return Error{ErrorCode::io_failed, 0, "rehearse a replay"};
     }
     Rehearsal rehearsal;

@@ -95,6 +95,9 @@ std::string complete(ConvertOptions& options) {
     if (const std::string why = check_logs(options); !why.empty()) {
         return why;
     }
+    if (const std::string why = model_column_refusal(options.files.map); !why.empty()) {
+        return why;
+    }
     if (options.out.empty()) {
         return "--out is missing: name a new file, or - for standard output";
     }

@@ -84,7 +84,7 @@ std::string contradiction(const InspectCommand& command) {
     if (command.json && command.hash_block_report == "-") {
         return "--json and --hash-block-report - both write to standard output: name a file";
     }
-    return "";
+    return model_column_refusal(command.files.map);
 }
 
 InspectCommandLine refused(const std::string& why) {

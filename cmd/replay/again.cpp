@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/calibration_lookup.hpp"
 #include "cmd/replay/recall.hpp"
 #include "cmd/run_folder.hpp"
 
@@ -33,6 +34,12 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts
     }
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(flag, why);
+    }
+    if (resumes) {
+        const int code = check_calibration_again(line.options, facts, read_host_facts());
+        if (code != exit_done) {
+            return code;
+        }
     }
     const std::string other =
         resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";

@@ -8,6 +8,7 @@
 #include "cmd/calibrate/measuring.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/option_values.hpp"
+#include "cmd/stop.hpp"
 
 namespace driftless {
 
@@ -40,7 +41,8 @@ bool names_file(const ReplayOptions& options) {
 
 /// Before this run, on its own thread and CPU, waiting as it will.
 Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
-    MeasuredHost measured{host.engine_cpu.cpu, host.writer_cpus, facts.cpus_allowed, realtime};
+    MeasuredHost measured{host.engine_cpu.cpu, host.writer_cpus, facts.cpus_allowed, realtime,
+                          &stop_requests()};
     Lookup lookup;
     Calibration calibration = begin_calibration(facts, measured);
     std::string why_no_rehearsal;
@@ -53,7 +55,7 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
                                done.error().doing + ": " + name_of(done.error().code) + ")";
         return lookup;
     }
-    if (!why_no_rehearsal.empty()) {
+    if (!why_no_rehearsal.empty() && !measured.stopped()) {
         std::printf("calibration: no rehearsal (%s): --certify-within alone bounds the reading\n",
                     why_no_rehearsal.c_str());
     }
@@ -134,10 +136,37 @@ int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
     return exit_usage;
 }
 
+int check_calibration_again(const ReplayOptions& options, const RunFacts& run,
+                            const HostFacts& facts) {
+    if (!options.require_certified) {
+        return exit_done;
+    }
+    std::string why;
+    if (!run.calibration.why_not.empty() || run.calibration.date.empty()) {
+        why = "the run has no calibration (" + run.calibration.why_not + ")";
+    } else if (!run.kernel.empty() && run.kernel != facts.kernel) {
+        why = "its calibration was made under " + run.kernel + ", this is " + facts.kernel;
+    } else if (!run.cpu_model.empty() && run.cpu_model != facts.cpu_model) {
+        why = "its calibration was made on " + run.cpu_model + ", this is " + facts.cpu_model;
+    }
+    if (why.empty()) {
+        return exit_done;
+    }
+    std::fprintf(
+        stderr,
+        "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
+        "--require-certified, or repeat the run with --from\n",
+        options.resume.c_str(), why.c_str());
+    return exit_usage;
+}
+
 CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFacts& facts,
                                      const HostChoice& host, const Workload& workload) {
     const Lookup lookup = look_up(options, facts, host);
     CalibrationFacts out;
+    if (stop_requests().load() > 0) {
+        return out;  // there will be no run
+    }
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;
         out.limits = taint_limits(options.certify_within);

@@ -333,4 +333,15 @@ const char* name_of(WaitRule rule) {
     return "unknown";
 }
 
+std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep) {
+    for (const TemplatePiece& piece : field.pieces) {
+        if (piece.placeholder == Placeholder::kept &&
+            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
+            return "{" + to_text(piece) + "} is a column that is not kept: give --keep " +
+                   piece.text;
+        }
+    }
+    return "";
+}
+
 }  // namespace driftless

@@ -60,4 +60,7 @@ Result<Url> parse_connect_to(std::string_view text);
 /// The name of a header field, alone.
 Result<std::string> parse_header_name(std::string_view text);
 
+/// Why a placeholder of it cannot be filled from the columns that are kept; empty: all can.
+std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep);
+
 }  // namespace driftless

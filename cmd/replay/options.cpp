@@ -89,7 +89,7 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
                 nullptr, parse_text, options.routing_strategy);
     flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
                 options.user);
-    flags.value("--model", "NAME", "model to ask for, or \"{kept.COLUMN}\" [first of /v1/models]",
+    flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" of each row [first of /v1/models]",
                 nullptr, parse_text, options.model);
     flags.values("--header", "K:V", "header of every request, or K:env:NAME; of rows: below",
                  parse_added_header, options.headers);
@@ -127,7 +127,7 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Prompts and answers");
     flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
                 options.prompt);
-    flags.value("--tokenizer", "FILE",
+    flags.value("--tokenizer", "FILE|DIR",
                 "its words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
                 parse_text, options.tokenizer);
     flags.value("--dataset", "FILE",
@@ -138,8 +138,9 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 parse_text, options.dataset_column);
     flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
                 parse_u32, options.ids_from);
-    flags.value("--verify-prompts", "N", "rows first held against the server's /tokenize", "0",
-                parse_u32, options.verify_prompts);
+    flags.value("--verify-prompts", "N",
+                "rows first held against the server's /tokenize, ids against usage", "0", parse_u32,
+                options.verify_prompts);
     flags.value("--save-prompts", "FILE",
                 "new file for the exact bodies, to be replayed again [none]", nullptr, parse_text,
                 options.save_prompts);

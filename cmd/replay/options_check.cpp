@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cmd/replay/model_option.hpp"
 #include "cmd/secrets.hpp"
 #include "proto/http/fields.hpp"
 
@@ -99,19 +100,6 @@ std::string complete_key(const std::string& from_environment, ReplayOptions& opt
     return "";
 }
 
-/// Why a placeholder cannot be filled; or empty.
-std::string unkept_column(const FieldTemplate& field, const ReplayOptions& options) {
-    const std::vector<std::string>& keep = options.files.keep;
-    for (const TemplatePiece& piece : field.pieces) {
-        if (piece.placeholder == Placeholder::kept &&
-            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
-            return "{" + to_text(piece) + "} is a column that is not kept: give --keep " +
-                   piece.text;
-        }
-    }
-    return "";
-}
-
 std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
     const std::string flag = "--header " + field.name + ": ";
     const bool is_key = is_authorization(field.name) ||
@@ -123,39 +111,8 @@ std::string why_no_template(const FieldTemplate& field, const ReplayOptions& opt
         equal_ignoring_case(field.name, "Content-Type")) {
         return flag + "it is the same for all rows: remove its placeholder";
     }
-    const std::string why = unkept_column(field, options);
+    const std::string why = unkept_column(field, options.files.keep);
     return why.empty() ? "" : flag + why;
-}
-
-/// `--model "{kept.COLUMN}"`: each row's own.
-std::string complete_model(ReplayOptions& options) {
-    std::string unknown;
-    FieldTemplate model = parse_field_template({"--model", options.model}, unknown);
-    const auto is_other = [](const TemplatePiece& piece) {
-        return piece.placeholder != Placeholder::none && piece.placeholder != Placeholder::kept;
-    };
-    const auto other = std::find_if(model.pieces.begin(), model.pieces.end(), is_other);
-    if (other != model.pieces.end()) {
-        unknown = to_text(*other);
-    }
-    if (!unknown.empty()) {
-        return "--model: {" + unknown + "} is not {kept.COLUMN}; {{" + unknown +
-               "}} is that text itself";
-    }
-    if (model.is_literal()) {
-        options.model = model.literal();
-        return "";
-    }
-    if (const std::string why = unkept_column(model, options); !why.empty()) {
-        return "--model: " + why;
-    }
-    if (!options.dialect->names_model || options.dialect->form != nullptr ||
-        !names_model_first(*options.dialect)) {
-        return std::string("--model with a column does not go with --api ") +
-               options.dialect->name + ": its requests name no model of their own";
-    }
-    options.row_model = std::move(model);
-    return "";
 }
 
 /// Headers with placeholders leave `headers` for a list of their own.
@@ -321,9 +278,6 @@ std::string contradiction(const ReplayOptions& options) {
     if (options.verify_prompts > 0 && (!options.preflight || options.dry_run)) {
         return std::string("--verify-prompts asks the server and ") +
                (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";
-    }
-    if (options.verify_prompts > 0 && options.prompt == PromptKind::ids) {
-        return "--verify-prompts is for words, and --prompt ids sends none: give one";
     }
     if (options.dialect->api != Api::aibrix &&
         (!options.routing_strategy.empty() || !options.user.empty())) {

@@ -85,6 +85,29 @@ void take_least(const PreflightFindings& found, Server& server) {
     server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;
 }
 
+/// Why rows cannot be bounded alike on both servers; empty: they can. One body goes to all.
+std::string other_length(const ReplayOptions& options, const Server& server,
+                         const PreflightFindings& found, const std::string& url) {
+    const std::string first_url = shown_url(options.targets.front());
+    const auto field = [&options](const std::string& member) {
+        return member.empty() ? std::string(options.dialect->length_member) : member;
+    };
+    const std::string first = field(server.body.length_member);
+    const std::string own = field(found.length_member);
+    const std::string apart = ", else replay against each of them by itself";
+    if (own != first) {
+        return "--url " + url + " obeys " + own + " and not " + first + ", with which rows go to " +
+               first_url + "; if that one obeys " + own + ", too, give --length-field " + own +
+               apart;
+    }
+    const bool chosen = options.length_member.empty() && !server.body.length_member.empty();
+    if (chosen && found.length_asked > 0 && found.length_made > found.length_asked) {
+        return "--url " + url + " does not obey " + first + ", which " + first_url +
+               " needs; if there is a field that both obey, give --length-field" + apart;
+    }
+    return "";
+}
+
 int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id, std::size_t index,
          Server& server) {
     const std::string url = shown_url(options.targets[index]);
@@ -107,6 +130,10 @@ int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id
                      "driftless: preflight: --url %s: %s, unlike the first server; serve the same "
                      "model everywhere, or remove this --url\n",
                      url.c_str(), describe_words(found, server.prompt).c_str());
+        return exit_preflight;
+    }
+    if (const std::string why = other_length(options, server, found, url); !why.empty()) {
+        std::fprintf(stderr, "driftless: preflight: %s\n", why.c_str());
         return exit_preflight;
     }
     server.findings.requests = found.requests;  // its numbers went on from those before

@@ -9,10 +9,7 @@
 
 namespace driftless {
 
-ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
-                         const Server& server, const std::string& run_id)
-    : options_(options), workload_(workload), server_(server), run_id_(run_id) {
-    words_ = &words_for(server, options.ids_from, ids_);
+PromptOptions prompt_options(const ReplayOptions& options, const Server& server) {
     PromptOptions prompt;
     prompt.seed = options.plan.seed;
     prompt.cache_salt = options.cache_salt;
@@ -21,7 +18,14 @@ ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
     prompt.ids_from = options.ids_from;
     prompt.block_cache_bytes = options.block_cache_bytes;
     prompt.corpus = server.text ? &server.text->corpus : nullptr;
-    prompts_.emplace(workload.trace, *words_, prompt);
+    return prompt;
+}
+
+ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
+                         const Server& server, const std::string& run_id)
+    : options_(options), workload_(workload), server_(server), run_id_(run_id) {
+    words_ = &words_for(server, options.ids_from, ids_);
+    prompts_.emplace(workload.trace, *words_, prompt_options(options, server));
     for (const ReplayTarget& target : options.targets) {
         RequestHeadSpec spec;
         spec.target = target.api_path;

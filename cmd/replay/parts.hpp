@@ -14,6 +14,9 @@
 
 namespace driftless {
 
+/// How the run builds its prompts.
+PromptOptions prompt_options(const ReplayOptions& options, const Server& server);
+
 class ReplayParts {
   public:
     ReplayParts(const ReplayOptions& options, const Workload& workload, const Server& server,

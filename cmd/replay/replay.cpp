@@ -134,6 +134,9 @@ class Preparation {
             return dry_run();
         }
         code = meet();
+        if (code == exit_done) {
+            code = calibrate();
+        }
         if (code == exit_interrupted) {
             std::fputs("driftless: interrupted before the first request; nothing was written\n",
                        stderr);
@@ -147,6 +150,7 @@ class Preparation {
     int meet();
     int compare();
     void forecast();
+    int calibrate();
     int run();
 
     const ReplayOptions& options_;
@@ -184,8 +188,11 @@ int Preparation::load() {
     file_.plan = &workload_.plan;
     file_.notes = workload_.notes;
     file_.host = read_host_facts();
-    const bool calibrates = code == exit_done && resumption_ == nullptr;
-    return calibrates ? check_calibration(options_, file_.host) : code;
+    if (code != exit_done) {
+        return code;
+    }
+    return resumption_ != nullptr ? check_calibration_again(options_, *earlier_, file_.host)
+                                  : check_calibration(options_, file_.host);
 }
 
 int Preparation::dry_run() {
@@ -271,11 +278,16 @@ void Preparation::forecast() {
     }
 }
 
-int Preparation::run() {
+/// The last step that takes long: who stops it is told at once, before there is a folder.
+int Preparation::calibrate() {
     forecast();
     file_.calibration = resumption_ != nullptr
                             ? earlier_->calibration
                             : look_up_calibration(options_, file_.host, host_, workload_);
+    return stop_requests().load() > 0 ? exit_interrupted : exit_done;
+}
+
+int Preparation::run() {
     file_.findings = server_.preflight_done ? &server_.findings : nullptr;
     file_.model = server_.findings.model;
     file_.overhead = server_.findings.overhead;

@@ -128,6 +128,7 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     plan.dialect = options.dialect;
     plan.body = body_spec(options, server);
     plan.overhead = options.overhead;
+    plan.template_splits = server.template_splits;
     if (server.words && server.prompt == PromptKind::text) {
         plan.word_ids = server.words->ids;
     }
@@ -172,6 +173,10 @@ int choose_words(const ReplayOptions& options, Server& server) {
     std::printf("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)\n",
                 figures.words, figures.strict, options.tokenizer.c_str(), figures.kind.c_str(),
                 figures.vocabulary);
+    if (const auto chat = read_chat_template(tokenizer_file(options.tokenizer))) {
+        server.template_splits =
+            measure_guesses(guess_template(*chat), tokenizer.value(), server.words->table);
+    }
     return options.dataset.empty() ? exit_done : choose_text(options, tokenizer.value(), server);
 }
 

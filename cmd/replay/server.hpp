@@ -30,8 +30,9 @@ struct Server {
     BodySpec body;
     std::string first_model;             ///< of the first row, where rows have models of their own
     std::optional<SelectedWords> words;  ///< of `--tokenizer`; else the built-in ones
-    std::optional<LoadedCorpus> text;    ///< of `--dataset`
-    std::optional<WordTable> kept;       ///< those without the words that the server does not know
+    std::vector<TemplateSplit> template_splits;  ///< of the chat template beside `--tokenizer`
+    std::optional<LoadedCorpus> text;            ///< of `--dataset`
+    std::optional<WordTable> kept;  ///< those without the words that the server does not know
 };
 
 /// Takes the words from the vocabulary of `--tokenizer`, where there is one, and counts the text of

@@ -43,9 +43,10 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
     std::printf("; overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre, found.overhead.post,
                 found.overhead_source.c_str(),
-                found.split_source == "cached_tokens" ? ", split by cached tokens"
-                : split_unknown(found)                ? ", split unknown"
-                                                      : "",
+                found.split_source == "cached_tokens"   ? ", split by cached tokens"
+                : found.split_source == "chat_template" ? ", split by the chat template"
+                : split_unknown(found)                  ? ", split unknown"
+                                                        : "",
                 words_text(prompt, exact));
     if (found.server_block > 0) {
         std::printf("server: cache blocks of %lld tokens (%s)\n",

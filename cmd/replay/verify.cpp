@@ -47,27 +47,40 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
     if (rows_to_verify(options, server) == 0) {
         return exit_done;
     }
-    if (server.prompt == PromptKind::ids) {
+    const bool ids = server.prompt == PromptKind::ids;
+    if (ids && !server.findings.has_usage) {
         return refuse(options,
-                      "prompts go as token ids, which need no verifying; remove this flag");
+                      "prompts go as token ids, and the server reports no usage that would count "
+                      "them; remove this flag");
     }
-    if (!server.findings.tokenize) {
+    if (!ids && !server.findings.tokenize) {
         return refuse(
             options,
             "the server has no tokenize endpoint that is understood (/tokenize, /v1/tokenize); "
             "remove this flag: every answer's usage is compared anyway");
     }
     ReplayParts parts(options, workload, server, run_id);
+    // Ids are truly sent: with the salt of the run, rows would find them in the server's cache.
+    PromptOptions apart = prompt_options(options, server);
+    apart.cache_salt += " verify " + run_id;
+    PromptBuilder others(workload.trace, parts.words(), apart);
     VerifyPlan plan;
     plan.server = asked_server(options, server, run_id);
     plan.model = server.body.model;
-    plan.form = *server.findings.tokenize;
-    plan.own = server.findings.tokenize_overhead;
+    if (ids) {
+        plan.dialect = options.dialect;
+        plan.api_path = options.targets.front().api_path;
+        plan.body = server.body;
+        plan.answer_tokens = server.findings.least_answer;
+    } else {
+        plan.form = *server.findings.tokenize;
+        plan.own = server.findings.tokenize_overhead;
+    }
     plan.overhead = server.findings.overhead;
     plan.trace = &workload.trace;
     plan.plan = &workload.plan;
     plan.words = &parts.words();
-    plan.prompts = &parts.prompts();
+    plan.prompts = ids ? &others : &parts.prompts();
     plan.rows_max = rows_to_verify(options, server);
     plan.seed = options.plan.seed;
     plan.first_request = server.findings.requests + 1;
@@ -79,8 +92,10 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
         return exit_interrupted;
     }
     if (!good) {
-        return refuse(options,
-                      found->wrong + (server.text ? "; give the --tokenizer of this very model, or "
+        return refuse(options, found->wrong +
+                                   (ids ? "; does something in front of the server change prompts?"
+                                          " Remove the flag to run all the same"
+                                    : server.text ? "; give the --tokenizer of this very model, or "
                                                     "remove --dataset"
                                                   : "; give the model's --tokenizer, or use --api "
                                                     "openai-completions --prompt ids, or remove "

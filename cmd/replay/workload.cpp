@@ -163,7 +163,9 @@ std::string split_warning(const Workload& workload, std::uint32_t overhead) {
            tokens + " tokens off, and each of the " + std::to_string(sharing) + " rows (of " +
            std::to_string(rows.size()) +
            ") that share a prefix may miss one cache block; --overhead PRE,POST with PRE+POST = " +
-           tokens + " sets the split";
+           tokens +
+           " sets the split; --tokenizer with the model's folder shows it where the chat template "
+           "there is a common one";
 }
 
 }  // namespace driftless

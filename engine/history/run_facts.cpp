@@ -236,6 +236,9 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     read_request(request, out, facts);
     read_description(trace, plan, request, out, facts);
     read_calibration_facts(calibration, out, facts);
+    const JsonValue host = root.find("host");
+    out.kernel = host.find("kernel").as_string().value_or("");
+    out.cpu_model = host.find("cpu_model").as_string().value_or("");
     if (facts.error()) {
         return *facts.error();
     }

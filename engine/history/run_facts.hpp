@@ -72,6 +72,8 @@ struct RunFacts {
 
     Slo slo;
     CalibrationFacts calibration;
+    std::string kernel;  ///< of the host that it began on; empty: not told
+    std::string cpu_model;
     SummaryInfo info;  ///< all but the verdict
 };
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/preflight/asker.hpp"
+#include "engine/preflight/chat_template.hpp"
 #include "engine/preflight/first_words.hpp"
 #include "engine/preflight/probe.hpp"
 #include "engine/preflight/split_search.hpp"
@@ -40,6 +41,8 @@ struct PreflightPlan {
     const WordTable* words = nullptr;
     /// [words] the ids that the tokenizer of the table has for them behind a blank; empty: unknown.
     std::span<const std::uint32_t> word_ids;
+    /// What the chat template beside the tokenizer may add; empty: not known.
+    std::span<const TemplateSplit> template_splits;
     std::optional<Overhead> overhead;    ///< `--overhead`: goes before what is measured
     std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
@@ -64,11 +67,11 @@ struct PreflightFindings {
     std::int64_t max_model_len = -1;     ///< prompt and answer together
     std::int64_t max_input_tokens = -1;  ///< the prompt alone
     Overhead overhead;
-    std::string overhead_source;           ///< "tokenize", "usage", "flag", "none"
-    bool split_known = false;              ///< of the overhead; else it is all in front
-    std::string split_source;              ///< "tokenize", "model", "cached_tokens", "flag", "none"
-    std::int64_t server_block = -1;        ///< tokens of the server's cache blocks
-    std::string server_block_source;       ///< "metrics", "cached_tokens"; empty: not known
+    std::string overhead_source;      ///< "tokenize", "usage", "flag", "none"
+    bool split_known = false;         ///< of the overhead; else it is all in front
+    std::string split_source;         ///< "tokenize", "chat_template", "model", "cached_tokens", ..
+    std::int64_t server_block = -1;   ///< tokens of the server's cache blocks
+    std::string server_block_source;  ///< "metrics", "cached_tokens"; empty: not known
     std::optional<TokenizeForm> tokenize;  ///< how the server's endpoint understood us
     Overhead tokenize_overhead;            ///< the tokens around a text, as that endpoint counts
     bool has_usage = false;                ///< prompts are counted
@@ -77,6 +80,7 @@ struct PreflightFindings {
     bool has_token_ids = false;         ///< answers hold the ids of their tokens
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
     std::string length_member;          ///< what bounds the answers; empty: the dialect's own
+    std::uint32_t least_answer = 1;     ///< tokens of the shortest answer that may be asked for
     std::int64_t length_asked = -1;     ///< tokens of an answer of some tokens
     std::int64_t length_made = -1;      ///< that it had, by usage; else by chunks, if too many
     std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
@@ -168,6 +172,7 @@ class Preflight {
     Task<bool> go_without_tokenize(bool counted, const std::string& prompt, std::int64_t& tokens);
     Task<bool> count_by_usage(const std::string& prompt, std::int64_t& tokens);
     void take_overhead(std::int64_t around);
+    bool split_by_template(std::uint32_t tokens);
     std::uint32_t words_at_once() const;
     std::string prompt_of(std::span<const std::uint32_t> words) const;
     void note_words();

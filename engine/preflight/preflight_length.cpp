@@ -62,6 +62,7 @@ Task<Probe> Preflight::probe_as_taken(const std::string& word) {
     if (one.ok && one.asked > 0 && one.made() > one.asked) {
         co_await try_other_length(word, one);
     }
+    findings_.least_answer = probe_tokens_;
     co_return one;
 }
 

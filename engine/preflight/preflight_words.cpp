@@ -106,12 +106,39 @@ Task<bool> Preflight::settle_overhead(std::int64_t counted) {
     co_return going;
 }
 
-/// `around` tokens by usage; their split by /tokenize where it agrees, else by the model's name.
+/// The split that the chat template beside the tokenizer shows, where its tokens are exactly those
+/// that usage counts.
+bool Preflight::split_by_template(std::uint32_t tokens) {
+    const std::span<const TemplateSplit> splits = plan_.template_splits;
+    if (splits.empty() || !plan_.dialect->templated || tokens == 0) {
+        return false;
+    }
+    const std::optional<TemplateSplit> found = split_of(splits, tokens);
+    if (!found) {
+        const Overhead& first = splits.front().around;
+        findings_.notes.push_back("the chat template beside --tokenizer (" +
+                                  std::string(splits.front().family) + ") puts " +
+                                  std::to_string(first.pre) + "+" + std::to_string(first.post) +
+                                  " tokens around a prompt and usage counts " +
+                                  std::to_string(tokens) + ": its split is not used");
+        return false;
+    }
+    findings_.overhead = found->around;
+    findings_.split_known = true;
+    findings_.split_source = "chat_template";
+    return true;
+}
+
+/// `around` tokens by usage; their split by /tokenize where it agrees, else by the chat template,
+/// else by the model's name.
 void Preflight::take_overhead(std::int64_t around) {
     around_ = around;
     const auto tokens = static_cast<std::uint32_t>(around);
     findings_.overhead_source = "usage";
     const bool sees = findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
+    if (!sees && split_by_template(tokens)) {
+        return;
+    }
     if (!sees) {
         findings_.overhead =
             split_overhead(plan_.dialect->api, model(), tokens, findings_.split_known);

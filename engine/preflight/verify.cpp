@@ -1,6 +1,7 @@
 #include "engine/preflight/verify.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -48,6 +49,22 @@ std::size_t shared_words(std::string_view a, std::string_view b, char separator)
     const bool at_end = (whole_a && whole_b) || (whole_a && *end_b == separator) ||
                         (whole_b && *end_a == separator);
     return separators + (at_end ? 1 : 0);
+}
+
+/// The ids of a prompt, as they stand in its body.
+std::vector<std::int64_t> ids_in(std::string_view prompt) {
+    std::vector<std::int64_t> ids;
+    const char* at = prompt.data();
+    const char* end = at + prompt.size();
+    while (at < end) {
+        std::int64_t id = 0;
+        const auto read = std::from_chars(at, end, id);
+        if (read.ec == std::errc()) {
+            ids.push_back(id);
+        }
+        at = std::max(read.ptr, at + 1);
+    }
+    return ids;
 }
 
 std::size_t shared_front(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
@@ -163,8 +180,48 @@ bool Verification::fail(std::string what) {
     return false;
 }
 
-/// The tokens of one row's prompt; true where there are as many as recorded. What the endpoint sees
-/// around a text, and what stands around the row's, may differ: the text counts.
+/// The endpoint's tokens. What it sees around a text, and what stands around the row's, may differ:
+/// the text counts.
+Task<bool> Verification::count_by_endpoint(const std::string& name, const std::string& prompt,
+                                           std::vector<std::int64_t>& tokens,
+                                           std::int64_t& counted) {
+    tokens = co_await asker_.tokenize(plan_.form, plan_.model, prompt);
+    if (tokens.empty()) {
+        co_return fail(name + ": the tokenize endpoint gave no tokens (" + asker_.status_or_why() +
+                       ")");
+    }
+    const std::int64_t own = std::int64_t{plan_.own.pre} + plan_.own.post;
+    counted =
+        static_cast<std::int64_t>(tokens.size()) - own + plan_.overhead.pre + plan_.overhead.post;
+    co_return true;
+}
+
+/// Sends ids for the shortest answer; usage counts them.
+Task<bool> Verification::count_by_usage(const std::string& name, const std::string& prompt,
+                                        std::vector<std::int64_t>& tokens, std::int64_t& counted) {
+    const Result<BodyFrame> frame = plan_.dialect->frame(plan_.body);
+    CHECK(static_cast<bool>(frame));  // the preflight has sent such bodies
+    const BodyFrame& parts = frame.value();
+    const std::string body = parts.before + prompt + parts.between +
+                             (parts.has_length ? std::to_string(plan_.answer_tokens) : "") +
+                             parts.after;
+    const bool answered = co_await asker_.fetch("POST", plan_.api_path, body);
+    if (!answered) {
+        co_return fail(name + ": no answer came (" + asker_.why() + ")");
+    }
+    const Probe probe = read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
+    if (!probe.ok || probe.prompt_tokens < 0) {
+        co_return fail(name + ": " +
+                       (probe.ok ? "the server reports no usage to compare with"
+                                 : "the server answers " + std::to_string(probe.status) + " (" +
+                                       asker_.told(probe.message) + ")"));
+    }
+    tokens = ids_in(prompt);
+    counted = probe.prompt_tokens;
+    co_return true;
+}
+
+/// The tokens of one row's prompt; true where there are as many as recorded.
 Task<bool> Verification::check_row(std::uint32_t position, std::string& prompt,
                                    std::vector<std::int64_t>& tokens) {
     const TraceRow& row = row_at(position);
@@ -173,14 +230,17 @@ Task<bool> Verification::check_row(std::uint32_t position, std::string& prompt,
         co_return fail("interrupted");
     }
     prompt = build(row);
-    tokens = co_await asker_.tokenize(plan_.form, plan_.model, prompt);
-    if (tokens.empty()) {
-        co_return fail(name + ": the tokenize endpoint gave no tokens (" + asker_.status_or_why() +
-                       ")");
+    std::int64_t counted = 0;
+    bool going = false;
+    if (plan_.dialect != nullptr) {
+        going = co_await count_by_usage(name, prompt, tokens, counted);
+    } else {
+        going = co_await count_by_endpoint(name, prompt, tokens, counted);
     }
-    const std::int64_t own = std::int64_t{plan_.own.pre} + plan_.own.post;
+    if (!going) {
+        co_return false;
+    }
     const std::int64_t around = std::int64_t{plan_.overhead.pre} + plan_.overhead.post;
-    const std::int64_t counted = static_cast<std::int64_t>(tokens.size()) - own + around;
     const std::int64_t expected = std::max<std::int64_t>(row.input_length, around + 1);
     if (counted != expected) {
         co_return fail(name + ": the server makes " + std::to_string(counted) +

@@ -4,6 +4,10 @@
 /// must be as many tokens as the trace says; and it must share with another row's prompt the tokens
 /// that the trace's block ids say they share, no more and no fewer. Tokens are those of the
 /// server's tokenize endpoint, so nothing here rests on a tokenizer of ours.
+///
+/// Token ids are tokens already, and no endpoint counts them. So such a prompt is sent for the
+/// shortest answer, and the server's usage counts it; what two share is compared in the ids. The
+/// caller gives prompts of another salt than the run's, so that no row finds its own in the cache.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +18,7 @@
 
 #include "engine/plan/plan.hpp"
 #include "engine/preflight/asker.hpp"
+#include "engine/preflight/probe.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "proto/trace/row.hpp"
@@ -30,6 +35,11 @@ struct VerifyPlan {
     const Plan* plan = nullptr;
     const WordTable* words = nullptr;
     PromptBuilder* prompts = nullptr;
+    // Of ids: how they are sent. `dialect` null: texts, which the endpoint counts.
+    const Dialect* dialect = nullptr;
+    std::string api_path;
+    BodySpec body;
+    std::uint32_t answer_tokens = 1;
     std::uint32_t rows_max = 0;
     std::uint64_t seed = 0;
     std::uint32_t first_request = 1;  ///< number of its first request
@@ -78,6 +88,10 @@ class Verification {
     Task<void> all();
     Task<bool> check_row(std::uint32_t position, std::string& prompt,
                          std::vector<std::int64_t>& tokens);
+    Task<bool> count_by_endpoint(const std::string& name, const std::string& prompt,
+                                 std::vector<std::int64_t>& tokens, std::int64_t& counted);
+    Task<bool> count_by_usage(const std::string& name, const std::string& prompt,
+                              std::vector<std::int64_t>& tokens, std::int64_t& counted);
     bool check_pair(const VerifyPair& pair);
     std::string build(const TraceRow& row);
     const TraceRow& row_at(std::uint32_t position) const;

@@ -1,5 +1,7 @@
 #include "engine/prompt/load_tokenizer.hpp"
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <utility>
 
@@ -13,7 +15,46 @@ namespace {
 /// The largest published tokenizer.json is 33 MB.
 constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 
-Result<std::string> read_file(const std::string& path, std::string& why) {
+/// What published models call the file, the best first.
+constexpr const char* names_in_folder[] = {"tokenizer.json", "tekken.json", "tiktoken.model",
+                                           "qwen.tiktoken"};
+
+bool is_folder(const std::string& path) {
+    struct stat facts{};
+    return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool is_file(const std::string& path) {
+    struct stat facts{};
+    return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+/// "meta-llama/Llama-3-8B", "gpt2": no path, and no ending of a tokenizer's file.
+bool looks_like_model(const std::string& given) {
+    for (const char* ending : {".json", ".model", ".tiktoken", ".gz", ".zst", ".xz", ".bz2"}) {
+        if (given.ends_with(ending)) {
+            return false;
+        }
+    }
+    const std::size_t slash = given.find('/');
+    return !given.empty() && given.find_first_of("./~-") != 0 && given.back() != '/' &&
+           (slash == std::string::npos || slash == given.rfind('/'));
+}
+
+std::string missing_text(const std::string& given) {
+    if (!looks_like_model(given)) {
+        return "does not exist";
+    }
+    const std::string folder = given.substr(given.rfind('/') + 1);
+    return "does not exist here. If it is the name of a model: driftless downloads nothing, it "
+           "reads a tokenizer.json or a folder that has one; get it with: hf download " +
+           given + " tokenizer.json tokenizer_config.json --local-dir " + folder +
+           ", then give --tokenizer " + folder;
+}
+
+}  // namespace
+
+Result<std::string> read_model_file(const std::string& path, std::string& why) {
     Result<InputSource> source = InputSource::open(path);
     std::string text;
     while (source) {
@@ -33,11 +74,25 @@ Result<std::string> read_file(const std::string& path, std::string& why) {
     }
     const ErrorCode code = source.error().code;
     why = code == ErrorCode::not_found ? "does not exist"
-          : code == ErrorCode::invalid ? "is a folder; name the tokenizer.json in it"
+          : code == ErrorCode::invalid ? "is a folder"
           : code == ErrorCode::denied  ? "may not be read"
                                        : "cannot be read";
     return source.error();
 }
+
+std::string tokenizer_file(const std::string& given) {
+    if (is_folder(given)) {
+        for (const char* name : names_in_folder) {
+            std::string file = given + (given.back() == '/' ? "" : "/") + name;
+            if (is_file(file)) {
+                return file;
+            }
+        }
+    }
+    return given;
+}
+
+namespace {
 
 // A rank file needs what stands in the folder beside it; a tokenizer.json stands alone.
 Result<TokenizerParts> read_parts(const std::string& path, std::string_view text,
@@ -46,7 +101,7 @@ Result<TokenizerParts> read_parts(const std::string& path, std::string_view text
         return read_tokenizer(text, why);
     }
     const std::string beside = path.substr(0, path.rfind('/') + 1) + "tokenizer_config.json";
-    const Result<std::string> config = read_file(beside, why);
+    const Result<std::string> config = read_model_file(beside, why);
     if (!config && config.error().code != ErrorCode::not_found) {
         why = "tokenizer_config.json beside it " + why;
         return config.error();
@@ -56,11 +111,18 @@ Result<TokenizerParts> read_parts(const std::string& path, std::string_view text
 
 }  // namespace
 
-Result<Tokenizer> load_tokenizer(const std::string& path, std::string& why) {
+Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why) {
+    const std::string path = tokenizer_file(given);
     std::string cause;
-    const Result<std::string> text = read_file(path, cause);
+    const Result<std::string> text = read_model_file(path, cause);
     if (!text) {
-        why = path + " " + cause;
+        const ErrorCode code = text.error().code;
+        why = path + " " +
+              (code == ErrorCode::not_found ? missing_text(given)
+               : code == ErrorCode::invalid ? cause +
+                                                  " without a tokenizer.json, tekken.json or "
+                                                  "tiktoken.model; put the model's there"
+                                            : cause);
         return text.error();
     }
     Result<TokenizerParts> parts = read_parts(path, text.value(), cause);

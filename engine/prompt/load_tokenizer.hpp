@@ -1,4 +1,5 @@
-/// A tokenizer from its file, compressed or not. Before time 0 only.
+/// A tokenizer from its file, compressed or not, or from the folder of its model. Before time 0
+/// only.
 #pragma once
 
 #include <string>
@@ -13,8 +14,15 @@ namespace driftless {
 inline constexpr std::string_view built_in_remedy =
     "without --tokenizer, built-in words are used, which the server is asked about before the run";
 
-/// Errors: those of reading the file, and of `read_tokenizer`; `why` is a line for people that
-/// names the file and the remedy.
-Result<Tokenizer> load_tokenizer(const std::string& path, std::string& why);
+/// The file that `--tokenizer` names: the tokenizer in a folder that has one, else what was given.
+std::string tokenizer_file(const std::string& given);
+
+/// A whole file of a model. Errors: not_found, denied, invalid (a folder), too_large, and those of
+/// reading it; `why` is a clause for people without the name.
+Result<std::string> read_model_file(const std::string& path, std::string& why);
+
+/// `given`: a file, or a folder. Errors: those of reading the file, and of `read_tokenizer`; `why`
+/// is a line for people that names the file and the remedy.
+Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why);
 
 }  // namespace driftless

@@ -1,5 +1,6 @@
-// What the kernel had to send again of a request. The count is read outside every guard: when the
-// connection stands, and at the end of each exchange, with the rest of its end.
+// What the kernel had to send again of a request. The count is read when the connection stands, and
+// at the end of each exchange, with the rest of its end; right before a send only where the server
+// still owes a word of an earlier exchange.
 
 #include "engine/replay/lanes.hpp"
 
@@ -7,13 +8,14 @@ namespace driftless {
 
 // SYNs and handshakes are of no request.
 void LanePool::begin_resends(Lane& lane) {
-    lane.resent = loop_.driver().resent(lane.socket);
+    const std::optional<ResendCounts> counted = loop_.driver().resent(lane.socket);
+    if (counted) {
+        lane.resent.emplace(*counted);
+    }
 }
 
-// All that we send is the request, so that what was sent again since the last end is of this one.
-// An acknowledgement that came late makes the kernel send in vain, too: then the server says that
-// it has the bytes twice, and the request was in time. A server that says no such things (no SACK)
-// taints more rows than were late, never fewer.
+// All that we send is the request, so that what was sent again since its base is of this one. A
+// server that says no such things (no SACK) taints more rows than were late, never fewer.
 void LanePool::take_resends(Lane& lane) {
     if (!lane.resent) {
         return;
@@ -22,13 +24,11 @@ void LanePool::take_resends(Lane& lane) {
     if (!counted) {
         return;
     }
-    const std::uint32_t segments = counted->segments - lane.resent->segments;
-    const std::uint32_t duplicates = counted->duplicates - lane.resent->duplicates;
+    const ResendMeter::Spent spent = lane.resent->take(*counted);
     Resends& resends = lane.exchange.resends;
     resends.known = true;
-    resends.segments += segments;
-    resends.lost = resends.lost || segments > duplicates;
-    lane.resent = counted;
+    resends.segments += spent.segments;
+    resends.lost = resends.lost || spent.lost;
 }
 
 }  // namespace driftless

@@ -69,7 +69,11 @@ std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
 
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field) {
     if (!field.present) {
-        context.refuse(field.name, "", "is missing", "every row needs its arrival time");
+        context.refuse(
+            field.name, "", "is missing",
+            "every row needs its arrival time, and this version has no rate to send rows "
+            "without times at; give JSON lines times 100 apart with jq -c '." +
+                std::string(field.name) + " = input_line_number * 100' FILE");
         return std::nullopt;
     }
     return read_gap(context, field, context.rules.time_unit);

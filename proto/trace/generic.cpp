@@ -90,6 +90,11 @@ std::string names_of(const CsvRow& row) {
     return names;
 }
 
+/// Added where the map names no column of times at all.
+constexpr const char* no_times =
+    "; name the one with arrival times; where there is none add it, because this version has no "
+    "rate to send rows without times at";
+
 /// The three columns that every row needs must be there from the first row on: a map that names
 /// them wrongly is one error, not one a row.
 template <typename Source>
@@ -98,7 +103,9 @@ bool check_needed(RowContext& context, const Fields& fields, const Source& sourc
         const std::string_view column = fields.of[key].name;
         if (context.draft.rows() == 0 && !has(source, column)) {
             context.refuse("--map", std::string(keys[key]) + "=" + std::string(column),
-                           "does not name a column", "columns are " + names_of(source));
+                           "does not name a column",
+                           "columns are " + names_of(source) +
+                               (key == key_time && column == keys[key] ? no_times : ""));
             context.stop = Stop::trace;
         }
     }

@@ -2,12 +2,15 @@
 
 import unittest
 
-from harness import Case, SAMPLE, TOKENIZERS, mock
+from harness import Case, SAMPLE, TOKENIZERS, mock, read_jsonl, row_of
+from preflight_test import Odd
+from raw_server import DONE, stream, usage
 
 PREFLIGHT = 4
 FAST = ("--ttft", "1ms", "--itl", "0")
 SOME = ("--limit", 40, "--speed", 50)
 COMPLETIONS = ("--api", "openai-completions")
+TEXT = b'data: {"id":"r","choices":[{"index":0,"text":"a"}]}\n\n'
 BLIND = ("--no-preflight", "--model", "mock-model")
 
 
@@ -193,6 +196,35 @@ class Verified(Exact):
         with mock(*FAST, "--overhead", "1,0") as server:
             self.run_exact(server, *COMPLETIONS, "--verify-prompts", 5)
 
+    def test_ids(self):
+        """Usage counts them in requests of their own, which leave nothing in the cache for rows."""
+        ids = (*COMPLETIONS, "--prompt", "ids")
+        log = self.scratch / "truth.jsonl"
+        with mock(*FAST, "--tokenize", "none", "--log", log) as server:
+            run = self.run_exact(server, *ids, "--verify-prompts", 12)
+        verified = run.json("run.json")["verified"]
+        self.assertGreater(verified["pairs"], 5)
+        self.assertEqual(verified["rows"], 12 + verified["pairs"])
+        self.assertIn(f"verify: {verified['rows']} prompts are exactly as long", run.said)
+        cache = run.json("summary.json")["cache"]
+        self.assertEqual(cache["cached_tokens"], cache["expected_cached_tokens"])
+        longest = max(line["prompt_tokens"] for line in read_jsonl(log)
+                      if row_of(line["request_id"]) is None)  # fmt: skip
+        self.assertGreater(longest, 4096, "whole rows were sent")
+        with mock(*FAST, "--no-usage") as server:
+            self.assertIn("no usage", self.refuse(server, *ids, "--verify-prompts", 5))
+
+    def test_ids_that_are_changed(self):
+        """A server that counts a token more in front of long prompts, as a wrong gateway may."""
+        def completions(ask):
+            counted = len(ask.words) + (1 if len(ask.words) > 4200 else 0)
+            return stream(TEXT, usage(counted, 1), DONE)
+
+        with Odd({"/v1/completions": completions}) as server:
+            said = self.refuse(server, *COMPLETIONS, "--prompt", "ids", "--verify-prompts", 200)
+        self.assertRegex(said, r"row \d+: the server makes \d+ tokens .* the trace says \d+; does "
+                         "something in front of the server change prompts")
+
     def test_no_endpoint(self):
         with mock(*FAST, "--tokenize", "none") as server:
             self.assertIn("no tokenize endpoint", self.refuse(server, "--verify-prompts", 5))
@@ -207,7 +239,7 @@ class Verified(Exact):
         self.assertIn("--tokenizer", said)
 
     def test_contradictions(self):
-        for flags in (("--dry-run",), (*BLIND, "--url", "h"), (*COMPLETIONS, "--prompt", "ids")):
+        for flags in (("--dry-run",), (*BLIND, "--url", "h")):
             run = self.replay(SAMPLE, "--url", "h", "--verify-prompts", 5, *flags)
             self.assertEqual(run.code, 2)
             self.assertIn("--verify-prompts", run.complained)

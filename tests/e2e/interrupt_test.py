@@ -1,10 +1,12 @@
 """A run that is interrupted, twice, or killed keeps every promise that it still can."""
 
+import os
 import signal
+import subprocess
 import time
 import unittest
 
-from harness import Case, SAMPLE, read_jsonl, receiver
+from harness import Case, SAMPLE, mock, read_jsonl, receiver, row_of
 
 INTERRUPTED = 130
 # Preflight would wait for the second token of a server that takes a minute for it.
@@ -41,6 +43,29 @@ class Interrupt(Case):
             run = self.finish(process, folder)
         self.assertEqual(run.code, INTERRUPTED, run.complained)
         self.check_conservation(run)
+
+    def test_while_the_host_is_measured(self):
+        """A stop before time 0 ends at once: nothing was sent, and the folder is free again."""
+        env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}  # no calibration there
+        log = self.scratch / "truth.jsonl"
+        with mock("--log", log) as server:
+            for wait, number in ((0.0, signal.SIGINT), (0.9, signal.SIGTERM)):
+                command, folder = self.command(SAMPLE, "--url", server.url, "--calibration", "auto")
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                           text=True, env=env)  # fmt: skip
+                self.addCleanup(process.kill)
+                for line in process.stdout:
+                    if line.startswith("calibration: measuring this host"):
+                        break
+                time.sleep(wait)  # into the rehearsal
+                process.send_signal(number)
+                run = self.finish(process, folder)
+                self.assertEqual(run.code, INTERRUPTED, run.complained)
+                self.assertIn("interrupted before the first request; nothing was written",
+                              run.complained)
+                self.assertFalse(folder.exists())
+        rows = [row_of(line["request_id"]) for line in read_jsonl(log)]
+        self.assertEqual(set(rows), {None}, "a row was sent")
 
     def test_grace_ends(self):
         """Answers that outlive the grace are cancelled."""

@@ -9,7 +9,7 @@ import threading
 import unittest
 import zlib
 
-from harness import Case, SAMPLE, mock
+from harness import Case, SAMPLE, TOKENIZERS, mock, read_jsonl, row_of
 from raw_server import DONE, Peer, field, stream, token, usage
 from tls_test import OPENSSL, Papers
 
@@ -46,7 +46,8 @@ class Ask:
                 peer.stored += peer.connection.recv(65536)
             self.body = body = json.loads(peer.stored)
             text = body["messages"][0]["content"] if "messages" in body else ""
-            self.words = (text or body.get("prompt", "") or body.get("inputs", "")).split()
+            text = text or body.get("prompt", "") or body.get("inputs", "")
+            self.words = text if isinstance(text, list) else text.split()
 
 
 class Secure:
@@ -463,10 +464,19 @@ class Preflight(Case):
                                  '{"timestamp": 9, "input_length": 9, "output_length": 2}\n')  # fmt: skip
             refused = self.replay(missing, "--url", server.url, *flags)
             unkept = self.replay(trace, "--url", server.url, "--model", "{kept.lora}")
+            mapped = self.replay_well(trace, "--url", server.url, "--map", "model=lora")
+            renamed = self.replay_well(trace, "--url", server.url, "--time-unit", "ms", "--map",
+                                       "time=timestamp,in=input_length,out=output_length,model=lora")
+            twice = self.replay(trace, "--url", server.url, "--map", "model=lora", "--model", "m")
             whose = self.replay(trace, "--url", server.url, "--model", "{session}")
         names = [name.replace("\\", "") for name in models]
-        self.assertEqual(sorted(asked), sorted(names))
-        self.assertEqual([record["model"] for _, record in sorted(run.records().items())], names)
+        self.assertEqual(sorted(asked), sorted(3 * names))
+        for one in (run, mapped, renamed):
+            models = [record["model"] for _, record in sorted(one.records().items())]
+            self.assertEqual(models, names)
+        self.assertEqual(twice.code, 2)
+        self.assertIn("--model m and --map model=lora both name the model: give one",
+                      twice.complained)
         self.assertEqual(refused.code, 3)
         self.assertEqual(unkept.code, 2)
         self.assertIn("give --keep lora", unkept.complained)
@@ -484,6 +494,43 @@ class Preflight(Case):
             told = self.ask(server, "--overhead", "1,3")
         self.assertNotIn("warning: the server counts", told.complained)
         self.assertFalse(told.json("summary.json")["cache"]["split_unknown"])
+
+    def folder_of_chatml(self):
+        """A model's folder: what its template adds is countable by hand, 3 tokens and 5."""
+        folder = self.scratch / "model"
+        folder.mkdir()
+        tokenizer = json.loads((TOKENIZERS / "qwen.json").read_text())
+        for text in ("user", "assistant", "\n"):
+            tokenizer["added_tokens"].append({"id": 7000 + len(tokenizer["added_tokens"]),
+                                              "content": text, "special": True})  # fmt: skip
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+        chat = "{% for m in messages %}{{'<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>" \
+               "\\n'}}{% endfor %}{{'<|im_start|>assistant\\n'}}"  # fmt: skip
+        (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": chat}))
+        return folder
+
+    def test_split_by_chat_template(self):
+        """A server that tells neither tokens nor hits: the template beside the tokenizer tells the
+        split, and every row hits what the trace says; one that adds other tokens is not believed."""
+        folder = self.folder_of_chatml()
+        log = self.scratch / "truth.jsonl"
+        flags = ("--tokenizer", folder / "tokenizer.json", "--tokenize", "none", "--cached-tokens",
+                 "never", "--ttft", "1ms", "--itl", "1ms")  # fmt: skip
+        ask = (SAMPLE, "--limit", 40, "--speed", 20, "--tokenizer", folder)
+        with mock(*flags, "--overhead", "3,5", "--log", log) as server:
+            run = self.replay_well(*ask, "--url", server.url)
+        with mock(*flags, "--overhead", "4,5") as server:
+            other = self.replay_well(*ask, "--url", server.url)
+        self.assertIn("overhead 3+5 tokens (usage, split by the chat template)", run.said)
+        self.assertEqual(run.json("run.json")["preflight"]["split_source"], "chat_template")
+        self.assertNotIn("driftless: warning: the server counts", run.complained)
+        truth = {row_of(line["request_id"]): line["cached_tokens"] for line in read_jsonl(log)}
+        self.assertEqual({row: truth[row] for row in run.records()},
+                         {row: record["expected_cached_tokens"]
+                          for row, record in run.records().items()})  # fmt: skip
+        self.assertIn("the chat template beside --tokenizer (ChatML) puts 3+5 tokens around a "
+                      "prompt and usage counts 9: its split is not used", other.said)
+        self.assertIn("driftless: warning: the server counts 9 template tokens", other.complained)
 
     def test_split_by_cached_tokens(self):
         """A server without /tokenize that tells its cached tokens: every row hits what the trace

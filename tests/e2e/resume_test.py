@@ -92,6 +92,30 @@ class Resume(Case):
         self.assertIn("rows without a record", done.stdout)
         self.assertFalse((folder / "summary.json").exists())
 
+    def test_what_cannot_be_certified_is_refused_before_it_goes_on(self):
+        """A run keeps the calibration that it began with: without one, or with one of another host,
+        --require-certified is refused at once, and the run is as it was."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 4)
+            self.kill(process)
+            facts = folder / "run.json"
+            without = facts.read_text()
+            records = (folder / "requests.jsonl").read_bytes()
+            said = [self.again("--resume", folder, "--require-certified")]
+            moved = json.loads(without)
+            moved["calibration"].update(date="2026-11-21T03:45:12Z", why_not=None)
+            moved["host"]["kernel"] = "Linux 2.2.1"
+            facts.write_text(json.dumps(moved))
+            said.append(self.again("--resume", folder, "--require-certified"))
+            facts.write_text(without)
+            self.assertEqual((folder / "requests.jsonl").read_bytes(), records)
+            self.assertEqual(self.again("--resume", folder).returncode, 0)
+        self.assertEqual([one.returncode for one in said], [USAGE, USAGE], said)
+        self.assertIn(f"--resume {folder} --require-certified: the run has no calibration "
+                      "(--calibration none), so it cannot be certified", said[0].stderr)
+        self.assertIn("its calibration was made under Linux 2.2.1, this is Linux", said[1].stderr)
+        self.check_whole(folder, 240)
+
     def test_a_template_that_has_changed(self):
         """The rest of a run is not sent in another shape than its beginning."""
         form = self.scratch / "form.json"

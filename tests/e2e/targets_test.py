@@ -53,6 +53,35 @@ class Targets(Case):
             run = self.replay_well(SAMPLE, "--url", NOWHERE, "--connect-to", f"unix:{path}", *FEW)
             self.check_all_ok(run, NOWHERE)
 
+    def test_other_length_fields(self):
+        """The second server reads only the old name of the length: all rows go with one name, so it
+        is refused, both URLs are named, and the flag that mends it does."""
+        def lengths(run):
+            return {(r["output_tokens"], r["outcome"]) for r in run.records().values()
+                    if r["output_tokens"] != r["output_length"]}  # fmt: skip
+
+        with mock(*FAST) as first, mock(*FAST, "--old-length") as old:
+            refused = self.replay(SAMPLE, "--url", first.url, "--url", old.url, *FEW)
+            mended = self.replay_well(SAMPLE, "--url", first.url, "--url", old.url, *FEW,
+                                      "--length-field", "max_tokens")  # fmt: skip
+            turned = self.replay_well(SAMPLE, "--url", old.url, "--url", first.url, *FEW)
+        self.assertEqual(refused.code, 4, refused.said)
+        self.assertFalse(refused.folder.exists())
+        self.assertIn(f"--url {old.url}/v1/chat/completions obeys max_tokens and not "
+                      "max_completion_tokens, with which rows go to "
+                      f"{first.url}/v1/chat/completions; if that one obeys max_tokens, too, give "
+                      "--length-field max_tokens", refused.complained)
+        for run in (mended, turned):
+            self.assertEqual(lengths(run), set())
+
+    def test_a_length_that_the_second_server_does_not_obey(self):
+        """Where the name was given, what another server makes of it is a warning that names it."""
+        with mock(*FAST) as first, mock(*FAST, "--old-length") as old:
+            run = self.replay_well(SAMPLE, "--url", first.url, "--url", old.url, *FEW,
+                                   "--length-field", "max_completion_tokens")  # fmt: skip
+        self.assertIn(f"server: {old.url}/v1/chat/completions: warning: asked for 8 tokens, it made",
+                      run.said)
+
     def test_the_host_stays(self):
         """Each URL's own, whichever place they all go to."""
         with hearer() as server:

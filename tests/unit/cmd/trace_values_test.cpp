@@ -6,6 +6,20 @@
 namespace driftless {
 namespace {
 
+// The model is the replay's to read; other commands say so.
+TEST(TraceValues, TakeTheModelOutOfAMap) {
+    auto map = parse_map("in=a,model=lora,out=b");
+    ASSERT_TRUE(map);
+    EXPECT_EQ(model_column_refusal(map.value()),
+              "--map model=lora names the models of a replay's requests, and nothing is sent here: "
+              "remove model=lora from --map");
+    EXPECT_EQ(take_model_column(map.value()), "lora");
+    ASSERT_EQ(map.value().size(), 2U);
+    EXPECT_EQ(map.value()[1].column, "b");
+    EXPECT_EQ(take_model_column(map.value()), "");
+    EXPECT_EQ(model_column_refusal(map.value()), "");
+}
+
 TEST(TraceValues, ReadMaps) {
     const auto map = parse_map("time=timestamp,in=usage.prompt_tokens, out=o=p");
     ASSERT_TRUE(map);

@@ -158,6 +158,12 @@ TEST(Generic, ChecksTheMap) {
     EXPECT_EQ(
         screen.first_error(),
         "t.jsonl:2: --map \"time=x\" does not name a column; columns are wh\\u001b[2Jen, in, out");
+    const Reading untimed = read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s"));
+    EXPECT_EQ(
+        untimed.first_error(),
+        "t.jsonl:2: --map \"time=time\" does not name a column; columns are in, out; name the "
+        "one with arrival times; where there is none add it, because this version has no rate "
+        "to send rows without times at");
     const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
               "--map \"session=usr\" names a column that no row has; other columns are user");

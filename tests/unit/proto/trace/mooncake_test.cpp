@@ -38,6 +38,16 @@ TEST(Mooncake, ReadsTailsAndExactMultiples) {
     EXPECT_EQ(last.session, no_session);
 }
 
+// Without times nothing says when a row is due; the remedy is a command that works.
+TEST(Mooncake, RefusesRowsWithoutTimes) {
+    const Reading got = read({R"({"input_length":5,"output_length":2,"hash_ids":[1]})"});
+    EXPECT_FALSE(got.usable);
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:1: timestamp is missing; every row needs its arrival time, and this version "
+              "has no rate to send rows without times at; give JSON lines times 100 apart with "
+              "jq -c '.timestamp = input_line_number * 100' FILE");
+}
+
 // Fixture 2: a count that contradicts the length is refused, with what would mend it.
 TEST(Mooncake, RefusesACountThatContradictsTheLength) {
     const Reading few = read({row("0", 1025, 5, "0, 1")});
