@@ -1,19 +1,8 @@
 #include "tests/sim/laws_of_limits.hpp"
 
-#include <algorithm>
-#include <string_view>
-
 #include "tests/sim/breaches.hpp"
 
 namespace driftless::sim {
-
-namespace {
-
-bool has_taint(const Record& record, std::string_view reason) {
-    return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
-}
-
-}  // namespace
 
 // A request that a lost segment has held up is tainted, and no row claims more than was sent again.
 std::string losses_are_told(const SimResult& result) {

@@ -156,7 +156,15 @@ DriverBugs bugs_of(Bug bug) {
     bugs.crossed_send = bug == Bug::crossed_send;
     bugs.uncounted_loss = bug == Bug::uncounted_loss;
     bugs.blind_look = bug == Bug::blind_look;
+    bugs.no_proof = bug == Bug::no_proof;
     return bugs;
+}
+
+bool is_calm(const SimOptions& options) {
+    const Weather& weather = options.weather;
+    const Duration arithmetic = options.tls.step_max + options.tls.record_max;
+    return weather.pause <= 0 && weather.late_wake <= 0 && weather.step_clock <= 0 &&
+           !options.overload && (!options.tls.on || arithmetic.ns == 0);
 }
 
 mock::CoreOptions server_of(const SimOptions& options) {

@@ -243,7 +243,8 @@ class Simulation {
         if (Random(mix64(segment_.kill->dice)).below(2) == 0) {
             for (const Instant until = driver_.now() + milliseconds(1); driver_.now() < until;) {
             }
-            (void)driver_.turn({driver_.now(), 0, Wait::none, true});
+            // A spin enters, whatever the turn before it has found.
+            (void)driver_.turn({driver_.now(), 0, Wait::spin, true});
         }
     }
 
@@ -307,6 +308,7 @@ class Simulation {
         result_.unread_max = driver_.unread_max();
         // A record that takes 0.1 ms is a hundred times as long as a true one.
         result_.overload = options_.overload || options_.tls.record_max > Duration{0};
+        result_.calm = is_calm(options_);
         result_.limits = config().limits;
         result_.arithmetic_max = options_.tls.step_max + options_.tls.record_max;
         result_.overdue_sends = driver_.overdue_sends();

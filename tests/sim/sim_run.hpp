@@ -47,6 +47,7 @@ enum class Bug : std::uint8_t {
     other_names,      ///< requests bear another run's name
     no_fired_file,    ///< what is written to fired.jsonl is lost
     blind_look,       ///< the driver says that nothing is waiting, whatever is
+    no_proof,         ///< the driver takes no entry that brings nothing for proof of it
     shared_file,      ///< fired.jsonl and requests.jsonl are one file
 };
 
@@ -126,6 +127,7 @@ struct SimResult {
     std::uint64_t handshakes = 0;     ///< completed; some of them with a session taken up
     std::uint64_t resumed = 0;
     bool overload = false;
+    bool calm = false;  ///< nothing kept the process from reading, and nobody set the clock
     std::map<std::uint32_t, std::int64_t> left_ns;  ///< [row] run time at which it left first
     TaintLimits limits;                             ///< of the certificate
     std::map<std::uint32_t, Duration> waited;  ///< [row] the longest that a byte of its answer did
