@@ -14,8 +14,9 @@ std::string losses_are_told(const SimResult& result) {
         breaches.unless(!tainted || record.retransmits.value_or(0) > 0, record,
                         "is tainted by a loss that is not counted");
         const auto found = result.truth.find(record.row);
+        // A part of it that waited for us was late, too.
         if (found == result.truth.end() || !record.fired_ns || record.stale_retries > 0 ||
-            result.sends_block) {
+            result.sends_block || has_taint(record, taint_sent_late)) {
             continue;
         }
         const std::int64_t way_ns = found->second.start_ns - result.zero_ns - *record.fired_ns;
