@@ -22,7 +22,7 @@ struct TaintLimits {
     std::int64_t drift_ns = 0;
     std::int64_t rank_ns = 0;
     std::int64_t drift_most_ns = 0;
-    std::int64_t receive_delay_ns = 0;  ///< also of a part of the request that waited for us
+    std::int64_t receive_delay_ns = 0;  ///< also of parts of the request that waited for us
     std::int64_t wire_ns = 0;           ///< from the fire to the wire
 };
 
@@ -38,7 +38,7 @@ struct RowLosses {
     bool payload_dropped = false;  ///< their bytes did
     /// From the fire until we saw that the kernel had taken some of it; -1: it never said.
     std::int64_t accept_ns = -1;
-    std::int64_t rest_waited_ns = 0;  ///< the longest that a part of the request waited for us
+    std::int64_t rest_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
     bool request_lost = false;        ///< a part of the request, on the way: it was sent again
 };
 

@@ -51,8 +51,9 @@ struct ExchangeState {
     bool heard = false;        ///< something came: bytes, an end or an error
     Duration waited{0};        ///< at most so long a byte of the answer waited for us, up to now
     Duration accept_delay{0};  ///< from the fire until we saw that the kernel had taken some of it
-    Instant rest_from;  ///< since when the rest of the request waits for us to send more of it
-    Duration rest_waited{0};  ///< the longest such wait
+    /// Since when the rest of the request waits for us to send more of it; then: when that was.
+    Instant rest_from;
+    Duration rest_waited{0};  ///< such waits in sum, but for sleeps (lanes.cpp)
     bool any_byte = false;
     bool head_done = false;
     bool over = false;         ///< the outcome below stands

@@ -192,7 +192,8 @@ void LanePool::on_sent(Op& op, const Completion& done) {
     lane.bytes_accepted += static_cast<std::uint32_t>(done.result);
     pool.counts_.bytes_sent += done.result;
     if (lane.unsent() > 0) {
-        exchange.rest_from = std::max(done.unread_since, exchange.fired);
+        // Not before that part was sent, or a wait that was noted would count again.
+        exchange.rest_from = std::max({done.unread_since, exchange.fired, exchange.rest_from});
         lane.progress.notify();
         return;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/replay/run_limits.hpp"
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
 
@@ -172,6 +173,16 @@ void LanePool::queue_rest(Lane& lane) {
     rest_.push_back(lane);
 }
 
+namespace {
+// Waits add up. But for so long the loop may have slept while the kernel had not taken the part
+// before: of waits that may be no more than that, the longest counts.
+void note_rest_wait(ExchangeState& exchange, Instant now) {
+    const Duration waited = now - exchange.rest_from;
+    const Duration beyond = std::max(waited - stream_sleep_max, Duration{0});
+    exchange.rest_waited = std::max(exchange.rest_waited + beyond, waited);
+}
+}  // namespace
+
 bool LanePool::send_rest_slice() {
     Lane* lane = rest_.pop_front();
     if (lane == nullptr) {
@@ -179,8 +190,9 @@ bool LanePool::send_rest_slice() {
     }
     lane->rest_queued = false;
     ExchangeState& exchange = lane->exchange;
-    exchange.rest_waited =
-        std::max(exchange.rest_waited, loop_.driver().now() - exchange.rest_from);
+    const Instant now = loop_.driver().now();
+    note_rest_wait(exchange, now);
+    exchange.rest_from = now;
     lane->send.spec.stamps = nullptr;
     submit_slice(*lane, rest_bytes_max);
     (void)loop_.driver().flush();

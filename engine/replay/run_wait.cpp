@@ -19,10 +19,6 @@ constexpr Duration guard_window = milliseconds(1);
 constexpr std::int64_t guard_share = 5;
 // A sleep without a deadline still looks at the stop flag this often.
 constexpr Duration sleep_max = milliseconds(20);
-// While answers stream. Of bytes that shared a read nobody can tell how long the first of them
-// waited, but not from before the sleep: so wrong may their stamps be at most. 2,000 wakes a second
-// cost 1 %.
-constexpr Duration stream_sleep_max = microseconds(500);
 // Lateness of sleeps that are as short says the same again and again.
 constexpr Duration wake_note_gap = milliseconds(10);
 constexpr Duration full_ring_nap = milliseconds(1);

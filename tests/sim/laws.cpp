@@ -215,14 +215,14 @@ std::string untainted_rows_are_true(const SimResult& result) {
         if (!record.tainted.empty() || !record.fired_ns) {
             continue;
         }
-        const auto left = result.left_ns.find(record.row);
+        const auto left = result.parts_ns.find(record.row);
         const auto waited = result.waited.find(record.row);
         const bool held = record.late_cause == LateCause::inflight;  // as the user wanted it
         const std::int64_t late_ns = *record.fired_ns - record.due_ns - (held ? record.held_ns : 0);
         breaches.unless(late_ns <= result.limits.drift_ns, record,
                         "was fired late and is not tainted");
-        breaches.unless(left == result.left_ns.end() ||
-                            left->second - *record.fired_ns <= result.limits.wire_ns,
+        breaches.unless(left == result.parts_ns.end() ||
+                            left->second.front() - *record.fired_ns <= result.limits.wire_ns,
                         record, "left late and is not tainted");
         breaches.unless(
             waited == result.waited.end() || waited->second.ns <= result.limits.receive_delay_ns,
@@ -285,6 +285,7 @@ constexpr Law all_laws[] = {
     {"untainted rows are true", untainted_rows_are_true},
     {"bytes are read in time", bytes_are_read_in_time},
     {"no false alarm of late reads", no_false_alarm_of_late_reads},
+    {"parts that waited are told", parts_that_waited_are_told},
     {"losses are told", losses_are_told},
     {"our limits taint", our_limits_taint},
     {"received bytes are accounted for", received_bytes_accounted_for},

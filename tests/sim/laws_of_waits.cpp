@@ -1,5 +1,6 @@
 #include "tests/sim/laws_of_waits.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "tests/sim/breaches.hpp"
@@ -39,6 +40,36 @@ std::string no_false_alarm_of_late_reads(const SimResult& result) {
                         "says that it was read up to " + std::to_string(delay_ns) + " ns late");
         breaches.unless(!result.calm || !has_taint(record, taint_read_late), record,
                         "is tainted read_late, and nothing kept it from being read");
+    }
+    return breaches.text();
+}
+
+// No wait counts twice: all of them lie between the fire and the last part. And waits of the parts
+// of a request add up, but for as long as a part may have been on its way to
+// the kernel, and for what may be a sleep of ours in which the kernel took it.
+std::string parts_that_waited_are_told(const SimResult& result) {
+    Breaches breaches;
+    const std::int64_t unsure_ns = result.latency_max.ns + calm_delay_max.ns;
+    for (const Record& record : result.records) {
+        const auto found = result.parts_ns.find(record.row);
+        if (found == result.parts_ns.end() || !record.sent_ns || record.stale_retries > 0) {
+            continue;
+        }
+        const bool told = has_taint(record, taint_sent_late);
+        breaches.unless(
+            !told || found->second.back() - *record.fired_ns > result.limits.receive_delay_ns,
+            record, "is tainted sent_late, and had left by then");
+        if (result.sends_block || result.flushes_fail) {
+            continue;
+        }
+        std::int64_t waited_ns = 0;
+        for (std::size_t i = 1; i < found->second.size(); ++i) {
+            const std::int64_t apart_ns = found->second[i] - found->second[i - 1];
+            waited_ns += std::max<std::int64_t>(apart_ns - unsure_ns, 0);
+        }
+        breaches.unless(told || waited_ns <= result.limits.receive_delay_ns, record,
+                        "had parts that waited for " + std::to_string(waited_ns) +
+                            " ns in sum, and is not tainted");
     }
     return breaches.text();
 }

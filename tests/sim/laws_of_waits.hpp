@@ -1,5 +1,5 @@
 /// The laws (laws.hpp) that speak of what waited in the client: bytes of answers that nobody read,
-/// and how long a record says that they did. Pure functions.
+/// parts of requests that nobody sent, and how long a record says that they did. Pure functions.
 #pragma once
 
 #include <string>
@@ -18,5 +18,6 @@ inline constexpr Duration calm_delay_max = microseconds(500 + 100);
 std::string late_reads_are_known(const SimResult& result);
 std::string bytes_are_read_in_time(const SimResult& result);
 std::string no_false_alarm_of_late_reads(const SimResult& result);
+std::string parts_that_waited_are_told(const SimResult& result);
 
 }  // namespace driftless::sim

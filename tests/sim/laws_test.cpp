@@ -165,7 +165,7 @@ const OutputBug output_bugs[] = {
     {"untainted rows are true",
      [](SimResult& result) {
          Record& record = ok_record(result);
-         result.left_ns[record.row] = *record.fired_ns + result.limits.wire_ns + 1;
+         result.parts_ns[record.row] = {*record.fired_ns + result.limits.wire_ns + 1};
      }},
     {"untainted rows are true",
      [](SimResult& result) {
@@ -181,6 +181,17 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { ok_record(result).receive_delay_ns = calm_delay_max.ns + 1; }},
     {"no false alarm of late reads",
      [](SimResult& result) { ok_record(result).tainted = {"read_late"}; }},
+    {"parts that waited are told",
+     [](SimResult& result) {  // none of them for long
+         const Record& record = ok_record(result);
+         const std::int64_t third_ns = result.limits.receive_delay_ns / 3;
+         std::vector<std::int64_t>& parts_ns = result.parts_ns[record.row];
+         for (std::int64_t i = 0; i < 6; ++i) {
+             parts_ns.push_back(parts_ns.back() + third_ns);
+         }
+     }},
+    {"parts that waited are told",
+     [](SimResult& result) { ok_record(result).tainted = {"sent_late"}; }},
     {"losses are told", [](SimResult& result) { ok_record(result).retransmits = 1; }},
     {"losses are told", [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},
     {"our limits taint",

@@ -160,6 +160,12 @@ DriverBugs bugs_of(Bug bug) {
     return bugs;
 }
 
+int stops_asked(const SimOptions& options, std::int64_t at_ns) {
+    const bool once = options.stop_at_ns >= 0 && at_ns >= options.stop_at_ns;
+    const bool again = options.stop_again_ns >= 0 && at_ns >= options.stop_again_ns;
+    return (once ? 1 : 0) + (again ? 1 : 0);
+}
+
 bool is_calm(const SimOptions& options) {
     const Weather& weather = options.weather;
     const Duration arithmetic = options.tls.step_max + options.tls.record_max;
