@@ -8,15 +8,16 @@
 
 namespace driftless {
 
-std::optional<ResendCounts> read_resends(Socket socket) {
+std::optional<std::uint32_t> read_resends(Socket socket) {
     tcp_info info{};
     socklen_t size = sizeof(info);
-    const bool is_tcp = ::getsockopt(socket.number, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-                        size >= offsetof(tcp_info, tcpi_dsack_dups) + sizeof(info.tcpi_dsack_dups);
+    const bool is_tcp =
+        ::getsockopt(socket.number, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+        size >= offsetof(tcp_info, tcpi_total_retrans) + sizeof(info.tcpi_total_retrans);
     if (!is_tcp) {
         return std::nullopt;
     }
-    return ResendCounts{info.tcpi_total_retrans, info.tcpi_dsack_dups};
+    return info.tcpi_total_retrans;
 }
 
 }  // namespace driftless

@@ -21,11 +21,11 @@ enum class EventKind : std::uint8_t {
     armed,  ///< every byte is ready
     fired,  ///< stamp read right before the enter that carries the first byte; `fired` below
     wire,   ///< kernel transmit stamp in `wire_ns`
-    sent,   ///< the kernel has accepted the last byte; `sent` below, and in `waited_ns` the longest
-            ///< that a part of the request waited for us
-    part,   ///< payload: response head bytes before `head`, afterwards body bytes of an event that
-            ///< is not complete yet
-    head,   ///< the response head is complete; `status` is valid
+    sent,  ///< the kernel has accepted the last byte; `sent` below, and in `waited_ns` for how long
+           ///< parts of the request waited for us, in sum
+    part,  ///< payload: response head bytes before `head`, afterwards body bytes of an event that
+           ///< is not complete yet
+    head,  ///< the response head is complete; `status` is valid
     chunk,  ///< one event of the body is complete; payload: its bytes since the last part
     end,    ///< the exchange is over; `end` below, and in `waited_ns` an upper bound of the longest
             ///< that a byte of the answer waited for us. The last event of its row
@@ -71,7 +71,7 @@ struct EndInfo {
     /// What the engine knows. `ok` means: framing is complete; content decides the rest.
     Outcome outcome;
     bool close_delimited;  ///< complete only because the connection ended
-    bool request_lost;     ///< some of it, on the way: `retransmits` were not all in vain
+    std::uint8_t reserved;
     std::uint16_t status;  ///< HTTP status, 0 without a head: `head` may have found the ring full
     /// Segments that the kernel sent again, over all tries; at most `retransmits_max`.
     std::uint16_t retransmits;

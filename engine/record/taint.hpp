@@ -22,7 +22,7 @@ struct TaintLimits {
     std::int64_t drift_ns = 0;
     std::int64_t rank_ns = 0;
     std::int64_t drift_most_ns = 0;
-    std::int64_t receive_delay_ns = 0;  ///< also of a part of the request that waited for us
+    std::int64_t receive_delay_ns = 0;  ///< also of parts of the request that waited for us
     std::int64_t wire_ns = 0;           ///< from the fire to the wire
 };
 
@@ -38,14 +38,13 @@ struct RowLosses {
     bool payload_dropped = false;  ///< their bytes did
     /// From the fire until we saw that the kernel had taken some of it; -1: it never said.
     std::int64_t accept_ns = -1;
-    std::int64_t rest_waited_ns = 0;  ///< the longest that a part of the request waited for us
-    bool request_lost = false;        ///< a part of the request, on the way: it was sent again
+    std::int64_t rest_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
 };
 
 /// Fills `record.tainted` once all else of the record is known. A row that `--max-inflight` held
 /// back was late because the user wanted it: no taint for as long as it was held. One that a limit
 /// of this host held back is tainted whatever the limits, and so is one that failed for our own
-/// lack, or whose request was lost on the way and sent again.
+/// lack, or of whose request the kernel sent a part again.
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

@@ -19,7 +19,6 @@ namespace driftless {
 struct Resends {
     std::uint32_t segments = 0;  ///< of its request that were sent again
     bool known = false;
-    bool lost = false;  ///< more than the server had already
 };
 
 /// A row that waits to be fired: its bytes, and what has kept it so far.

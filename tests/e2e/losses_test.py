@@ -52,7 +52,7 @@ class Losses(Case):
             sum(record["retransmits"] for record in records.values()),
         )
         self.assertEqual(summary["retransmits"]["rows_unknown"], 0)
-        self.assertIn("segments sent again by the kernel", " ".join(run.said.split()))
+        self.assertIn("again: the network lost or delayed them", " ".join(run.said.split()))
         told = subprocess.run(
             [DRIFTLESS, "report", str(run.folder), "--json"],
             capture_output=True, text=True, timeout=SECONDS_MAX, check=False,

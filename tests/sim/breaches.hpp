@@ -1,9 +1,11 @@
 /// Breaches: what breaks a law, the first few in words, and how laws say it. It owns its text.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "proto/record/record.hpp"
 
@@ -39,6 +41,10 @@ inline std::string only(bool holds, const std::string& what) {
 
 inline std::string of(std::uint64_t got, std::uint64_t wanted) {
     return std::to_string(got) + " instead of " + std::to_string(wanted);
+}
+
+inline bool has_taint(const Record& record, std::string_view reason) {
+    return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
 }
 
 /// Whether this law is among those that `broken_laws` names.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/laws_of_waits.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
@@ -54,6 +55,7 @@ SimResult run_with(Bug bug) {
     }
     options.tls.on = bug == Bug::crossed_send;
     options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
+    options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
     if (bug == Bug::blind_look) {
         options.inflight_max = 2000;
         return run(dense_trace(), options);
@@ -108,6 +110,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::shared_file, "lines read back"},
     {Bug::blind_look, "late reads are known"},
     {Bug::blind_look, "bytes are read in time"},
+    {Bug::no_proof, "no false alarm of late reads"},
 };
 
 struct OutputBug {
@@ -162,7 +165,7 @@ const OutputBug output_bugs[] = {
     {"untainted rows are true",
      [](SimResult& result) {
          Record& record = ok_record(result);
-         result.left_ns[record.row] = *record.fired_ns + result.limits.wire_ns + 1;
+         result.parts_ns[record.row] = {*record.fired_ns + result.limits.wire_ns + 1};
      }},
     {"untainted rows are true",
      [](SimResult& result) {
@@ -174,6 +177,21 @@ const OutputBug output_bugs[] = {
          Record& record = ok_record(result);
          record.due_ns = *record.fired_ns - result.limits.drift_ns - 1;
      }},
+    {"no false alarm of late reads",
+     [](SimResult& result) { ok_record(result).receive_delay_ns = calm_delay_max.ns + 1; }},
+    {"no false alarm of late reads",
+     [](SimResult& result) { ok_record(result).tainted = {"read_late"}; }},
+    {"parts that waited are told",
+     [](SimResult& result) {  // none of them for long
+         const Record& record = ok_record(result);
+         const std::int64_t third_ns = result.limits.receive_delay_ns / 3;
+         std::vector<std::int64_t>& parts_ns = result.parts_ns[record.row];
+         for (std::int64_t i = 0; i < 6; ++i) {
+             parts_ns.push_back(parts_ns.back() + third_ns);
+         }
+     }},
+    {"parts that waited are told",
+     [](SimResult& result) { ok_record(result).tainted = {"sent_late"}; }},
     {"losses are told", [](SimResult& result) { ok_record(result).retransmits = 1; }},
     {"losses are told", [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},
     {"our limits taint",
@@ -189,6 +207,18 @@ TEST(Laws, HoldWhereRowsComeFasterThanTheyCanBeGuarded) {
     const SimResult result = run(dense_trace(), options);
     EXPECT_EQ(broken_laws(result), "");
     EXPECT_GT(result.unread_max, Duration{0});
+}
+
+// A flag that stays raised with nothing behind it costs no row its certainty where an entry that
+// brings nothing is taken for proof; one that is not is only seen in that weather.
+TEST(Laws, HoldWhereTheFlagOfTheKernelIsStuck) {
+    SimOptions options;
+    options.seed = 3;
+    options.weather.stuck_flag = 1;
+    EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
+    options.weather.stuck_flag = 0;
+    options.bug = Bug::no_proof;
+    EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
 }
 
 TEST(Laws, CatchBugsOfTheWorld) {

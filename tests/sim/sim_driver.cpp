@@ -31,7 +31,7 @@ SimDriver::SimDriver(std::uint64_t seed, const Weather& weather, const mock::Cor
       tls_(tls),
       now_{first_instant_ns},
       stamp_(now_),
-      unread_since_(now_),
+      unread_(now_),
       stood_until_(now_) {
     connections_.push_back(nullptr);  // number 0 is nobody's
     clock_.offset_ns = realtime_ahead_ns_;
@@ -239,9 +239,13 @@ void SimDriver::note_wait(const Op& op, const Visible& visible) {
 }
 
 Instant SimDriver::unread_since(Instant now) {
-    const bool waiting = !visible_.empty() || next_happening() <= now || starved_ > 0;
-    unread_since_ = waiting && !bugs_.blind_look ? unread_since_ : now;
-    return unread_since_;
+    unread_.look(now, (!visible_.empty() || has_flag(now)) && !bugs_.blind_look);
+    return unread_.since();
+}
+
+/// The kernel says that work may wait. What is only a server's is flagged, too, until it is done.
+bool SimDriver::has_flag(Instant now) const {
+    return flag_stuck_ || starved_ > 0 || next_happening() <= now;
 }
 
 void SimDriver::hand_over(Visible& visible, TurnResult& result) {
@@ -257,7 +261,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     done.result = visible.result;
     done.more = visible.more;
     done.stamp = bugs_.early_stamps ? stamp_ - early_stamp : stamp_;
-    done.unread_since = unread_since_;
+    done.unread_since = unread_.since();
     done.batch = batch_;
     done.kernel_ns = to_monotonic_ns(visible.realtime_ns);
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
@@ -278,6 +282,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
 
 /// What the turn's wait brings about, and the host's and the clock's own whims.
 void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
+    const std::size_t before = visible_.size();
     if (chance(weather_.step_clock)) {
         realtime_ahead_ns_ += up_to(2 * clock_step_ns).ns - clock_step_ns;
     }
@@ -285,23 +290,48 @@ void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
         happen_until(now_ + up_to(pause_ns));
         stood_until_ = now_;
     }
-    if (turn.may_enter || turn.wait == Wait::sleep) {
+    // As UringDriver: an entry that brought nothing is followed by a look without one.
+    const bool skip = std::exchange(entered_in_vain_, false) && turn.wait == Wait::none;
+    const bool sleeps = turn.wait == Wait::sleep;
+    const bool enters = sleeps || (turn.may_enter && has_flag(now_) && !skip);
+    if (enters) {
         happen_until(now_);
+        result.entered = true;
+        entered_in_vain_ = !sleeps && visible_.empty();
     }
-    if (!visible_.empty()) {
-        return;
+    if (visible_.empty()) {
+        wait(turn, result);
     }
+    if (enters) {
+        note_entry(before);
+    }
+}
+
+/// Nothing is there. What happens to servers alone wakes nobody.
+void SimDriver::wait(const Turn& turn, TurnResult& result) {
     if (turn.wait == Wait::sleep) {
-        Instant until = std::min(turn.until, next_happening());
+        while (visible_.empty() && next_happening() < turn.until) {
+            happen_until(next_happening());
+        }
+        Instant until = visible_.empty() ? turn.until : now_;
         CHECK(until < never);  // nothing would ever end this sleep
         if (chance(weather_.late_wake)) {
             until = until + up_to(late_wake_ns);
         }
         happen_until(until);
         stood_until_ = now_;
-        result.entered = result.slept = true;
+        result.slept = true;
     } else if (turn.wait == Wait::spin) {
         now_ = now_ + spin_step;
+    }
+}
+
+/// The kernel ran all that it had. It may have raised its flag behind what it brought.
+void SimDriver::note_entry(std::size_t visible_before) {
+    if (visible_.size() > visible_before) {
+        flag_stuck_ = weather_.stuck_flag > 0 && chance(weather_.stuck_flag);
+    } else if (visible_.empty() && !bugs_.no_proof) {
+        unread_.nothing_came();
     }
 }
 

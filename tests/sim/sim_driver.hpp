@@ -20,6 +20,7 @@
 
 #include "cmd/mock/core.hpp"
 #include "engine/io/driver.hpp"
+#include "engine/io/unread_watch.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/scripted_server.hpp"
 #include "tests/sim/tls_world.hpp"
@@ -36,6 +37,7 @@ struct DriverBugs {
     bool crossed_send = false;    ///< one send reaches another server's end than its own
     bool uncounted_loss = false;  ///< what is sent again is counted nowhere
     bool blind_look = false;      ///< a look is held to have found nothing, whatever is there
+    bool no_proof = false;        ///< an entry that brings nothing is not taken for proof of it
     static constexpr Duration unsaid = seconds(1);
 };
 
@@ -60,7 +62,7 @@ class SimDriver final : public Driver {
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
     std::int64_t suspended_ns() override { return 0; }
-    std::optional<ResendCounts> resent(Socket socket) override;
+    std::optional<std::uint32_t> resent(Socket socket) override;
     void warm_send() override;
     std::uint64_t warm_sends() const { return warm_sends_; }
     /// Tells of each read, before its handler, when its first byte came and when it was read.
@@ -133,7 +135,7 @@ class SimDriver final : public Driver {
         bool stamped = false;
         std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
         /// When a segment is sent again, and whether in vain.
-        std::vector<std::pair<Instant, bool>> resends;
+        std::vector<Instant> resends;
 
         bool served() const { return server != nullptr || scripted != nullptr; }
     };
@@ -191,7 +193,10 @@ class SimDriver final : public Driver {
     void start(Op& op, std::uint32_t number);
     void start_cancel(Op& op, std::uint32_t number);
     void start_taken();
+    bool has_flag(Instant now) const;
     void let_time_pass(const Turn& turn, TurnResult& result);
+    void wait(const Turn& turn, TurnResult& result);
+    void note_entry(std::size_t visible_before);
     void merge_reads();
     void note_wait(const Op& op, const Visible& visible);
     void hand_over(Visible& visible, TurnResult& result);
@@ -263,8 +268,10 @@ class SimDriver final : public Driver {
     std::deque<Visible> visible_;
     std::uint32_t batch_ = 0;
     Instant stamp_;
-    Instant unread_since_;
-    Instant stood_until_;  ///< the process stood still, or slept, up to here
+    UnreadWatch unread_;
+    bool flag_stuck_ = false;
+    bool entered_in_vain_ = false;  ///< as UringDriver's
+    Instant stood_until_;           ///< the process stood still, or slept, up to here
     std::function<void(const Op&, Instant, Instant)> on_read_;
     std::function<void(const Op&, Instant)> on_send_;
     Duration unread_max_{0};

@@ -156,7 +156,21 @@ DriverBugs bugs_of(Bug bug) {
     bugs.crossed_send = bug == Bug::crossed_send;
     bugs.uncounted_loss = bug == Bug::uncounted_loss;
     bugs.blind_look = bug == Bug::blind_look;
+    bugs.no_proof = bug == Bug::no_proof;
     return bugs;
+}
+
+int stops_asked(const SimOptions& options, std::int64_t at_ns) {
+    const bool once = options.stop_at_ns >= 0 && at_ns >= options.stop_at_ns;
+    const bool again = options.stop_again_ns >= 0 && at_ns >= options.stop_again_ns;
+    return (once ? 1 : 0) + (again ? 1 : 0);
+}
+
+bool is_calm(const SimOptions& options) {
+    const Weather& weather = options.weather;
+    const Duration arithmetic = options.tls.step_max + options.tls.record_max;
+    return weather.pause <= 0 && weather.late_wake <= 0 && weather.step_clock <= 0 &&
+           !options.overload && (!options.tls.on || arithmetic.ns == 0);
 }
 
 mock::CoreOptions server_of(const SimOptions& options) {

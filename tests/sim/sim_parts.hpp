@@ -50,6 +50,10 @@ std::vector<std::uint32_t> marked_rows(const Trace& trace, const FiredMarks& mar
 /// The files of a segment, begun or, where it is not the first, gone on with.
 RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug);
 DriverBugs bugs_of(Bug bug);
+/// How often the user has asked to stop at this run time.
+int stops_asked(const SimOptions& options, std::int64_t at_ns);
+/// Nothing keeps the process from reading, and nobody sets the clock.
+bool is_calm(const SimOptions& options);
 mock::CoreOptions server_of(const SimOptions& options);
 /// Null: plain http everywhere.
 std::unique_ptr<TlsWorld> tls_of(const SimOptions& options);

@@ -133,12 +133,14 @@ class Simulation {
         }
     }
 
-    /// Of a first send of a row. That of a second try leaves later than its stamp says.
+    /// Of a send of a row. That of a second try leaves later than its stamp says.
     void note_send(const Op& op, Instant at) {
         const Lane& lane = *static_cast<const Lane*>(op.owner);
-        if (lane.state == LaneState::busy && lane.exchange.accepted == 0) {
-            result_.left_ns[trace_.rows[plan_.rows[lane.exchange.planned].row].index] =
-                (at - Instant{result_.zero_ns}).ns;
+        if (lane.state == LaneState::busy) {
+            const std::uint32_t row = trace_.rows[plan_.rows[lane.exchange.planned].row].index;
+            std::vector<std::int64_t>& parts_ns = result_.parts_ns[row];
+            parts_ns.resize(lane.exchange.accepted == 0 ? 0 : parts_ns.size());
+            parts_ns.push_back((at - Instant{result_.zero_ns}).ns);
         }
     }
 
@@ -243,14 +245,12 @@ class Simulation {
         if (Random(mix64(segment_.kill->dice)).below(2) == 0) {
             for (const Instant until = driver_.now() + milliseconds(1); driver_.now() < until;) {
             }
-            (void)driver_.turn({driver_.now(), 0, Wait::none, true});
+            // A spin enters, whatever the turn before it has found.
+            (void)driver_.turn({driver_.now(), 0, Wait::spin, true});
         }
     }
 
-    void watch_clock(std::int64_t at_ns) {
-        stop_requests_ = (options_.stop_at_ns >= 0 && at_ns >= options_.stop_at_ns ? 1 : 0) +
-                         (options_.stop_again_ns >= 0 && at_ns >= options_.stop_again_ns ? 1 : 0);
-    }
+    void watch_clock(std::int64_t at_ns) { stop_requests_ = stops_asked(options_, at_ns); }
 
     void drain(std::size_t events_max) {
         for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
@@ -303,10 +303,13 @@ class Simulation {
         result_.bytes_accepted = driver_.bytes_accepted();
         result_.segments_resent = driver_.segments_resent();
         result_.sends_block = options_.weather.block_send > 0;
+        result_.flushes_fail = options_.weather.busy_flush > 0;
+        result_.latency_max = options_.weather.latency_max;
         result_.warm_sends = driver_.warm_sends();
         result_.unread_max = driver_.unread_max();
         // A record that takes 0.1 ms is a hundred times as long as a true one.
         result_.overload = options_.overload || options_.tls.record_max > Duration{0};
+        result_.calm = is_calm(options_);
         result_.limits = config().limits;
         result_.arithmetic_max = options_.tls.step_max + options_.tls.record_max;
         result_.overdue_sends = driver_.overdue_sends();

@@ -47,6 +47,7 @@ enum class Bug : std::uint8_t {
     other_names,      ///< requests bear another run's name
     no_fired_file,    ///< what is written to fired.jsonl is lost
     blind_look,       ///< the driver says that nothing is waiting, whatever is
+    no_proof,         ///< the driver takes no entry that brings nothing for proof of it
     shared_file,      ///< fired.jsonl and requests.jsonl are one file
 };
 
@@ -119,15 +120,19 @@ struct SimResult {
     std::uint64_t bytes_delivered = 0;
     std::uint64_t bytes_accepted = 0;
     std::uint64_t segments_resent = 0;
-    bool sends_block = false;  ///< a send may wait in the socket, however long
+    bool sends_block = false;   ///< a send may wait in the socket, however long
+    bool flushes_fail = false;  ///< ... or in our queue, because the kernel takes nothing
     std::uint64_t warm_sends = 0;
     std::uint64_t overdue_sends = 0;  ///< on connections idle beyond what their server had said
     std::uint64_t misread = 0;        ///< connections whose TLS could not read what was sent
     std::uint64_t handshakes = 0;     ///< completed; some of them with a session taken up
     std::uint64_t resumed = 0;
     bool overload = false;
-    std::map<std::uint32_t, std::int64_t> left_ns;  ///< [row] run time at which it left first
-    TaintLimits limits;                             ///< of the certificate
+    bool calm = false;  ///< nothing kept the process from reading, and nobody set the clock
+    /// [row] run times at which the kernel took parts of it, of the latest try.
+    std::map<std::uint32_t, std::vector<std::int64_t>> parts_ns;
+    Duration latency_max{0};                   ///< ... until we could know of it
+    TaintLimits limits;                        ///< of the certificate
     std::map<std::uint32_t, Duration> waited;  ///< [row] the longest that a byte of its answer did
     Duration unread_max{0};                    ///< of all bytes that came while the process ran
     Duration arithmetic_max{0};                ///< the longest that a step of TLS may have taken

@@ -50,6 +50,8 @@ void SimDriver::stamp_sent(Connection& connection, const Op& op, std::size_t siz
         return;
     }
     const auto delay = static_cast<std::int64_t>(random_.below(stamp_delay_ns));
+    // Nothing reaches the server before it is on the wire.
+    connection.to_server = std::max(connection.to_server, now_ + Duration{delay});
     Stamp stamp;
     stamp.op = armed->first;
     stamp.more = true;

@@ -57,6 +57,9 @@ struct Weather {
     double late_wake = 0;  ///< a sleep ends up to 5 ms late
     double pause = 0;      ///< per turn: the process stands still for up to 2 s
     double overflow = 0;   ///< per turn with completions: the queue shows a part of them
+    /// Per entry of the kernel that brings something: its flag was raised behind that, and says
+    /// that work waits until an entry brings something again, however often the kernel is entered.
+    double stuck_flag = 0;
 
     // Kernel stamps.
     bool stamps = true;     ///< the kernel has them at all
