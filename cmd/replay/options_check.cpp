@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cmd/replay/model_option.hpp"
+#include "cmd/replay/option_values.hpp"
 #include "cmd/secrets.hpp"
 #include "proto/http/fields.hpp"
 

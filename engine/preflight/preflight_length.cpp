@@ -42,7 +42,10 @@ Task<Probe> Preflight::probe_as_taken(const std::string& word) {
                                       "counts no row as short");
             one = std::move(without);
         } else {
-            findings_.ignore_eos = true;  // that is not what it minds
+            findings_.ignore_eos = true;
+            if (refuses_body(without) && reason_of(without) != refusal) {
+                one = std::move(without);  // what it minds beside that
+            }
         }
     }
     const bool may_want_more = refuses_body(one) || one.status == 500 || one.status == 200;

@@ -179,9 +179,10 @@ bool Preflight::fail_models() {
     failure_.status = reply.status;
     const std::string asked = "GET " + plan_.server.root_path + "/v1/models ";
     if (reply.status == 200 && lists_no_model(document, reply.body)) {
-        return fail(asked +
-                    "lists no model: --wait-ready T waits for one; name it with --model where the "
-                    "server never lists it");
+        const std::string wait =
+            plan_.wait_ready ? ", also after --wait-ready" : ": --wait-ready T waits for one";
+        return fail(asked + "lists no model" + wait +
+                    "; name it with --model where the server never lists it");
     }
     return fail(asked + "answered " + std::to_string(reply.status) +
                 (said.empty() ? "" : " (" + said + ")") + " and named no model; " +

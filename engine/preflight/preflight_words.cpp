@@ -95,8 +95,10 @@ Task<bool> Preflight::settle_overhead(std::int64_t counted) {
     if (plan_.overhead) {
         const std::int64_t told = std::int64_t{plan_.overhead->pre} + plan_.overhead->post;
         if (findings_.has_usage && told != around_) {
-            findings_.notes.push_back("usage counts an overhead of " + std::to_string(around_) +
-                                      " tokens, --overhead says " + std::to_string(told));
+            findings_.notes.push_back(
+                "warning: usage counts an overhead of " + std::to_string(around_) +
+                " tokens and --overhead says " + std::to_string(told) +
+                ": no prompt will have its recorded length; remove --overhead");
         }
         findings_.overhead = *plan_.overhead;
         findings_.overhead_source = "flag";

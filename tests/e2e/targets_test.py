@@ -79,8 +79,8 @@ class Targets(Case):
         with mock(*FAST) as first, mock(*FAST, "--old-length") as old:
             run = self.replay_well(SAMPLE, "--url", first.url, "--url", old.url, *FEW,
                                    "--length-field", "max_completion_tokens")  # fmt: skip
-        self.assertIn(f"server: {old.url}/v1/chat/completions: warning: asked for 8 tokens, it made",
-                      run.said)
+        self.assertIn(f"warning: {old.url}/v1/chat/completions: asked for 8 tokens, it made",
+                      run.complained)
 
     def test_the_host_stays(self):
         """Each URL's own, whichever place they all go to."""

@@ -160,7 +160,7 @@ TEST(Preflight, WaitsUntilTheModelIsServed) {
     EXPECT_EQ(waited.first.model, "b");
     const auto gave_up = asked("", milliseconds(100));
     EXPECT_EQ(gave_up.first.requests, 2u);  // at 0 s and at 0.5 s
-    EXPECT_NE(gave_up.second.find("lists no model: --wait-ready T"), std::string::npos)
+    EXPECT_NE(gave_up.second.find("lists no model, also after"), std::string::npos)
         << gave_up.second;
     EXPECT_EQ(asked("b", seconds(60)).first.models, std::vector<std::string>{"b"});
     const PreflightFindings alias = asked("a", seconds(60)).first;  // a list may never have it

@@ -134,7 +134,7 @@ class SimDriver final : public Driver {
         Instant overdue_at = never;  ///< a send that came too late
         bool stamped = false;
         std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
-        /// When a segment is sent again, and whether in vain.
+        /// When segments are sent again.
         std::vector<Instant> resends;
 
         bool served() const { return server != nullptr || scripted != nullptr; }
