@@ -27,9 +27,12 @@ class Network(Case):
         self.assertEqual(summary["verdict"]["name"], "network-limited", run.said)
         self.assertIn("queue on the way held them back", " ".join(summary["verdict"]["reasons"]))
         tainted = [r for r in run.records().values() if r["tainted"]]
-        self.assertGreater(len(tainted), 10)
-        for record in tainted:
-            self.assertEqual(record["tainted"], ["wire_late"])
+        # TCP may send again what is acknowledged late.
+        self.assertLessEqual({why for r in tainted for why in r["tainted"]},
+                             {"wire_late", "retransmitted"})
+        late = [r for r in tainted if "wire_late" in r["tainted"]]
+        self.assertGreater(len(late), 10)
+        for record in late:
             self.assertGreater(record["wire_ns"] - record["fired_ns"] - record["submit_ns"], 500_000)
         told = subprocess.run(
             [DRIFTLESS, "report", str(run.folder), "--json"],
