@@ -45,6 +45,13 @@ struct DriverCounters {
     std::uint64_t overflows = 0;   ///< turns in which the completion queue had overflowed
 };
 
+/// Segments that the kernel has sent again on a connection, from its SYN on.
+struct ResendCounts {
+    std::uint32_t segments = 0;
+    /// The other end has said of so many that it had them already (DSACK, RFC 2883).
+    std::uint32_t duplicates = 0;
+};
+
 class Driver {
   public:
     virtual ~Driver() = default;
@@ -95,9 +102,9 @@ class Driver {
     /// stands still then). Never goes back. 50 ns.
     virtual std::int64_t suspended_ns() = 0;
 
-    /// Segments that the kernel has sent again on a connected socket, from its SYN on: one system
-    /// call (0.6 us). None where it is not TCP.
-    virtual std::optional<std::uint32_t> resent(Socket socket) = 0;
+    /// What was sent again on a connected socket so far: one system call (0.6 us). None where it is
+    /// not TCP.
+    virtual std::optional<ResendCounts> resent(Socket socket) = 0;
 
     /// Sends a byte nowhere, so that the next send finds the kernel's path in the caches. Nothing
     /// where the driver was not made for it.

@@ -8,16 +8,15 @@
 
 namespace driftless {
 
-std::optional<std::uint32_t> read_resends(Socket socket) {
+std::optional<ResendCounts> read_resends(Socket socket) {
     tcp_info info{};
     socklen_t size = sizeof(info);
-    const bool is_tcp =
-        ::getsockopt(socket.number, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-        size >= offsetof(tcp_info, tcpi_total_retrans) + sizeof(info.tcpi_total_retrans);
+    const bool is_tcp = ::getsockopt(socket.number, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+                        size >= offsetof(tcp_info, tcpi_dsack_dups) + sizeof(info.tcpi_dsack_dups);
     if (!is_tcp) {
         return std::nullopt;
     }
-    return info.tcpi_total_retrans;
+    return ResendCounts{info.tcpi_total_retrans, info.tcpi_dsack_dups};
 }
 
 }  // namespace driftless

@@ -8,7 +8,8 @@
 
 namespace driftless {
 
-/// Segments, by `tcpi_total_retrans` of TCP_INFO. None where the socket is not TCP.
-std::optional<std::uint32_t> read_resends(Socket socket);
+/// By TCP_INFO: `tcpi_total_retrans` and `tcpi_dsack_dups` (Linux 4.19). None where the socket is
+/// not TCP.
+std::optional<ResendCounts> read_resends(Socket socket);
 
 }  // namespace driftless

@@ -55,7 +55,7 @@ class UringDriver final : public Driver {
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
     std::int64_t suspended_ns() override;
-    std::optional<std::uint32_t> resent(Socket socket) override;
+    std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint32_t in_flight() const override { return in_flight_; }
     const DriverCounters& counters() const override { return counters_; }

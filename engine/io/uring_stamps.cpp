@@ -82,7 +82,7 @@ void UringDriver::complete_stamp(const TransmitStamps::Entry& entry) {
     op.handler(op, done);
 }
 
-std::optional<std::uint32_t> UringDriver::resent(Socket socket) {
+std::optional<ResendCounts> UringDriver::resent(Socket socket) {
     return read_resends(socket);
 }
 

@@ -71,7 +71,7 @@ struct EndInfo {
     /// What the engine knows. `ok` means: framing is complete; content decides the rest.
     Outcome outcome;
     bool close_delimited;  ///< complete only because the connection ended
-    std::uint8_t reserved;
+    bool request_lost;     ///< some of it, on the way: `retransmits` were not all in vain
     std::uint16_t status;  ///< HTTP status, 0 without a head: `head` may have found the ring full
     /// Segments that the kernel sent again, over all tries; at most `retransmits_max`.
     std::uint16_t retransmits;

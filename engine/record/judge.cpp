@@ -389,10 +389,10 @@ void judge_row(Record& record, RowState& state, const Event& end, const Assemble
         record.retransmits = end.end.retransmits;
     }
     const std::uint32_t rank = rank_in_instant(*config.plan, state.position);
-    add_taints(
-        record,
-        {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns, state.rest_waited_ns},
-        config.limits, rank);
+    add_taints(record,
+               {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns,
+                state.rest_waited_ns, end.end.request_lost},
+               config.limits, rank);
 }
 
 }  // namespace driftless

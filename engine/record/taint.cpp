@@ -57,7 +57,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
     if (record.outcome == Outcome::client_failed) {
         record.tainted.emplace_back(taint_client_failed);
     }
-    if (record.retransmits.value_or(0) > 0) {
+    if (losses.request_lost) {
         record.tainted.emplace_back(taint_retransmitted);
     }
     if (limits.receive_delay_ns > 0 &&

@@ -39,12 +39,13 @@ struct RowLosses {
     /// From the fire until we saw that the kernel had taken some of it; -1: it never said.
     std::int64_t accept_ns = -1;
     std::int64_t rest_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
+    bool request_lost = false;        ///< a part of the request, on the way: it was sent again
 };
 
 /// Fills `record.tainted` once all else of the record is known. A row that `--max-inflight` held
 /// back was late because the user wanted it: no taint for as long as it was held. One that a limit
 /// of this host held back is tainted whatever the limits, and so is one that failed for our own
-/// lack, or of whose request the kernel sent a part again.
+/// lack, or whose request was lost on the way and sent again.
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

@@ -23,6 +23,7 @@
 #include "engine/prompt/arm.hpp"
 #include "engine/record/event.hpp"
 #include "engine/replay/lane_tls.hpp"
+#include "engine/replay/resend_meter.hpp"
 #include "engine/task/task.hpp"
 #include "engine/time/timers.hpp"
 #include "proto/http/response.hpp"
@@ -93,8 +94,8 @@ struct Lane {
     static constexpr std::uint32_t answers_unknown = UINT32_MAX;
     std::uint32_t answers_left = answers_unknown;
     StampSupport has_stamps;
-    std::uint32_t bytes_accepted = 0;     ///< on this connection, modulo 2^32
-    std::optional<std::uint32_t> resent;  ///< segments, before this exchange; none: not TCP
+    std::uint32_t bytes_accepted = 0;   ///< on this connection, modulo 2^32
+    std::optional<ResendMeter> resent;  ///< none: not TCP
 
     Op connect;
     Op send;

@@ -1,5 +1,6 @@
-// What the kernel had to send again of a request. The count is read outside every guard: when the
-// connection stands, and at the end of each exchange, with the rest of its end.
+// What the kernel had to send again of a request. The count is read when the connection stands, and
+// at the end of each exchange, with the rest of its end; right before a send only where the server
+// still owes a word of an earlier exchange.
 
 #include "engine/replay/lanes.hpp"
 
@@ -7,25 +8,28 @@ namespace driftless {
 
 // SYNs and handshakes are of no request.
 void LanePool::begin_resends(Lane& lane) {
-    lane.resent = loop_.driver().resent(lane.socket);
+    const std::optional<ResendCounts> counted = loop_.driver().resent(lane.socket);
+    if (counted) {
+        lane.resent.emplace(*counted);
+    }
 }
 
-// All that we send is the request, so that what was sent again since the last end is of this one. A
-// segment may have been sent in vain, because its acknowledgement came late. Nobody here can tell:
-// the server says what it has twice (DSACK), but also where the network had made the copy, so that
-// such words would excuse a loss.
+// All that we send is the request, so that what was sent again since its base is of this one. A
+// server that says no such things (no SACK) taints more rows than were late, never fewer.
 void LanePool::take_resends(Lane& lane) {
     if (!lane.resent) {
         return;
     }
-    const std::optional<std::uint32_t> segments = loop_.driver().resent(lane.socket);
-    if (!segments) {
+    const std::optional<ResendCounts> counted = loop_.driver().resent(lane.socket);
+    if (!counted) {
         return;
     }
+    const ResendMeter::Spent spent = lane.resent->take(*counted);
     Resends& resends = lane.exchange.resends;
     resends.known = true;
-    resends.segments += *segments - *lane.resent;
-    lane.resent = segments;
+    resends.segments += spent.segments;
+    copies_seen_ = copies_seen_ || spent.copied;
+    resends.lost = resends.lost || spent.lost || (copies_seen_ && spent.segments > 0);
 }
 
 }  // namespace driftless

@@ -19,6 +19,7 @@ namespace driftless {
 struct Resends {
     std::uint32_t segments = 0;  ///< of its request that were sent again
     bool known = false;
+    bool lost = false;  ///< a part of the request, as far as is known
 };
 
 /// A row that waits to be fired: its bytes, and what has kept it so far.

@@ -21,6 +21,7 @@ EndInfo end_of(Outcome outcome, std::int32_t sys_errno, std::uint16_t tries,
     end.outcome = outcome;
     end.sys_errno = sys_errno;
     end.stale_retries = static_cast<std::uint8_t>(tries);
+    end.request_lost = resends.lost;
     end.retransmits =
         resends.known
             ? static_cast<std::uint16_t>(std::min<std::uint32_t>(resends.segments, retransmits_max))
@@ -150,6 +151,9 @@ void LanePool::submit_slice(Lane& lane, std::size_t bytes_max) {
 }
 
 void LanePool::prepare_fire(Lane& lane) {
+    if (lane.resent && lane.resent->owes_words()) {
+        begin_resends(lane);
+    }
     lane.send.spec.stamps = lane.has_stamps.transmit ? &lane.stamps : nullptr;
     submit_slice(lane, first_bytes_max);
 }

@@ -295,6 +295,7 @@ class LanePool {
     std::uint32_t inflight_ = 0;
     Instant freed_;
     std::uint32_t in_use_ = 0;
+    bool copies_seen_ = false;  ///< the network makes copies of packets
     bool making_room_ = false;  ///< a lane is closing for another one
     LaneCounts counts_;
     ReceiveCounts receive_counts_;

@@ -1,5 +1,6 @@
 #include "engine/stats/reasons.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "proto/core/counted.hpp"
@@ -86,6 +87,25 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
     }
 }
 
+/// What TCP sent again, and what that means for the rows.
+std::string resent_text(const SummaryFigures& figures) {
+    const std::uint64_t late = figures.tainted_retransmitted;
+    const std::uint64_t in_time =
+        figures.retransmitted_rows - std::min(late, figures.retransmitted_rows);
+    std::string text =
+        "the kernel sent " + counted(figures.retransmits, "TCP segment", "TCP segments") + " of " +
+        counted(figures.retransmitted_rows, "row's request", "rows' requests") + " again";
+    if (late > 0) {
+        text += "; for " + counted(late, "row", "rows") +
+                " the network may have lost a part, so that the server got the request late";
+    }
+    if (in_time > 0) {
+        text += "; for " + counted(in_time, "row", "rows") +
+                " the first copy had arrived, so the request was in time";
+    }
+    return text;
+}
+
 void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
     if (figures.tainted_limit > 0) {
         const Distribution& held = figures.sending.held_by_host.held;
@@ -96,11 +116,7 @@ void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
                           "): raise ulimit -n or net.ipv4.ip_local_port_range");
     }
     if (figures.retransmitted_rows > 0) {
-        reasons.push_back("the kernel sent " +
-                          counted(figures.retransmits, "TCP segment", "TCP segments") + " of " +
-                          counted(figures.retransmitted_rows, "row's request", "rows' requests") +
-                          " again: the network lost or delayed them, and the server may have got "
-                          "these rows late");
+        reasons.push_back(resent_text(figures));
     }
 }
 

@@ -22,7 +22,7 @@ class Keeper final : public driftless::Driver {
     void submit(driftless::Op& op) override { set_slot(op, 0); }
     bool flush() override { return true; }
     driftless::Instant unread_since(driftless::Instant now) override { return now; }
-    std::optional<std::uint32_t> resent(driftless::Socket) override { return {}; }
+    std::optional<driftless::ResendCounts> resent(driftless::Socket) override { return {}; }
     driftless::TurnResult turn(const driftless::Turn&) override { return {}; }
     driftless::StampSupport switch_on_stamps(driftless::Socket) override { return {}; }
     bool stamps_waiting(driftless::Instant) override { return false; }

@@ -62,7 +62,7 @@ class SimDriver final : public Driver {
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
     std::int64_t suspended_ns() override { return 0; }
-    std::optional<std::uint32_t> resent(Socket socket) override;
+    std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint64_t warm_sends() const { return warm_sends_; }
     /// Tells of each read, before its handler, when its first byte came and when it was read.
@@ -134,8 +134,8 @@ class SimDriver final : public Driver {
         Instant overdue_at = never;  ///< a send that came too late
         bool stamped = false;
         std::uint32_t bytes_sent = 0;  ///< since stamps were switched on
-        /// When segments are sent again.
-        std::vector<Instant> resends;
+        /// When a segment is sent again, and whether in vain.
+        std::vector<std::pair<Instant, bool>> resends;
 
         bool served() const { return server != nullptr || scripted != nullptr; }
     };

@@ -151,18 +151,20 @@ Duration SimDriver::way_of_segment(Connection& connection) {
     const bool lost = weather_.lose_sent > 0 && chance(weather_.lose_sent);
     const bool in_vain = !lost && weather_.resend_in_vain > 0 && chance(weather_.resend_in_vain);
     if (lost || in_vain) {
-        connection.resends.push_back(now_ + Weather::lost_for);
+        connection.resends.push_back({now_ + Weather::lost_for, in_vain});
         ++segments_resent_;
     }
     return latency() + (lost ? Weather::lost_for : Duration{0});
 }
 
-std::optional<std::uint32_t> SimDriver::resent(Socket socket) {
-    std::uint32_t segments = 0;
-    for (const Instant at : connection_of(socket.number).resends) {
-        segments += at <= now_ && !bugs_.uncounted_loss ? 1 : 0;
+std::optional<ResendCounts> SimDriver::resent(Socket socket) {
+    ResendCounts counts;
+    for (const auto& [at, in_vain] : connection_of(socket.number).resends) {
+        const bool done = at <= now_ && !bugs_.uncounted_loss;
+        counts.segments += done ? 1 : 0;
+        counts.duplicates += done && in_vain ? 1 : 0;
     }
-    return segments;
+    return counts;
 }
 
 /// Another connection whose server's end stands; the same where there is none.

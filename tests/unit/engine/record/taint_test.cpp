@@ -68,13 +68,14 @@ TEST(Taint, ARowThatFailedForOurOwnLackIs) {
     EXPECT_EQ(taints_of(record, {}), Reasons{"client_failed"});
 }
 
-TEST(Taint, ARequestOfWhichAPartWasSentAgainIs) {
+// Not every retransmission makes a request late, so that the count alone is no reason.
+TEST(Taint, ARequestThatWasLostOnTheWayIs) {
     Record record;
-    EXPECT_EQ(taints_of(record, {}), Reasons{});
-    record.retransmits = 0;
-    EXPECT_EQ(taints_of(record, {}), Reasons{});
-    record.retransmits = 1;
-    EXPECT_EQ(taints_of(record, {}), Reasons{"retransmitted"});
+    record.retransmits = 2;
+    add_taints(record, {}, {}, 0);
+    EXPECT_EQ(record.tainted, Reasons{});
+    add_taints(record, {.request_lost = true}, {}, 0);
+    EXPECT_EQ(record.tainted, Reasons{"retransmitted"});
 }
 
 TEST(Taint, TokensThatWereReadLate) {

@@ -324,13 +324,14 @@ TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
     SummaryFigures figures = figures_of(100);
     taint_rows(figures, Suspect::network, 40);
     figures.tainted_retransmitted = 40;
-    figures.retransmitted_rows = 40;
+    figures.retransmitted_rows = 41;
     figures.retransmits = 60;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
     const Judgement judged = judge_run(figures, totals_of(0.3, 0), {});
     EXPECT_EQ(judged.reasons[0],
-              "the kernel sent 60 TCP segments of 40 rows' requests again: the network lost or "
-              "delayed them, and the server may have got these rows late");
+              "the kernel sent 60 TCP segments of 41 rows' requests again; for 40 rows the network "
+              "may have lost a part, so that the server got the request late; for 1 row the first "
+              "copy had arrived, so the request was in time");
 }
 
 TEST(Verdict, ASecondAboveSixtyPercentIsNotCertified) {
