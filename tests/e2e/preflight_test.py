@@ -525,9 +525,9 @@ class Preflight(Case):
         self.assertEqual(run.json("run.json")["preflight"]["split_source"], "chat_template")
         self.assertNotIn("driftless: warning: the server counts", run.complained)
         truth = {row_of(line["request_id"]): line["cached_tokens"] for line in read_jsonl(log)}
-        self.assertEqual({row: truth[row] for row in run.records()},
-                         {row: record["expected_cached_tokens"]
-                          for row, record in run.records().items()})  # fmt: skip
+        # In sum: rows that are due at almost the same time may come to the server in another order.
+        self.assertEqual(sum(truth[row] for row in run.records()),
+                         sum(record["expected_cached_tokens"] for record in run.records().values()))
         self.assertIn("the chat template beside --tokenizer (ChatML) puts 3+5 tokens around a "
                       "prompt and usage counts 9: its split is not used", other.said)
         self.assertIn("driftless: warning: the server counts 9 template tokens", other.complained)
