@@ -14,8 +14,9 @@ void LanePool::begin_resends(Lane& lane) {
     }
 }
 
-// All that we send is the request, so that what was sent again since its base is of this one. A
-// server that says no such things (no SACK) taints more rows than were late, never fewer.
+// All that we send is the request, so that what was sent again since its base is of this one. Where
+// a server says no such things (no SACK), rows that were in time are tainted, too. Where the
+// network makes copies, a loss may be excused until the first copy shows itself.
 void LanePool::take_resends(Lane& lane) {
     if (!lane.resent) {
         return;
