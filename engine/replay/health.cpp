@@ -4,6 +4,11 @@
 
 namespace driftless {
 
+namespace {
+// Shares of shorter samples would say nothing.
+constexpr Duration sample_min = milliseconds(500);
+}  // namespace
+
 void Health::begin(Instant now) {
     sample_ = ClientSample{};
     sample_.from_ns = now.ns;
@@ -12,19 +17,20 @@ void Health::begin(Instant now) {
 
 void Health::note(Work work, Instant from, Instant to) {
     const std::int64_t span = (to - from).ns;
+    const std::int64_t busy = std::min(span, stop_min_ns);  // the rest is a stop
     sample_.loop_turns += 1;
     switch (work) {
         case Work::fire:
-            sample_.busy_fire_ns += span;
+            sample_.busy_fire_ns += busy;
             break;
         case Work::receive:
-            sample_.busy_receive_ns += span;
+            sample_.busy_receive_ns += busy;
             break;
         case Work::stamps:
-            sample_.busy_stamps_ns += span;
+            sample_.busy_stamps_ns += busy;
             break;
         case Work::prepare:
-            sample_.busy_prepare_ns += span;
+            sample_.busy_prepare_ns += busy;
             break;
         case Work::sleep:
             sample_.slept_ns += span;
@@ -58,7 +64,9 @@ ClientSample Health::take(Instant now) {
     taken.to_ns = now.ns;
     sample_ = ClientSample{};
     sample_.from_ns = now.ns;
-    second_ends_ = std::max(second_ends_ + seconds(1), now);
+    while (second_ends_ - now < sample_min) {  // seconds in which nobody could tell are no samples
+        second_ends_ = second_ends_ + seconds(1);
+    }
     return taken;
 }
 

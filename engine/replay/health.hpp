@@ -46,7 +46,8 @@ class Health {
   public:
     void begin(Instant now);
 
-    /// A span of the loop's time, from `from` to `to`, went into this kind of work.
+    /// A span of the loop's time, from `from` to `to`, went into this kind of work. No work of ours
+    /// is longer than `stop_min_ns`: what a span has beyond it is not counted as busy.
     void note(Work work, Instant from, Instant to);
     /// A row was fired: its drift and how long handing it to the kernel took.
     void note_fire(std::int64_t drift_ns, std::int64_t submit_ns);
@@ -56,8 +57,8 @@ class Health {
     void note_missing_lane() { sample_.missing_lanes += 1; }
 
     bool second_over(Instant now) const { return now >= second_ends_; }
-    /// The sample of the second that ends now; the next one begins. The caller fills in what
-    /// others count.
+    /// The sample of the second that ends now, longer where the process stood still; the next one
+    /// begins. The caller fills in what others count.
     ClientSample take(Instant now);
 
     /// A gap between two looks at the clock, with nothing done in between, that only the host can

@@ -17,11 +17,33 @@ bool coincides(const ClientSecond& second, const TaintedRow& row) {
     return second.from_ns <= row.to_ns && row.from_ns <= second.to_ns;
 }
 
-/// A long stream coincides with many seconds: the one in which bytes waited as long as its own did
-/// is meant, where there is one.
-bool explains_read(const ClientSecond& second, const TaintedRow& row) {
-    return second.receive_delay_max_ns >= row.late_ns;
-}
+/// A long stream coincides with many seconds: those are meant in which its bytes can have waited.
+/// That is a wait as long as the row's which ended in a second that saw one so long; it may have
+/// begun in a second before.
+class WaitOfRow {
+  public:
+    explicit WaitOfRow(const TaintedRow& row) : row_(row) {}
+
+    void look_at(const ClientSecond& second) {
+        if (row_.suspect == Suspect::reading && second.receive_delay_max_ns >= row_.late_ns) {
+            ends_.push_back({second.from_ns - row_.late_ns, second.to_ns});
+        }
+    }
+    /// Where no second saw a wait so long, any is.
+    bool may_be_in(const ClientSecond& second) const {
+        return ends_.empty() || std::any_of(ends_.begin(), ends_.end(), [&](const Stretch& wait) {
+                   return second.from_ns <= wait.to_ns && wait.from_ns <= second.to_ns;
+               });
+    }
+
+  private:
+    struct Stretch {
+        std::int64_t from_ns;
+        std::int64_t to_ns;
+    };
+    const TaintedRow& row_;
+    std::vector<Stretch> ends_;
+};
 
 /// Others had the CPU for a large part of the second, or for about as long as the row was late. A
 /// row is late on the wire behind one call: many short absences of the engine do not add up there.
@@ -70,16 +92,12 @@ struct Evidence {
 };
 
 Evidence evidence_of(const TaintedRow& row, const Seconds& seconds, Blame& blame) {
-    bool narrowed = false;
-    seconds.coinciding(row, [&](const ClientSecond& second) {
-        narrowed = narrowed || explains_read(second, row);
-    });
+    WaitOfRow wait(row);
+    seconds.coinciding(row, [&](const ClientSecond& second) { wait.look_at(second); });
     Evidence evidence;
     seconds.coinciding(row, [&](const ClientSecond& second) {
         evidence.slow_connect = evidence.slow_connect || second.slow_connects > 0;
-        const bool meant =
-            row.suspect != Suspect::reading || !narrowed || explains_read(second, row);
-        if (!meant || !host_took(second, row)) {
+        if (!wait.may_be_in(second) || !host_took(second, row)) {
             return;
         }
         evidence.host = true;

@@ -63,5 +63,21 @@ TEST(Health, SumsSpansByKind) {
     EXPECT_EQ(health.take(Instant{2'000'001'000}).rows_fired, 0);
 }
 
+// A process that was stopped for 2.3 s in the middle of a read was not busy then; the sample of
+// that time is one, and none of a few microseconds follows it.
+TEST(Health, AStopIsNoWorkAndNoSecondOfItsOwn) {
+    Health health;
+    health.begin(Instant{0});
+    health.note(Work::receive, Instant{900'000'000}, Instant{3'200'000'000});
+    const ClientSample stopped = health.take(Instant{3'200'000'000});
+    EXPECT_EQ(stopped.busy_receive_ns, stop_min_ns);
+    EXPECT_EQ(stopped.turn_max_ns, 2'300'000'000);
+    EXPECT_FALSE(health.second_over(Instant{3'999'999'999}));
+    EXPECT_TRUE(health.second_over(Instant{4'000'000'000}));
+    (void)health.take(Instant{4'700'000'000});  // the next would be 0.3 s long
+    EXPECT_FALSE(health.second_over(Instant{5'999'999'999}));
+    EXPECT_TRUE(health.second_over(Instant{6'000'000'000}));
+}
+
 }  // namespace
 }  // namespace driftless
