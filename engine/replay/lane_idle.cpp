@@ -40,7 +40,7 @@ Lane* LanePool::find_idle(std::uint32_t target, bool fresh) const {
     return young != nullptr ? young : first_of(targets_[target].ageing, fresh);
 }
 
-Lane* LanePool::take_idle(std::uint32_t target, const LaneWish& wish) {
+Lane* LanePool::choose_idle(std::uint32_t target, const LaneWish& wish) const {
     const auto may_serve = [&](const Lane* lane) {
         const Duration over = targets_[target].limit.closed_after();
         return lane != nullptr && idle_for(*lane) + wish.lead < over;
@@ -52,7 +52,12 @@ Lane* LanePool::take_idle(std::uint32_t target, const LaneWish& wish) {
     for (Lane* other : {targets_[target].owned.last, targets_[target].owned.first}) {
         lane = !may_serve(lane) && !wish.fresh ? other : lane;
     }
-    if (!may_serve(lane)) {
+    return may_serve(lane) ? lane : nullptr;
+}
+
+Lane* LanePool::take_idle(std::uint32_t target, const LaneWish& wish) {
+    Lane* lane = choose_idle(target, wish);
+    if (lane == nullptr) {
         return nullptr;
     }
     leave_shelf(*lane);
@@ -110,8 +115,8 @@ void LanePool::disown(Lane& lane) {
     lane.session = no_session;
 }
 
-bool LanePool::has_idle(std::uint32_t target, bool fresh) const {
-    return find_idle(target, fresh) != nullptr;
+bool LanePool::has_idle(std::uint32_t target, const LaneWish& wish) const {
+    return choose_idle(target, wish) != nullptr;
 }
 
 Duration LanePool::idle_for(const Lane& lane) const {

@@ -1,6 +1,5 @@
 // What the kernel had to send again of a request. The count is read when the connection stands, and
-// at the end of each exchange, with the rest of its end; right before a send only where the server
-// still owes a word of an earlier exchange.
+// at the end of each exchange, with the rest of its end.
 
 #include "engine/replay/lanes.hpp"
 

@@ -151,9 +151,6 @@ void LanePool::submit_slice(Lane& lane, std::size_t bytes_max) {
 }
 
 void LanePool::prepare_fire(Lane& lane) {
-    if (lane.resent && lane.resent->owes_words()) {
-        begin_resends(lane);
-    }
     lane.send.spec.stamps = lane.has_stamps.transmit ? &lane.stamps : nullptr;
     submit_slice(lane, first_bytes_max);
 }

@@ -103,8 +103,8 @@ class LanePool {
     /// or for a row that wants an unused lane, can succeed soon. One at a time; false where none
     /// is.
     bool make_room(std::uint32_t target);
-    /// An idle lane to the target. `fresh`: one that no exchange has used.
-    bool has_idle(std::uint32_t target, bool fresh) const;
+    /// Whether `take_idle` would find a lane.
+    bool has_idle(std::uint32_t target, const LaneWish& wish) const;
 
     /// An idle lane, now busy with an empty exchange, or nullptr. None that its server may be
     /// closing right now; that of another session only where there is no other. Whoever takes it
@@ -242,6 +242,7 @@ class LanePool {
     void now_ready(Lane& lane);
     void now_idle(Lane& lane);
     Lane* find_idle(std::uint32_t target, bool fresh) const;
+    Lane* choose_idle(std::uint32_t target, const LaneWish& wish) const;
     Lane* find_owned(std::uint32_t target, std::uint32_t session) const;
     Lane* lane_of(std::uint32_t session) const;
     ConnectionState claim(Lane& lane, const LaneWish& wish);

@@ -76,17 +76,23 @@ bool Pacer::can_fire_waiting() const {
     if (can_fire_late()) {
         return true;
     }
-    for (std::size_t target = 0; target < waiting_.size(); ++target) {
-        const std::uint32_t number = static_cast<std::uint32_t>(target);
-        if (lanes_.targets()[target].idle_count() == 0) {
-            continue;
-        }
-        if ((has_room() && !waiting_[target].empty()) ||
-            (!retrying_[target].empty() && lanes_.has_idle(number, true))) {
+    for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
+        if ((has_room() && has_lane_for_first(waiting_, target)) ||
+            has_lane_for_first(retrying_, target)) {
             return true;
         }
     }
     return false;
+}
+
+// A row that was fired before waits for a connection that nobody has used.
+bool Pacer::has_lane_for_first(const std::vector<std::deque<DueRow>>& rows,
+                               std::uint32_t target) const {
+    if (rows[target].empty() || lanes_.targets()[target].idle_count() == 0) {
+        return false;
+    }
+    const DueRow& first = rows[target].front();
+    return lanes_.has_idle(target, wish_of(first.request.planned, &rows == &retrying_));
 }
 
 Instant Pacer::next_due(Instant now) const {

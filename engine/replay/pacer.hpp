@@ -110,6 +110,8 @@ class Pacer {
     void move_on();
     bool has_tls(std::uint32_t target) const { return lanes_.targets()[target].tls != nullptr; }
     bool can_fire_waiting() const;
+    bool has_lane_for_first(const std::vector<std::deque<DueRow>>& rows,
+                            std::uint32_t target) const;
     bool wants_connection(std::uint32_t target) const;
     void make_room(bool retry);
     bool has_room() const;

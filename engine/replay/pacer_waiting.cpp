@@ -117,9 +117,9 @@ void Pacer::note_held(DueRow& row) const {
     }
 }
 
-// Before time 0 is set, from then on: all that is armed is bound for a start.
+// Before time 0 is set, from the first row on: all that is armed is bound for a start.
 Duration Pacer::due_in(std::uint32_t planned) const {
-    return zero_ == never ? Duration{plan_.rows[planned].due_ns}
+    return zero_ == never ? Duration{plan_.rows[planned].due_ns - plan_.rows.front().due_ns}
                           : due_instant(planned) - loop_.driver().now();
 }
 
@@ -238,8 +238,8 @@ bool Pacer::wants_connection(std::uint32_t target) const {
         return false;
     }
     return retrying_[target].empty()
-               ? has_room() && !waiting_[target].empty() && lanes.idle_count() == 0
-               : !lanes_.has_idle(target, true);
+               ? has_room() && !waiting_[target].empty() && !has_lane_for_first(waiting_, target)
+               : !has_lane_for_first(retrying_, target);
 }
 
 // All connections that are allowed are in use: one that stands idle, and that no row waits for,
@@ -248,7 +248,7 @@ bool Pacer::wants_connection(std::uint32_t target) const {
 void Pacer::make_room(bool retry) {
     for (std::uint32_t target = 0; target < waiting_.size(); ++target) {
         const bool wanted = (!waiting_[target].empty() && (has_room() || !retry)) ||
-                            (!retrying_[target].empty() && lanes_.has_idle(target, true));
+                            has_lane_for_first(retrying_, target);
         if (!wanted && lanes_.make_room(target)) {
             return;
         }

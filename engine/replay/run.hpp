@@ -103,6 +103,7 @@ class Run {
     void note_slice(std::int64_t slice_ns);
     void set_guard(Instant now);
     std::uint32_t lanes_wanted(std::uint32_t target) const;
+    std::int64_t place_in_plan_ns(Instant now) const;
     std::int64_t arm_horizon_ns(Instant now) const;
 
     Driver& driver_;

@@ -23,13 +23,14 @@ constexpr std::uint32_t idle_max = 1024;
 
 }  // namespace
 
-std::int64_t Run::arm_horizon_ns(Instant now) const {
-    if (settings_.arm_all) {
-        return INT64_MAX;
-    }
+// From time 0; before the first row is due, its instant. A run that is resumed begins far from 0.
+std::int64_t Run::place_in_plan_ns(Instant now) const {
     const std::int64_t first = parts_.plan.rows.front().due_ns;
-    const std::int64_t at = zero_ == never ? first : (now - zero_).ns;
-    return std::max(at, first) + settings_.arm_ahead.ns;
+    return zero_ == never ? first : std::max((now - zero_).ns, first);
+}
+
+std::int64_t Run::arm_horizon_ns(Instant now) const {
+    return settings_.arm_all ? INT64_MAX : place_in_plan_ns(now) + settings_.arm_ahead.ns;
 }
 
 std::uint32_t Run::lanes_wanted(std::uint32_t target) const {
@@ -60,8 +61,7 @@ bool Run::arm_slice(Instant now) {
 
 // One record of a request, or a lane for the next one.
 bool Run::seal_slice(Instant now) {
-    const std::int64_t at = zero_ == never ? 0 : std::max<std::int64_t>((now - zero_).ns, 0);
-    return pacer_.bind_ahead(at + bind_ahead.ns) || lanes_.seal_slice();
+    return pacer_.bind_ahead(place_in_plan_ns(now) + bind_ahead.ns) || lanes_.seal_slice();
 }
 
 bool Run::handshake_slice(Instant now, Instant due) {

@@ -8,7 +8,6 @@ namespace {
 
 TEST(ResendMeter, CountsWhatIsOfOneExchange) {
     ResendMeter meter({2, 2});
-    EXPECT_FALSE(meter.owes_words());
     ResendMeter::Spent spent = meter.take({2, 2});
     EXPECT_EQ(spent.segments, 0u);
     EXPECT_FALSE(spent.lost);
@@ -20,16 +19,24 @@ TEST(ResendMeter, CountsWhatIsOfOneExchange) {
     EXPECT_TRUE(spent.lost);
 }
 
-// The word of an exchange that is over hid the loss of the next one: 2 - 1 sent again, 1 - 0 said.
+// The word of an exchange that is over hid the loss of the next one: it came before that was sent,
+// or in the middle of it.
 TEST(ResendMeter, GivesALateWordToNoLaterExchange) {
     ResendMeter meter({0, 0});
     EXPECT_TRUE(meter.take({1, 0}).lost);  // the word is still under way
-    ASSERT_TRUE(meter.owes_words());
-    meter.begin({1, 1});  // it came while the connection was idle
-    EXPECT_FALSE(meter.owes_words());
     const ResendMeter::Spent next = meter.take({2, 1});
     EXPECT_EQ(next.segments, 1u);
     EXPECT_TRUE(next.lost);
+    EXPECT_FALSE(meter.take({2, 1}).lost);  // nothing was sent again
+    EXPECT_FALSE(meter.take({3, 3}).lost);  // both words came, and that of its own
+}
+
+// A loss is owed its word for ever.
+TEST(ResendMeter, ExcusesNothingBehindALoss) {
+    ResendMeter meter({0, 0});
+    EXPECT_TRUE(meter.take({1, 0}).lost);
+    EXPECT_TRUE(meter.take({2, 1}).lost);
+    EXPECT_TRUE(meter.take({3, 2}).lost);
 }
 
 // Copies that the network makes are said to be there twice, though nothing was sent again.
