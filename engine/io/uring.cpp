@@ -299,8 +299,8 @@ Instant UringDriver::unread_since(Instant now) {
     return unread_.since();
 }
 
-// An entry for completions runs what there is before it waits. One that was interrupted may not have
-// come so far.
+// An entry for completions runs what there is before it waits. One that was interrupted may not
+// have come so far.
 void UringDriver::note_entry(int status) {
     const bool ran = status >= 0 || status == -ETIME;
     if (ran && io_uring_cq_ready(&ring_) == 0 && !has_entries(ring_)) {

@@ -26,6 +26,7 @@
 #include "engine/replay/resend_meter.hpp"
 #include "engine/task/task.hpp"
 #include "engine/time/timers.hpp"
+#include "proto/core/check.hpp"
 #include "proto/http/response.hpp"
 #include "proto/sse/scanner.hpp"
 #include "proto/trace/row.hpp"
@@ -33,6 +34,25 @@
 namespace driftless {
 
 enum class LaneState : std::uint8_t { closed, connecting, idle, bound, busy, closing };
+
+/// Whether a lane can go from one state to the other, as drawn above.
+constexpr bool may_follow(LaneState from, LaneState to) {
+    switch (to) {
+        case LaneState::closed:
+            return from == LaneState::closing;
+        case LaneState::connecting:
+            return from == LaneState::closed;
+        case LaneState::idle:
+            return from == LaneState::connecting || from == LaneState::busy;
+        case LaneState::bound:
+            return from == LaneState::idle;
+        case LaneState::busy:
+            return from == LaneState::idle || from == LaneState::bound;
+        case LaneState::closing:
+            return from != LaneState::closed && from != LaneState::closing;
+    }
+    return false;
+}
 
 /// One request and its streamed answer, as far as the engine thread knows it.
 struct ExchangeState {
@@ -113,6 +133,12 @@ struct Lane {
     Lane* next = nullptr;  ///< on one list of the pool: idle lanes, those with a rest to send, ...
     Lane* before = nullptr;
     LaneList* shelf = nullptr;  ///< the list of idle lanes that it is on
+
+    /// The only way into another state.
+    void enter(LaneState next_state) {
+        CHECK(may_follow(state, next_state));
+        state = next_state;
+    }
 
     std::size_t unsent() const { return exchange.request_bytes - exchange.accepted; }
 

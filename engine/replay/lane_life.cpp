@@ -130,7 +130,9 @@ Task<void> LanePool::exchange(Lane& lane) {
 
 /// Ends both directions, waits until the kernel holds nothing of the lane, and frees the socket.
 Task<void> LanePool::disconnect(Lane& lane) {
-    lane.state = LaneState::closing;
+    if (lane.state != LaneState::closing) {
+        lane.enter(LaneState::closing);
+    }
     if (lane.socket.open()) {
         say_goodbye(lane);
         loop_.driver().shutdown(lane.socket);
@@ -146,8 +148,8 @@ Task<void> LanePool::disconnect(Lane& lane) {
         lane.socket = Socket{};
     }
     lane.tls.reset();
-    disown(lane);
-    lane.state = LaneState::closed;
+    shelf_.disown(lane);
+    lane.enter(LaneState::closed);
     closed_.push_front(lane);
     --in_use_;
     making_room_ = false;

@@ -135,12 +135,12 @@ bool LanePool::reads_nothing(LaneTls& tls) {
 }
 
 Lane* LanePool::bind(std::uint32_t target, const DueRow& row, const LaneWish& wish, bool late) {
-    Lane* lane = take_idle(target, wish);
+    Lane* lane = leave_shelf_for(target, wish);
     if (lane == nullptr) {
         return nullptr;
     }
     LaneTls& tls = *lane->tls;
-    lane->state = LaneState::bound;
+    lane->enter(LaneState::bound);
     ++targets_[target].bound;
     tls.row = row;
     tls.row.request.lane = lane->number;
@@ -278,13 +278,13 @@ bool LanePool::give_up_old(const ArmedRequest& request) {
         return false;
     }
     Lane& lane = *lanes_[request.lane];
-    const IdleLimit& limit = targets_[lane.target].limit;
+    const IdleLimit& limit = shelf_.limit(lane.target);
     if (!limit.known() || idle_for(lane) < limit.closed_after()) {
         return false;
     }
     counts_.retired_idle += 1;
     again_.push_back(drop_bound(lane));
-    lane.state = LaneState::closing;
+    lane.enter(LaneState::closing);
     lane.broken = true;
     lane.progress.notify();
     return true;
@@ -302,7 +302,7 @@ void LanePool::unbind_all() {
         } else {
             bodies_.give(row.request.storage);
         }
-        lane->state = LaneState::closing;
+        lane->enter(LaneState::closing);
         lane->broken = true;
         lane->progress.notify();
     }

@@ -31,46 +31,18 @@ EndInfo end_of(Outcome outcome, std::int32_t sys_errno, std::uint16_t tries,
 
 }  // namespace
 
-void LaneList::push_front(Lane& lane) {
-    lane.next = first;
-    lane.before = nullptr;
-    (first != nullptr ? first->before : last) = &lane;
-    first = &lane;
-    ++count;
-}
-
-void LaneList::push_back(Lane& lane) {
-    lane.next = nullptr;
-    lane.before = last;
-    (last != nullptr ? last->next : first) = &lane;
-    last = &lane;
-    ++count;
-}
-
-Lane* LaneList::pop_front() {
-    Lane* lane = first;
-    if (lane != nullptr) {
-        remove(*lane);
-    }
-    return lane;
-}
-
-void LaneList::remove(Lane& lane) {
-    CHECK(count > 0 && (lane.before != nullptr || first == &lane));
-    (lane.before != nullptr ? lane.before->next : first) = lane.next;
-    (lane.next != nullptr ? lane.next->before : last) = lane.before;
-    lane.next = lane.before = nullptr;
-    --count;
-}
-
 LanePool::LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
                    BodyPool& bodies, EventRing& ring, std::size_t sessions)
-    : loop_(loop), settings_(settings), bodies_(bodies), ring_(ring), homes_(sessions, no_home) {
+    : loop_(loop),
+      settings_(settings),
+      bodies_(bodies),
+      ring_(ring),
+      shelf_(targets.size(), sessions) {
     targets_.resize(targets.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
         targets_[i].address = targets[i].address;
         targets_[i].tls = targets[i].tls;
-        targets_[i].limit.hear(targets[i].said);
+        shelf_.limit(static_cast<std::uint32_t>(i)).hear(targets[i].said);
         if (targets[i].tls != nullptr && plain_ == nullptr) {
             plain_ = std::make_unique<char[]>(record_bytes_max);
         }
@@ -115,7 +87,7 @@ bool LanePool::open_one(std::uint32_t target) {
     Lane* closed = closed_.pop_front();
     Lane& lane = closed != nullptr ? *closed : make_lane();
     lane.target = target;
-    lane.state = LaneState::connecting;
+    lane.enter(LaneState::connecting);
     lane.used = false;
     lane.broken = false;
     lane.timed_out = false;
@@ -135,7 +107,7 @@ bool LanePool::open_one(std::uint32_t target) {
 }
 
 void LanePool::begin_exchange(Lane& lane) {
-    lane.state = LaneState::busy;
+    lane.enter(LaneState::busy);
     lane.exchange = ExchangeState{};
     lane.exchange.framing = settings_.framing;
     lane.exchange.first_key = lane.bytes_accepted;
@@ -231,7 +203,7 @@ void LanePool::settle(Lane& lane) {
     if (stale) {
         counts_.stale_retries += 1;
         counts_.bytes_stray += exchange.bytes_received;  // of TLS itself: the record is the retry's
-        targets_[lane.target].limit.see_close(idle, loop_.driver().now());
+        shelf_.limit(lane.target).see_close(idle, loop_.driver().now());
         DueRow row;
         row.request.planned = exchange.planned;
         row.tries = static_cast<std::uint16_t>(exchange.stale_retries + 1);
@@ -270,7 +242,7 @@ void LanePool::settle(Lane& lane) {
         now_idle(lane);
     } else {
         lane.broken = true;
-        lane.state = LaneState::closing;  // what completes from here on belongs to no row
+        lane.enter(LaneState::closing);  // what completes from here on belongs to no row
     }
 }
 

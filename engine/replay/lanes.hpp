@@ -13,41 +13,17 @@
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/answer.hpp"
-#include "engine/replay/idle_limit.hpp"
 #include "engine/replay/lane.hpp"
+#include "engine/replay/lane_list.hpp"
+#include "engine/replay/lane_shelf.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {
-
-/// List of lanes through `Lane::next` and `before`: first-in first-out, or last-in first-out by
-/// `push_front`.
-struct LaneList {
-    Lane* first = nullptr;
-    Lane* last = nullptr;
-    std::uint32_t count = 0;
-
-    void push_front(Lane& lane);
-    void push_back(Lane& lane);
-    Lane* pop_front();
-    void remove(Lane& lane);
-};
-
-/// What a row asks of its lane.
-struct LaneWish {
-    bool fresh = false;                  ///< no exchange has used it
-    std::uint32_t session = no_session;  ///< that of this session, where it is idle
-    bool last = false;                   ///< no row of the session comes after this one
-    Duration lead{0};                    ///< it will be used after so long
-};
 
 /// Connections to one URL.
 struct LaneTarget {
     Address address;
     TlsPeer* tls = nullptr;
-    LaneList idle;    ///< youngest first: the least likely to be stale
-    LaneList ageing;  ///< idle for so long that they are being replaced; youngest first
-    LaneList owned;   ///< idle, and of a session that goes on; youngest first
-    IdleLimit limit;
     std::uint32_t wanted = 0;  ///< idle lanes that the schedule needs soon
     std::uint32_t connecting = 0;
     std::uint32_t bound = 0;
@@ -58,8 +34,6 @@ struct LaneTarget {
     bool failure_is_tls = false;
     bool failure_timed_out = false;
     Instant quiet_until;  ///< after a failure no lane is opened ahead of need before this
-
-    std::uint32_t idle_count() const { return idle.count + ageing.count + owned.count; }
 };
 
 struct LaneCounts {
@@ -115,7 +89,7 @@ class LanePool {
     /// for `gap`. False where there is nothing to do.
     bool age_slice(Instant now, Duration gap);
     /// How long the servers let a connection stand idle: the shortest that is known.
-    IdleLimit idle_limit() const;
+    IdleLimit idle_limit() const { return shelf_.shortest_limit(); }
     /// Lanes to the target that rows to come can count on, those connecting not included; under
     /// `--connections` busy ones, too.
     std::uint32_t in_stock(std::uint32_t target) const;
@@ -185,7 +159,8 @@ class LanePool {
     /// When the last answer ended that `--max-inflight` rows were waiting for: as it arrived, as
     /// far as that is known.
     Instant freed() const { return freed_; }
-    std::uint32_t idle_count() const;
+    std::uint32_t idle_count() const { return shelf_.count(); }
+    std::uint32_t idle_count(std::uint32_t target) const { return shelf_.count(target); }
     LaneCounts& counts() { return counts_; }
     ReceiveCounts& receive_counts() { return receive_counts_; }
 
@@ -241,14 +216,8 @@ class LanePool {
     void unbind(Lane& lane);
     void now_ready(Lane& lane);
     void now_idle(Lane& lane);
-    Lane* find_idle(std::uint32_t target, bool fresh) const;
-    Lane* choose_idle(std::uint32_t target, const LaneWish& wish) const;
-    Lane* find_owned(std::uint32_t target, std::uint32_t session) const;
-    Lane* lane_of(std::uint32_t session) const;
-    ConnectionState claim(Lane& lane, const LaneWish& wish);
-    void disown(Lane& lane);
+    Lane* leave_shelf_for(std::uint32_t target, const LaneWish& wish);
     Duration idle_for(const Lane& lane) const;
-    void leave_shelf(Lane& lane);
     bool may_go_on(Lane& lane);
     void close_idle(Lane& lane);
     void release_body(Lane& lane);
@@ -277,9 +246,8 @@ class LanePool {
     BodyPool& bodies_;
     EventRing& ring_;
     std::vector<LaneTarget> targets_;
+    LaneShelf shelf_;
 
-    static constexpr std::uint32_t no_home = UINT32_MAX;        ///< none yet
-    static constexpr std::uint32_t lost_home = UINT32_MAX - 1;  ///< its connection has ended
     static constexpr std::uint32_t block_lanes = 64;
     std::vector<std::unique_ptr<Lane[]>> blocks_;
     std::vector<Lane*> lanes_;
@@ -290,8 +258,7 @@ class LanePool {
     LaneList sealing_late_;  ///< the same, and their row is due
     LaneList late_;          ///< bound, ready, and their row is due
     std::uint32_t late_count_ = 0;
-    std::unique_ptr<char[]> plain_;     ///< one record's plain bytes; null: no target has TLS
-    std::vector<std::uint32_t> homes_;  ///< [sessions] their lane, once they have one
+    std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
     std::vector<DueRow> again_;
     std::uint32_t inflight_ = 0;
     Instant freed_;

@@ -88,7 +88,7 @@ bool Pacer::can_fire_waiting() const {
 // A row that was fired before waits for a connection that nobody has used.
 bool Pacer::has_lane_for_first(const std::vector<std::deque<DueRow>>& rows,
                                std::uint32_t target) const {
-    if (rows[target].empty() || lanes_.targets()[target].idle_count() == 0) {
+    if (rows[target].empty() || lanes_.idle_count(target) == 0) {
         return false;
     }
     const DueRow& first = rows[target].front();
