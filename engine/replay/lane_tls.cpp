@@ -139,58 +139,22 @@ Lane* LanePool::bind(std::uint32_t target, const DueRow& row, const LaneWish& wi
     if (lane == nullptr) {
         return nullptr;
     }
-    LaneTls& tls = *lane->tls;
     lane->enter(LaneState::bound);
     ++targets_[target].bound;
-    tls.row = row;
-    tls.row.request.lane = lane->number;
-    tls.plain_done = tls.sealed = 0;
-    tls.ready = false;
-    tls.late = late;
-    late_count_ += late ? 1 : 0;
-    (late ? sealing_late_ : sealing_).push_back(*lane);
+    bound_.add(*lane, row, late);
     return lane;
 }
 
-// A record never reaches plain bytes that are not inside a record yet (records.hpp).
 bool LanePool::seal_slice() {
-    Lane* lane = seal_late() ? sealing_late_.first : sealing_.first;
+    Lane* lane = bound_.to_seal();
     if (lane == nullptr) {
         return false;
     }
-    LaneTls& tls = *lane->tls;
-    const ArmedRequest& request = tls.row.request;
-    const std::size_t bytes = tls.plain_done == 0 ? first_record_bytes : record_bytes_max;
-    const std::string_view plain = request.bytes.substr(tls.plain_done, bytes);
-    char* const at = request.storage + tls.sealed;
-    const std::size_t room = static_cast<std::size_t>(plain.data() + plain.size() - at);
-    const std::size_t sealed = tls.stream.seal(plain, at, room);
-    if (sealed == 0) {
+    if (!bound_.seal(*lane, loop_.driver().now())) {
         retire(*lane, false);
         lane->progress.notify();
-        return true;
-    }
-    tls.spoiled = true;  // until they are sent
-    tls.sealed += sealed;
-    tls.plain_done += plain.size();
-    if (tls.plain_done == request.bytes.size()) {
-        now_ready(*lane);
     }
     return true;
-}
-
-void LanePool::now_ready(Lane& lane) {
-    LaneTls& tls = *lane.tls;
-    ArmedRequest& request = tls.row.request;
-    (void)(tls.late ? sealing_late_ : sealing_).pop_front();
-    tls.ready = true;
-    request.bytes = {request.storage, tls.sealed};
-    request.armed = loop_.driver().now();
-    if (tls.late && tls.row.tries > 0) {
-        late_.push_front(lane);  // it is in flight already: rows before it may wait for its end
-    } else if (tls.late) {
-        late_.push_back(lane);
-    }
 }
 
 Lane* LanePool::take_ready(DueRow& row) {
@@ -202,52 +166,32 @@ Lane* LanePool::take_ready(DueRow& row) {
     if (!lane.tls->ready) {
         return nullptr;
     }
-    row.request = lane.tls->row.request;
-    unbind(lane);
+    row.request = unbind(lane).request;
     begin_exchange(lane);
     return &lane;
 }
 
 void LanePool::now_late(const DueRow& row) {
-    Lane& lane = *lanes_[row.request.lane];
-    LaneTls& tls = *lane.tls;
-    CHECK(lane.state == LaneState::bound && !tls.ready && !tls.late);
-    tls.row.cause = row.cause;
-    tls.row.held_ns = row.held_ns;
-    tls.row.taken = row.taken;
-    tls.late = true;
-    ++late_count_;
-    sealing_.remove(lane);
-    sealing_late_.push_back(lane);
+    bound_.now_late(*lanes_[row.request.lane], row);
 }
 
 Lane& LanePool::take_late(DueRow& row) {
-    CHECK(late_.first != nullptr);
-    Lane& lane = *late_.first;
-    row = lane.tls->row;
-    unbind(lane);
+    CHECK(bound_.late_front() != nullptr);
+    Lane& lane = *bound_.late_front();
+    row = unbind(lane);
     begin_exchange(lane);
     return lane;
 }
 
-// Takes the lane off the books of what is bound; the row's bytes are the caller's now.
-void LanePool::unbind(Lane& lane) {
-    LaneTls& tls = *lane.tls;
-    if (!tls.ready) {
-        (tls.late ? sealing_late_ : sealing_).remove(lane);
-    } else if (tls.late) {
-        late_.remove(lane);
-    }
-    late_count_ -= tls.late ? 1 : 0;
+DueRow LanePool::unbind(Lane& lane) {
     --targets_[lane.target].bound;
-    tls.row.request.storage = nullptr;
+    return bound_.remove(lane);
 }
 
 // The row of a lane that will not carry it. Its bytes are worth nothing, but it keeps their
 // storage: it must not wait for memory behind rows that cannot leave before it.
 DueRow LanePool::drop_bound(Lane& lane) {
-    DueRow row = lane.tls->row;
-    unbind(lane);
+    DueRow row = unbind(lane);
     row.request.bytes = {};
     row.request.lane = ArmedRequest::no_lane;
     return row;

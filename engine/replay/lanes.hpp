@@ -13,6 +13,7 @@
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/answer.hpp"
+#include "engine/replay/bound_lanes.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/lane_list.hpp"
 #include "engine/replay/lane_shelf.hpp"
@@ -126,9 +127,10 @@ class LanePool {
     Lane& take_late(DueRow& row);
     /// The next of them, or nullptr.
     const DueRow* late_front() const {
-        return late_.first == nullptr ? nullptr : &late_.first->tls->row;
+        const Lane* lane = bound_.late_front();
+        return lane == nullptr ? nullptr : &lane->tls->row;
     }
-    std::uint32_t late_count() const { return late_count_; }
+    std::uint32_t late_count() const { return bound_.late_count(); }
     /// A bound lane that its server may be closing right now, because its row was held back, is
     /// closed, and the row comes out of `again`; false where the lane may be used.
     bool give_up_old(const ArmedRequest& request);
@@ -137,7 +139,7 @@ class LanePool {
 
     /// One record of the oldest request that is bound and not ready; false where there is none.
     bool seal_slice();
-    bool seal_late() const { return sealing_late_.first != nullptr; }
+    bool seal_late() const { return bound_.has_late_to_seal(); }
 
     /// One step of one handshake: up to 1 ms of arithmetic; false where none waits.
     bool handshake_slice();
@@ -213,8 +215,7 @@ class LanePool {
     void say_goodbye(Lane& lane);
     void lose_bound(Lane& lane);
     DueRow drop_bound(Lane& lane);
-    void unbind(Lane& lane);
-    void now_ready(Lane& lane);
+    DueRow unbind(Lane& lane);
     void now_idle(Lane& lane);
     Lane* leave_shelf_for(std::uint32_t target, const LaneWish& wish);
     Duration idle_for(const Lane& lane) const;
@@ -253,11 +254,8 @@ class LanePool {
     std::vector<Lane*> lanes_;
     LaneList closed_;
     LaneList rest_;
-    LaneList steps_;         ///< handshakes with bytes to go on with
-    LaneList sealing_;       ///< bound, not ready
-    LaneList sealing_late_;  ///< the same, and their row is due
-    LaneList late_;          ///< bound, ready, and their row is due
-    std::uint32_t late_count_ = 0;
+    LaneList steps_;  ///< handshakes with bytes to go on with
+    BoundLanes bound_;
     std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
     std::vector<DueRow> again_;
     std::uint32_t inflight_ = 0;
