@@ -346,12 +346,12 @@ int Execution::close_books() {
     CHECK(writer_->counts().ended == workload_.plan.rows.size());
     CHECK(writer_->counts().unended == 0);
     CHECK(figures.rows == file_.plan->rows.size());
+    end_.rows_fired = figures.fired;
     if (writer_->failed()) {
         read_written(folder_, figures, info.unfinished);
     } else {  // --resume would need them
         FiredMarks::remove(file_.run_id);
     }
-    end_.rows_fired = figures.fired;
     end_.records = figures.rows;
     if (resumption_ != nullptr) {  // of all rows, not of the last segment's
         end_.prompts_digest = resumption_->prompts().digest;

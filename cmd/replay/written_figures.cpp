@@ -2,6 +2,7 @@
 
 #include "cmd/run_folder.hpp"
 #include "engine/history/past.hpp"
+#include "engine/history/unrecorded.hpp"
 
 namespace driftless {
 
@@ -16,9 +17,10 @@ void read_written(const std::string& folder, SummaryFigures& figures,
     if (!read_past(folder, facts.records_path, past, why)) {
         return;
     }
+    const Unrecorded lost = unrecorded_rows(facts, past, figures.fired);
     figures = past.summary().figures();
-    figures.unrecorded = past.open().size();
-    unfinished = Unfinished{facts.rows - past.records(), past.open().size()};
+    figures.unrecorded = lost.rows;
+    unfinished = Unfinished{facts.rows - past.records(), lost.rows};
 }
 
 }  // namespace driftless

@@ -8,8 +8,9 @@
 
 namespace driftless {
 
-/// Replaces the figures by those of the records in `folder`, as `driftless report` reads them, and
-/// says how many rows have none. Nothing where they cannot be read.
+/// Replaces the figures of a run, by which so many rows were fired, by those of the records in
+/// `folder`, as `driftless report` reads them, and says how many rows have none. Nothing where they
+/// cannot be read.
 void read_written(const std::string& folder, SummaryFigures& figures,
                   std::optional<Unfinished>& unfinished);
 

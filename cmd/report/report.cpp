@@ -1,6 +1,7 @@
 #include "cmd/report/report.hpp"
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/history/past.hpp"
+#include "engine/history/unrecorded.hpp"
+#include "engine/record/fired_marks.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -28,9 +31,26 @@ bool goes_on(const std::string& folder) {
     return !lock && lock.error().code == ErrorCode::exists;
 }
 
+/// What left and has no record. Of a run that goes on, as far as its files tell: those may get
+/// theirs.
+Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
+    if (live) {
+        return {past.open().size(), true};
+    }
+    if (facts.ended) {
+        return unrecorded_rows(facts, past, facts.rows_fired);
+    }
+    const Result<FiredMarks> marks =
+        FiredMarks::open(facts.segments.back().run_id, facts.info.run.trace_rows);
+    const auto last = static_cast<std::uint32_t>(facts.segments.size() - 1);
+    return unrecorded_rows(
+        facts, past,
+        marks ? std::optional(past.left_before(last) + marks.value().count()) : std::nullopt);
+}
+
 /// What is not in the table: why it is not the whole run, and what brings the rest.
 void explain(const std::string& folder, const RunFacts& facts, const Past& past,
-             const PastFiles& files) {
+             const PastFiles& files, const Unrecorded& lost, bool live) {
     const std::uint64_t torn = files.requests.torn + files.fired.torn + files.client.torn;
     if (torn > 0) {
         std::fprintf(stderr, "report: %llu bytes of unfinished last lines were left out\n",
@@ -48,14 +68,14 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
     if (complete && facts.ended) {
         return;
     }
-    const bool live = goes_on(folder);
     const char* what = live          ? "the run still goes on"
                        : facts.ended ? "the run could not write all of its records"
                        : complete    ? "the run was killed before it had summed up"
                                      : "the run was killed";
-    std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %zu of them had left\n",
+    std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had left\n",
                  what, static_cast<Long>(facts.rows - past.records()),
-                 static_cast<Long>(facts.rows), past.open().size());
+                 static_cast<Long>(facts.rows), lost.all_known ? "" : "at least ",
+                 static_cast<Long>(lost.rows));
     if (!live) {
         std::fprintf(stderr, "report: driftless replay --resume %s goes on with it\n",
                      folder.c_str());
@@ -78,7 +98,10 @@ int report(const ReportCommand& command) {
         return refuse(why, exit_input);
     }
     SummaryFigures figures = past.summary().figures();
-    figures.unrecorded = goes_on(folder) ? 0 : past.open().size();  // else they may get theirs
+    const bool live = goes_on(folder);
+    const Unrecorded lost = what_is_lost(facts, past, live);
+    figures.unrecorded = live ? 0 : lost.rows;
+    figures.more_unrecorded = !lost.all_known;
     SummaryInfo info = facts.info;
     const Judgement judged = judge(facts.calibration, figures, past.client());
     info.verdict = name_of(judged.verdict);
@@ -86,13 +109,13 @@ int report(const ReportCommand& command) {
     info.limits = facts.calibration.limits;
     info.client = &past.client();
     if (past.records() < facts.rows) {
-        info.unfinished = Unfinished{facts.rows - past.records(), past.open().size()};
+        info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
     }
     const std::string text = command.json
                                  ? summary_json(figures, info)
                                  : printable_lines(summary_table(figures, info, command.table));
     std::fputs(text.c_str(), stdout);
-    explain(folder, facts, past, files.value());
+    explain(folder, facts, past, files.value(), lost, live);
     return exit_done;
 }
 

@@ -254,7 +254,8 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
 void add_unfinished(Table& table, const Unfinished& unfinished) {
     table.title("Unfinished");
     table.count("Rows without a record:", unfinished.rows);
-    table.count("Of these had left:", unfinished.rows_left);
+    table.count(unfinished.all_known ? "Of these had left:" : "Of these had left at least:",
+                unfinished.rows_left);
 }
 
 }  // namespace

@@ -110,9 +110,10 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                                          grouped(f.tainted_rows)));
     }
     if (info.unfinished) {
-        lines.add("Unfinished",
-                  fmt::format("{} rows without a record, {} of them had left",
-                              grouped(info.unfinished->rows), grouped(info.unfinished->rows_left)));
+        lines.add("Unfinished", fmt::format("{} rows without a record, {}{} of them had left",
+                                            grouped(info.unfinished->rows),
+                                            info.unfinished->all_known ? "" : "at least ",
+                                            grouped(info.unfinished->rows_left)));
     }
 }
 

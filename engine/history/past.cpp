@@ -71,12 +71,21 @@ Result<void> Past::add_record(std::string_view line) {
         return Error{ErrorCode::exists, 0, "the row has a record already"};
     }
     open_.erase(known.row);
+    left_in_[known.segment] += known.fired_ns ? 1 : 0;
     lacks_chunks_ = lacks_chunks_ || (known.outcome == Outcome::ok && !known.has_chunks);
     for (const OptionalNs& stamp : {known.fired_ns, known.ended_ns}) {
         known_ns_ = std::max(known_ns_, stamp.value_or(0));
     }
     summary_.add(known);
     return {};
+}
+
+std::uint64_t Past::left_before(std::uint32_t segment) const {
+    std::uint64_t rows = 0;
+    for (auto one = left_in_.begin(); one != left_in_.end() && one->first < segment; ++one) {
+        rows += one->second;
+    }
+    return rows;
 }
 
 Result<void> Past::add_fired(std::string_view line) {

@@ -47,6 +47,9 @@ class Past {
     const Summary& summary() const { return summary_; }
     const ClientTotals& client() const { return client_; }
     std::uint64_t records() const { return ended_.size(); }
+    /// Rows with a record that left, and those of them whose record is of a segment before this.
+    std::uint64_t left() const { return left_before(UINT32_MAX); }
+    std::uint64_t left_before(std::uint32_t segment) const;
     bool has_record(std::uint32_t row) const { return ended_.contains(row); }
     /// Rows that left and have no record: how they left, the last time.
     const std::map<std::uint32_t, Left>& open() const { return open_; }
@@ -60,6 +63,7 @@ class Past {
     ClientTotals client_;
     std::unordered_set<std::uint32_t> ended_;
     std::map<std::uint32_t, Left> open_;
+    std::map<std::uint32_t, std::uint64_t> left_in_;  ///< by segment: rows with a record
     std::int64_t known_ns_ = 0;
     bool lacks_chunks_ = false;
     JsonDocument document_;

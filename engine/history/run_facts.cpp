@@ -219,6 +219,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     facts.enter(root);
     out.arguments = texts_of(facts.get("arguments"), "arguments", facts);
     out.ended = facts.known("end");
+    out.rows_fired = root.find("end").find("rows_fired").as_u64();
     if (facts.known("records")) {
         facts.text("records", out.records_path);
     }

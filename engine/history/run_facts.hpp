@@ -49,10 +49,11 @@ struct RunSegment {
 };
 
 struct RunFacts {
-    std::vector<std::string> arguments;  ///< of `replay`: TRACE.., then `--flag=value`
-    std::string records_path;            ///< empty: requests.jsonl in the folder
-    std::vector<RunSegment> segments;    ///< at least one
-    bool ended = false;                  ///< it closed its books
+    std::vector<std::string> arguments;       ///< of `replay`: TRACE.., then `--flag=value`
+    std::string records_path;                 ///< empty: requests.jsonl in the folder
+    std::vector<RunSegment> segments;         ///< at least one
+    bool ended = false;                       ///< it closed its books
+    std::optional<std::uint64_t> rows_fired;  ///< in all segments, by those books
 
     std::uint64_t trace_digest = 0;
     std::uint64_t schedule_digest = 0;

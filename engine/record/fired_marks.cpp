@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <utility>
 
@@ -89,6 +90,15 @@ Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows)
         return other;
     }
     return marks;
+}
+
+std::uint64_t FiredMarks::count() const {
+    std::uint64_t marked = 0;
+    for (std::size_t word = 0; word < words_; ++word) {
+        marked +=
+            static_cast<std::uint64_t>(std::popcount(bits_[word].load(std::memory_order_relaxed)));
+    }
+    return marked;
 }
 
 void FiredMarks::remove(const std::string& run_id) {

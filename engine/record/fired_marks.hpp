@@ -52,6 +52,8 @@ class FiredMarks {
                (bits_[row / bits_of_word].load(std::memory_order_relaxed) >> row % bits_of_word &
                 1) != 0;
     }
+    /// How many rows are marked.
+    std::uint64_t count() const;
 
   private:
     using Word = std::atomic<std::uint64_t>;

@@ -132,6 +132,11 @@ void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
                           (figures.unrecorded == 1 ? "has" : "have") +
                           " no record: what they measured is lost");
     }
+    if (figures.more_unrecorded) {
+        reasons.emplace_back(
+            "the run was killed, and its marks in shared memory are gone: how many rows left and "
+            "have no record is not known");
+    }
 }
 
 void add_host_reason(const Blame& blame, Reasons& reasons) {

@@ -123,6 +123,7 @@ struct SummaryFigures {
     std::uint64_t tainted_rows = 0;
     std::uint64_t interrupted_untainted = 0;  ///< what they measured is lost all the same
     std::uint64_t unrecorded = 0;  ///< rows that left and have no record; set by who knows of them
+    bool more_unrecorded = false;  ///< and nobody knows how many more
     std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
     std::array<std::uint64_t, late_cause_count> tainted_late{};  ///< sent too late, by cause
     std::uint64_t tainted_read_late = 0;                         ///< tokens read too late
@@ -183,6 +184,7 @@ class Summary {
 struct Unfinished {
     std::uint64_t rows = 0;
     std::uint64_t rows_left = 0;  ///< those of them that had been fired, as far as is known
+    bool all_known = true;        ///< false: there may be more
 };
 
 /// What a summary says beside its figures.

@@ -93,6 +93,10 @@ Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
         return judged;
     }
     add_interrupted_reason(figures, judged.reasons);
+    if (figures.more_unrecorded) {
+        judged.verdict = Verdict::client_limited;
+        return judged;
+    }
     Blame blame = blame_of(figures.taints.rows, client);
     const std::uint64_t lost_rows = figures.interrupted_untainted + figures.unrecorded;
     blame.client += lost_rows;

@@ -92,6 +92,31 @@ class Resume(Case):
         self.assertIn("rows without a record", done.stdout)
         self.assertFalse((folder / "summary.json").exists())
 
+    def test_report_knows_what_no_file_tells_of(self):
+        """Up to half a second of rows is in no file when a run is killed. They are lost, and
+        counted: by the run's marks. Without those nobody knows how many, and it is no certificate."""
+        log = self.scratch / "asked.jsonl"
+        with mock("--ttft", "1ms", "--itl", "0ms", "--log", log) as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 2)
+            while not (folder / "fired.jsonl").exists() or not read_jsonl(
+                folder / "fired.jsonl", whole=False
+            ):
+                time.sleep(0.01)
+            time.sleep(0.4)
+            self.kill(process)
+        arrived = len(self.asked_for(log))
+        rows = self.check_prefix(folder)
+        told = len({one["row"] for one in read_jsonl(folder / "fired.jsonl", whole=False)} | rows)
+        self.assertLess(told, arrived, "the files tell of all: killed too early or too late")
+        report = json.loads(self.report(folder, "--json").stdout)
+        self.assertGreaterEqual(len(rows) + report["unfinished"]["rows_left"], arrived)
+        self.assertLessEqual(len(rows) + report["unfinished"]["rows_left"], arrived + 2)
+        run_id = json.loads((folder / "run.json").read_text())["segments"][-1]["run_id"]
+        pathlib.Path("/dev/shm", f"driftless-{run_id}").unlink()
+        blind = self.report(folder)
+        self.assertIn("at least", blind.stdout)
+        self.assertIn("its marks in shared memory are gone", " ".join(blind.stdout.split()))
+
     def test_what_cannot_be_certified_is_refused_before_it_goes_on(self):
         """A run keeps the calibration that it began with: without one, or with one of another host,
         --require-certified is refused at once, and the run is as it was."""

@@ -258,6 +258,9 @@ TEST(Verdict, RowsWithoutARecordAreLost) {
     const Judgement few = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(few.verdict, Verdict::certified_with_exclusions);
     EXPECT_EQ(few.reasons[0], "5 rows left and have no record: what they measured is lost");
+    figures.more_unrecorded = true;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.1, 0)), Verdict::client_limited);
+    figures.more_unrecorded = false;
     figures.unrecorded = 900;
     const Judgement many = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(many.verdict, Verdict::client_limited);
