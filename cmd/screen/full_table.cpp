@@ -143,6 +143,40 @@ void add_wire(Table& table, const SummaryFigures& f) {
     }
 }
 
+void add_observed(Table& table, const SummaryFigures& f, std::uint64_t expected,
+                  std::uint64_t equal, std::uint64_t rows) {
+    table.line("Cached tokens observed:", fmt::format("{} ({} of those expected)", f.cached_tokens,
+                                                      share(f.cached_tokens, expected)));
+    table.line("Rows with exactly the expected hits:", fmt::format("{} of {}", equal, rows));
+}
+
+void add_cache(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
+    const CacheAnswer answer = cache_answer(f, info);
+    if (answer == CacheAnswer::by_server_blocks) {
+        table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
+                   fmt::format("{}", f.server_cache_expected));
+        add_observed(table, f, f.server_cache_expected, f.server_cache_rows_equal,
+                     f.server_cache_rows);
+        table.count("Expected in the trace's blocks:", f.expected_cached_tokens);
+        return;
+    }
+    table.count("Cached tokens expected:", f.expected_cached_tokens);
+    if (answer == CacheAnswer::by_trace_blocks) {
+        add_observed(table, f, f.expected_cached_tokens_reported, f.cache_rows_equal,
+                     f.cache_rows_reported);
+        if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
+            table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
+                       fmt::format("{}", f.server_cache_expected));
+            table.line("Rows with exactly these hits:",
+                       fmt::format("{} of {}", f.server_cache_rows_equal, f.server_cache_rows));
+        }
+        return;
+    }
+    table.line("Cached tokens observed:", answer == CacheAnswer::none
+                                              ? "not reported"
+                                              : fmt::format("0 for every row: {}", why_only_zeros));
+}
+
 void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.title("Prompts and Prefix Cache");
     table.line("Prompts exact / off / not reported:",
@@ -152,23 +186,7 @@ void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info)
         table.line("Likely cause:", name_of(f.prompts.cause));
         table.line("", f.prompts.explanation);
     }
-    table.count("Cached tokens expected:", f.expected_cached_tokens);
-    if (f.cache_rows_reported == 0) {
-        table.line("Cached tokens observed:", "not reported");
-        return;
-    }
-    table.line("Cached tokens observed:",
-               fmt::format("{} ({} of those expected)", f.cached_tokens,
-                           share(f.cached_tokens, f.expected_cached_tokens_reported)));
-    table.line("Rows with exactly the expected hits:",
-               fmt::format("{} of {}", f.cache_rows_equal, f.cache_rows_reported));
-    if (info.server_block && f.server_cache_rows > 0) {
-        table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
-                   fmt::format("{} ({} observed)", f.server_cache_expected,
-                               share(f.cached_tokens, f.server_cache_expected)));
-        table.line("Rows with exactly these hits:",
-                   fmt::format("{} of {}", f.server_cache_rows_equal, f.server_cache_rows));
-    }
+    add_cache(table, f, info);
     if (info.split_unknown) {
         table.line("Split of the overhead:", "unknown: rows may have lost a block each");
     }

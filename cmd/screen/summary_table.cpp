@@ -217,6 +217,52 @@ void add_urls(Lines& lines, const std::vector<UrlFigures>& urls) {
     lines.list("Servers", texts);
 }
 
+std::string rows_as_expected(std::uint64_t equal, const SummaryFigures& f) {
+    return equal == f.rows ? "every row as expected"
+                           : fmt::format("{} of {} rows as expected", grouped(equal),
+                                         grouped(f.cache_rows_reported));
+}
+
+/// The server's own blocks are the better forecast: where it is known, it comes first.
+void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    const std::string by_trace = grouped(f.expected_cached_tokens);
+    switch (cache_answer(f, info)) {
+        case CacheAnswer::none:
+            lines.add("Cache", by_trace + " tokens expected, hits not reported by the server");
+            return;
+        case CacheAnswer::only_zeros:
+            lines.add("Cache",
+                      fmt::format("{} tokens expected; the server says 0 for {}: {}", by_trace,
+                                  f.cache_rows_reported == f.rows ? "every row"
+                                                                  : "all rows that it reports",
+                                  why_only_zeros));
+            return;
+        case CacheAnswer::by_server_blocks:
+            lines.add("Cache",
+                      fmt::format(
+                          "{} tokens expected in the server's blocks of {}, {} hit ({}), {}",
+                          grouped(f.server_cache_expected), *info.server_block,
+                          grouped(f.cached_tokens), share(f.cached_tokens, f.server_cache_expected),
+                          rows_as_expected(f.server_cache_rows_equal, f)));
+            if (f.server_cache_expected != f.expected_cached_tokens) {
+                lines.add("", by_trace + " tokens expected in the trace's blocks");
+            }
+            return;
+        case CacheAnswer::by_trace_blocks:
+            break;
+    }
+    lines.add("Cache",
+              fmt::format("{} tokens expected, {} hit ({}), {}", by_trace, grouped(f.cached_tokens),
+                          share(f.cached_tokens, f.expected_cached_tokens_reported),
+                          rows_as_expected(f.cache_rows_equal, f)));
+    if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
+        lines.add("",
+                  fmt::format("{} expected in the server's blocks of {}: {} of {} rows so",
+                              grouped(f.server_cache_expected), *info.server_block,
+                              grouped(f.server_cache_rows_equal), grouped(f.server_cache_rows)));
+    }
+}
+
 void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     std::string prompts =
         fmt::format("{} of exactly the recorded length, {} off, {} not reported",
@@ -230,26 +276,7 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
         lines.add("", fmt::format("{} rows are not longer than the overhead: sent with one word",
                                   grouped(info.clamped_rows)));
     }
-    const std::string expected =
-        fmt::format("{} tokens expected, ", grouped(f.expected_cached_tokens));
-    if (f.cache_rows_reported == 0) {
-        lines.add("Cache", expected + "hits not reported by the server");
-        return;
-    }
-    const std::string equal =
-        f.cache_rows_equal == f.rows
-            ? "every row as expected"
-            : fmt::format("{} of {} rows as expected", grouped(f.cache_rows_equal),
-                          grouped(f.cache_rows_reported));
-    lines.add("Cache",
-              fmt::format("{}{} hit ({}), {}", expected, grouped(f.cached_tokens),
-                          share(f.cached_tokens, f.expected_cached_tokens_reported), equal));
-    if (info.server_block && f.server_cache_rows > 0) {
-        lines.add("",
-                  fmt::format("{} expected in the server's blocks of {}: {} of {} rows so",
-                              grouped(f.server_cache_expected), *info.server_block,
-                              grouped(f.server_cache_rows_equal), grouped(f.server_cache_rows)));
-    }
+    add_cache(lines, f, info);
     if (info.split_unknown) {
         lines.add("", "split of the overhead unknown: rows may have lost a block each");
     }

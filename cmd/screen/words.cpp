@@ -16,6 +16,28 @@ bool can_count_chunk_tokens(std::string_view backend) {
     return backend.starts_with("openai-c") || backend == "dynamo" || backend == "aibrix";
 }
 
+bool same_cache_forecasts(const SummaryFigures& f) {
+    return f.server_cache_rows == f.cache_rows_reported &&
+           f.server_cache_expected == f.expected_cached_tokens_reported &&
+           f.server_cache_rows_equal == f.cache_rows_equal;
+}
+
+CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
+    if (f.cache_rows_reported == 0) {
+        return CacheAnswer::none;
+    }
+    const bool blocks_known = info.server_block && f.server_cache_rows == f.cache_rows_reported;
+    const std::uint64_t expected =
+        blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
+    if (f.cached_tokens == 0 && expected > 0) {
+        return CacheAnswer::only_zeros;
+    }
+    return blocks_known && !same_cache_forecasts(f) &&
+                   f.server_cache_rows_equal >= f.cache_rows_equal
+               ? CacheAnswer::by_server_blocks
+               : CacheAnswer::by_trace_blocks;
+}
+
 bool is_failure(Outcome outcome) {
     return outcome != Outcome::ok && outcome != Outcome::short_output &&
            outcome != Outcome::long_output;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/stats/summary.hpp"
 #include "proto/record/outcome.hpp"
 
 namespace driftless {
@@ -24,5 +25,21 @@ bool is_failure(Outcome outcome);
 /// "http_5xx 12, truncated 3": the failures among these outcomes, but for `without`.
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
                          Outcome without = Outcome::ok);
+
+/// What the cached tokens that a server reports can be held against.
+enum class CacheAnswer : std::uint8_t {
+    none,        ///< it reports none
+    only_zeros,  ///< it reports 0 for every row although hits are expected: no rate of misses
+    by_trace_blocks,
+    by_server_blocks,  ///< its own blocks are known, and explain as many rows as the trace's or
+                       ///< more
+};
+CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info);
+/// Whether both kinds of blocks say the same.
+bool same_cache_forecasts(const SummaryFigures& f);
+
+/// What may be the reason of `only_zeros`.
+inline constexpr const char* why_only_zeros =
+    "it may not count hits, or its cache may be off or too small";
 
 }  // namespace driftless

@@ -86,6 +86,22 @@ class Screen(Case):
         self.assertEqual(len(warnings), 1)
         self.assertIn("--cache-salt random", warnings[0])
 
+    def test_the_cache_in_the_servers_blocks(self):
+        """Blocks smaller than the trace's hold the template, too: more than the trace's blocks tell,
+        and just what the server's do. A server that says 0 for every row is not said to have missed.
+        """
+        with mock(*FAST, "--cache-block", 16, "--overhead", "37,5") as server:
+            small = self.replay_well(SAMPLE, "--url", server.url, "--server-block", 16, "--speed", 5)
+        with mock(*FAST, "--cache-block", 0) as server:
+            none = self.replay_well(SAMPLE, "--url", server.url, *QUICK)
+        self.assertRegex(" ".join(small.said.split()),
+                         r" Cache [0-9,]+ tokens expected in the server's blocks of 16, [0-9,]+ hit "
+                         r"\(100\.00 %\), [0-9a-z ]+ as expected [0-9,]+ tokens expected in the "
+                         r"trace's blocks ")  # fmt: skip
+        self.assertIn("tokens expected; the server says 0 for every row: it may", none.said)
+        self.assertEqual(none.json("summary.json")["cache"]["cached_tokens"], 0)
+        self.assertEqual(none.json("summary.json")["cache"]["rows_reported"], 40)
+
     def test_from_with_another_salt_is_the_same_workload(self):
         """Same schedule and lengths, other words; another seed is another run all the same."""
         with mock(*FAST) as server:

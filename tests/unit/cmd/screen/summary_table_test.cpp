@@ -156,6 +156,85 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
     }
 }
 
+/// The lines of the cache, joined.
+std::string cache_lines(const SummaryFigures& f, const SummaryInfo& i) {
+    std::string text;
+    bool inside = false;
+    for (const std::string& line : lines_of(summary_table(f, i))) {
+        inside = line.starts_with("Cache") || (inside && line.starts_with(" "));
+        text += inside ? (text.empty() ? "" : " ") + line.substr(16) : "";
+    }
+    return text;
+}
+
+// Where the server's blocks explain every hit, they come first: what is above the forecast in the
+// trace's larger blocks is no excess, so it has no percentage.
+TEST(SummaryTable, LeadsWithTheServersBlocks) {
+    SummaryFigures f = figures();
+    f.rows = f.cache_rows_reported = f.server_cache_rows = f.server_cache_rows_equal = 240;
+    f.cache_rows_equal = 10;
+    f.expected_cached_tokens = f.expected_cached_tokens_reported = 257'536;
+    f.cached_tokens = f.server_cache_expected = 375'632;
+    SummaryInfo i = info();
+    i.server_block = 16;
+    EXPECT_EQ(cache_lines(f, i),
+              "375,632 tokens expected in the server's blocks of 16, 375,632 hit "
+              "(100.00 %), every row as expected "
+              "257,536 tokens expected in the trace's blocks");
+    const std::string full = summary_table(f, i, TableKind::full);
+    EXPECT_EQ(full.find("145.86"), full.npos) << full;
+    EXPECT_LT(full.find("Expected in the server's blocks (16):    375632\n"),
+              full.find("Cached tokens observed:                  375632 (100.00 % of those"));
+    f.server_cache_rows_equal = 9;  // the trace's blocks explain more
+    EXPECT_EQ(cache_lines(f, i),
+              "257,536 tokens expected, 375,632 hit (145.86 %), 10 of 240 rows as expected "
+              "375,632 expected in the server's blocks of 16: 9 of 240 rows so");
+    f.server_cache_rows_equal = 239;
+    f.server_cache_rows = 239;  // some rows are not forecast: the sums cannot be compared
+    EXPECT_TRUE(cache_lines(f, i).starts_with("257,536 tokens expected, 375,632 hit"));
+}
+
+// Blocks of the same size need one line.
+TEST(SummaryTable, NamesEqualForecastsOnce) {
+    SummaryFigures f = figures();
+    f.server_cache_rows = f.cache_rows_reported;
+    f.server_cache_rows_equal = f.cache_rows_equal;
+    f.server_cache_expected = f.expected_cached_tokens_reported;
+    SummaryInfo i = info();
+    i.server_block = 512;
+    EXPECT_EQ(cache_lines(f, i),
+              "77,156,352 tokens expected, 77,156,352 hit (100.00 %), 11,999 of "
+              "12,000 rows as expected");
+}
+
+// A server that says 0 for each row does not count, or has no cache: that is no share of misses.
+TEST(SummaryTable, TellsZerosFromMisses) {
+    SummaryFigures f = figures();
+    f.cached_tokens = 0;
+    f.cache_rows_equal = 100;
+    f.rows = f.cache_rows_reported;
+    EXPECT_EQ(cache_lines(f, info()),
+              "77,156,352 tokens expected; the server says 0 for every row: it may not count hits, "
+              "or its cache may be off or too small");
+    const std::string full = summary_table(f, info(), TableKind::full);
+    EXPECT_NE(full.find("Cached tokens observed:                  0 for every row: it may not"),
+              full.npos)
+        << full;
+    ++f.rows;
+    EXPECT_NE(cache_lines(f, info()).find("0 for all rows that it reports: it"), std::string::npos);
+    f.cached_tokens = 16;  // it counts
+    EXPECT_NE(cache_lines(f, info()).find("16 hit (0.00 %)"), std::string::npos);
+    f.cached_tokens = f.expected_cached_tokens_reported = f.expected_cached_tokens = 0;
+    EXPECT_NE(cache_lines(f, info()).find("0 tokens expected, 0 hit (-)"), std::string::npos);
+    f.expected_cached_tokens_reported = 512;  // a row shares less than one block of the server's
+    f.server_cache_rows = f.cache_rows_reported;
+    f.server_cache_rows_equal = f.rows;
+    SummaryInfo i = info();
+    i.server_block = 1024;
+    EXPECT_NE(cache_lines(f, i).find("0 tokens expected in the server's blocks of 1024, 0 hit"),
+              std::string::npos);
+}
+
 // One server needs no line of its own; nothing measured is a dash, never a zero.
 TEST(SummaryTable, LeavesOutWhatIsNotThere) {
     SummaryFigures f = figures();
