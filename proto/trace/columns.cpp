@@ -30,12 +30,17 @@ std::string joined(const std::vector<std::string>& names) {
     return all;
 }
 
-void ColumnNotes::note_name(std::string_view name, std::span<const std::string_view> known) {
+bool ColumnNotes::note_kept(std::string_view name) {
     const auto kept = std::find(keep_.begin(), keep_.end(), name);
-    if (kept != keep_.end()) {
-        seen_[static_cast<std::size_t>(kept - keep_.begin())] = true;
-        return;
+    if (kept == keep_.end()) {
+        return false;
     }
+    seen_[static_cast<std::size_t>(kept - keep_.begin())] = true;
+    return true;
+}
+
+void ColumnNotes::note_unless_known(std::string_view name,
+                                    std::span<const std::string_view> known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) {
         return;
     }
@@ -67,14 +72,29 @@ void ColumnNotes::note(const JsonValue& row, std::span<const std::string_view> k
     names_.clear();
     for (JsonValue value = row.first(); value.present(); value = value.next()) {
         names_.emplace_back(value.key());
-        note_name(names_.back(), known);
+        if (!note_kept(names_.back())) {
+            note_unless_known(names_.back(), known);
+        }
     }
     names_unknown_ = unknown_ - before;
 }
 
 void ColumnNotes::note(const CsvRow& row, std::span<const std::string_view> known) {
-    for (const std::string& name : row.header().names()) {
-        note_name(name, known);
+    const CsvHeader& header = row.header();
+    kept_columns_.clear();
+    for (std::size_t i = 0; i < keep_.size(); ++i) {
+        if (const std::optional<std::size_t> at = header.find_in_any_case(keep_[i])) {
+            seen_[i] = true;
+            kept_columns_.push_back(*at);
+        }
+    }
+    for (std::size_t i = 0; i < header.names().size(); ++i) {
+        if (std::find(kept_columns_.begin(), kept_columns_.end(), i) == kept_columns_.end()) {
+            note_unless_known(header.names()[i], known);
+        }
+    }
+    if (names_ != header.names()) {
+        names_ = header.names();
     }
 }
 
@@ -95,7 +115,7 @@ std::string ColumnNotes::kept(const CsvRow& row) const {
     JsonWriter writer(text);
     writer.begin_object();
     for (const std::string& name : keep_) {
-        const auto cell = row.find(name);
+        const auto cell = row.find_in_any_case(name);
         writer.key(name);
         if (!cell || cell->empty()) {
             writer.null();

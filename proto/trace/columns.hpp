@@ -25,6 +25,7 @@ class ColumnNotes {
 
     /// A row with these names was read by a format that reads `known`.
     void note(const JsonValue& row, std::span<const std::string_view> known);
+    /// The header of a CSV file may spell a kept column in other upper and lower case.
     void note(const CsvRow& row, std::span<const std::string_view> known);
 
     bool keeps() const { return !keep_.empty(); }
@@ -37,16 +38,20 @@ class ColumnNotes {
     std::uint64_t unknown() const { return unknown_; }
     /// The names of unknown columns, as far as they were noted.
     const std::vector<std::string>& unknown_names() const { return unknown_names_; }
+    /// All names of the latest row.
+    const std::vector<std::string>& names() const { return names_; }
 
   private:
-    void note_name(std::string_view name, std::span<const std::string_view> known);
+    bool note_kept(std::string_view name);
+    void note_unless_known(std::string_view name, std::span<const std::string_view> known);
     bool same_names(const JsonValue& row) const;
 
     std::vector<std::string> keep_;
     std::vector<bool> seen_;  ///< [keep_] some row had it
     std::uint64_t unknown_ = 0;
     std::vector<std::string> unknown_names_;
-    /// The names of the JSON row before, in order: most rows of a trace have the same, and then
+    std::vector<std::size_t> kept_columns_;  ///< of the CSV row at hand
+    /// The names of the row before, in order: most JSON rows of a trace have the same, and then
     /// count the same.
     std::vector<std::string> names_;
     std::uint64_t names_unknown_ = 0;

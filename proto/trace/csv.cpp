@@ -11,6 +11,12 @@ std::string_view trim_blanks(std::string_view text) {
                               : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
+bool same_in_any_case(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
 
 /// `rest` begins behind the opening quote; afterwards, behind the closing one.
@@ -82,11 +88,9 @@ bool CsvHeader::read(std::string_view line) {
 }
 
 void CsvHeader::adopt(std::span<const std::string_view> columns) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    const auto same = [&](char a, char b) { return lower(a) == lower(b); };
     for (std::string& name : names_) {
         for (const std::string_view column : columns) {
-            if (std::equal(name.begin(), name.end(), column.begin(), column.end(), same)) {
+            if (same_in_any_case(name, column)) {
                 name = column;
             }
         }
@@ -97,6 +101,18 @@ std::optional<std::size_t> CsvHeader::find(std::string_view name) const {
     const auto found = std::find(names_.begin(), names_.end(), name);
     return found == names_.end() ? std::nullopt
                                  : std::optional(static_cast<std::size_t>(found - names_.begin()));
+}
+
+std::optional<std::size_t> CsvHeader::find_in_any_case(std::string_view name) const {
+    if (const std::optional<std::size_t> exact = find(name)) {
+        return exact;
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+        if (same_in_any_case(names_[i], name)) {
+            return i;
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace driftless

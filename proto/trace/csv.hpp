@@ -49,6 +49,8 @@ class CsvHeader {
 
     const std::vector<std::string>& names() const { return names_; }
     std::optional<std::size_t> find(std::string_view name) const;
+    /// The same; where no column is spelled so, the first that differs in upper and lower case.
+    std::optional<std::size_t> find_in_any_case(std::string_view name) const;
     char separator() const { return separator_; }
 
   private:
@@ -64,11 +66,17 @@ class CsvRow {
     const CsvHeader& header() const { return header_; }
     /// The cell in the column of that name; nothing where there is no such column.
     std::optional<std::string_view> find(std::string_view name) const {
-        const std::optional<std::size_t> at = header_.find(name);
-        return at && *at < cells_.size() ? std::optional(cells_[*at]) : std::nullopt;
+        return cell(header_.find(name));
+    }
+    std::optional<std::string_view> find_in_any_case(std::string_view name) const {
+        return cell(header_.find_in_any_case(name));
     }
 
   private:
+    std::optional<std::string_view> cell(std::optional<std::size_t> at) const {
+        return at && *at < cells_.size() ? std::optional(cells_[*at]) : std::nullopt;
+    }
+
     const CsvHeader& header_;
     const CsvCells& cells_;
 };

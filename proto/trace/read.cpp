@@ -67,16 +67,20 @@ void TraceReader::choose(const TraceFormat& format) {
         rules_.time_unit = format.time_unit;
     }
     rules_.block_size = options_.block_size > 0 ? options_.block_size : format.block_size;
-    known_.assign(format.columns.begin(), format.columns.end());
-    for (const MappedColumn& one : rules_.map) {
-        known_.push_back(std::string_view(one.column).substr(0, one.column.find('.')));
-    }
-    if (&format == &generic_format) {
-        known_.insert(known_.end(), map_keys().begin(), map_keys().end());
-    }
+    list_known();
     trace_.format = format.name;
     if (format.shared_ids) {
         draft_.share_name_space();
+    }
+}
+
+void TraceReader::list_known() {
+    known_.assign(format_->columns.begin(), format_->columns.end());
+    for (const MappedColumn& one : rules_.map) {
+        known_.push_back(std::string_view(one.column).substr(0, one.column.find('.')));
+    }
+    if (format_ == &generic_format) {
+        known_.insert(known_.end(), map_keys().begin(), map_keys().end());
     }
 }
 
@@ -143,7 +147,7 @@ void TraceReader::check_kept() {
         none.file = "";
         none.refuse("--keep", name, "is not a column of any row",
                     columns_.unknown_names().empty()
-                        ? "no row has columns beyond the format's own"
+                        ? "columns are " + joined(columns_.names())
                         : "other columns are " + joined(columns_.unknown_names()));
     }
 }

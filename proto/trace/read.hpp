@@ -72,6 +72,8 @@ class TraceReader {
     Container container_of(const RowContext& context, std::string_view line);
     Container csv_begin(const RowContext& context, std::string_view line);
     const TraceFormat* csv_format();
+    void list_known();
+    void spell_map();
     bool begins_without_header(std::string_view line);
     void csv_line(std::uint64_t number, std::string_view line);
     void gather(std::string_view line);

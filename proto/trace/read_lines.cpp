@@ -56,6 +56,18 @@ const TraceFormat* TraceReader::csv_format() {
     return found;
 }
 
+/// The map takes the header's spelling where they differ in upper and lower case only.
+void TraceReader::spell_map() {
+    for (MappedColumn& one : rules_.map) {
+        if (const std::optional<std::size_t> at = header_.find_in_any_case(one.column)) {
+            one.column = header_.names()[*at];
+        }
+    }
+    if (format_ != nullptr) {
+        list_known();
+    }
+}
+
 /// Azure's traces are passed on without their header, too: a wall clock and two numbers.
 bool TraceReader::begins_without_header(std::string_view line) {
     const bool wanted = format_ == nullptr || std::string_view(format_->name) == "azure";
@@ -82,6 +94,7 @@ TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::strin
         return Container::refused;
     }
     const TraceFormat* const found = csv_format();
+    spell_map();
     if (format_ == nullptr && found != nullptr) {
         choose(*found);
     }

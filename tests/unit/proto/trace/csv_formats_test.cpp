@@ -68,6 +68,30 @@ TEST(Azure, KeepsColumns) {
     EXPECT_EQ(got.trace.kept_of(got.trace.rows[1]), R"({"pool":null,"rank":"007"})");
 }
 
+// The header spells as it likes: a kept column is found in any case of letters, and keeps the
+// spelling of --keep. One that is missing is refused with the names that there are.
+TEST(Azure, KeepsColumnsInAnyCase) {
+    ReadOptions options;
+    const std::vector<std::string> lines = {
+        "timestamp,numimages,contexttokens,generatedtokens,Pool",
+        "2024-10-15T12:00:00.269Z,3,770,491,x"};
+    options.keep = {"NUMIMAGES", "pool"};
+    const Reading got = read(lines, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"NUMIMAGES":3,"pool":"x"})");
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    ASSERT_EQ(got.trace.remarks.size(), 1U) << "the format still finds its column";
+    options.keep = {"numimages"};
+    EXPECT_EQ(read(lines, options).trace.unknown_keys, 1U) << "Pool";
+    options.keep = {"images"};
+    EXPECT_EQ(read({"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
+                    "2024-10-15T12:00:00.269Z,3,770,491"},
+                   options)
+                  .first_error(),
+              "--keep \"images\" is not a column of any row; columns are TIMESTAMP, NumImages, "
+              "ContextTokens, GeneratedTokens");
+}
+
 // Fixture 6: six columns, times that do not begin at 0; failures go with a count.
 TEST(BurstGpt, ReadsSixColumns) {
     const Reading got =

@@ -57,6 +57,21 @@ TEST(Generic, KeepsTheSpellingOfTheFile) {
     EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"numimages":3})");
 }
 
+// Where no column is spelled as the map has it, one that differs in upper and lower case is meant.
+TEST(Generic, FindsColumnsInAnyCase) {
+    const std::vector<std::string> lines = {"TS,in,IN,Out,Blocks", "0.25,100,5,20,1 2"};
+    const Reading got = read(
+        lines, mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[0].input_length, 100U) << "the exact name goes before the other";
+    EXPECT_EQ(got.trace.rows[0].output_length, 20U);
+    EXPECT_EQ(got.trace.rows[0].ids_count, 2U);
+    EXPECT_EQ(got.trace.unknown_keys, 1U) << "IN";
+    EXPECT_EQ(read(lines, mapped({{"time", "t"}, {"in", "in"}, {"out", "out"}}, "s")).first_error(),
+              "t.jsonl:2: --map \"time=t\" does not name a column; columns are TS, in, IN, Out, "
+              "Blocks");
+}
+
 // Wall clocks and epochs show their unit; every row is held to the first one's.
 TEST(Generic, GuessesUnitsThatShow) {
     const auto unit_of = [](const std::string& time) {
