@@ -8,6 +8,7 @@
 #include "cmd/replay/run_file_end.hpp"
 #include "cmd/version.hpp"
 #include "cmd/whole_file.hpp"
+#include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 #include "proto/record/record.hpp"
 
@@ -367,6 +368,7 @@ std::string to_json(const RunFile& file) {
     }
     write_run_end(json, file.end);
     json.end_object();
+    escape_unprintable_json(text, 0);
     text += '\n';
     return text;
 }

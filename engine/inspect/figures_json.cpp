@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "engine/inspect/figures.hpp"
+#include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -244,6 +245,7 @@ void write_file(JsonWriter& json, const FileFigures& f) {
 }  // namespace
 
 void append_json(std::string& out, const Trace& trace, const InspectFigures& figures) {
+    const std::size_t begin = out.size();
     JsonWriter json(out);
     json.begin_object().key("schema").integer(inspect_schema);
     json.key("name").string(trace.name);
@@ -267,9 +269,11 @@ void append_json(std::string& out, const Trace& trace, const InspectFigures& fig
         write_file(json, file);
     }
     json.end_array().end_object();
+    escape_unprintable_json(out, begin);
 }
 
 void append_json(std::string& out, const Trace& trace, const InputErrors& errors) {
+    const std::size_t begin = out.size();
     JsonWriter json(out);
     json.begin_object().key("schema").integer(inspect_schema);
     json.key("name").string(trace.name);
@@ -280,6 +284,7 @@ void append_json(std::string& out, const Trace& trace, const InputErrors& errors
         json.key(key).null();
     }
     json.end_object();
+    escape_unprintable_json(out, begin);
 }
 
 }  // namespace driftless

@@ -10,6 +10,7 @@
 
 #include "engine/host/probes.hpp"
 #include "proto/core/check.hpp"
+#include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -31,6 +32,7 @@ void nap() {
 }
 
 void append_saved(std::string& out, const Record& record, const SavedText& text) {
+    const std::size_t begin = out.size();
     JsonWriter json(out);
     json.begin_object();
     json.key("row").unsigned_integer(record.row);
@@ -39,6 +41,7 @@ void append_saved(std::string& out, const Record& record, const SavedText& text)
     json.key("tool_calls").string(text.tool_text);
     json.key("cut").boolean(text.cut);
     json.end_object();
+    escape_unprintable_json(out, begin);
     out += '\n';
 }
 

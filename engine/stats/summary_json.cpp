@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "engine/stats/summary.hpp"
+#include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -306,6 +307,7 @@ std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info)
     write_info(json, figures, info);
     write_client(json, info.client);
     json.end_object();
+    escape_unprintable_json(text, 0);
     text += '\n';
     return text;
 }

@@ -1,6 +1,6 @@
 #include "proto/json/printable.hpp"
 
-#include <cstddef>
+#include <cstring>
 
 #include "proto/json/utf8.hpp"
 
@@ -36,6 +36,31 @@ void append_escaped(std::string& out, std::uint32_t code) {
     }
 }
 
+/// Offset of the first byte from `at` on that is U+007F or belongs to no ASCII character.
+std::size_t find_beyond_ascii(std::string_view text, std::size_t at) {
+    constexpr std::uint64_t high_bits = 0x8080808080808080;
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+        std::memcpy(&word, text.data() + at, sizeof word);
+        if (((word | (word + ones)) & high_bits) != 0) {
+            break;
+        }
+    }
+    while (at < text.size() && static_cast<std::uint8_t>(text[at]) < 0x7F) {
+        ++at;
+    }
+    return at;
+}
+
+void append_json_escape(std::string& out, std::uint32_t code) {
+    if (code > 0xFFFF) {  // a surrogate pair (RFC 8259, section 7)
+        append_escaped(out, 0xD800 + ((code - 0x10000) >> 10));
+        append_escaped(out, 0xDC00 + (code & 0x3FF));
+    } else {
+        append_escaped(out, code);
+    }
+}
+
 std::string escaped(std::string_view text, bool keeps_lines) {
     std::string storage;
     std::string_view valid = to_valid_utf8(text, storage);
@@ -62,6 +87,26 @@ bool is_unprintable(std::uint32_t code_point) {
         }
     }
     return false;
+}
+
+void escape_unprintable_json(std::string& json, std::size_t from) {
+    std::string fresh;
+    std::size_t copied = from;
+    for (std::size_t at = find_beyond_ascii(json, from); at < json.size();
+         at = find_beyond_ascii(json, at)) {
+        const std::string_view rest = std::string_view(json).substr(at);
+        const std::size_t bytes = utf8_length(rest);
+        const std::uint32_t code = bytes > 0 ? decode(rest.substr(0, bytes)) : 0;
+        if (bytes > 0 && is_unprintable(code)) {
+            fresh.append(json, copied, at - copied);
+            append_json_escape(fresh, code);
+            copied = at + bytes;
+        }
+        at += bytes > 0 ? bytes : 1;
+    }
+    if (copied > from) {
+        json.replace(from, copied - from, fresh);
+    }
 }
 
 std::string printable(std::string_view text) {

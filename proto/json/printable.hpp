@@ -1,8 +1,8 @@
 /// Words of others as a terminal may get them: nothing in them moves its cursor, sets its title,
-/// begins a line, or turns, hides or joins what stands beside it. Pure functions on text; JSON
-/// files escape control bytes by themselves.
+/// begins a line, or turns, hides or joins what stands beside it. Pure functions on text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,5 +22,10 @@ std::string printable(std::string_view text);
 
 /// The same, but line feeds stay: for what has several lines of our own making.
 std::string printable_lines(std::string_view text);
+
+/// Escapes what is unprintable in the JSON text that begins at `from`, so that people can print a
+/// file; JSON readers see the same strings. Line feeds between values stay. The bytes below U+007F
+/// are the JSON writer's to escape.
+void escape_unprintable_json(std::string& json, std::size_t from);
 
 }  // namespace driftless

@@ -1,5 +1,6 @@
 #include "proto/json/write.hpp"
 
+#include "proto/json/printable.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -162,6 +163,7 @@ void write_end(JsonWriter& json, const Record& record) {
 }  // namespace
 
 void append_jsonl(std::string& out, const Record& record) {
+    const std::size_t begin = out.size();
     JsonWriter json(out);
     json.begin_object();
     write_origin(json, record);
@@ -169,6 +171,7 @@ void append_jsonl(std::string& out, const Record& record) {
     write_tokens(json, record);
     write_end(json, record);
     json.end_object();
+    escape_unprintable_json(out, begin);
     out += '\n';
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "proto/json/document.hpp"
 #include "proto/json/utf8.hpp"
 
 namespace driftless {
@@ -37,6 +38,31 @@ TEST(Printable, EscapesWhatTurnsHidesOrBreaksText) {
         char bytes[4];
         const std::string text(bytes, write_utf8(bytes, code));
         EXPECT_EQ(printable(text), text) << code;
+    }
+}
+
+// In JSON files what is unprintable is escaped as JSON has it, in keys and values of any source;
+// what is read back is the same text.
+TEST(Printable, EscapesInsideJson) {
+    std::string json =
+        "before\xE2\x80\xAE{\"k\xE2\x80\xA8\":\n\"\xC2\x85\x7F\xC3\xA9 "
+        "0123456789\xE2\x80\xAEx\xF3\xA0\x80\x81\xF0\x9F\x9A\x80\"}";
+    escape_unprintable_json(json, 9);
+    EXPECT_EQ(json,
+              "before\xE2\x80\xAE{\"k\\u2028\":\n\"\\u0085\\u007f\xC3\xA9 "
+              "0123456789\\u202ex\\udb40\\udc01\xF0\x9F\x9A\x80\"}");
+    JsonDocument document;
+    EXPECT_EQ(document.parse(std::string_view(json).substr(9)).value().first().as_string(),
+              "\xC2\x85\x7F\xC3\xA9 0123456789\xE2\x80\xAEx\xF3\xA0\x80\x81\xF0\x9F\x9A\x80");
+    for (std::size_t blanks = 0; blanks < 20; ++blanks) {  // at each place of a word of 8 bytes
+        std::string text = std::string(blanks, ' ') + "\xC2\x9B\x7F";
+        escape_unprintable_json(text, 0);
+        EXPECT_EQ(text, std::string(blanks, ' ') + "\\u009b\\u007f");
+    }
+    for (const char* kept : {"", "{}", "\"\xE4\xBD\xA0\xE5\xA5\xBD\"", "\xFF\xC2", "a\xE2\x80"}) {
+        std::string text = kept;
+        escape_unprintable_json(text, 0);
+        EXPECT_EQ(text, kept);
     }
 }
 

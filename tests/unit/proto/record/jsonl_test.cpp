@@ -195,6 +195,18 @@ TEST(RecordJsonl, RoundTripIsExact) {
     }
 }
 
+// What would move or turn text on a terminal is escaped, also in JSON that others wrote.
+TEST(RecordJsonl, PrintsSafely) {
+    Record record = full_record();
+    record.kept = "{\"k\":\"\xE2\x80\xAE\"}";
+    record.error = "a\xC2\x9B\xE2\x80\xA8";
+    const std::string line = line_of(record);
+    EXPECT_NE(line.find(R"("kept":{"k":"\u202e"})"), line.npos) << line;
+    EXPECT_NE(line.find(R"("error":"a\u009b\u2028")"), line.npos) << line;
+    JsonDocument document;
+    EXPECT_EQ(read_record(document, line).value().error, record.error);
+}
+
 // A key that is missing, of another type, or out of range is an error that names it.
 TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     const std::string line = line_of(full_record());
