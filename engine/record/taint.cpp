@@ -22,12 +22,9 @@ std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position) {
 
 namespace {
 
-// Upper bound of the time from the fire to the wire. Without a kernel stamp: until we saw that the
-// kernel had taken bytes; if that was never seen, until the row ended.
+// Without a kernel stamp: until we saw that the kernel had taken bytes; if that was never seen,
+// until the row ended. The row has left.
 std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
-    if (!record.fired_ns) {
-        return 0;
-    }
     if (record.wire_ns) {
         return *record.wire_ns - *record.fired_ns;
     }
@@ -37,10 +34,18 @@ std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
     return std::max(seen_ns, record.submit_ns.value_or(0));
 }
 
+void note_delays(Record& record, const RowLosses& losses) {
+    if (record.fired_ns) {
+        record.wire_delay_bound_ns = wire_delay_of(record, losses);
+        record.request_delay_ns = losses.rest_waited_ns;
+    }
+}
+
 }  // namespace
 
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank) {
+    note_delays(record, losses);
     if (losses.payload_dropped) {
         record.tainted.emplace_back(taint_payload_dropped);
     }
@@ -69,7 +74,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
     }
     // A stale connection may have taken nothing: the wire then saw the retry first.
     if (limits.wire_ns > 0 && record.stale_retries == 0 &&
-        wire_delay_of(record, losses) > limits.wire_ns) {
+        record.wire_delay_bound_ns.value_or(0) > limits.wire_ns) {
         record.tainted.emplace_back(taint_wire_late);
     }
     if (record.stale_retries > 0) {

@@ -32,7 +32,7 @@ std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank);
 /// How many rows of the same due instant go before this one. `position` is a row of the plan.
 std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position);
 
-/// What taints a row and is not in its record.
+/// What taints a row and is not yet in its record.
 struct RowLosses {
     bool entries_dropped = false;  ///< events found our ring full
     bool payload_dropped = false;  ///< their bytes did
@@ -42,10 +42,10 @@ struct RowLosses {
     bool request_lost = false;        ///< a part of the request, on the way: it was sent again
 };
 
-/// Fills `record.tainted` once all else of the record is known. A row that `--max-inflight` held
-/// back was late because the user wanted it: no taint for as long as it was held. One that a limit
-/// of this host held back is tainted whatever the limits, and so is one that failed for our own
-/// lack, or whose request was lost on the way and sent again.
+/// Fills `record.tainted` and the two delays of the request once all else of the record is known. A
+/// row that `--max-inflight` held back was late because the user wanted it: no taint for as long as
+/// it was held. One that a limit of this host held back is tainted whatever the limits, and so is
+/// one that failed for our own lack, or whose request was lost on the way and sent again.
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

@@ -25,8 +25,12 @@ Suspect suspect_of(LateCause cause) {
     }
 }
 
-/// From the fire to the wire; without a stamp the call that fired it is all that is known.
+/// From the fire to the wire. Records before schema 7 have no bound: without a stamp the call that
+/// fired the row is all that they tell.
 std::int64_t wire_delay_ns(const Record& record) {
+    if (record.wire_delay_bound_ns) {
+        return *record.wire_delay_bound_ns;
+    }
     return record.wire_ns.has_value() && record.fired_ns.has_value()
                ? *record.wire_ns - *record.fired_ns
                : record.submit_ns.value_or(0);
@@ -65,9 +69,11 @@ TaintedRow tainted_row_of(const Record& record) {
         return {fired_ns, end_of(record), 0, Suspect::network};
     }
     if (has(record, taint_wire_late)) {
-        return {fired_ns, record.wire_ns.value_or(fired_ns), wire_delay_ns(record), Suspect::wire};
+        const std::int64_t delay_ns = wire_delay_ns(record);
+        return {fired_ns, record.wire_ns.value_or(fired_ns + delay_ns), delay_ns, Suspect::wire};
     }
-    return {fired_ns, record.sent_ns.value_or(end_of(record)), 0, Suspect::work};
+    return {fired_ns, record.sent_ns.value_or(end_of(record)), record.request_delay_ns.value_or(0),
+            Suspect::work};
 }
 
 void TaintFigures::add(const Record& record) {

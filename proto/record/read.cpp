@@ -261,6 +261,8 @@ void read_end(Fields& fields, Record& record) {
     fields.read("coalesced_chunks", record.coalesced_chunks);
     fields.read("receive_delay_ns", record.receive_delay_ns);
     fields.read_later("retransmits", record.retransmits);
+    fields.read_later("wire_delay_bound_ns", record.wire_delay_bound_ns);
+    fields.read_later("request_delay_ns", record.request_delay_ns);
 }
 
 }  // namespace

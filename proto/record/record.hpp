@@ -23,8 +23,8 @@ class JsonDocument;
 /// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
 /// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `trace_id`, `headers`.
 /// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
-/// outcomes `long_output` and `client_failed`.
-inline constexpr int record_schema = 6;
+/// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
+inline constexpr int record_schema = 7;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -126,6 +126,9 @@ struct Record {
     std::uint32_t coalesced_chunks = 0;
     OptionalNs receive_delay_ns;
     std::optional<std::uint32_t> retransmits;  ///< segments sent again; null: unknown
+    OptionalNs wire_delay_bound_ns;  ///< from the fire to the wire at most; null: nothing left
+    OptionalNs
+        request_delay_ns;  ///< parts of the request waited for us, in sum; null: nothing left
 };
 
 /// Appends one line, newline included. Every line has every key, in the order above.

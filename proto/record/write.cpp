@@ -158,6 +158,8 @@ void write_end(JsonWriter& json, const Record& record) {
     write_field(json, "coalesced_chunks", record.coalesced_chunks);
     write_field(json, "receive_delay_ns", record.receive_delay_ns);
     write_field(json, "retransmits", record.retransmits);
+    write_field(json, "wire_delay_bound_ns", record.wire_delay_bound_ns);
+    write_field(json, "request_delay_ns", record.request_delay_ns);
 }
 
 }  // namespace

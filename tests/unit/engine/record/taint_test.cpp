@@ -112,6 +112,25 @@ TEST(Taint, ARowWithoutAStampOfTheWireByWhatWasSeen) {
     EXPECT_EQ(reasons(0, -1), Reasons{"wire_late"});  // never taken whole: not before its end
 }
 
+// What the taints were judged by stands in the record; a row that never left has neither.
+TEST(Taint, TheDelaysOfTheRequestStandInTheRecord) {
+    Record record;
+    add_taints(record, {.accept_ns = 70, .rest_waited_ns = 5}, {}, 0);
+    EXPECT_EQ(record.wire_delay_bound_ns, std::nullopt);
+    EXPECT_EQ(record.request_delay_ns, std::nullopt);
+    record.fired_ns = 10'000;
+    record.ended_ns = 12'000;
+    record.submit_ns = 60;
+    add_taints(record, {.accept_ns = 70, .rest_waited_ns = 5}, {}, 0);
+    EXPECT_EQ(record.wire_delay_bound_ns, 70);
+    EXPECT_EQ(record.request_delay_ns, 5);
+    add_taints(record, {}, {}, 0);
+    EXPECT_EQ(record.wire_delay_bound_ns, 2'000) << "never taken: not before its end";
+    record.wire_ns = 10'050;
+    add_taints(record, {.accept_ns = 70}, {}, 0);
+    EXPECT_EQ(record.wire_delay_bound_ns, 50);
+}
+
 TEST(Taint, ARowThatWasSentAgain) {
     Record record;
     record.fired_ns = 10'000;

@@ -49,8 +49,25 @@ TEST(Tainted, ARowThatWasSentAgainIsTheNetworksUnlessWeLostSomething) {
     record = sent_row();
     record.sent_ns = 1'200;
     record.tainted = {std::string(taint_sent_late)};
+    record.request_delay_ns = 90;
+    EXPECT_EQ(tainted_row_of(record).late_ns, 90);
     EXPECT_EQ(tainted_row_of(record).to_ns, 1'200);
     EXPECT_EQ(tainted_row_of(record).suspect, Suspect::work);
+}
+
+// Without a kernel stamp by what the client saw; a record before schema 7 has the call alone.
+TEST(Tainted, ARowWithoutAStampHasALength) {
+    Record record = sent_row();
+    record.wire_ns = std::nullopt;
+    record.tainted = {std::string(taint_wire_late)};
+    EXPECT_EQ(tainted_row_of(record).late_ns, 10);
+    record.wire_delay_bound_ns = 700;
+    EXPECT_EQ(tainted_row_of(record).late_ns, 700);
+    EXPECT_EQ(tainted_row_of(record).to_ns, 1'800);
+    TaintFigures figures;
+    record.tainted.clear();
+    figures.add(record);
+    EXPECT_EQ(figures.untainted.wire_delay_max_ns, 700);
 }
 
 TEST(Tainted, ALackOfOursGoesBeforeWhatCameOfIt) {

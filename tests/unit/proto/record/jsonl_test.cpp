@@ -76,6 +76,8 @@ Record full_record() {
     record.coalesced_chunks = 1;
     record.receive_delay_ns = 4000;
     record.retransmits = 2;
+    record.wire_delay_bound_ns = 2250;
+    record.request_delay_ns = 800;
     return record;
 }
 
@@ -108,7 +110,8 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)"
         R"("headers":{"X-Pod":"a\"b","x-none":null},"worker":{"worker_id":7},"inflight":9,)"
         R"("output_digest":"00abcdef01234567","bytes_sent":18446744073709551615,)"
-        R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000,"retransmits":2})"
+        R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000,"retransmits":2,)"
+        R"("wire_delay_bound_ns":2250,"request_delay_ns":800})"
         "\n");
 }
 
@@ -161,7 +164,9 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "inflight",
                             "output_digest",
                             "receive_delay_ns",
-                            "retransmits"}) {
+                            "retransmits",
+                            "wire_delay_bound_ns",
+                            "request_delay_ns"}) {
         EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
     }
     EXPECT_EQ(root.find("outcome").as_string(), "not_sent");
@@ -257,7 +262,8 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
           R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
           R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
           R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
-          R"("headers":{"X-Pod":"a\"b","x-none":null},)"}) {
+          R"("headers":{"X-Pod":"a\"b","x-none":null},)",
+          R"(,"wire_delay_bound_ns":2250,"request_delay_ns":800)"}) {
         const std::size_t at = line.find(later);
         ASSERT_NE(at, std::string::npos) << later;
         line.erase(at, later.size());
@@ -274,6 +280,8 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     EXPECT_FALSE(back.value().connection_age_ns.has_value());
     EXPECT_FALSE(back.value().ended_ns.has_value());
     EXPECT_FALSE(back.value().prompt_tokens_off.has_value());
+    EXPECT_FALSE(back.value().wire_delay_bound_ns.has_value());
+    EXPECT_FALSE(back.value().request_delay_ns.has_value());
 }
 
 // Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
