@@ -45,6 +45,7 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
                 found.overhead_source.c_str(),
                 found.split_source == "cached_tokens"   ? ", split by cached tokens"
                 : found.split_source == "chat_template" ? ", split by the chat template"
+                : found.split_source == "bos"           ? ", a BOS in front"
                 : split_unknown(found)                  ? ", split unknown"
                                                         : "",
                 words_text(prompt, exact));

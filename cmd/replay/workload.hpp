@@ -46,6 +46,6 @@ int check_context(const Workload& workload, ModelRoom room);
 
 /// What is lost where the split of `overhead` tokens is taken to be all in front and is not: one
 /// line, with the flag that sets it.
-std::string split_warning(const Workload& workload, std::uint32_t overhead);
+std::string split_warning(const Workload& workload, std::uint32_t overhead, bool templated);
 
 }  // namespace driftless

@@ -88,6 +88,7 @@ Task<void> Preflight::all() {
         co_await ask_for_stream();
         note_length();
         co_await find_split();
+        assume_bos();
         co_await ask_metrics();
         going = plan_.dialect->form == nullptr || findings_.stream_chunks != 0 || fail_content();
         const std::vector<std::string> hints = hints_for(findings_, *plan_.dialect);

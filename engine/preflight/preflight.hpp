@@ -67,11 +67,12 @@ struct PreflightFindings {
     std::int64_t max_model_len = -1;     ///< prompt and answer together
     std::int64_t max_input_tokens = -1;  ///< the prompt alone
     Overhead overhead;
-    std::string overhead_source;      ///< "tokenize", "usage", "flag", "none"
-    bool split_known = false;         ///< of the overhead; else it is all in front
-    std::string split_source;         ///< "tokenize", "chat_template", "model", "cached_tokens", ..
-    std::int64_t server_block = -1;   ///< tokens of the server's cache blocks
-    std::string server_block_source;  ///< "metrics", "cached_tokens"; empty: not known
+    std::string overhead_source;  ///< "tokenize", "usage", "flag", "none"
+    bool split_known = false;     ///< of the overhead; else it is all in front
+    std::string split_source;     ///< "tokenize", "chat_template", "model", "cached_tokens",
+    ///< "bos", ..
+    std::int64_t server_block = -1;        ///< tokens of the server's cache blocks
+    std::string server_block_source;       ///< "metrics", "cached_tokens"; empty: not known
     std::optional<TokenizeForm> tokenize;  ///< how the server's endpoint understood us
     Overhead tokenize_overhead;            ///< the tokens around a text, as that endpoint counts
     bool has_usage = false;                ///< prompts are counted
@@ -162,6 +163,7 @@ class Preflight {
 
     // preflight_split.cpp: the split of the overhead, by cached tokens.
     Task<void> find_split();
+    void assume_bos();
     std::string shared_prompt(std::uint32_t shared, std::uint32_t words);
 
     // preflight_words.cpp: the overhead, and all words.

@@ -46,6 +46,16 @@ std::string Preflight::shared_prompt(std::uint32_t shared, std::uint32_t words) 
     return prompt_of(drawn);
 }
 
+/// One token, no template, and nothing that shows where it stands: a BOS. The tokenizers of all
+/// families of models that add one token to a text put it in front (token-exact.md, section 5); an
+/// EOS behind it takes `add_eos_token`, which none of them has set.
+void Preflight::assume_bos() {
+    if (!findings_.split_known && around_ == 1 && !plan_.dialect->templated) {
+        findings_.split_known = true;
+        findings_.split_source = "bos";
+    }
+}
+
 /// Asked only where neither the server's tokenize endpoint nor its model's name tells the split.
 Task<void> Preflight::find_split() {
     const bool exact =

@@ -27,8 +27,9 @@ constexpr Template templates[] = {
 }  // namespace
 
 Overhead split_overhead(Api api, std::string_view model, std::uint32_t tokens, bool& known) {
-    known = !dialect_of(api).templated;
-    if (known) {
+    const bool templated = dialect_of(api).templated;
+    known = !templated && tokens == 0;
+    if (!templated) {
         return {tokens, 0};
     }
     const std::string name = lower(model);

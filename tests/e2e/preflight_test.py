@@ -549,6 +549,28 @@ class Preflight(Case):
         lost = wrong.json("summary.json")["cache"]
         self.assertLess(lost["cached_tokens"], lost["expected_cached_tokens"])
 
+    def test_split_of_completions(self):
+        """A tokenizer that puts a token behind each text, too: found by cached tokens, so that every
+        row hits what the trace says; where none are told, several tokens are warned of."""
+        flags = ("--tokenize", "none", "--ttft", "1ms", "--itl", "1ms")
+        ask = (SAMPLE, "--limit", 40, "--speed", 20, "--api", "openai-completions")
+        for overhead in ("0,1", "1,1"):
+            with mock(*flags, "--overhead", overhead, "--cache-block", "16") as server:
+                run = self.replay_well(*ask, "--url", server.url)
+            self.assertIn(f"overhead {overhead.replace(',', '+')} tokens (usage, split by cached "
+                          "tokens)", run.said)  # fmt: skip
+            hits = run.json("summary.json")["cache"]
+            self.assertEqual(hits["cached_tokens"], hits["server_expected_cached_tokens"])
+        with mock(*flags, "--overhead", "1,1", "--cached-tokens", "never") as server:
+            run = self.replay_well(*ask, "--url", server.url)
+        self.assertIn("driftless: warning: the server counts 2 tokens around a prompt and does not "
+                      "show", run.complained)
+        self.assertNotIn("chat template", run.complained)
+        with mock(*flags, "--overhead", "1,0", "--cached-tokens", "never") as server:
+            run = self.replay_well(*ask, "--url", server.url)
+        self.assertIn("overhead 1+0 tokens (usage, a BOS in front)", run.said)
+        self.assertNotIn("warning", run.complained)
+
     @unittest.skipUnless(OPENSSL, "the openssl command makes the certificates, and is not here")
     def test_ends_of_tls(self):
         """In a record, with a record that was changed, without a close_notify, with one too early,

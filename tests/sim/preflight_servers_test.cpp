@@ -25,6 +25,29 @@ TEST(Preflight, FindsTheSplitByCachedTokens) {
     }
 }
 
+// Completions have no template, so the same probe finds what a tokenizer puts around a text. Where
+// nothing is cached, one token is taken for a BOS, and the place of several is unknown.
+TEST(Preflight, FindsTheSplitOfCompletions) {
+    for (const Overhead overhead : {Overhead{1, 0}, Overhead{0, 1}, Overhead{2, 1}}) {
+        mock::CoreOptions server =
+            server_with(mock::TokenizeForm::none, overhead.pre, overhead.post);
+        server.cache_block_tokens = 16;
+        const Asked asked(server, Api::openai_completions);
+        ASSERT_TRUE(asked.ok) << asked.failure.text;
+        EXPECT_EQ(asked.found.split_source, "cached_tokens");
+        EXPECT_EQ(asked.found.overhead.pre, overhead.pre);
+        EXPECT_EQ(asked.found.overhead.post, overhead.post);
+        server.cached_told = mock::CachedTold::never;
+        const Asked untold(server, Api::openai_completions);
+        const bool one = overhead.pre + overhead.post == 1;
+        EXPECT_EQ(untold.found.split_source, one ? "bos" : "none");
+        EXPECT_EQ(untold.found.split_known, one);
+        EXPECT_EQ(untold.found.overhead.pre, overhead.pre + overhead.post);
+    }
+    const Asked bare(server_with(mock::TokenizeForm::none, 0, 0), Api::openai_completions);
+    EXPECT_TRUE(bare.found.split_known);
+}
+
 // A cache that holds nothing, one that is not told, and a context too short to share a block: the
 // split stays unknown, and is said to be.
 TEST(Preflight, ClaimsNoSplitThatItHasNotSeen) {

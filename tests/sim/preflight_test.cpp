@@ -100,7 +100,7 @@ TEST(Preflight, FindsEveryFormOfTokenize) {
              Case{Played::llama_cpp, Api::openai_chat, TokenizeForm::templated, "tokenize", 5},
              Case{Played::sglang, Api::openai_chat, TokenizeForm::prompt, "usage", 5},
              Case{Played::none, Api::openai_chat, std::nullopt, "usage", 5},
-             Case{Played::none, Api::openai_completions, std::nullopt, "usage", 8},
+             Case{Played::none, Api::openai_completions, std::nullopt, "usage", 5},
          }) {
         const Asked asked(server_with(c.server, 5, 3), c.api);
         ASSERT_TRUE(asked.ok) << asked.failure.text;
