@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <charconv>
 #include <new>
 #include <string_view>
 
@@ -25,6 +25,18 @@ void end_without_memory() {
     ::_exit(exit_host);
 }
 
+/// fprintf needs 8 KiB of stack, which may be more than there is.
+void say_stack_is_small(rlim_t bytes) {
+    char digits[24];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, bytes / 1024).ptr;
+    static_assert(stack_bytes_min == 1024 * 1024);
+    for (const std::string_view part :
+         {std::string_view("driftless: the stack may have "), std::string_view(digits, end),
+          std::string_view(" KiB only; raise its limit to 1024 KiB or more (ulimit -s 8192)\n")}) {
+        (void)!::write(STDERR_FILENO, part.data(), part.size());
+    }
+}
+
 /// As many bytes as are common; the hard limit of the user, where that is less.
 bool settle_stack() {
     constexpr rlim_t stack_bytes = 8 << 20;
@@ -35,10 +47,7 @@ bool settle_stack() {
     const rlim_t was = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_max < stack_bytes ? limit.rlim_max : stack_bytes;
     if (limit.rlim_cur < stack_bytes_min || ::setrlimit(RLIMIT_STACK, &limit) != 0) {
-        std::fprintf(stderr,
-                     "driftless: the stack may have %llu KiB only; raise its limit to %lu KiB or "
-                     "more (ulimit -s 8192)\n",
-                     static_cast<unsigned long long>(was / 1024), stack_bytes_min / 1024);
+        say_stack_is_small(was);
         return false;
     }
     // Threads get what the limit was when the process began.

@@ -136,7 +136,7 @@ class Folder(Case):
             self.assertEqual(taken.read_text(), "mine\n")
             self.assertTrue(folder.exists())
 
-    def limited(self, kib, *command):
+    def limited(self, kib, *command, env=None):
         """Under a stack limit that this user cannot raise again."""
 
         def limit():
@@ -147,7 +147,7 @@ class Folder(Case):
 
         return subprocess.run(
             [DRIFTLESS, *map(str, command)], capture_output=True, text=True, preexec_fn=limit,
-            check=False,
+            check=False, env=env,
         )  # fmt: skip
 
     def test_a_small_stack(self):
@@ -158,6 +158,12 @@ class Folder(Case):
             if code == HOST:
                 self.assertIn(f"the stack may have {kib} KiB only", done.stderr)
                 self.assertIn("ulimit -s", done.stderr)
+
+    def test_a_stack_of_four_pages(self):
+        """About the least that Linux starts a program with: there is a message all the same, for
+        each place in its first page that the kernel may begin the stack at."""
+        codes = [self.limited(16, "--version", env={}).returncode for _ in range(30)]
+        self.assertEqual(codes, [HOST] * 30)
 
     def test_a_small_stack_that_may_grow(self):
         """Only the soft limit is low: a whole replay goes as ever."""
