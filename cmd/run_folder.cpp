@@ -155,6 +155,10 @@ FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
 
 std::string read_run(const std::string& folder, RunFacts& facts) {
     const std::string path = folder + "/run.json";
+    struct stat facts_of{};
+    if (::stat(path.c_str(), &facts_of) == 0 && !S_ISREG(facts_of.st_mode)) {
+        return path + ": is not a regular file";  // reading a FIFO would wait for a writer
+    }
     const Result<std::string> text = read_whole_file(path);
     if (!text) {
         return text.error().code == ErrorCode::not_found

@@ -1,5 +1,7 @@
 #include "engine/history/past.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -22,6 +24,11 @@ std::string describe(const std::string& path, std::uint64_t line, const Error& e
 }
 
 Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, std::string& why) {
+    struct stat facts{};
+    if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        why = path + ": is not a regular file, so what a run wrote there cannot be read again";
+        return Error{ErrorCode::invalid, 0, "open a file"};
+    }
     Result<InputSource> source = InputSource::open(path);
     if (!source) {
         if (source.error().code == ErrorCode::not_found) {

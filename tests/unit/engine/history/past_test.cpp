@@ -3,6 +3,7 @@
 #include "engine/history/past.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -38,6 +39,21 @@ std::string sample_line(std::int64_t to_ns) {
     std::string line;
     append_client_sample(line, sample, 0);
     return line;
+}
+
+// A FIFO would make the reader wait for someone who writes.
+TEST(Past, RefusesWhatIsNotARegularFile) {
+    const ScratchFolder folder;
+    for (const char* name : {"requests.jsonl", "fired.jsonl", "client.jsonl"}) {
+        const std::string path = folder.path() + "/" + name;
+        ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+        Past past(RunFacts{});
+        std::string why;
+        EXPECT_FALSE(read_past(folder.path(), "", past, why));
+        EXPECT_EQ(why,
+                  path + ": is not a regular file, so what a run wrote there cannot be read again");
+        std::filesystem::remove(path);
+    }
 }
 
 TEST(Past, ReadsTheFilesOfARun) {
