@@ -1,5 +1,7 @@
 /// The program: one binary, one command per folder beside this file.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,15 +30,17 @@ struct Command {
     const char* help;  ///< one line
     /// `argv[0]` is the command's name. Returns the exit code.
     int (*run)(int argc, char** argv);
+    bool prints = false;  ///< what it says on stdout is its result
 };
 
 /// The commands that exist, in the order in which the help lists them.
 constexpr Command command_list[] = {
     {"replay", "replay a trace against a server, every request at its instant",
      &driftless::run_replay},
-    {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report},
+    {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report,
+     true},
     {"inspect", "say what is in a trace, what is wrong with it, what a cache could hit",
-     &driftless::run_inspect},
+     &driftless::run_inspect, true},
     {"convert", "write a trace anew: another format, a part of it, more or less of it",
      &driftless::run_convert},
     {"calibrate", "measure what this host can promise, for the verdict of a replay",
@@ -106,6 +110,24 @@ int help(int argc, char** argv) {
     return command->run(2, arguments);
 }
 
+/// A result that is not on stdout whole has not been given.
+int check_printed(int code) {
+    errno = 0;
+    const bool flushed = std::fflush(stdout) == 0;
+    const int reason = flushed ? 0 : errno;
+    if (flushed && std::ferror(stdout) == 0) {
+        return code;
+    }
+    std::fprintf(stderr, "driftless: standard output could not be written%s%s\n",
+                 reason != 0 ? ": " : "", reason != 0 ? std::strerror(reason) : "");
+    return code == exit_done ? driftless::exit_host : code;
+}
+
+int run(const Command& command, int argc, char** argv) {
+    const int code = command.run(argc, argv);
+    return command.prints ? check_printed(code) : code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -119,12 +141,12 @@ int main(int argc, char** argv) {
     }
     const std::string_view name = argv[1];
     if (name == "--help" || name == "-h" || name == "help") {
-        return help(argc, argv);
+        return check_printed(help(argc, argv));
     }
     if (name == "--version" || name == "-V" || name == "version") {
         std::printf("driftless %s\n", driftless::version());
-        return exit_done;
+        return check_printed(exit_done);
     }
     const Command* command = find_command(name);
-    return command != nullptr ? command->run(argc - 1, argv + 1) : refuse(argv[1]);
+    return command != nullptr ? run(*command, argc - 1, argv + 1) : refuse(argv[1]);
 }

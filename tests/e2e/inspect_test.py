@@ -191,6 +191,17 @@ class Inspect(Case):
                       self.inspect(SAMPLE, "--hash-block-report", out, code=2).stderr)
         self.assertEqual(pathlib.Path(out).read_text(), "mine")
 
+    def test_a_full_output(self):
+        """What could not be printed was not given."""
+        for command in (["inspect", SAMPLE], ["inspect", SAMPLE, "--json"],
+                        ["inspect", SAMPLE, "--each"], ["--version"], ["--help"]):  # fmt: skip
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([DRIFTLESS, *map(str, command)], stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=SECONDS_MAX,
+                                      check=False)  # fmt: skip
+            self.assertEqual(done.returncode, 7, command)
+            self.assertIn("driftless: standard output could not be written", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -13,7 +13,7 @@ import unittest
 
 from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, TOKENIZERS, mock, read_jsonl, row_of
 
-USAGE, INPUT = 2, 3
+USAGE, INPUT, HOST = 2, 3, 7
 
 
 class Resume(Case):
@@ -216,6 +216,26 @@ class Resume(Case):
             self.assertEqual(done.returncode, INPUT)
             self.assertIn("requests.jsonl:7: ", done.stderr)
             self.assertIn(problem, done.stderr)
+
+    def test_report_reads_files_and_prints_all(self):
+        """A FIFO would make it wait for ever; a screen that is full has not been printed to."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50, "--limit", 20)
+        command = [DRIFTLESS, "report", str(run.folder)]
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)  # fmt: skip
+        self.assertEqual(done.returncode, HOST)
+        self.assertIn("standard output could not be written", done.stderr)
+        for name, code in (("requests.jsonl", INPUT), ("fired.jsonl", INPUT), ("run.json", USAGE)):
+            whole = run.folder / name
+            whole.rename(run.folder / "aside")
+            os.mkfifo(whole)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(f"{name}: is not a regular file", done.stderr)
+            (run.folder / "aside").rename(whole)
+        self.report(run.folder)
 
     def test_killed_again_and_again(self):
         """Every prefix can be read, and in the end each row has one record, in its segment."""
