@@ -92,7 +92,7 @@ class Screen(Case):
         """
         with mock(*FAST, "--cache-block", 16, "--overhead", "37,5") as server:
             small = self.replay_well(SAMPLE, "--url", server.url, "--server-block", 16, "--speed", 5)
-        with mock(*FAST, "--cache-block", 0) as server:
+        with mock(*FAST, "--cache-block", 100000) as server:
             none = self.replay_well(SAMPLE, "--url", server.url, *QUICK)
         self.assertRegex(" ".join(small.said.split()),
                          r" Cache [0-9,]+ tokens expected in the server's blocks of 16, [0-9,]+ hit "
