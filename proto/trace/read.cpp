@@ -189,6 +189,29 @@ void TraceReader::check_blocks() {
     }
 }
 
+/// Whole times that nobody gave a unit, and that are dates between 2010 and 2040 as seconds since
+/// 1970: as the milliseconds of the format they would be two to four weeks of 1970.
+void TraceReader::check_epoch() {
+    constexpr std::int64_t ms = 1'000'000;
+    constexpr std::int64_t year_2010 = 1'262'304'000;
+    constexpr std::int64_t year_2040 = 2'208'988'800;
+    if (rules_.unit_stated || rules_.time_unit != TimeUnit::ms || trace_.rows.empty()) {
+        return;
+    }
+    const auto first =
+        std::min_element(trace_.rows.begin(), trace_.rows.end(),
+                         [](const TraceRow& a, const TraceRow& b) { return a.at_ns < b.at_ns; });
+    const std::int64_t time = first->at_ns / ms;
+    if (time < year_2010 || time >= year_2040) {
+        return;
+    }
+    RowContext whole = context(0);
+    whole.file = "";
+    whole.refuse("the first time", std::to_string(time),
+                 "is read as milliseconds, and looks like seconds since 1970",
+                 "--time-unit s or --time-unit ms says what it is");
+}
+
 /// Times in milliseconds with a fraction, which may as well be seconds. No doubt is left where they
 /// would be seconds after the year 5000, or where the rows, as seconds, would come less than once a
 /// minute for more than eleven days.
@@ -199,6 +222,7 @@ void TraceReader::check_unit() {
     constexpr std::int64_t gap_min = 60;
     const auto& doubt = draft_.doubt();
     if (!doubt || trace_.rows.empty()) {
+        check_epoch();
         return;
     }
     const auto [first, last] =

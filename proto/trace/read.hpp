@@ -72,6 +72,7 @@ class TraceReader {
     Container container_of(const RowContext& context, std::string_view line);
     Container csv_begin(const RowContext& context, std::string_view line);
     const TraceFormat* csv_format();
+    void check_epoch();
     void list_known();
     void spell_map();
     bool begins_without_header(std::string_view line);

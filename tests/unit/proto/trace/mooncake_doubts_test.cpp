@@ -34,6 +34,28 @@ TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
     EXPECT_EQ(epoch_s.errors.count, 1U);
 }
 
+// Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
+TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
+    const auto reads = [](std::int64_t first, const std::string& unit = "") {
+        ReadOptions options;
+        options.time_unit = unit;
+        return read(
+            {row(std::to_string(first), 9, 1, "1"), row(std::to_string(first + 1), 9, 1, "1")},
+            options);
+    };
+    EXPECT_EQ(reads(1'732'060'801).first_error(),
+              "the first time \"1732060801\" is read as milliseconds, and looks like seconds since "
+              "1970; --time-unit s or --time-unit ms says what it is");
+    EXPECT_EQ(reads(1'732'060'801).errors.count, 1U);
+    EXPECT_EQ(reads(1'732'060'801, "s").trace.rows[1].at_ns, 1'000'000'000);
+    EXPECT_EQ(reads(1'732'060'801, "ms").trace.rows[1].at_ns, 1'000'000);
+    EXPECT_TRUE(reads(1'262'303'999).usable) << "2009";
+    EXPECT_FALSE(reads(1'262'304'000).usable);
+    EXPECT_FALSE(reads(2'208'988'799).usable);
+    EXPECT_TRUE(reads(2'208'988'800).usable) << "2040";
+    EXPECT_TRUE(reads(1'732'060'801'000).usable) << "milliseconds since 1970";
+}
+
 // Of two members with one name the last counts, as in the field's other readers; a null takes the
 // value away.
 TEST(Mooncake, TakesTheLastOfEqualKeys) {
