@@ -12,6 +12,7 @@
 #include "engine/history/past.hpp"
 #include "engine/history/unrecorded.hpp"
 #include "engine/record/fired_marks.hpp"
+#include "engine/stats/warnings.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -102,6 +103,11 @@ int report(const ReportCommand& command) {
     const Unrecorded lost = what_is_lost(facts, past, live);
     figures.unrecorded = live ? 0 : lost.rows;
     figures.more_unrecorded = !lost.all_known;
+    // Rows without a record may have left in the cache what others hit.
+    if (!past.open().empty() || lost.rows > 0 || !lost.all_known) {
+        figures.cache_excess = 0;
+        figures.warnings = warnings_of(figures);
+    }
     SummaryInfo info = facts.info;
     const Judgement judged = judge(facts.calibration, figures, past.client());
     info.verdict = name_of(judged.verdict);

@@ -110,6 +110,7 @@ void Summary::add_prompt(const Record& record) {
     SummaryFigures& f = figures_;
     const std::uint64_t expected = count_of(record.expected_cached_tokens.value_or(0));
     f.expected_cached_tokens += expected;
+    cache_excess_.add(record, f.template_pre);
     if (record.cached_tokens.has_value()) {
         ++f.cache_rows_reported;
         f.cached_tokens += count_of(*record.cached_tokens);
@@ -213,6 +214,7 @@ SummaryFigures Summary::figures() const {
         f.request_goodput = rate(f.good);
     }
     f.urls = by_url_.figures();
+    f.cache_excess = f.cache_rows_reported > 0 ? cache_excess_.tokens() : 0;
     f.warnings = warnings_of(f);
     return f;
 }

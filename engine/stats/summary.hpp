@@ -19,6 +19,7 @@
 
 #include "engine/record/taint.hpp"
 #include "engine/stats/by_url.hpp"
+#include "engine/stats/cache_excess.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/error_texts.hpp"
@@ -98,6 +99,7 @@ struct SummaryFigures {
     std::uint64_t cache_rows_reported = 0;
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
     std::uint64_t cache_rows_above = 0;  ///< reported more
+    std::uint64_t cache_excess = 0;      ///< hits that only a warm cache has: cache_excess.hpp
     std::uint64_t template_pre = 0;      ///< tokens before every prompt: all rows share them
 
     // The same by the server's own cache blocks, over rows that reported and whose forecast is
@@ -178,6 +180,7 @@ class Summary {
     ByUrl by_url_;
     RunTimeline timeline_;
     ErrorTexts errors_;
+    CacheExcess cache_excess_;
 };
 
 /// Of a run that was killed, or goes on: rows without a record.

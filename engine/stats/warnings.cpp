@@ -27,15 +27,22 @@ std::string warm_cache(const SummaryFigures& f) {
     const std::uint64_t expected =
         blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
     const std::uint64_t shared = blocks_known ? 0 : f.template_pre * f.cache_rows_reported;
+    const char* remedy = "repeat with --cache-salt random, or restart the server";
     if (f.cached_tokens <= expected + shared) {
-        return "";
+        return f.cache_excess == 0
+                   ? ""
+                   : "the prefix cache was warm from an earlier run, so TTFT is too low: rows "
+                     "hit " +
+                         std::to_string(f.cache_excess) +
+                         " tokens that no row of this run had sent before them, though in sum no "
+                         "more than an empty cache can hit; " +
+                         remedy;
     }
     const std::uint64_t excess = f.cached_tokens - expected - shared;
     const std::string figures =
         "the server reports " + std::to_string(f.cached_tokens) + " cached tokens, " +
         (expected == 0 ? std::string("and none can hit in an empty cache")
                        : percent_of(f.cached_tokens, expected) + " of what an empty cache can hit");
-    const char* remedy = "repeat with --cache-salt random, or restart the server";
     if (!blocks_known && excess < f.cache_rows_above * finer_blocks_max) {
         return figures +
                ": its blocks are smaller than the trace's, or its cache was warm from an "

@@ -86,6 +86,25 @@ class Screen(Case):
         self.assertEqual(len(warnings), 1)
         self.assertIn("--cache-salt random", warnings[0])
 
+    def test_a_warm_cache_that_evicts(self):
+        """The prompts of the beginning come again at the end, when they are evicted: the second run
+        hits no more than expected in sum, but at its beginning, where a cold cache cannot."""
+        def line(at_ms, block):
+            return json.dumps({"timestamp": at_ms, "input_length": 1536, "output_length": 2,
+                               "hash_ids": [3 * block + i for i in range(3)]})  # fmt: skip
+        blocks = [*range(20), *range(20, 120), *range(20)]
+        trace = self.scratch / "again.jsonl"
+        trace.write_text("".join(line(10 * i, block) + "\n" for i, block in enumerate(blocks)))
+        with mock(*FAST, "--cache-capacity", 200) as server:
+            cold = self.replay_well(trace, "--url", server.url)
+            warm = self.replay_well(trace, "--url", server.url)
+        self.assertNotIn("\nWarning", cold.said)
+        self.assertIn("\nWarning         the prefix cache was warm", warm.said)
+        cache = warm.json("summary.json")["cache"]
+        self.assertLessEqual(cache["cached_tokens"], cache["expected_cached_tokens"])
+        self.assertEqual(call("report", warm.folder, "--json").stdout,
+                         (warm.folder / "summary.json").read_text())
+
     def test_the_cache_in_the_servers_blocks(self):
         """Blocks smaller than the trace's hold the template, too: more than the trace's blocks tell,
         and just what the server's do. A server that says 0 for every row is not said to have missed.

@@ -41,6 +41,15 @@ TEST(Warnings, NameAWarmCacheAndTheRemedy) {
     EXPECT_TRUE(says(cache(0, 99'000, 90), "none can hit in an empty cache"));
 }
 
+// Evictions hide in the sum what the first rows hit; the stretch shows it.
+TEST(Warnings, NameAWarmCacheThatTheSumHides) {
+    SummaryFigures f = cache(51200, 51200, 20);
+    f.cache_excess = 30'720;
+    EXPECT_TRUE(
+        says(f, "warm from an earlier run, so TTFT is too low: rows hit 30720 tokens that"));
+    EXPECT_TRUE(says(f, "--cache-salt random"));
+}
+
 // A server with blocks of 16 shares up to a block of the trace more: it may be that.
 TEST(Warnings, SmallExcessMayBeSmallerBlocks) {
     EXPECT_TRUE(says(cache(51200, 51200 + 100 * 256, 100), "its blocks are smaller"));
