@@ -41,10 +41,15 @@ class Forecast {
     Forecast(const Trace& trace, AroundPrompt around, std::uint64_t ids, std::uint64_t rows)
         : trace_(trace), around_(around), extents_(ids + rows) {}
 
+    /// Tokens that the row has at the server: at least one word goes between the template's.
+    std::uint32_t length_of(const TraceRow& row) const {
+        return std::max(row.input_length, around_.pre + 1 + around_.post);
+    }
+
     /// Tokens that the row shares with an earlier one.
     std::uint32_t next(const TraceRow& row) {
         const std::uint32_t size = trace_.block_size;
-        const std::uint32_t words_end = row.input_length - std::min(around_.post, row.input_length);
+        const std::uint32_t words_end = length_of(row) - around_.post;
         std::uint32_t shared = std::min(around_.pre, words_end);  // the preflight had the template
         std::uint64_t prefix = PrefixSet::start(row.name_space);
         bool unbroken = size > 0;
@@ -62,7 +67,7 @@ class Forecast {
             unbroken = unbroken && seen == size;
             begin += own;
         }
-        return whole_row_seen(row, prefix, begin >= words_end) ? row.input_length : shared;
+        return whole_row_seen(row, prefix, begin >= words_end) ? length_of(row) : shared;
     }
 
   private:
@@ -71,7 +76,7 @@ class Forecast {
         if (!covered || trace_.block_size == 0) {
             return false;
         }
-        const std::uint64_t length_mark = mix64(row.input_length * golden_gamma);
+        const std::uint64_t length_mark = mix64(length_of(row) * golden_gamma);
         return extents_.raise(PrefixSet::extend(prefix, ~length_mark), 1) > 0;
     }
 
@@ -97,8 +102,7 @@ bool expect_server_cached(const Trace& trace, AroundPrompt around, std::uint32_t
     plan.server_cached.assign(trace.rows.size(), 0);
     for (const std::uint32_t position : file_order(trace, plan)) {
         const TraceRow& row = trace.rows[plan.rows[position].row];
-        const std::uint32_t usable = row.input_length - std::min(row.input_length, 1U);
-        const std::uint32_t shared = std::min(forecast.next(row), usable);
+        const std::uint32_t shared = std::min(forecast.next(row), forecast.length_of(row) - 1);
         plan.server_cached[plan.rows[position].row] = shared / server_block * server_block;
     }
     return true;

@@ -49,6 +49,19 @@ TEST(ServerForecast, CountsThePartOfABlockThatIsShared) {
     EXPECT_EQ(cached(trace, 2048), (Cached{0, 0}));
 }
 
+// A row that is not longer than the template goes with one word: it hits the template all the same.
+TEST(ServerForecast, CountsTheTemplateOfRowsThatAreShorter) {
+    Trace trace;
+    trace.block_size = 512;
+    add_row(trace, 34, {1});
+    add_row(trace, 76, {2});
+    add_row(trace, 77, {3});
+    add_row(trace, 600, {4, 5});
+    EXPECT_EQ(cached(trace, 16, {70, 6}), (Cached{64, 64, 64, 64}));
+    EXPECT_EQ(cached(trace, 16, {300, 6}), (Cached{288, 288, 288, 288}));
+    EXPECT_EQ(cached(trace, 1, {0, 0}), (Cached{0, 0, 0, 0}));
+}
+
 // Rows of other lengths share the shorter part, less the template's tail; a private tail is shared
 // with nobody; nor is anything behind a block that differs.
 TEST(ServerForecast, EndsWhereRowsDiffer) {
