@@ -231,7 +231,7 @@ int Preparation::meet() {
     }
     if (code == exit_done && server_.preflight_done && split_unknown(server_.findings)) {
         const std::string warning =
-            split_warning(workload_, server_.findings.overhead.pre, options_.dialect->templated);
+            split_warning(workload_, server_.findings.overhead, options_.dialect->templated);
         std::fprintf(stderr, "driftless: warning: %s\n", warning.c_str());
         server_.findings.notes.push_back("warning: " + warning);
     }

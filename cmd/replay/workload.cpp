@@ -151,16 +151,17 @@ int check_context(const Workload& workload, ModelRoom room) {
     return exit_input;
 }
 
-std::string split_warning(const Workload& workload, std::uint32_t overhead, bool templated) {
+std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated) {
     const auto& rows = workload.plan.rows;
     const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
         return planned.expected_cached_tokens > 0;
     });
-    const std::string tokens = std::to_string(overhead);
+    const std::string tokens = std::to_string(overhead.pre + overhead.post);
+    const std::string in_front = overhead.post == 0 ? "all" : std::to_string(overhead.pre);
     return "the server counts " + tokens + (templated ? " template" : "") +
-           " tokens around a prompt and does not show how many of them stand in front: "
-           "all are taken to, so blocks may lie up to " +
-           tokens + " tokens off, and each of the " + std::to_string(sharing) + " rows (of " +
+           " tokens around a prompt and does not show how many of them stand in front: " +
+           in_front + " are taken to, so blocks may lie up to " + tokens +
+           " tokens off, and each of the " + std::to_string(sharing) + " rows (of " +
            std::to_string(rows.size()) +
            ") that share a prefix may miss one cache block; --overhead PRE,POST with PRE+POST = " +
            tokens + " sets the split" +

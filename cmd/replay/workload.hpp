@@ -8,6 +8,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
+#include "engine/prompt/builder.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -46,6 +47,6 @@ int check_context(const Workload& workload, ModelRoom room);
 
 /// What is lost where the split of `overhead` tokens is taken to be all in front and is not: one
 /// line, with the flag that sets it.
-std::string split_warning(const Workload& workload, std::uint32_t overhead, bool templated);
+std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated);
 
 }  // namespace driftless

@@ -150,9 +150,9 @@ void Preflight::take_overhead(std::int64_t around) {
     const Overhead told = findings_.tokenize_overhead;
     const std::uint32_t post = std::min(told.post, tokens);
     findings_.overhead = {tokens - post, post};
-    findings_.split_known = true;
-    findings_.split_source = "tokenize";
-    if (told.pre + told.post == tokens) {
+    findings_.split_known = told.pre + told.post == tokens;
+    findings_.split_source = findings_.split_known ? "tokenize" : "none";
+    if (findings_.split_known) {
         findings_.overhead_source = "tokenize";
     } else {
         findings_.notes.push_back(

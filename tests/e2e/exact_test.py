@@ -170,7 +170,7 @@ class Causes(Exact):
         with mock(*FAST, "--overhead", "5,3", "--tokenize-overhead", "4,2") as server:
             run = self.run_exact(server)
         self.assertIn("usage counts an overhead of 8 tokens, /tokenize one of 6", run.said)
-        self.assertEqual(run.json("run.json")["request"]["overhead_post"], 2)
+        self.assertEqual(run.json("run.json")["request"]["overhead_post"], 3)
 
 
 class Verified(Exact):

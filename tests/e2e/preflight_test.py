@@ -571,6 +571,20 @@ class Preflight(Case):
         self.assertIn("overhead 1+0 tokens (usage, a BOS in front)", run.said)
         self.assertNotIn("warning", run.complained)
 
+    def test_split_where_tokenize_disagrees(self):
+        """A /tokenize without the template: cached tokens tell the split, or a warning is given."""
+        flags = ("--overhead", "35,14", "--tokenize-overhead", "0,0", "--cache-block", "16",
+                 "--ttft", "1ms", "--itl", "1ms")  # fmt: skip
+        ask = (SAMPLE, "--limit", 40, "--speed", 20)
+        with mock(*flags) as server:
+            run = self.replay_well(*ask, "--url", server.url)
+        with mock(*flags, "--cached-tokens", "never") as server:
+            untold = self.replay_well(*ask, "--url", server.url)
+        self.assertIn("overhead 35+14 tokens (usage, split by cached tokens)", run.said)
+        hits = run.json("summary.json")["cache"]
+        self.assertEqual(hits["cached_tokens"], hits["server_expected_cached_tokens"])
+        self.assertIn("driftless: warning: the server counts 49 template tokens", untold.complained)
+
     @unittest.skipUnless(OPENSSL, "the openssl command makes the certificates, and is not here")
     def test_ends_of_tls(self):
         """In a record, with a record that was changed, without a close_notify, with one too early,

@@ -134,9 +134,15 @@ TEST(Preflight, BelievesUsageOverTokenize) {
     const Asked asked(server);
     ASSERT_TRUE(asked.ok) << asked.failure.text;
     EXPECT_EQ(asked.found.overhead_source, "usage");
-    EXPECT_EQ(asked.found.overhead.pre, 6u);
-    EXPECT_EQ(asked.found.overhead.post, 2u);
+    EXPECT_EQ(asked.found.split_source, "cached_tokens") << "/tokenize does not know the split";
+    EXPECT_EQ(asked.found.overhead.pre, 5u);
+    EXPECT_EQ(asked.found.overhead.post, 3u);
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
+    server.cached_told = mock::CachedTold::never;
+    const Asked untold(server);
+    EXPECT_FALSE(untold.found.split_known);
+    EXPECT_EQ(untold.found.overhead.pre, 6u) << "as many behind as /tokenize says";
+    EXPECT_EQ(untold.found.overhead.post, 2u);
     EXPECT_NE(asked.notes().find("usage counts an overhead of 8 tokens, /tokenize one of 6"),
               std::string::npos)
         << asked.notes();
