@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "cmd/exit_codes.hpp"
@@ -37,10 +38,17 @@ int Resumption::open(const std::string& folder, RunFacts facts) {
         return exit_input;
     }
     if (facts_.ended && past_->records() >= facts_.rows) {
+        const std::uint64_t unsent =
+            past_->summary().figures().outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+        const std::string ended =
+            unsent == 0 ? ""
+                        : ", and " + std::to_string(unsent) +
+                              " of them were not sent when it was interrupted; --resume continues "
+                              "runs that were killed";
         std::fprintf(stderr,
-                     "driftless: --resume %s: each of its %llu rows has a record; --from repeats a "
-                     "run\n",
-                     folder.c_str(), static_cast<unsigned long long>(facts_.rows));
+                     "driftless: --resume %s: each of its %llu rows has a record%s; --from repeats "
+                     "a run\n",
+                     folder.c_str(), static_cast<unsigned long long>(facts_.rows), ended.c_str());
         return exit_usage;
     }
     return exit_done;

@@ -100,9 +100,14 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     if (f.long_output > 0) {
         requests += fmt::format(", {} longer than asked", grouped(f.long_output));
     }
-    lines.add("Requests", fmt::format("{}, {} failed", requests, grouped(f.failed)));
-    if (f.failed > 0) {
-        lines.add("Failed", failed_kinds(f.outcomes));
+    // Rows that were never sent, most often because the user ended the run, did not fail.
+    const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    const std::uint64_t failed = f.failed - std::min(unsent, f.failed);
+    requests += fmt::format(", {} failed", grouped(failed));
+    requests += unsent > 0 ? fmt::format(", {} not sent", grouped(unsent)) : "";
+    lines.add("Requests", requests);
+    if (failed > 0) {
+        lines.add("Failed", failed_kinds(f.outcomes, Outcome::not_sent));
         add_errors(lines, f);
     }
     if (f.tainted_rows > 0) {

@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, SAMPLE, mock, read_jsonl, receiver, row_of
+from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, receiver, row_of
 
 INTERRUPTED = 130
 # Preflight would wait for the second token of a server that takes a minute for it.
@@ -35,6 +35,14 @@ class Interrupt(Case):
         self.assertEqual(run.code, INTERRUPTED, run.complained)
         self.assertEqual(self.check_conservation(run), {"ok", "not_sent"})
         self.assertTrue(run.json("run.json")["end"]["interrupted"])
+        unsent = sum(record["outcome"] == "not_sent" for record in run.records().values())
+        self.assertRegex(run.said, rf"\nRequests        [0-9]+ ok of [0-9]+, 0 failed, {unsent} not "
+                                   r"sent\n")  # fmt: skip
+        self.assertNotIn("\nFailed ", run.said)
+        again = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], capture_output=True,
+                               text=True, check=False)  # fmt: skip
+        self.assertEqual(again.returncode, 2)
+        self.assertIn(f"and {unsent} of them were not sent when it was interrupted", again.stderr)
 
     def test_terminate_is_an_interrupt_too(self):
         with receiver("--first-ms", 20, "--between-ms", 2) as server:
