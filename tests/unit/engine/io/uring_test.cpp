@@ -156,6 +156,7 @@ std::size_t threads_of_this_process() {
 // A send that finds its socket full waits without a thread of the kernel's, which a stop of the
 // process would interrupt; it goes on once the peer reads, and ends with its socket.
 TEST_F(Uring, WaitsForRoomWithoutAThread) {
+    const std::size_t threads = threads_of_this_process();  // a sanitizer may have one of its own
     for (const bool reads : {true, false}) {
         int pair[2];
         ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -174,7 +175,7 @@ TEST_F(Uring, WaitsForRoomWithoutAThread) {
             }
         }
         ASSERT_TRUE(op.in_flight());
-        EXPECT_EQ(threads_of_this_process(), 1u);
+        EXPECT_EQ(threads_of_this_process(), threads);
         result = 1;
         std::string got(1 << 20, '\0');
         if (reads) {
