@@ -6,6 +6,7 @@
 #include "engine/host/probes.hpp"
 #include "engine/io/own_lack.hpp"
 #include "engine/replay/kernel_stamp.hpp"
+#include "engine/replay/room_times.hpp"
 #include "engine/tls/records.hpp"
 
 namespace driftless {
@@ -153,6 +154,9 @@ void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& c
     const Duration waited = done.stamp - since;
     exchange.heard = true;
     exchange.over_since = kernel_ns != 0 ? Instant{kernel_ns} : nothing_there;
+    // After a stop answers are read in any order, and only the stamp of the first is of use.
+    const bool first = exchange.over_since - nothing_there <= RoomTimes::unseen_max;
+    exchange.free_since = first ? exchange.over_since : nothing_there;
     exchange.waited = std::max(exchange.waited, waited);
     counts.delays += kernel_ns != 0 ? 1 : 0;
     counts.delay_sum_ns += waited.ns;

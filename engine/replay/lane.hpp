@@ -71,6 +71,7 @@ struct ExchangeState {
     Instant last_byte;         ///< stamp of the latest response byte
     bool heard = false;        ///< something came: bytes, an end or an error
     Instant over_since;        ///< when what came last was there, or a deadline passed
+    Instant free_since;        ///< the same, but where that is not sure: when it was not there yet
     Duration waited{0};        ///< at most so long a byte of the answer waited for us, up to now
     Duration accept_delay{0};  ///< from the fire until we saw that the kernel had taken some of it
     /// Since when the rest of the request waits for us to send more of it; then: when that was.

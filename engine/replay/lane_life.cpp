@@ -260,7 +260,7 @@ void LanePool::watch_exchange(Lane& lane, Instant now) {
     const Instant silence =
         exchange.any_byte ? exchange.last_byte + limits.idle : exchange.fired + limits.first_byte;
     if (now >= std::min(total, silence)) {
-        lane.exchange.over_since = std::min(total, silence);
+        lane.exchange.over_since = lane.exchange.free_since = std::min(total, silence);
     }
     if (now >= total) {
         lane.end(Outcome::timeout_total);

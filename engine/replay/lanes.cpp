@@ -231,7 +231,7 @@ void LanePool::settle(Lane& lane) {
         if (exchange.outcome == Outcome::ok) {
             event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
         }
-        push_end(event, true, std::max(exchange.over_since, exchange.fired));
+        push_end(event, true, std::max(exchange.free_since, exchange.fired));
     }
     lane.used = true;
     const bool silent = lane.tls == nullptr || !lane.tls->stream.has_output();
@@ -248,7 +248,9 @@ void LanePool::settle(Lane& lane) {
 
 void LanePool::push_end(const Event& event, bool in_flight, Instant freed) {
     CHECK(!in_flight || inflight_ > 0);
-    freed_ = in_flight && inflight_ == settings_.inflight_max ? freed : freed_;
+    if (in_flight) {  // of answers that were read together the first to come has made room
+        freed_ = inflight_ == settings_.inflight_max ? freed : std::min(freed_, freed);
+    }
     inflight_ -= in_flight ? 1 : 0;
     counts_.rows_ended += 1;
     const EventRing::Push pushed = ring_.push(event);

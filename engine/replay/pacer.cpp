@@ -191,8 +191,7 @@ DueRow Pacer::take_next(Instant now) {
     row.cause = what_held_next();
     const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight ||
                       row.cause == LateCause::limit;
-    const Instant until = blocked_until_[static_cast<std::size_t>(row.cause)];
-    row.held_ns = held ? (until - due_instant(next_)).ns : 0;
+    row.held_ns = held ? held_until(due_instant(next_), row.cause).ns : 0;
     row.taken = now;
     move_on();
     return row;
@@ -282,6 +281,10 @@ void Pacer::let_go(Lane& lane, const DueRow& row, FiredInfo info) {
 
     lane.exchange.fired = row.tries == 0 ? at : row.fired;
     lanes_.fired(lane);
+    if (lanes_.inflight() >= settings_.inflight_max) {
+        full_ = true;
+        room_.fill(at);
+    }
     if (row.tries == 0) {
         const Instant due = due_instant(row.request.planned);
         CHECK(at >= due);

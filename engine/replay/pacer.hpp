@@ -16,6 +16,7 @@
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
+#include "engine/replay/room_times.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {
@@ -93,6 +94,7 @@ class Pacer {
     bool fire_late();
     bool can_fire_late() const;
     void note_full(Instant now);
+    Duration held_until(Instant due, LateCause cause) const;
     void note_held(DueRow& row) const;
     void take_again(const DueRow& row);
     LateCause what_blocks_next() const;
@@ -137,6 +139,7 @@ class Pacer {
     LateCause blocked_by_ = LateCause::none;  ///< what kept the row under the cursor, last asked
     std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that
     bool full_ = false;  ///< as many rows were in flight as may be, when last asked
+    RoomTimes room_;
     bool stopped_ = false;
     std::uint64_t rows_fired_ = 0;
     std::uint32_t unbound_ = 0;  ///< TLS: first row that `bind_ahead` has not bound

@@ -70,7 +70,7 @@ LateCause Pacer::what_held_next() const {
         return due < blocked_until_[static_cast<std::size_t>(cause)];
     };
     for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::limit}) {
-        if (blocked_by(cause)) {
+        if (held_until(due, cause).ns > 0) {
             return cause;
         }
     }
@@ -96,20 +96,34 @@ void Pacer::note_full(Instant now) {
         full_ = true;
     } else if (std::exchange(full_, false)) {
         capped_until = lanes_.freed();
+        room_.free(capped_until);
     }
     if (!ring_.has_room_for_row()) {
         blocked_until_[static_cast<std::size_t>(LateCause::writer)] = now;
     }
 }
 
-// A row that did not leave when its turn came leaves now: what has held it since then, too.
+// For how long this has held back a row that was due then. Places that were free meanwhile, as
+// while this process was stopped, would have taken it: what fills them now is a consequence.
+Duration Pacer::held_until(Instant due, LateCause cause) const {
+    const Instant until = blocked_until_[static_cast<std::size_t>(cause)];
+    const Duration room =
+        cause == LateCause::inflight && due < until ? room_.between(due, until) : Duration{0};
+    return until - due - room;
+}
+
+// A row that did not leave when its turn came leaves now: what has held it since then, too. What no
+// user wanted stays its cause.
 void Pacer::note_held(DueRow& row) const {
     const Instant due = due_instant(row.request.planned);
     for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::writer}) {
         const Instant until = blocked_until_[static_cast<std::size_t>(cause)];
-        if (row.tries == 0 && row.taken < until) {
-            row.cause = row.cause == LateCause::writer ? row.cause : cause;
-            row.held_ns = std::max(row.held_ns, (until - due).ns);
+        const std::int64_t held_ns = held_until(due, cause).ns;
+        if (row.tries == 0 && row.taken < until && held_ns > 0) {
+            const bool stays = row.cause == LateCause::writer ||
+                               (row.cause == LateCause::limit && cause == LateCause::inflight);
+            row.cause = stays ? row.cause : cause;
+            row.held_ns = std::max(row.held_ns, held_ns);
         }
     }
     if (row.cause == LateCause::limit && row.held_ns == 0) {  // no connection more may be open

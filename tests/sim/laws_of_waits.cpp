@@ -1,8 +1,12 @@
 #include "tests/sim/laws_of_waits.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/replay/room_times.hpp"
 #include "tests/sim/breaches.hpp"
 
 namespace driftless::sim {
@@ -70,6 +74,68 @@ std::string parts_that_waited_are_told(const SimResult& result) {
         breaches.unless(told || waited_ns <= result.limits.receive_delay_ns, record,
                         "had parts that waited for " + std::to_string(waited_ns) +
                             " ns in sum, and is not tainted");
+    }
+    return breaches.text();
+}
+
+namespace {
+
+// When a row was really over for the client: when the end of its answer came, where a read has
+// ended it; else when we say that it was, which is later or the same.
+std::int64_t over_ns(const SimResult& result, const Record& record) {
+    const auto found = result.last_reads.find(record.row);
+    const bool by_read =
+        found != result.last_reads.end() && found->second.read_ns == record.ended_ns;
+    return by_read ? found->second.came_ns : record.ended_ns.value_or(INT64_MAX);
+}
+
+// For how long a row that was held back had room from when it was due to when it left: fewer rows
+// than may be in flight had left and were not over. What may pass between the end of an answer and
+// the next fire does not count.
+std::int64_t room_ns(const SimResult& result, const Record& held) {
+    std::vector<std::pair<std::int64_t, int>> changes{{held.due_ns, 0}, {*held.fired_ns, 0}};
+    for (const Record& record : result.records) {
+        if (record.fired_ns && *record.fired_ns < *held.fired_ns) {
+            changes.emplace_back(*record.fired_ns, 1);
+            changes.emplace_back(std::max(over_ns(result, record), *record.fired_ns), -1);
+        }
+    }
+    std::sort(changes.begin(), changes.end());
+    std::int64_t room_ns = 0;
+    std::int64_t open = 0;
+    std::int64_t since_ns = held.due_ns;  // there was room, or it is not that late yet
+    for (const auto& [at_ns, change] : changes) {
+        const bool full = open >= std::int64_t{result.inflight_max};
+        open += change;
+        const bool fills = open >= std::int64_t{result.inflight_max};
+        if (at_ns < held.due_ns || at_ns > *held.fired_ns) {
+            continue;
+        }
+        if (!full && (fills || at_ns == *held.fired_ns)) {
+            const std::int64_t stretch_ns = at_ns - since_ns;
+            room_ns += stretch_ns > RoomTimes::unseen_max.ns ? stretch_ns : 0;
+        }
+        since_ns = full && !fills ? at_ns : since_ns;
+    }
+    return room_ns;
+}
+
+}  // namespace
+
+// What --max-inflight held back the user wanted to wait, but only while as many rows were in
+// flight: a place is free when an answer has come, not when we read so. The rest of the wait is a
+// stop, or whatever else kept us from reading and sending, and nobody wanted it. Which of several
+// answers came first is not known where they are read in another order.
+std::string only_a_full_cap_holds_back(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        if (record.late_cause != LateCause::inflight || !record.fired_ns || result.disk_failed) {
+            continue;
+        }
+        const std::int64_t wanted_ns = *record.drift_ns - room_ns(result, record);
+        breaches.unless(record.held_ns <= wanted_ns + RoomTimes::unseen_max.ns, record,
+                        "was held by the cap for " + std::to_string(wanted_ns) + " ns, and says " +
+                            std::to_string(record.held_ns));
     }
     return breaches.text();
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "engine/replay/room_times.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_waits.hpp"
 #include "tests/sim/swarm.hpp"
@@ -192,6 +193,11 @@ const OutputBug output_bugs[] = {
      }},
     {"parts that waited are told",
      [](SimResult& result) { ok_record(result).tainted = {"sent_late"}; }},
+    {"only a full cap holds back",
+     [](SimResult& result) {
+         ok_record(result).late_cause = LateCause::inflight;
+         ok_record(result).held_ns = RoomTimes::unseen_max.ns + *ok_record(result).drift_ns + 1;
+     }},
     {"losses are told", [](SimResult& result) { ok_record(result).retransmits = 1; }},
     {"losses are told", [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},
     {"our limits taint",

@@ -234,7 +234,7 @@ void SimDriver::note_wait(const Op& op, const Visible& visible) {
         unread_max_ = std::max(unread_max_, waited);
     }
     if (on_read_) {
-        on_read_(op, visible.came, stamp_);
+        on_read_(op, {visible.came, visible.last_came, stamp_});
     }
 }
 

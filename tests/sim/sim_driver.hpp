@@ -41,6 +41,13 @@ struct DriverBugs {
     static constexpr Duration unsaid = seconds(1);
 };
 
+/// Of bytes that one read has brought.
+struct ReadTimes {
+    Instant first_came;  ///< the first of them, to the client's kernel
+    Instant last_came;
+    Instant read;
+};
+
 class SimDriver final : public Driver {
   public:
     SimDriver(std::uint64_t seed, const Weather& weather, const mock::CoreOptions& server,
@@ -65,8 +72,8 @@ class SimDriver final : public Driver {
     std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint64_t warm_sends() const { return warm_sends_; }
-    /// Tells of each read, before its handler, when its first byte came and when it was read.
-    void tell_reads(std::function<void(const Op& op, Instant came, Instant read)> on_read) {
+    /// Tells of each read, before its handler.
+    void tell_reads(std::function<void(const Op& op, const ReadTimes& times)> on_read) {
         on_read_ = std::move(on_read);
     }
     /// Tells of each send when the kernel took bytes of it: exact.
@@ -170,6 +177,7 @@ class SimDriver final : public Driver {
         std::int64_t realtime_ns = 0;
         Instant came;  ///< its first byte
         bool own = false;
+        Instant last_came;
     };
     /// A transmit stamp on its way, or the end of an operation on stamps.
     struct Stamp {
@@ -272,7 +280,7 @@ class SimDriver final : public Driver {
     bool flag_stuck_ = false;
     bool entered_in_vain_ = false;  ///< as UringDriver's
     Instant stood_until_;           ///< the process stood still, or slept, up to here
-    std::function<void(const Op&, Instant, Instant)> on_read_;
+    std::function<void(const Op&, const ReadTimes&)> on_read_;
     std::function<void(const Op&, Instant)> on_send_;
     Duration unread_max_{0};
     std::uint32_t starved_ = 0;  ///< connections that no receive is armed for

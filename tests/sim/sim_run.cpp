@@ -5,10 +5,10 @@
 
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
-#include "engine/replay/lane.hpp"
 #include "engine/replay/run.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_parts.hpp"
+#include "tests/sim/witness.hpp"
 
 namespace driftless::sim {
 
@@ -27,6 +27,7 @@ class Simulation {
           options_(options),
           segment_(segment),
           plan_(plan_in(segment)),
+          witness_(trace, plan_, result_),
           disk_(segment.disk),
           dialect_(dialect_of(Api::openai_chat)),
           frame_(frame_of(dialect_, options.stream)),
@@ -42,9 +43,7 @@ class Simulation {
           driver_(options.bug == Bug::other_dice ? ~dice() : dice(), options.weather,
                   server_of(options), options.script, bugs_of(options.bug), tls_.get()) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
-        driver_.tell_sends([this](const Op& op, Instant at) { note_send(op, at); });
-        driver_.tell_reads(
-            [this](const Op& op, Instant came, Instant read) { note_read(op, came, read); });
+        witness_.watch(driver_);
         marks_ = marks_of(trace);
         if (segment.rest != nullptr) {
             mark_again(*segment.rest, marks_);
@@ -131,30 +130,6 @@ class Simulation {
         if (leaked_ != nullptr) {
             bodies_.give(leaked_);
         }
-    }
-
-    /// Of a send of a row. That of a second try leaves later than its stamp says.
-    void note_send(const Op& op, Instant at) {
-        const Lane& lane = *static_cast<const Lane*>(op.owner);
-        if (lane.state == LaneState::busy) {
-            const std::uint32_t row = trace_.rows[plan_.rows[lane.exchange.planned].row].index;
-            std::vector<std::int64_t>& parts_ns = result_.parts_ns[row];
-            parts_ns.resize(lane.exchange.accepted == 0 ? 0 : parts_ns.size());
-            parts_ns.push_back((at - Instant{result_.zero_ns}).ns);
-        }
-    }
-
-    /// Of a read that belongs to a row. What came before its request left is no part of the answer.
-    void note_read(const Op& op, Instant came, Instant read) {
-        const Lane& lane = *static_cast<const Lane*>(op.owner);
-        if (lane.state != LaneState::busy || lane.exchange.over) {
-            return;
-        }
-        Duration& longest =
-            result_.waited[trace_.rows[plan_.rows[lane.exchange.planned].row].index];
-        const Duration waited = read - std::max(came, lane.exchange.fired);
-        const bool first = lane.exchange.bytes_received == 0;  // of this try
-        longest = first ? waited : std::max(longest, waited);
     }
 
     void play(Run& replay) {
@@ -292,6 +267,7 @@ class Simulation {
 
     void count_what_is_left(Run& replay) {
         result_.connection = options_.connection;
+        result_.inflight_max = options_.inflight_max;
         result_.balance = options_.balance;
         result_.rows = plan_.rows.size();
         result_.counts = writer_.counts();
@@ -365,6 +341,7 @@ class Simulation {
     const Segment& segment_;
     SimResult result_;
     const Plan plan_;
+    Witness witness_;
     SimDisk& disk_;
     const Dialect& dialect_;
     const BodyFrame frame_;

@@ -134,8 +134,13 @@ struct SimResult {
     Duration latency_max{0};                   ///< ... until we could know of it
     TaintLimits limits;                        ///< of the certificate
     std::map<std::uint32_t, Duration> waited;  ///< [row] the longest that a byte of its answer did
-    Duration unread_max{0};                    ///< of all bytes that came while the process ran
-    Duration arithmetic_max{0};                ///< the longest that a step of TLS may have taken
+    struct LastRead {
+        std::int64_t came_ns = 0;  ///< its last byte, to the client's kernel
+        std::int64_t read_ns = 0;
+    };
+    std::map<std::uint32_t, LastRead> last_reads;  ///< [row] the last read of its answer; run time
+    Duration unread_max{0};                        ///< of all bytes that came while the process ran
+    Duration arithmetic_max{0};  ///< the longest that a step of TLS may have taken
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
     std::vector<std::uint32_t> scripted_rows;
@@ -152,6 +157,7 @@ struct SimResult {
     // What is left over.
     ConnectionRule connection = ConnectionRule::reuse;
     Balance balance = Balance::turn;
+    std::uint32_t inflight_max = 0;
     std::uint64_t rows = 0;
     std::uint64_t stale_retries = 0;
     std::uint64_t closed_idle = 0;   ///< idle connections that their server closed

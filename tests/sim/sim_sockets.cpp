@@ -240,7 +240,7 @@ void SimDriver::feed_receive(int number) {
             bytes_delivered_ += piece.bytes.size();
             const auto size = static_cast<std::int32_t>(piece.bytes.size());
             visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns,
-                                piece.came, piece.own});
+                                piece.came, piece.own, piece.came});
         }
         if (piece.end != End::none) {
             const std::int32_t result = piece.end == End::reset ? -ECONNRESET : 0;
