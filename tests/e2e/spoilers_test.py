@@ -22,6 +22,7 @@ CELLS = (
     "burst-50us/hybrid/plain/1000",
     "files/hybrid/plain/1000",
     "loss/hybrid/plain/30",
+    "large-stops-10ms/hybrid/plain/1",
 )
 
 
@@ -35,7 +36,7 @@ def seen(**more):
     """What a receiver saw that was never late: all is 0.02 ms on its way, from time 0 at 1,000 ms."""
     return {"first_byte_ns": 1011 * MS + 20_000, "head_ns": 1021 * MS - 20_000,
             "head_ended_ns": 1021 * MS, "token_ns": [1031 * MS - 20_000, 1041 * MS - 20_000],
-            "token_ended_ns": [1031 * MS, 1041 * MS], **more}
+            "token_ended_ns": [1031 * MS, 1041 * MS], "starved_ns": 0, "whole": True, **more}
 
 
 class Charges(unittest.TestCase):
@@ -70,6 +71,19 @@ class Charges(unittest.TestCase):
         self.assertEqual(errors.early, 1)
         errors = self.errors(record(fired_ns=11 * MS + 20_001, chunk_ns=[]), seen())
         self.assertEqual(errors.early, 1)
+
+    def test_a_receiver_that_waited_for_the_rest(self):
+        self.assertEqual(self.errors(record(), seen(starved_ns=7 * MS)).starved, 7 * MS)
+
+    def test_outcomes(self):
+        """Only what was answered whole is ok, and all of it."""
+        ok, cut = record(outcome="ok"), record(outcome="truncated")
+        self.assertIsNone(truth.outcome_lie(ok, seen()))
+        self.assertIsNone(truth.outcome_lie(cut, seen(whole=False)))
+        self.assertIsNone(truth.outcome_lie(cut, None))
+        self.assertEqual(truth.outcome_lie(cut, seen()), "truncated, answered whole")
+        self.assertEqual(truth.outcome_lie(ok, seen(whole=False)), "ok, not answered whole")
+        self.assertEqual(truth.outcome_lie(ok, None), "ok, not answered whole")
 
     def test_places_in_an_instant(self):
         rows = [{"row": row, "due_ns": due} for row, due in ((0, 5), (1, 7), (2, 5), (3, 5))]

@@ -56,15 +56,18 @@ class Rig:
 
 
 def write_trace(path, load):
-    """Due times in us: 20 us between two rows are a whole number."""
+    """Due times in us: 20 us between two rows are a whole number. `dues` are pairs of due time and
+    prompt length; without them rows are alike."""
+    dues = load.get("dues") or [(row * load["gap_us"], load["input"]) for row in range(load["rows"])]
     with open(path, "w") as file:
-        for row in range(load["rows"]):
-            blocks = -(-load["input"] // 512)
+        ids = 0
+        for due_us, length in dues:
+            blocks = -(-length // 512)
             file.write(json.dumps({
-                "timestamp": row * load["gap_us"], "input_length": load["input"],
-                "output_length": load["tokens"],
-                "hash_ids": [row * blocks + block for block in range(blocks)],
+                "timestamp": due_us, "input_length": length, "output_length": load["tokens"],
+                "hash_ids": list(range(ids, ids + blocks)),
             }) + "\n")
+            ids += blocks
 
 
 def on_cpu(cpu, then=None):
@@ -186,11 +189,13 @@ def add_errors(result, records, seen, facts):
     place_of = truth.places(records)
     limits.sent, limits.read = limits.sent or WITHOUT_NAME_NS, limits.read or WITHOUT_NAME_NS
     result["limit_sent_ns"], result["limit_read_ns"] = limits.sent, limits.read
-    worst = {"sent": 0, "late": 0, "read": 0, "early": 0, "receiver": 0}
-    hidden = {"sent": 0, "read": 0}
-    over = {}
+    worst = {"sent": 0, "late": 0, "read": 0, "early": 0, "starved": 0, "receiver": 0}
+    hidden = {"sent": 0, "read": 0, "starved": 0}
+    over, lies = {}, {}
     for record in records:
         row = record["row"]
+        if lie := truth.outcome_lie(record, seen.get(row)):
+            lies.setdefault(lie, []).append(row)
         if record["fired_ns"] is None or row not in seen:
             if not record["tainted"] and record["outcome"] != "not_sent":
                 over.setdefault(f"untainted {record['outcome']}, never seen", []).append(row)
@@ -200,7 +205,7 @@ def add_errors(result, records, seen, facts):
             hidden = {kind: max(hidden[kind], getattr(errors, kind)) for kind in hidden}
             continue
         worst = {kind: max(worst[kind], getattr(errors, kind)) for kind in worst}
-        allowed = {"sent": limits.sent + limits.wire, "read": limits.read,
+        allowed = {"sent": limits.sent + limits.wire, "read": limits.read, "starved": limits.read,
                    "late": limits.sent_at(place_of[row]) + limits.wire}
         for kind, limit in allowed.items():
             if getattr(errors, kind) > limit + TRANSIT_NS:
@@ -213,3 +218,5 @@ def add_errors(result, records, seen, facts):
     result.update({f"tainted_worst_{kind}_ns": value for kind, value in hidden.items()})
     for kind, rows in over.items():
         result["wrong"].append(f"{kind}: {len(rows)} untainted rows, first {rows[0]}")
+    for lie, rows in lies.items():
+        result["wrong"].append(f"{lie}: {len(rows)} rows, first {rows[0]}")

@@ -61,6 +61,20 @@ def pause_for(seconds):
     return strike
 
 
+def stop_shortly(seconds):
+    """Again and again, with 20 ms in between: no stop is beyond the limit, but all of them are."""
+
+    def strike(target):
+        end = time.monotonic() + 0.6  # large_bodies: until all have left, and before answers come
+        while time.monotonic() < end:
+            target.process.send_signal(signal.SIGSTOP)
+            time.sleep(seconds)
+            target.process.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+
+    return strike
+
+
 @contextlib.contextmanager
 def group_of(process, folder):
     """The process in a control group of its own below `folder`; back where it was at the end."""
@@ -174,16 +188,16 @@ def why_no_fifo():
 
 
 @contextlib.contextmanager
-def network_with_ports(first, last):
-    """A network of our own with few ports; this thread, and what it starts, is in it."""
+def own_network(**settings):
+    """A network of our own with these settings of IPv4; this thread, and what it starts, is in it."""
     libc = ctypes.CDLL(None, use_errno=True)
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         if libc.unshare(CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), "unshare")
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-        ports = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
-        ports.write_text(f"{first} {last}")
+        for name, value in settings.items():
+            (pathlib.Path("/proc/sys/net/ipv4") / name).write_text(value)
         yield
     finally:
         libc.setns(before, CLONE_NEWNET)
@@ -220,6 +234,21 @@ def close_together(gap_us):
     return {"gap_us": gap_us, "tokens": 40, "between_us": 50_000, "first_ms": 2}
 
 
+def small_sockets():
+    """Kernels on both sides hold so little that a reader soon has nothing while the client stands
+    still: with the 4 MB that they may hold by themselves, a stop of some ms delays no byte."""
+    return own_network(tcp_wmem="4096 16384 32768", tcp_rmem="4096 32768 32768")
+
+
+def large_bodies():
+    """A small row, which lets the spoiler strike, and 0.1 s later 0.4 to 6 MB at one instant. A
+    reader of 40 MB/s takes 150 ms for the longest. Answers come when the spoiler has ended, so
+    that what it spares is not tainted for those."""
+    inputs = (1_500_000, 1_500_000, 1_500_000, 400_000, 400_000, 100_000)
+    dues = [(0, 200)] + [(100_000 + place, tokens) for place, tokens in enumerate(inputs)]
+    return {"dues": dues, "rows": len(dues), "tokens": 5, "first_ms": 1000, "strike": 0}
+
+
 def all_spoilers(scratch):
     """Every spoiler, by name, in the order of the table."""
     many = (1000,)
@@ -234,8 +263,8 @@ def all_spoilers(scratch):
         Spoiler("hog-engine", hog_engine),
         Spoiler("hog-other", hog_other),
         Spoiler("files", limit=limit_files(100), streams=(30, 1000), caps=True, load=short),
-        Spoiler("ports", around=lambda: network_with_ports(40_000, 40_099), needs=why_no_network,
-                streams=(30, 1000), caps=True),
+        Spoiler("ports", around=lambda: own_network(ip_local_port_range="40000 40099"),
+                needs=why_no_network, streams=(30, 1000), caps=True),
         Spoiler("memory", limit=limit_memory(120), streams=(30, 1000), caps=True, load=short),
         Spoiler("loss", receiver=("--lose", "50")),
         Spoiler("slow-disk", hang_disk, env=preload(HUNG_DISK=str(scratch / "disk-works"))),
@@ -245,6 +274,12 @@ def all_spoilers(scratch):
         Spoiler("many-events", receiver=("--per-write", "50"),
                 load={"tokens": 1000, "between_us": 2000}, streams=(1, 30)),
     ]
+    for name, strike in (("large", None), ("large-stops-4ms", stop_shortly(0.004)),
+                         ("large-stops-10ms", stop_shortly(0.01))):
+        made.append(Spoiler(name, strike, around=small_sockets, needs=why_no_network, streams=(1,),
+                            receiver=("--read-mb-s", "40"), load=large_bodies()))
+    made.append(Spoiler("large-fast-stops-4ms", stop_shortly(0.004), streams=(1,),
+                        load=large_bodies()))
     for gap_us in (200, 100, 50, 20):
         made.append(Spoiler(f"burst-{gap_us}us", load=close_together(gap_us), streams=many))
     return made

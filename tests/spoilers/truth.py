@@ -21,6 +21,7 @@ class Errors:
     late: int = 0  # the same minus due_ns
     read: int = 0  # a stamp of ours minus the send of what it stamps
     early: int = 0  # how much before that send a stamp of ours lies
+    starved: int = 0  # the receiver stood with nothing to read, in waits that are ours to see
     receiver: int = 0  # how late the receiver was in its own writes
 
 
@@ -38,12 +39,22 @@ def errors_of(record, seen, zero):
     errors.sent = arrival - record["fired_ns"]
     errors.late = arrival - record["due_ns"]
     errors.early = max(0, -errors.sent)
+    errors.starved = seen["starved_ns"]
     if record["headers_ns"] is not None:
         charge(errors, record["headers_ns"] + zero, seen["head_ns"], seen["head_ended_ns"])
     stamps = [zero + record["fired_ns"] + chunk for chunk in record["chunk_ns"] or []]
     for ours, began, ended in zip(stamps, seen["token_ns"], seen["token_ended_ns"]):
         charge(errors, ours, began, ended)
     return errors
+
+
+def outcome_lie(record, seen):
+    """What is wrong with a row's outcome; None where it is true. The receiver answers every row
+    whole and in good order: one that it saw through to the last token is ok, and no other is."""
+    answered = seen is not None and seen["whole"]
+    if answered == (record["outcome"] == "ok"):
+        return None
+    return f"{record['outcome']}, {'' if answered else 'not '}answered whole"
 
 
 def places(records):

@@ -12,6 +12,7 @@
 
 #include "tests/e2e/receiver/body.hpp"
 #include "tests/e2e/receiver/clock.hpp"
+#include "tests/e2e/receiver/starvation.hpp"
 #include "tests/e2e/receiver/wire.hpp"
 
 namespace receiver {
@@ -27,6 +28,7 @@ struct Request {
     std::int64_t first_byte_ns = 0;
     std::int64_t last_byte_ns = 0;
     bool from_kernel = true;  ///< both stamps are the kernel's
+    Starvation starved;       ///< between its first and its last byte
 };
 
 /// When a write began and ended: what it carried left between the two, however late we ran.
@@ -65,23 +67,34 @@ std::string field(std::string_view head, std::string_view name) {
     return "";
 }
 
+void read_slowly(const Behaviour& behaviour, std::int64_t bytes) {
+    if (behaviour.read_mb_s > 0) {
+        sleep_until(monotonic_ns() + bytes * 1000 / behaviour.read_mb_s);
+    }
+}
+
 /// Reads one request. The first byte is read alone, so that its stamp is its own as far as the
 /// kernel keeps it; `room` is scratch. False at the end of the connection.
-bool read_request(Wire& wire, std::vector<char>& room, Request& request) {
+bool read_request(Wire& wire, const Behaviour& behaviour, std::vector<char>& room,
+                  Request& request) {
     std::string bytes(1, '\0');
     const Received first = wire.read(bytes.data(), 1);
     if (first.bytes != 1) {
         return false;
     }
+    StarvationMeter meter;
     request.first_byte_ns = request.last_byte_ns = first.arrival_ns;
     request.from_kernel = first.from_kernel;
     std::size_t head_end = bytes.npos;
     std::size_t whole = bytes.npos;
     while (bytes.size() < whole) {
+        meter.begin_wait();
         const Received more = wire.read(room.data(), room.size());
+        meter.end_wait();
         if (more.bytes <= 0) {
             return false;
         }
+        read_slowly(behaviour, more.bytes);
         bytes.append(room.data(), static_cast<std::size_t>(more.bytes));
         request.last_byte_ns = more.arrival_ns;
         request.from_kernel = request.from_kernel && more.from_kernel;
@@ -95,6 +108,7 @@ bool read_request(Wire& wire, std::vector<char>& room, Request& request) {
     request.target = bytes.substr(blank + 1, bytes.find(' ', blank + 1) - blank - 1);
     request.id = field(std::string_view(bytes).substr(0, head_end + 2), "x-request-id");
     request.body = bytes.substr(head_end + 4, whole - head_end - 4);
+    request.starved = meter.starved();
     return true;
 }
 
@@ -184,18 +198,21 @@ void add_array(std::string& line, const char* name, const std::vector<Sent>& sen
 }
 
 std::string log_line(const Request& request, const Asked& asked, std::int64_t prompt_tokens,
-                     const Answered& answered) {
+                     const Answered& answered, bool whole) {
     std::string line =
         R"({"request_id":")" + request.id + R"(","target":")" + request.target +
         R"(","connection":)" + std::to_string(request.connection) + R"(,"first_byte_ns":)" +
         std::to_string(request.first_byte_ns) + R"(,"last_byte_ns":)" +
-        std::to_string(request.last_byte_ns) + R"(,"from_kernel":)" +
+        std::to_string(request.last_byte_ns) + R"(,"starved_ns":)" +
+        std::to_string(request.starved.long_waits_ns) + R"(,"starved_longest_ns":)" +
+        std::to_string(request.starved.longest_ns) + R"(,"from_kernel":)" +
         (request.from_kernel ? "true" : "false") + R"(,"is_ids":)" +
         (asked.is_ids ? "true" : "false") + R"(,"prompt_tokens":)" + std::to_string(prompt_tokens) +
         R"(,"body_bytes":)" + std::to_string(request.body.size()) + R"(,"body_hash":")" +
         std::to_string(hash_of(request.body)) + '"' + R"(,"asked_tokens":)" +
         std::to_string(asked.tokens) + R"(,"head_ns":)" + std::to_string(answered.head.began_ns) +
-        R"(,"head_ended_ns":)" + std::to_string(answered.head.ended_ns);
+        R"(,"head_ended_ns":)" + std::to_string(answered.head.ended_ns) + R"(,"whole":)" +
+        (whole ? "true" : "false");
     add_array(line, "token_ns", answered.tokens, &Sent::began_ns);
     add_array(line, "token_ended_ns", answered.tokens, &Sent::ended_ns);
     return line + "}\n";
@@ -229,7 +246,7 @@ bool answer(Wire& wire, const Behaviour& behaviour, const Request& request, Log&
     Answered answered;
     const bool open = !asked.stream || send_tokens(wire, behaviour, request, asked, answered);
     // Before the answer's end: whoever has read that may end this process, and finds the line.
-    log.write(log_line(request, asked, prompt_tokens, answered));
+    log.write(log_line(request, asked, prompt_tokens, answered, open));
     return open && send_end(wire, asked, prompt_tokens);
 }
 
@@ -251,11 +268,13 @@ void serve(int socket, const Behaviour& behaviour, Log& log) {
     Wire wire(socket);
     bool open = (behaviour.tls == nullptr || wire.secure(behaviour.tls)) &&
                 (behaviour.lost_per_mille == 0 || wire.lose(behaviour.lost_per_mille));
-    std::vector<char> room(1 << 17);  // taken before the first request, not while one arrives
-    while (open) {                    // until the peer closes
+    // Taken before the first request, not while one arrives. A slow reader sleeps often and
+    // shortly.
+    std::vector<char> room(behaviour.read_mb_s > 0 ? 1 << 14 : 1 << 17);
+    while (open) {  // until the peer closes
         Request request;
         request.connection = number;
-        open = wire.wait(behaviour.idle_ms) && read_request(wire, room, request) &&
+        open = wire.wait(behaviour.idle_ms) && read_request(wire, behaviour, room, request) &&
                answer(wire, behaviour, request, log);
     }
 }

@@ -21,6 +21,7 @@ struct Behaviour {
     std::int64_t per_write = 1;   ///< tokens that share one write
     unsigned lost_per_mille = 0;  ///< of the packets that carry bytes to us, dropped by chance
     bool announce = false;        ///< says "row" on the screen when the first row arrives
+    std::int64_t read_mb_s = 0;   ///< reads no faster than so many MB/s; 0: as fast as it can
     SSL_CTX* tls = nullptr;       ///< null: plain
 };
 

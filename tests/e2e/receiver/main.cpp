@@ -4,7 +4,7 @@
 //
 //   receiver --log FILE [--first-ms A] [--between-ms B] [--overhead N] [--status S] [--rows-only]
 //            [--idle-ms N] [--between-us U] [--per-write TOKENS] [--lose PER_MILLE]
-//            [--announce]
+//            [--announce] [--read-mb-s N]
 //            [--cert FILE --key FILE]   https
 //   receiver --floor N     one-way times of a 300-byte send on loopback, kernel receive stamp minus
 //                          the clock before send(): what any client pays on this host, now
@@ -127,6 +127,8 @@ Options parse(int argc, char** argv) {
             options.behaviour.between_ns = std::atoll(value) * 1'000;
         } else if (name == "--per-write") {
             options.behaviour.per_write = std::max(std::atoll(value), 1LL);
+        } else if (name == "--read-mb-s") {
+            options.behaviour.read_mb_s = std::atoll(value);
         } else if (name == "--lose") {
             options.behaviour.lost_per_mille = static_cast<unsigned>(std::atoi(value));
         } else if (name == "--cert") {
