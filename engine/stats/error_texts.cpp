@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/json/utf8.hpp"
+
 namespace driftless {
 
 namespace {
@@ -29,7 +31,9 @@ void ErrorTexts::add(const Record& record) {
     if (is_whole(record.outcome) || record.outcome == Outcome::not_sent) {
         return;
     }
-    const std::string text = record.error.value_or("");
+    // As the record's line has it: the sums of a run that is resumed are read from there.
+    std::string storage;
+    const std::string text(to_valid_utf8(record.error.value_or(""), storage));
     Key key{record.outcome, record.status.value_or(0), without_numbers(text)};
     auto found = texts_.find(key);
     if (found == texts_.end()) {

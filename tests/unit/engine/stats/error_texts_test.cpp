@@ -43,6 +43,18 @@ TEST(ErrorTexts, CountReasonsAndNotNumbers) {
     EXPECT_EQ(texts.others(), 0u);
 }
 
+// Bytes that are no UTF-8 are one character in the file: so texts that differ in them are one.
+TEST(ErrorTexts, AreThoseOfTheFile) {
+    ErrorTexts texts;
+    texts.add(failed(0, Outcome::bad_event, 200, "half \xC3."));
+    texts.add(failed(1, Outcome::bad_event, 200, "half \xE4."));
+    texts.add(failed(2, Outcome::bad_event, 200, "half \xEF\xBF\xBD."));
+    const std::vector<ErrorText> found = texts.by_rows();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].text, "half \xEF\xBF\xBD.");
+    EXPECT_EQ(found[0].rows, 3u);
+}
+
 TEST(ErrorTexts, AreBounded) {
     ErrorTexts texts;
     for (std::uint32_t row = 0; row < ErrorTexts::texts_max + 1; ++row) {
