@@ -208,7 +208,8 @@ bool Run::must_read(Instant now) {
     return !std::exchange(last_was_read_, false) && late && now >= read_again_;
 }
 
-// Before anything that came meanwhile is read.
+// Behind each read, and before a row that it has completed ends: the host may have slept right
+// before the read.
 void Run::note_suspension() {
     const std::int64_t all_ns = driver_.suspended_ns();
     if (all_ns - suspended_ns_ > suspension_min.ns) {
@@ -227,8 +228,8 @@ void Run::read_now(Instant now) {
 
 // Completions and the coroutines that they wake. False where there were none.
 bool Run::read_slice() {
-    note_suspension();
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
+    note_suspension();
     const std::size_t resumed = loop_.ready().run(resumes_max);
     loop_.jobs().reap();
     if (result.completions == 0 && !result.entered && resumed == 0) {

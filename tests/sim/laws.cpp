@@ -287,6 +287,7 @@ constexpr Law all_laws[] = {
     {"no false alarm of late reads", no_false_alarm_of_late_reads},
     {"parts that waited are told", parts_that_waited_are_told},
     {"only a full cap holds back", only_a_full_cap_holds_back},
+    {"sleeps of the host are told", sleeps_of_the_host_are_told},
     {"losses are told", losses_are_told},
     {"our limits taint", our_limits_taint},
     {"received bytes are accounted for", received_bytes_accounted_for},

@@ -125,17 +125,37 @@ std::int64_t room_ns(const SimResult& result, const Record& held) {
 // What --max-inflight held back the user wanted to wait, but only while as many rows were in
 // flight: a place is free when an answer has come, not when we read so. The rest of the wait is a
 // stop, or whatever else kept us from reading and sending, and nobody wanted it. Which of several
-// answers came first is not known where they are read in another order.
+// answers came first is not known where they are read in another order, and nothing of it where the
+// host slept: its clock stood still.
 std::string only_a_full_cap_holds_back(const SimResult& result) {
     Breaches breaches;
     for (const Record& record : result.records) {
-        if (record.late_cause != LateCause::inflight || !record.fired_ns || result.disk_failed) {
+        if (record.late_cause != LateCause::inflight || !record.fired_ns || result.disk_failed ||
+            !result.sleeps.empty()) {
             continue;
         }
         const std::int64_t wanted_ns = *record.drift_ns - room_ns(result, record);
         breaches.unless(record.held_ns <= wanted_ns + RoomTimes::unseen_max.ns, record,
                         "was held by the cap for " + std::to_string(wanted_ns) + " ns, and says " +
                             std::to_string(record.held_ns));
+    }
+    return breaches.text();
+}
+
+// Our clock does not show that the host slept: its stamps say nothing of what came meanwhile. Each
+// row that was open knows that bytes may have waited for as long. One that was sent again is
+// tainted for that.
+std::string sleeps_of_the_host_are_told(const SimResult& result) {
+    constexpr std::int64_t length_min_ns = 1'000'000;
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        for (const SimResult::Sleep& sleep : result.sleeps) {
+            const bool open = record.fired_ns && *record.fired_ns < sleep.at_ns &&
+                              record.ended_ns.value_or(0) > sleep.at_ns;
+            breaches.unless(!open || record.stale_retries > 0 || sleep.length_ns < length_min_ns ||
+                                record.receive_delay_ns.value_or(0) >= sleep.length_ns,
+                            record, "was open while the host slept, and does not say so");
+        }
     }
     return breaches.text();
 }

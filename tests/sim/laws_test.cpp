@@ -198,6 +198,10 @@ const OutputBug output_bugs[] = {
          ok_record(result).late_cause = LateCause::inflight;
          ok_record(result).held_ns = RoomTimes::unseen_max.ns + *ok_record(result).drift_ns + 1;
      }},
+    {"sleeps of the host are told",
+     [](SimResult& result) {
+         result.sleeps.push_back({*ok_record(result).fired_ns + 1, 1'000'000'000});
+     }},
     {"losses are told", [](SimResult& result) { ok_record(result).retransmits = 1; }},
     {"losses are told", [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},
     {"our limits taint",

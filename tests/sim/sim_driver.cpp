@@ -12,8 +12,6 @@ namespace {
 constexpr Duration clock_read{25};  // now() costs time, as it does outside
 constexpr Duration spin_step{200};
 constexpr std::int64_t late_wake_ns = 5'000'000;
-constexpr std::int64_t pause_ns = 2'000'000'000;
-constexpr std::int64_t clock_step_ns = 1'000'000'000;
 constexpr std::int64_t first_instant_ns = 1'000'000'000;
 constexpr std::size_t read_bytes_max = 4096;
 constexpr std::int32_t gone = INT32_MIN;  // the result of what is a part of another read now
@@ -280,16 +278,10 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     op.handler(op, done);
 }
 
-/// What the turn's wait brings about, and the host's and the clock's own whims.
+/// What the turn's wait brings about, and the host's own whims.
 void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
     const std::size_t before = visible_.size();
-    if (chance(weather_.step_clock)) {
-        realtime_ahead_ns_ += up_to(2 * clock_step_ns).ns - clock_step_ns;
-    }
-    if (chance(weather_.pause)) {
-        happen_until(now_ + up_to(pause_ns));
-        stood_until_ = now_;
-    }
+    let_host_act();
     // As UringDriver: an entry that brought nothing is followed by a look without one.
     const bool skip = std::exchange(entered_in_vain_, false) && turn.wait == Wait::none;
     const bool sleeps = turn.wait == Wait::sleep;

@@ -68,7 +68,7 @@ class SimDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
-    std::int64_t suspended_ns() override { return 0; }
+    std::int64_t suspended_ns() override { return suspended_ns_; }
     std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
     std::uint64_t warm_sends() const { return warm_sends_; }
@@ -79,6 +79,10 @@ class SimDriver final : public Driver {
     /// Tells of each send when the kernel took bytes of it: exact.
     void tell_sends(std::function<void(const Op& op, Instant at)> on_send) {
         on_send_ = std::move(on_send);
+    }
+    /// Tells of each time that the host slept, and for how long.
+    void tell_sleeps(std::function<void(Instant at, Duration length)> on_sleep) {
+        on_sleep_ = std::move(on_sleep);
     }
     /// The longest that anything had waited, but for what came while the process stood still.
     Duration unread_max() const { return unread_max_; }
@@ -204,6 +208,12 @@ class SimDriver final : public Driver {
     bool has_flag(Instant now) const;
     void let_time_pass(const Turn& turn, TurnResult& result);
     void wait(const Turn& turn, TurnResult& result);
+
+    // sim_host.cpp
+    void let_host_act();
+    void suspend(Duration length);
+
+    // sim_driver.cpp again: completions.
     void note_entry(std::size_t visible_before);
     void merge_reads();
     void note_wait(const Op& op, const Visible& visible);
@@ -282,6 +292,8 @@ class SimDriver final : public Driver {
     Instant stood_until_;           ///< the process stood still, or slept, up to here
     std::function<void(const Op&, const ReadTimes&)> on_read_;
     std::function<void(const Op&, Instant)> on_send_;
+    std::function<void(Instant, Duration)> on_sleep_;
+    std::int64_t suspended_ns_ = 0;
     Duration unread_max_{0};
     std::uint32_t starved_ = 0;  ///< connections that no receive is armed for
     DriverCounters counters_;

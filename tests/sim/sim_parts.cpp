@@ -170,7 +170,7 @@ bool is_calm(const SimOptions& options) {
     const Weather& weather = options.weather;
     const Duration arithmetic = options.tls.step_max + options.tls.record_max;
     return weather.pause <= 0 && weather.late_wake <= 0 && weather.step_clock <= 0 &&
-           !options.overload && (!options.tls.on || arithmetic.ns == 0);
+           weather.suspend <= 0 && !options.overload && (!options.tls.on || arithmetic.ns == 0);
 }
 
 mock::CoreOptions server_of(const SimOptions& options) {

@@ -18,6 +18,7 @@ constexpr std::uint64_t fates_stream = 0xFA7E;
 constexpr std::uint64_t tls_stream = 0x715;
 constexpr std::uint64_t limits_stream = 0x117;
 constexpr std::uint64_t flags_stream = 0xF1A6;
+constexpr std::uint64_t sleeps_stream = 0x51EE;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -249,6 +250,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_disk(seed, options.disk);
     draw_tls({Random(mix64(seed ^ tls_stream))}, options);
     draw_limits({Random(mix64(seed ^ limits_stream))}, options);
+    options.weather.suspend = Dice{Random(mix64(seed ^ sleeps_stream))}.rarely(0.0001);
     options.weather.stuck_flag = Dice{Random(mix64(seed ^ flags_stream))}.maybe(1);
     return options;
 }

@@ -56,6 +56,7 @@ struct Weather {
     // Our host.
     double late_wake = 0;  ///< a sleep ends up to 5 ms late
     double pause = 0;      ///< per turn: the process stands still for up to 2 s
+    double suspend = 0;    ///< per turn: the host sleeps for up to 5 s, and our clock stands still
     double overflow = 0;   ///< per turn with completions: the queue shows a part of them
     /// Per entry of the kernel that brings something: its flag was raised behind that, and says
     /// that work waits until an entry brings something again, however often the kernel is entered.

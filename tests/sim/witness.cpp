@@ -12,6 +12,7 @@ Witness::Witness(const Trace& trace, const Plan& plan, SimResult& result)
 void Witness::watch(SimDriver& driver) {
     driver.tell_sends([this](const Op& op, Instant at) { note_send(op, at); });
     driver.tell_reads([this](const Op& op, const ReadTimes& times) { note_read(op, times); });
+    driver.tell_sleeps([this](Instant at, Duration length) { note_sleep(at, length); });
 }
 
 std::uint32_t Witness::row_of(std::uint32_t planned) const {
@@ -40,6 +41,12 @@ void Witness::note_read(const Op& op, const ReadTimes& times) {
     const bool first = lane.exchange.bytes_received == 0;  // of this try
     longest = first ? waited : std::max(longest, waited);
     result_.last_reads[row] = {in_run(times.last_came), in_run(times.read)};
+}
+
+void Witness::note_sleep(Instant at, Duration length) {
+    if (result_.zero_ns != 0) {  // before that no row is open
+        result_.sleeps.push_back({in_run(at), length.ns});
+    }
 }
 
 }  // namespace driftless::sim

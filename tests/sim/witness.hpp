@@ -21,6 +21,7 @@ class Witness {
   private:
     void note_send(const Op& op, Instant at);
     void note_read(const Op& op, const ReadTimes& times);
+    void note_sleep(Instant at, Duration length);
     std::uint32_t row_of(std::uint32_t planned) const;
     std::int64_t in_run(Instant at) const { return at.ns - result_.zero_ns; }
 
