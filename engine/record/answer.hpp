@@ -85,6 +85,10 @@ struct Answer {
               bool coalesced);
     /// A chunk whose bytes were dropped: its stamp counts, what it said is unknown.
     void take_unread(std::int64_t stamp_ns, bool coalesced);
+    /// Whether usage tells the answer's tokens: 0 beside text was not counted.
+    bool is_counted() const {
+        return completion_tokens > 0 || (completion_tokens == 0 && !has_tokens);
+    }
     std::size_t chunks() const { return chunk_stamps.size(); }
     /// What a gateway says of the worker, as a JSON object; empty where it says nothing.
     std::string worker() const;

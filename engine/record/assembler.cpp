@@ -1,10 +1,9 @@
 #include "engine/record/assembler.hpp"
 
-#include <strings.h>
-
 #include <algorithm>
 
 #include "proto/core/check.hpp"
+#include "proto/http/fields.hpp"
 #include "proto/http/response.hpp"
 #include "proto/record/masked.hpp"
 #include "proto/sse/events.hpp"
@@ -16,38 +15,6 @@ namespace {
 constexpr std::uint32_t row_unseen = 0xFFFFFFFFu;
 constexpr std::uint32_t row_ended = 0xFFFFFFFEu;
 
-bool starts_with_caseless(std::string_view text, std::string_view start) {
-    return text.size() >= start.size() && strncasecmp(text.data(), start.data(), start.size()) == 0;
-}
-
-/// The first coding that fields of that name list and that nobody undoes here; empty: none.
-std::string_view coding_in(std::string_view head, std::string_view name) {
-    for (std::string_view value = header_value(head, name); value.data() != nullptr;
-         value = header_value(head, name)) {
-        head.remove_prefix(static_cast<std::size_t>(value.data() + value.size() - head.data()));
-        while (!value.empty()) {
-            const std::string_view part = value.substr(0, value.find(','));
-            value.remove_prefix(std::min(part.size() + 1, value.size()));
-            const std::string_view coding = trim_blanks(part);
-            if (!coding.empty() && !equal_ignoring_case(coding, "identity") &&
-                !equal_ignoring_case(coding, "chunked")) {
-                return coding;
-            }
-        }
-    }
-    return {};
-}
-
-/// What encodes the body, as a message says it; empty where nothing does.
-std::string encoding_in(std::string_view head) {
-    for (const char* const name : {"content-encoding", "transfer-encoding"}) {
-        if (const std::string_view coding = coding_in(head, name); !coding.empty()) {
-            return std::string(name) + ": " + std::string(coding);
-        }
-    }
-    return {};
-}
-
 /// A 200 is read as a stream unless it says that it is something else.
 BodyKind body_kind_of(const RowState& state, Framing framing) {
     if (state.status != 200) {
@@ -57,7 +24,7 @@ BodyKind body_kind_of(const RowState& state, Framing framing) {
         return BodyKind::encoded;
     }
     if (framing == Framing::sse && !state.content_type.empty() &&
-        !starts_with_caseless(state.content_type, "text/event-stream")) {
+        !is_event_stream(state.content_type)) {
         return BodyKind::foreign;
     }
     return BodyKind::stream;
@@ -191,7 +158,7 @@ void Assembler::on_head(RowState& state, const Event& event) {
         return std::string(header_value(state.head, name));
     };
     state.content_type = value("Content-Type");
-    state.encoding = encoding_in(state.head);
+    state.encoding = body_encoding(state.head);
     state.request_id = value("X-Request-Id");
     for (const std::string& name : config_.record_headers) {
         RecordedHeader& header = state.headers.emplace_back();

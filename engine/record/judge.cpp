@@ -225,7 +225,7 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
         return;
     }
     const bool has_chunks = answer.chunks() > 0;
-    if (!lost && answer.completion_tokens >= 0) {
+    if (!lost && answer.is_counted()) {
         record.output_tokens = answer.completion_tokens;
         record.tokens_source =
             answer.usage_is_final ? TokensSource::usage : TokensSource::continuous;

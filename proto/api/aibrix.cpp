@@ -15,6 +15,7 @@ const Dialect aibrix_dialect{.api = Api::aibrix,
                              .prompt_member = "messages",
                              .length_member = "max_completion_tokens",
                              .has_two_length_names = true,
+                             .has_stream_options = true,
                              .recorded_headers = {"target-pod", "target-pod-ip", "request-id"},
                              .make_body_frame = make_chat_frame,
                              .read_event = read_chat_event};

@@ -50,14 +50,33 @@ std::string_view find_message(const JsonValue& root) {
     return {};
 }
 
-/// The title of an HTML page, as proxies answer: "502 Bad Gateway". Empty where there is none.
+/// Every prompt has a token: a usage that counts none was not counted, and its zeros are unknown.
+void forget_zeros(EventReading& reading) {
+    for (std::int64_t* count :
+         {&reading.prompt_tokens, &reading.completion_tokens, &reading.cached_tokens}) {
+        *count = *count == 0 ? -1 : *count;
+    }
+}
+
+/// The title of an HTML page, as proxies answer: "502 Bad Gateway"; of one without a title, its
+/// first text. Empty where there is none.
 std::string_view title_of(std::string_view body) {
+    if (!body.starts_with('<')) {
+        return {};
+    }
     constexpr std::string_view open = "<title>";
     const std::size_t begin = body.find(open);
     const std::size_t end = body.find("</title>", begin);
-    return !body.starts_with('<') || begin == body.npos || end == body.npos
-               ? std::string_view()
-               : body.substr(begin + open.size(), end - begin - open.size());
+    if (begin != body.npos && end != body.npos) {
+        return body.substr(begin + open.size(), end - begin - open.size());
+    }
+    std::string_view text;
+    while (text.empty() && !body.empty()) {  // ends: every turn takes a tag and what follows it
+        body.remove_prefix(std::min(body.find('>'), body.size() - 1) + 1);
+        text = without_blanks(body.substr(0, body.find('<')));
+        body.remove_prefix(std::min(body.find('<'), body.size()));
+    }
+    return text;
 }
 
 }  // namespace
@@ -71,8 +90,12 @@ Result<BodyFrame> Dialect::frame(const BodySpec& spec) const {
 
 EventReading Dialect::read(JsonDocument& document, std::string_view event_name,
                            std::string_view data) const {
-    return form != nullptr ? read_template_event(*form, document, event_name, data)
-                           : read_event(document, event_name, data);
+    EventReading reading = form != nullptr ? read_template_event(*form, document, event_name, data)
+                                           : read_event(document, event_name, data);
+    if (reading.prompt_tokens == 0) {
+        forget_zeros(reading);
+    }
+    return reading;
 }
 
 bool names_model_first(const Dialect& dialect) {
@@ -80,6 +103,11 @@ bool names_model_first(const Dialect& dialect) {
     spec.model = "m";
     const Result<BodyFrame> frame = dialect.frame(spec);
     return frame && frame.value().before.starts_with(R"({"model":"m",)");
+}
+
+std::string_view other_length_member(const Dialect& dialect) {
+    constexpr std::string_view current = "max_completion_tokens";
+    return dialect.length_member == current ? "max_tokens" : current;
 }
 
 const char* path_of(const Dialect& dialect, bool stream) {
@@ -132,6 +160,10 @@ Usage read_usage(const JsonValue& usage) {
     Usage counts;
     counts.prompt_tokens = count_of(usage.find("prompt_tokens"));
     counts.completion_tokens = count_of(usage.find("completion_tokens"));
+    const std::int64_t total = count_of(usage.find("total_tokens"));
+    if (counts.prompt_tokens > 0 && counts.completion_tokens >= 0) {
+        counts.completion_tokens = std::max(counts.completion_tokens, total - counts.prompt_tokens);
+    }
     counts.cached_tokens = count_of(usage.find("prompt_tokens_details").find("cached_tokens"));
     if (counts.cached_tokens < 0) {
         counts.cached_tokens = count_of(usage.find("prompt_cache_hit_tokens"));  // DeepSeek

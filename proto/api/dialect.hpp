@@ -41,6 +41,7 @@ struct BodySpec {
     OutputRule output = OutputRule::exact;
     bool ignore_eos = true;         ///< only under OutputRule::exact
     bool continuous_usage = false;  ///< stream_options.continuous_usage_stats
+    bool stream_options = true;     ///< false: a server refused them; usage may not come
     bool stream = true;
     /// The member that bounds the answer, where an API has two names for it
     /// (`has_two_length_names`); empty: the dialect's own.
@@ -80,9 +81,11 @@ struct EventReading {
     };
     Kind kind = Kind::ignored;
 
-    std::string_view content;     ///< answer text
-    std::string_view reasoning;   ///< `reasoning` or `reasoning_content`, never both
-    std::string_view tool_text;   ///< function names and arguments of tool call deltas, as written
+    std::string_view content;    ///< answer text, or the text of a refusal
+    std::string_view reasoning;  ///< one of the names that servers have for it, never several
+    std::string_view tool_text;  ///< function names and arguments of tool call deltas, as written
+    /// A chat delta's member that has text and that this reader does not know; else empty.
+    std::string_view unread_member;
     std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them
     bool repeats_text = false;    ///< each text begins with all that it said before
     bool token_bearing = false;   ///< content, reasoning or tool text, or a token without text
@@ -128,6 +131,7 @@ struct Dialect {
     std::string_view prompt_member = {};
     std::string_view length_member = {};
     bool has_two_length_names = false;  ///< servers of this API differ in the name of that member
+    bool has_stream_options = false;    ///< streams are asked for usage
 
     const char* prompt_tokens_header = "";  ///< field of a head that counts the prompt
     bool repeats_text = false;              ///< events may repeat all that was said before
@@ -147,7 +151,7 @@ struct Dialect {
     /// or replaces what it must not; invalid, when the API takes no token ids and they are asked.
     Result<BodyFrame> frame(const BodySpec& spec) const;
     /// Reads one event's payload (SSE data, a line, or a whole answer that is not streamed).
-    /// `event_name` is the SSE name or empty.
+    /// `event_name` is the SSE name or empty. Zeros beside a prompt of 0 tokens are unknown.
     EventReading read(JsonDocument& document, std::string_view event_name,
                       std::string_view data) const;
 };
@@ -155,6 +159,9 @@ struct Dialect {
 /// Whether bodies of a dialect begin with the model (`{"model":"NAME"`), so that it can be another
 /// one in each row.
 bool names_model_first(const Dialect& dialect);
+
+/// The other name of the member that bounds an answer, of those dialects whose servers differ.
+std::string_view other_length_member(const Dialect& dialect);
 
 /// The path of a dialect's requests, unless the user gives another.
 const char* path_of(const Dialect& dialect, bool stream);
@@ -176,6 +183,8 @@ struct Usage {
     std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
 };
+/// Tokens that only `total_tokens` has are the answer's: xAI and Gemini leave hidden reasoning out
+/// of `completion_tokens`.
 Usage read_usage(const JsonValue& usage);
 
 }  // namespace driftless

@@ -62,6 +62,7 @@ const Dialect dynamo_dialect{.api = Api::dynamo,
                              .prompt_member = "messages",
                              .length_member = "max_completion_tokens",
                              .has_two_length_names = true,
+                             .has_stream_options = true,
                              .make_body_frame = make_body_frame,
                              .read_event = read_event};
 

@@ -75,8 +75,13 @@ std::string_view text_of(const JsonValue& value) {
 }
 
 std::int64_t count_of(const JsonValue& value) {
-    const std::int64_t count = value.as_i64().value_or(-1);
-    return count < 0 || count > tokens_told_max ? -1 : count;
+    if (!value.is(JsonType::number)) {
+        return -1;
+    }
+    const std::string_view text = value.raw();
+    const std::size_t point = std::min(text.find('.'), text.size());
+    const bool is_integer = text.find_first_not_of('0', point + 1) == text.npos;
+    return is_integer ? count_in(text.substr(0, point)) : -1;
 }
 
 }  // namespace driftless

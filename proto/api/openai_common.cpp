@@ -27,7 +27,7 @@ BodyShape chat_shape_of(const BodySpec& spec) {
 
 BodyMembers openai_members(const BodySpec& spec) {
     BodyMembers members = flat_members(spec);
-    if (spec.stream) {  // behind `stream`, the first of the last
+    if (spec.stream && spec.stream_options) {  // behind `stream`, the first of the last
         members.last.insert(
             members.last.begin() + 1,
             BodyMember{"stream_options", openai_stream_options(spec.continuous_usage)});

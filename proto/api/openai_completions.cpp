@@ -39,6 +39,7 @@ const Dialect openai_completions_dialect{.api = Api::openai_completions,
                                          .prompt_member = "prompt",
                                          .length_member = "max_tokens",
                                          .has_two_length_names = true,
+                                         .has_stream_options = true,
                                          .make_body_frame = make_body_frame,
                                          .read_event = read_event};
 

@@ -227,8 +227,9 @@ Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
     Members members = payload.present() ? payload_members(payload) : messages_members(request);
     patch_model(members);
     set_member(members, "stream", spec.stream ? "true" : "false");
-    set_member(members, "stream_options",
-               spec.stream ? openai_stream_options(spec.continuous_usage) : "null");
+    set_member(
+        members, "stream_options",
+        spec.stream && spec.stream_options ? openai_stream_options(spec.continuous_usage) : "null");
     const Result<Members> extras = extras_of(request.find("extra"));
     if (!extras) {
         return extras.error();

@@ -11,11 +11,43 @@ bool is_token_char(char c) {
            others.find(c) != std::string_view::npos;
 }
 
+/// The first coding that fields of that name list and that nobody undoes here; empty: none.
+std::string_view coding_in(std::string_view head, std::string_view name) {
+    for (std::string_view value = header_value(head, name); value.data() != nullptr;
+         value = header_value(head, name)) {
+        head.remove_prefix(static_cast<std::size_t>(value.data() + value.size() - head.data()));
+        while (!value.empty()) {
+            const std::string_view part = value.substr(0, value.find(','));
+            value.remove_prefix(std::min(part.size() + 1, value.size()));
+            const std::string_view coding = trim_blanks(part);
+            if (!coding.empty() && !equal_ignoring_case(coding, "identity") &&
+                !equal_ignoring_case(coding, "chunked")) {
+                return coding;
+            }
+        }
+    }
+    return {};
+}
+
 bool is_value_char(char c) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
 }
 }  // namespace
+
+std::string body_encoding(std::string_view head) {
+    for (const char* const name : {"content-encoding", "transfer-encoding"}) {
+        if (const std::string_view coding = coding_in(head, name); !coding.empty()) {
+            return std::string(name) + ": " + std::string(coding);
+        }
+    }
+    return {};
+}
+
+bool is_event_stream(std::string_view content_type) {
+    constexpr std::string_view wanted = "text/event-stream";
+    return equal_ignoring_case(content_type.substr(0, wanted.size()), wanted);
+}
 
 bool is_header_name(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);

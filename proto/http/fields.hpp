@@ -11,6 +11,13 @@ namespace driftless {
 /// none. A field with an empty value gives an empty view with data.
 std::string_view header_value(std::string_view head, std::string_view name);
 
+/// What encodes the body beside chunks, as a message says it ("content-encoding: gzip"); empty
+/// where nothing does. Nobody undoes it here.
+std::string body_encoding(std::string_view head);
+
+/// Whether a Content-Type is that of server-sent events, whatever its parameters.
+bool is_event_stream(std::string_view content_type);
+
 /// Without the blanks and tabs around it.
 std::string_view trim_blanks(std::string_view text);
 

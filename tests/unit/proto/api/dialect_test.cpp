@@ -247,9 +247,11 @@ TEST(ErrorMessage, IsFoundInEveryShape) {
     EXPECT_EQ(message(R"({"detail":[{"loc":["body"],"msg":"Field required"}]})"), "Field required");
     EXPECT_EQ(message(R"({"error":{"code":3},"message":"m"})"), "m");
     EXPECT_EQ(message(R"({"error":null,"x":1})"), R"({"error":null,"x":1})");
-    EXPECT_EQ(message("<html>502</html>"), "<html>502</html>");
+    EXPECT_EQ(message("<html>502</html>"), "502");
+    EXPECT_EQ(message("<html> <p class=x>\nForbidden </p>"), "Forbidden");
+    EXPECT_EQ(message("<html"), "<html");
     EXPECT_EQ(message("<html>\r\n<head><title>502 Bad Gateway</title></head>"), "502 Bad Gateway");
-    EXPECT_EQ(message("<html><title>502"), "<html><title>502");
+    EXPECT_EQ(message("<html><title>502"), "502");
     EXPECT_EQ(message("not <title>a page</title>"), "not <title>a page</title>");
     EXPECT_EQ(message("<html><title></title>"), "<html><title></title>");
     EXPECT_EQ(message(""), "");
