@@ -261,11 +261,8 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
                    fmt::format("{} (their tokens came at one instant)", f.tpot_unknown));
     }
     if (f.itl_rows_left_out > 0) {
-        table.line(
-            "ITL unknown of rows:",
-            fmt::format(
-                "{} (several tokens a chunk{})", f.itl_rows_left_out,
-                can_count_chunk_tokens(info.backend) ? ": --continuous-usage counts them" : ""));
+        table.line("ITL unknown of rows:",
+                   fmt::format("{} ({})", f.itl_rows_left_out, why_no_itl(f, info.backend)));
     }
 }
 

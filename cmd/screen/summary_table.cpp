@@ -69,15 +69,43 @@ class Lines {
     std::string text_;
 };
 
+/// A reason as it is shown, and its rows.
+struct ShownError {
+    std::string text;
+    std::uint64_t rows = 0;
+};
+
+/// The reasons, most rows first. Those that would look alike on the screen are one.
+std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
+    constexpr std::size_t compared =
+        columns - label_columns - std::string_view("12,031 rows, ...").size();
+    std::vector<ShownError> shown;
+    for (const ErrorText& error : errors) {
+        const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
+        const std::string text = error.text.empty() ? "no error text" : printable(error.text);
+        std::string line = fmt::format("{}{}: {}", name_of(error.outcome), status, text);
+        const std::string start = without_numbers(line.substr(0, compared));
+        const auto alike =
+            std::find_if(shown.begin(), shown.end(), [&start](const ShownError& one) {
+                return without_numbers(one.text.substr(0, compared)) == start;
+            });
+        if (alike == shown.end()) {
+            shown.push_back({std::move(line), error.rows});
+        } else {
+            alike->rows += error.rows;
+        }
+    }
+    std::stable_sort(shown.begin(), shown.end(),
+                     [](const ShownError& a, const ShownError& b) { return a.rows > b.rows; });
+    return shown;
+}
+
 /// Why rows failed, as it was said: the reasons of most rows, a line each.
 void add_errors(Lines& lines, const SummaryFigures& f) {
     constexpr std::size_t room = columns - label_columns;
-    for (std::size_t i = 0; i < std::min(f.errors.size(), errors_shown); ++i) {
-        const ErrorText& error = f.errors[i];
-        const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
-        const std::string text = error.text.empty() ? "no error text" : printable(error.text);
-        std::string line = fmt::format("{} rows, {}{}: {}", grouped(error.rows),
-                                       name_of(error.outcome), status, text);
+    const std::vector<ShownError> errors = shown_errors(f.errors);
+    for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
+        std::string line = fmt::format("{} rows, {}", grouped(errors[i].rows), errors[i].text);
         if (line.size() > room) {
             std::size_t cut = room - 3;
             while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
@@ -106,6 +134,11 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     requests += fmt::format(", {} failed", grouped(failed));
     requests += unsent > 0 ? fmt::format(", {} not sent", grouped(unsent)) : "";
     lines.add("Requests", requests);
+    if (f.short_output > f.completed) {
+        lines.add("", fmt::format("latencies are of the {} ok rows alone; --output cap takes "
+                                  "shorter answers as ok",
+                                  grouped(f.completed)));
+    }
     if (failed > 0) {
         lines.add("Failed", failed_kinds(f.outcomes, Outcome::not_sent));
         add_errors(lines, f);
@@ -183,11 +216,8 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                                          grouped(f.tpot_unknown)));
     }
     if (f.itl_rows_left_out > 0) {
-        lines.add(
-            "No ITL",
-            fmt::format(
-                "{} rows: several tokens a chunk{}", grouped(f.itl_rows_left_out),
-                can_count_chunk_tokens(info.backend) ? " (--continuous-usage counts them)" : ""));
+        lines.add("No ITL", fmt::format("{} rows: {}", grouped(f.itl_rows_left_out),
+                                        why_no_itl(f, info.backend)));
     }
 }
 

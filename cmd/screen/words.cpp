@@ -38,6 +38,15 @@ CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
                : CacheAnswer::by_trace_blocks;
 }
 
+std::string why_no_itl(const SummaryFigures& figures, std::string_view backend) {
+    const auto by_chunks = static_cast<std::size_t>(TokensSource::chunks);
+    if (figures.itl_rows_left_out <= figures.tokens_sources[by_chunks]) {
+        return "the server counts no tokens (no usage)";
+    }
+    return std::string("several tokens a chunk") +
+           (can_count_chunk_tokens(backend) ? ": --continuous-usage counts them" : "");
+}
+
 bool is_failure(Outcome outcome) {
     return outcome != Outcome::ok && outcome != Outcome::short_output &&
            outcome != Outcome::long_output;

@@ -18,6 +18,10 @@ std::string share(std::uint64_t part, std::uint64_t whole);
 /// `backend` is the name of the dialect.
 bool can_count_chunk_tokens(std::string_view backend);
 
+/// Why rows have no ITL, though they are ok: their server counts nothing, or counts several tokens
+/// a chunk.
+std::string why_no_itl(const SummaryFigures& figures, std::string_view backend);
+
 /// An outcome that counts as a failure in what people read: neither ok nor an answer of another
 /// length.
 bool is_failure(Outcome outcome);

@@ -12,7 +12,8 @@ bool is_digit(char byte) {
     return byte >= '0' && byte <= '9';
 }
 
-/// A text with a mark for each run of digits.
+}  // namespace
+
 std::string without_numbers(std::string_view text) {
     std::string plain;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -24,8 +25,6 @@ std::string without_numbers(std::string_view text) {
     }
     return plain;
 }
-
-}  // namespace
 
 void ErrorTexts::add(const Record& record) {
     if (is_whole(record.outcome) || record.outcome == Outcome::not_sent) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct ErrorText {
     std::uint64_t rows = 0;
     std::uint32_t first_row = 0;
 };
+
+/// A text with a mark for each run of digits: ids and counts do not tell reasons apart.
+std::string without_numbers(std::string_view text);
 
 class ErrorTexts {
   public:

@@ -105,9 +105,12 @@ std::string PromptCounts::explain(PromptCause cause) const {
         }
         case PromptCause::words:
             std::snprintf(text, sizeof(text),
-                          "the difference grows with the length (%+.3g tokens per 1,000): not "
+                          "the difference grows with the length (%+.*f tokens per 1,000): not "
                           "every word is one token there; give the model's --tokenizer, or "
                           "--prompt ids",
+                          std::abs(1000 * slope()) < 1     ? 3
+                          : std::abs(1000 * slope()) < 100 ? 1
+                                                           : 0,
                           1000 * slope());
             break;
         case PromptCause::short_rows:

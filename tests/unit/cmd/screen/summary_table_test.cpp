@@ -120,7 +120,7 @@ TEST(SummaryTable, HasEightyColumns) {
     i.split_unknown = true;
     const std::string table = summary_table(f, i);
     for (const char* part :
-         {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", "(--continuous-usage counts",
+         {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage counts",
           "held by --max-inflight", "held by a limit of this host", "segments sent again",
           "in the server's blocks of 512", "split of the overhead unknown", "by up to -12345"}) {
         EXPECT_NE(table.find(part), table.npos) << part << table;
