@@ -52,7 +52,7 @@ Examples:
   driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
-5 no request succeeded, 6 not certified, 7 the host lacks or fails, 130 interrupted.)";
+5 no request was answered whole, 6 not certified, 7 the host lacks or fails, 130 interrupted.)";
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");

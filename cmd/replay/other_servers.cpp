@@ -83,6 +83,8 @@ void take_least(const PreflightFindings& found, Server& server) {
     }
     all.ignore_eos = all.ignore_eos && found.ignore_eos;
     server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;
+    all.stream_options = all.stream_options && found.stream_options;
+    server.body.stream_options = server.body.stream_options && found.stream_options;
 }
 
 /// Why rows cannot be bounded alike on both servers; empty: they can. One body goes to all.

@@ -148,6 +148,7 @@ class Preparation {
     int load();
     int dry_run();
     int meet();
+    void warn(const std::string& warning);
     int compare();
     void forecast();
     int calibrate();
@@ -211,6 +212,14 @@ int Preparation::dry_run() {
     return code == exit_done ? execute_dry_run(options_, workload_, server_, file_) : code;
 }
 
+/// On the screen and in run.json; empty: nothing.
+void Preparation::warn(const std::string& warning) {
+    if (!warning.empty()) {
+        std::fprintf(stderr, "driftless: warning: %s\n", warning.c_str());
+        server_.findings.notes.push_back("warning: " + warning);
+    }
+}
+
 int Preparation::meet() {
     count_stop_requests();  // what comes before looks at none: there, a signal just ends us
     int code = resolve_targets(options_, server_);
@@ -230,10 +239,10 @@ int Preparation::meet() {
                              {server_.findings.max_model_len, server_.findings.max_input_tokens});
     }
     if (code == exit_done && server_.preflight_done && split_unknown(server_.findings)) {
-        const std::string warning =
-            split_warning(workload_, server_.findings.overhead, options_.dialect->templated);
-        std::fprintf(stderr, "driftless: warning: %s\n", warning.c_str());
-        server_.findings.notes.push_back("warning: " + warning);
+        warn(split_warning(workload_, server_.findings.overhead, options_.dialect->templated));
+    }
+    if (code == exit_done && server_.preflight_done) {
+        warn(short_answers_warning(options_, workload_, server_.findings.least_answer));
     }
     if (code == exit_done) {
         code = make_bodies(options_, server_, workload_, file_);

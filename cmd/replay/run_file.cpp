@@ -235,6 +235,7 @@ void write_preflight(JsonWriter& json, const PreflightFindings* found) {
     json.key("has_cached_tokens").boolean(found->has_cached_tokens);
     json.key("has_token_ids").boolean(found->has_token_ids);
     json.key("ignore_eos").boolean(found->ignore_eos);
+    json.key("stream_options").boolean(found->stream_options);
     json.key("length_asked").optional_integer(known(found->length_asked));
     json.key("length_made").optional_integer(known(found->length_made));
     json.key("stream_chunks").optional_integer(known(found->stream_chunks));

@@ -219,6 +219,7 @@ void describe_server(const ReplayOptions& options, Server& server) {
     server.findings.overhead = options.overhead.value_or(Overhead{});
     server.findings.overhead_source = options.overhead ? "flag" : "none";
     server.findings.ignore_eos = server.body.ignore_eos;
+    server.findings.stream_options = server.body.stream_options;
 }
 
 namespace {
@@ -303,6 +304,7 @@ int meet_server(const ReplayOptions& options, Driver& driver, const std::string&
     server.endpoints.front().said = server.findings.keep_alive;
     server.body.prompt = server.prompt;
     server.body.ignore_eos = server.findings.ignore_eos;
+    server.body.stream_options = server.findings.stream_options;
     server.body.length_member = server.findings.length_member;
     print_findings(server.findings, server.prompt);
     return meet_others(options, driver, run_id, server);

@@ -41,14 +41,18 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
                     static_cast<long long>(found.max_input_tokens));
     }
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
-    std::printf("; overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre, found.overhead.post,
-                found.overhead_source.c_str(),
-                found.split_source == "cached_tokens"   ? ", split by cached tokens"
-                : found.split_source == "chat_template" ? ", split by the chat template"
-                : found.split_source == "bos"           ? ", a BOS in front"
-                : split_unknown(found)                  ? ", split unknown"
-                                                        : "",
-                words_text(prompt, exact));
+    if (found.overhead_source == "none") {
+        std::printf("; overhead unknown, taken as 0; %s\n", words_text(prompt, exact));
+    } else {
+        std::printf("; overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre, found.overhead.post,
+                    found.overhead_source.c_str(),
+                    found.split_source == "cached_tokens"   ? ", split by cached tokens"
+                    : found.split_source == "chat_template" ? ", split by the chat template"
+                    : found.split_source == "bos"           ? ", a BOS in front"
+                    : split_unknown(found)                  ? ", split unknown"
+                                                            : "",
+                    words_text(prompt, exact));
+    }
     if (found.server_block > 0) {
         std::printf("server: cache blocks of %lld tokens (%s)\n",
                     static_cast<long long>(found.server_block),

@@ -151,6 +151,23 @@ int check_context(const Workload& workload, ModelRoom room) {
     return exit_input;
 }
 
+std::string short_answers_warning(const ReplayOptions& options, const Workload& workload,
+                                  std::uint32_t least) {
+    const auto& rows = workload.plan.rows;
+    const auto asks_for_less = [&](const Planned& planned) {
+        const std::uint32_t asked = workload.trace.rows[planned.row].output_length;
+        return asked > 0 && asked < least;
+    };
+    const auto count = options.output == OutputRule::free
+                           ? 0
+                           : std::count_if(rows.begin(), rows.end(), asks_for_less);
+    return count == 0 ? ""
+                      : std::to_string(count) + " of " + std::to_string(rows.size()) +
+                            " rows ask for fewer than the " + std::to_string(least) +
+                            " tokens that the server was seen to accept, and may be refused; "
+                            "--output free asks for no length";
+}
+
 std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated) {
     const auto& rows = workload.plan.rows;
     const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {

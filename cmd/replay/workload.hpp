@@ -49,4 +49,9 @@ int check_context(const Workload& workload, ModelRoom room);
 /// line, with the flag that sets it.
 std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated);
 
+/// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
+/// nothing.
+std::string short_answers_warning(const ReplayOptions& options, const Workload& workload,
+                                  std::uint32_t least);
+
 }  // namespace driftless

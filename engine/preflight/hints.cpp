@@ -31,6 +31,8 @@ struct Remedy {
     const char* remedy;
 };
 constexpr const char* check_key = "check --api-key or OPENAI_API_KEY";
+constexpr const char* drop_temperature =
+    "--extra-body '{\"temperature\":1}' asks for another one, '{\"temperature\":null}' for none";
 constexpr Remedy remedies[] = {
     {400, "chat template",
      "the model has no chat template: use --api openai-completions, or give the server one"},
@@ -40,8 +42,11 @@ constexpr Remedy remedies[] = {
     {400, "no connected db",  // LiteLLM looks up there every key that is not its master key
      "LiteLLM does not know this key: check --api-key or OPENAI_API_KEY"},
     {400, "no api key", check_key},
+    {400, "temperature", drop_temperature},
+    {422, "temperature", drop_temperature},
     {401, "", check_key},
-    {403, "", check_key},
+    {403, "",
+     "check --api-key or OPENAI_API_KEY, and --header, where a gateway wants another field"},
     {405, "", "nothing accepts POST there: check --endpoint and --api"},
     {413, "", "a proxy does not accept bodies of that size (nginx: client_max_body_size)"},
     {422, "", "the server does not accept this body: check --api and --extra-body"},
@@ -116,9 +121,59 @@ std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect
     if (dialect.form != nullptr) {
         return "the template's event.prompt_tokens leads to no count of prompt tokens" + lacks;
     }
-    return found.has_completion_tokens
-               ? "usage came without prompt tokens" + lacks
-               : with_flag("no usage came" + lacks, flag_of(usage_flags, kind));
+    if (found.sent_usage || found.has_completion_tokens) {
+        return "usage came without prompt tokens" + lacks;
+    }
+    return with_flag("no usage came" + lacks, flag_of(usage_flags, kind));
+}
+
+/// Nothing counts a prompt: what stands around it, and what its words cost, may be unknown.
+std::string hint_of_lengths(const PreflightFindings& found) {
+    if (found.has_usage || found.overhead_source != "none") {
+        return "";
+    }
+    const std::string words =
+        found.tokenize ? "" : ", and nothing shows that each word is one token";
+    return "warning: the server counts no prompt: its overhead is unknown and taken as 0" + words +
+           "; prompts may be longer than recorded; --overhead PRE,POST sets the overhead" +
+           (found.tokenize ? "" : ", --tokenizer chooses the words");
+}
+
+/// Whether the text of answers is where it is looked for.
+std::string hint_of_text(const PreflightFindings& found) {
+    const std::string unread =
+        "answers have text in \"" + found.unread_member + "\", which driftless does not read: ";
+    if (found.stream_chunks > 0) {
+        return found.unread_member.empty()
+                   ? ""
+                   : "warning: " + unread + "its tokens have no stamps, and TTFT may be too late";
+    }
+    if (found.stream_chunks < 0) {
+        return "";
+    }
+    const std::string lacks = found.has_completion_tokens
+                                  ? "TTFT, TPOT and ITL stay unknown for such rows"
+                                  : "such rows end as no_tokens";
+    return "warning: " +
+           (found.unread_member.empty() ? "no event of an answer had text: " : unread) + lacks;
+}
+
+std::string remedy_of_unreadable(Unreadable unreadable) {
+    switch (unreadable) {
+        case Unreadable::no:
+            break;
+        case Unreadable::encoded:
+            return "the server compresses its answers, though no request asks for that, and "
+                   "driftless cannot read them: turn compression off there, or in the proxy in "
+                   "front of it (nginx: gzip off)";
+        case Unreadable::not_a_stream:
+            return "--no-stream asks for whole answers, which have no TTFT, TPOT and ITL";
+        case Unreadable::not_whole:
+            return "remove --no-stream";
+        case Unreadable::foreign:
+            return "check --url, --endpoint and --api";
+    }
+    return "";
 }
 
 std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
@@ -209,8 +264,10 @@ std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect
     } else if (!found.has_cached_tokens) {
         hints.push_back(hint_of_cache(dialect, kind));
     }
-    if (found.stream_chunks == 0) {
-        hints.push_back("no event of an answer had text: such rows end as no_tokens");
+    for (std::string hint : {hint_of_lengths(found), hint_of_text(found)}) {
+        if (!hint.empty()) {
+            hints.push_back(std::move(hint));
+        }
     }
     constexpr std::int64_t chunks_told_apart = 4;
     if (found.stream_chunks >= chunks_told_apart && found.stream_receives == 1) {
@@ -226,6 +283,9 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
     const int status = refusal.status;
     if (status >= 300 && status < 400 && !refusal.location.empty()) {
         return remedy_of_redirect(refusal.location, refusal.path);
+    }
+    if (refusal.unreadable != Unreadable::no) {
+        return remedy_of_unreadable(refusal.unreadable);
     }
     const std::string said = lower(refusal.message);
     const bool no_model = status == 404 || said.find("invalid model") != said.npos;

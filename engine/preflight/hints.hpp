@@ -36,6 +36,7 @@ struct Refusal {
     std::string_view model = {};       ///< that was asked for
     const Dialect* dialect = nullptr;  ///< that was spoken; null: none
     bool ids = false;                  ///< the prompt was an array of token ids
+    Unreadable unreadable = Unreadable::no;  ///< the answer was whole, and cannot be read
 };
 
 /// What may fix a refusal, as a clause; empty where its status and words tell nothing. `models`:

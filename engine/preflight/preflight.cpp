@@ -53,6 +53,7 @@ Preflight::Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first)
     CHECK(plan.dialect != nullptr && plan.words != nullptr);
     findings_.model = plan.body.model;
     findings_.ignore_eos = plan.body.ignore_eos;
+    findings_.stream_options = plan.body.stream_options;
     findings_.length_member = plan.body.length_member;
     probe_tokens_ = least_tokens(plan.body.extra_body);
 }
@@ -159,6 +160,7 @@ Task<bool> Preflight::try_tokenize(TokenizeForm form) {
 Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     BodySpec spec = plan_.body;
     spec.ignore_eos = findings_.ignore_eos;
+    spec.stream_options = findings_.stream_options;
     spec.length_member = findings_.length_member;
     const std::uint32_t asked = std::max(tokens, probe_tokens_);
     Probe probe;
@@ -185,6 +187,10 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
         findings_.has_completion_tokens || probe.completion_tokens >= 0;
     findings_.has_cached_tokens = findings_.has_cached_tokens || probe.cached_tokens >= 0;
     findings_.has_token_ids = findings_.has_token_ids || probe.has_token_ids;
+    findings_.sent_usage = findings_.sent_usage || probe.has_usage;
+    if (!probe.unread_member.empty()) {
+        findings_.unread_member = asker_.told(probe.unread_member);
+    }
     co_return probe;
 }
 
@@ -246,6 +252,7 @@ bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
     refusal.model = findings_.model;
     refusal.dialect = plan_.dialect;
     refusal.ids = plan_.body.prompt == PromptKind::ids;
+    refusal.unreadable = probe.unreadable;
     const std::string remedy = remedy_for(refusal, findings_.models);
     failure_.text += remedy.empty() ? "" : "; " + remedy;
     return false;
@@ -261,9 +268,6 @@ Task<bool> Preflight::probe_one_word() {
     findings_.probe_ns = (now() - asker_.reply().sent).ns;
     findings_.headers_before_token = asker_.reply().headers < asker_.reply().first_body;
     findings_.has_usage = one.prompt_tokens > 0;
-    if (one.prompt_tokens == 0) {
-        findings_.notes.push_back("usage counts no token for a prompt of one word: not used");
-    }
     const bool settled = co_await settle_overhead(one.prompt_tokens);
     co_return settled;
 }

@@ -76,10 +76,13 @@ struct PreflightFindings {
     std::optional<TokenizeForm> tokenize;  ///< how the server's endpoint understood us
     Overhead tokenize_overhead;            ///< the tokens around a text, as that endpoint counts
     bool has_usage = false;                ///< prompts are counted
+    bool sent_usage = false;               ///< some answer had one, with counts in it or without
     bool has_completion_tokens = false;    ///< answers are
     bool has_cached_tokens = false;     ///< some answer told them, if only of a prompt sent again
     bool has_token_ids = false;         ///< answers hold the ids of their tokens
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
+    bool stream_options = true;         ///< the same of these
+    std::string unread_member;          ///< of a chat's delta: it has text, and nobody reads it
     std::string length_member;          ///< what bounds the answers; empty: the dialect's own
     std::uint32_t least_answer = 1;     ///< tokens of the shortest answer that may be asked for
     std::int64_t length_asked = -1;     ///< tokens of an answer of some tokens
@@ -156,7 +159,10 @@ class Preflight {
     void read_models();
     bool fail_models();
 
-    // preflight_length.cpp: what servers refuse of a body, and whether they obey its length.
+    // preflight_body.cpp: what servers refuse of a body.
+    Task<void> leave_out_refused(const std::string& word, Probe& one);
+
+    // preflight_length.cpp: what servers take of a body, and whether they obey its length.
     Task<Probe> probe_as_taken(const std::string& word);
     Task<void> try_other_length(const std::string& word, Probe& one);
     void note_length();

@@ -9,47 +9,23 @@ namespace {
 
 /// Some servers answer no request for one token: SGLang's responses, OpenAI's below 16.
 constexpr std::uint32_t tokens_enough = 16;
-constexpr const char* new_length = "max_completion_tokens";
-constexpr const char* old_length = "max_tokens";
-
-/// Refusals of what stands in a body. FastAPI's own are 422; vLLM makes them 400.
-bool refuses_body(const Probe& probe) {
-    return probe.status == 400 || probe.status == 422;
-}
 
 std::string tokens_text(std::int64_t tokens) {
     return counted(static_cast<std::uint64_t>(tokens), "token", "tokens");
 }
 
-/// The server's words, else its status.
-std::string reason_of(const Probe& refused) {
-    return refused.message.empty() ? "status " + std::to_string(refused.status) : refused.message;
-}
-
 }  // namespace
 
-/// A request of one word in the first form that is taken: with `ignore_eos`, without, for more than
+/// A request of one word in the first form that is taken: without what is refused, for more than
 /// one token, and with the other name of the length.
 Task<Probe> Preflight::probe_as_taken(const std::string& word) {
     Probe one = co_await probe(word);
-    if (refuses_body(one) && findings_.ignore_eos && plan_.body.output == OutputRule::exact) {
-        const std::string refusal = reason_of(one);
-        findings_.ignore_eos = false;
-        Probe without = co_await probe(word);
-        if (without.ok) {
-            findings_.notes.push_back("the server refuses ignore_eos (" + refusal +
-                                      "): rows go without it and may end early; --output cap "
-                                      "counts no row as short");
-            one = std::move(without);
-        } else {
-            findings_.ignore_eos = true;
-            if (refuses_body(without) && reason_of(without) != refusal) {
-                one = std::move(without);  // what it minds beside that
-            }
-        }
+    if (refuses_body(one)) {
+        co_await leave_out_refused(word, one);
     }
     const bool may_want_more = refuses_body(one) || one.status == 500 || one.status == 200;
-    if (!one.ok && may_want_more && probe_tokens_ < tokens_enough) {
+    if (!one.ok && one.unreadable == Unreadable::no && may_want_more &&
+        probe_tokens_ < tokens_enough) {
         const std::uint32_t few = probe_tokens_;
         probe_tokens_ = tokens_enough;
         Probe more = co_await probe(word);
@@ -71,11 +47,10 @@ Task<Probe> Preflight::probe_as_taken(const std::string& word) {
 
 /// More tokens came than were asked for: the server may read the other name of the length.
 Task<void> Preflight::try_other_length(const std::string& word, Probe& one) {
-    if (!plan_.dialect->has_two_length_names || !plan_.body.length_member.empty()) {
+    if (!plan_.dialect->has_two_length_names || !findings_.length_member.empty()) {
         co_return;
     }
-    const bool is_new = plan_.dialect->length_member == new_length;
-    findings_.length_member = is_new ? old_length : new_length;
+    findings_.length_member = other_length_member(*plan_.dialect);
     Probe other = co_await probe(word);
     if (!other.ok || other.made() > other.asked) {
         findings_.length_member.clear();
@@ -98,9 +73,16 @@ void Preflight::note_length() {
     const std::string said =
         "asked for " + tokens_text(asked) + ", it made " + std::to_string(made);
     if (made > asked) {
-        findings_.notes.push_back(
-            "warning: " + said + ": rows end as long_output" +
-            (plan_.dialect->has_two_length_names ? "; --length-field names the other member" : ""));
+        findings_.notes.push_back("warning: " + said +
+                                  ": rows that ask for fewer than it makes end as long_output" +
+                                  (plan_.body.length_member.empty()
+                                       ? ""
+                                       : "; without --length-field the other name is tried"));
+    } else if (findings_.has_completion_tokens && findings_.stream_chunks > made) {
+        findings_.notes.push_back("warning: usage counts " + tokens_text(made) + " and " +
+                                  std::to_string(findings_.stream_chunks) +
+                                  " chunks had text: it leaves some out (those of the reasoning?), "
+                                  "and rows end as short_output; --output cap accepts that");
     } else if (made < asked && findings_.has_completion_tokens) {
         findings_.notes.push_back(
             "warning: " + said +
@@ -108,7 +90,7 @@ void Preflight::note_length() {
     }
     if (findings_.stream_chunks > 0 && findings_.stream_chunks < made &&
         findings_.has_completion_tokens && !plan_.body.continuous_usage && plan_.body.stream &&
-        !findings_.has_token_ids) {
+        !findings_.has_token_ids && findings_.unread_member.empty()) {
         const bool whole = findings_.stream_chunks == 1;
         findings_.notes.push_back(tokens_text(made) + " came in " +
                                   std::to_string(findings_.stream_chunks) +

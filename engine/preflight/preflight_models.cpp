@@ -3,6 +3,7 @@
 
 #include "engine/preflight/hints.hpp"
 #include "engine/preflight/preflight.hpp"
+#include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -18,6 +19,11 @@ constexpr int status_busy = 429;
 
 bool is_loading(int status) {
     return status == 502 || status == 503 || status == 504;
+}
+
+/// A server without a page of models; the page cannot be asked for in another way.
+bool lacks_page(int status) {
+    return status == 404 || status == 405 || status == 410 || status == 422 || status == 501;
 }
 
 /// The first of the members that holds a number of tokens; -1: none.
@@ -170,12 +176,6 @@ Task<void> Preflight::ask_metrics() {
 bool Preflight::fail_models() {
     const Reply& reply = asker_.reply();
     JsonDocument document;
-    const bool refused = reply.status != 200 && reply.status != 404;
-    const std::string said =
-        refused ? asker_.told(error_message_of(document, reply.body, reply.body.size())) : "";
-    const std::string leads = location();
-    const std::string remedy =
-        refused ? remedy_for({reply.status, said, leads, "/v1/models"}, {}) : "";
     failure_.status = reply.status;
     const std::string asked = "GET " + plan_.server.root_path + "/v1/models ";
     if (reply.status == 200 && lists_no_model(document, reply.body)) {
@@ -183,6 +183,24 @@ bool Preflight::fail_models() {
             plan_.wait_ready ? ", also after --wait-ready" : ": --wait-ready T waits for one";
         return fail(asked + "lists no model" + wait +
                     "; name it with --model where the server never lists it");
+    }
+    const std::string encoding = asker_.told(body_encoding(reply.head));
+    const std::string words =
+        asker_.told(error_message_of(document, reply.body, reply.body.size()));
+    const std::string leads = location();
+    Refusal refusal{reply.status, words, leads, "/v1/models"};
+    std::string said;
+    std::string remedy;
+    if (!encoding.empty()) {
+        said = encoding;
+        refusal.unreadable = Unreadable::encoded;
+        remedy = remedy_for(refusal, {});
+    } else if (reply.status == 200 && reply.body.starts_with('<')) {
+        said = "a web page: " + words;
+        remedy = "check --url, and what answers in front of the server";
+    } else if (reply.status != 200 && !lacks_page(reply.status)) {
+        said = words;
+        remedy = remedy_for(refusal, {});
     }
     return fail(asked + "answered " + std::to_string(reply.status) +
                 (said.empty() ? "" : " (" + said + ")") + " and named no model; " +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/http/fields.hpp"
 #include "proto/sse/events.hpp"
 #include "proto/sse/scanner.hpp"
 
@@ -28,11 +29,62 @@ void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocum
     if (reading.kind == EventReading::Kind::error) {
         probe.message = std::string(reading.error_message);
     }
+    probe.has_usage = probe.has_usage || reading.has_usage;
+    if (!reading.unread_member.empty()) {
+        probe.unread_member = std::string(reading.unread_member);
+    }
     probe.chunks += reading.token_bearing ? 1 : 0;
     probe.has_token_ids = probe.has_token_ids || reading.token_ids >= 0;
     take_count(probe.prompt_tokens, reading.prompt_tokens);
     take_count(probe.completion_tokens, reading.completion_tokens);
     take_count(probe.cached_tokens, reading.cached_tokens);
+}
+
+/// Whether a text is a whole answer of this API.
+bool is_whole_answer(const Dialect& dialect, JsonDocument& document, std::string_view body) {
+    const EventReading reading = dialect.read(document, {}, body);
+    return reading.kind == EventReading::Kind::delta &&
+           (reading.token_bearing || reading.has_usage);
+}
+
+/// What keeps rows from being read, where anything does: said by the head, or seen in the body.
+Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply& reply,
+                           JsonDocument& document) {
+    if (!body_encoding(reply.head).empty()) {
+        return Unreadable::encoded;
+    }
+    const std::string_view type = header_value(reply.head, "content-type");
+    const bool streams = is_event_stream(type);
+    if (framing == Framing::whole) {
+        return streams ? Unreadable::not_whole : Unreadable::no;
+    }
+    if (framing != Framing::sse) {
+        return Unreadable::no;
+    }
+    if (is_whole_answer(dialect, document, reply.body)) {
+        return Unreadable::not_a_stream;
+    }
+    return type.empty() || streams ? Unreadable::no : Unreadable::foreign;
+}
+
+/// The same in words: the encoding; what the server says in the body; the type.
+std::string words_of(Unreadable unreadable, const Reply& reply, JsonDocument& document) {
+    const std::string type(header_value(reply.head, "content-type"));
+    switch (unreadable) {
+        case Unreadable::no:
+            break;
+        case Unreadable::encoded:
+            return body_encoding(reply.head);
+        case Unreadable::not_a_stream:
+            return "a whole answer, though a stream was asked for";
+        case Unreadable::not_whole:
+            return "a stream, though a whole answer was asked for";
+        case Unreadable::foreign: {
+            const std::string said = error_message_of(document, reply.body, reply.body.size());
+            return "content-type: " + type + (said.empty() ? "" : ", which says: " + said);
+        }
+    }
+    return "";
 }
 
 /// A number of tokens that a text begins with: "16", "16.0"; -1: none.
@@ -48,6 +100,10 @@ constexpr std::string_view block_gauges[] = {"sglang:page_size",
 
 }  // namespace
 
+std::string reason_of(const Probe& refused) {
+    return refused.message.empty() ? "status " + std::to_string(refused.status) : refused.message;
+}
+
 Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
     Probe probe;
     JsonDocument document;
@@ -57,6 +113,11 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
         return probe;
     }
     const Framing framing = stream ? dialect.framing : Framing::whole;
+    probe.unreadable = find_unreadable(dialect, framing, reply, document);
+    if (probe.unreadable != Unreadable::no) {
+        probe.message = words_of(probe.unreadable, reply, document);
+        return probe;
+    }
     EventScanner scanner;
     scanner.reset(framing);
     std::string joined;

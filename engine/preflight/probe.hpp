@@ -10,6 +10,15 @@
 
 namespace driftless {
 
+/// Why a whole answer of status 200 cannot be read as the rows' will be.
+enum class Unreadable : std::uint8_t {
+    no,
+    encoded,       ///< compressed
+    not_a_stream,  ///< a whole answer of this API, and a stream was asked for
+    not_whole,     ///< a stream, and a whole answer was asked for
+    foreign,       ///< of another type than was asked for, or not of this API: a web page
+};
+
 /// Numbers are -1 where the server does not say them.
 struct Probe {
     bool ok = false;
@@ -18,7 +27,10 @@ struct Probe {
     std::int64_t prompt_tokens = -1;
     std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
+    Unreadable unreadable = Unreadable::no;
+    bool has_usage = false;      ///< some event had one, with counts in it or without
     bool has_token_ids = false;  ///< of the tokens that it made
+    std::string unread_member;   ///< that has text and that nobody here knows
     std::uint32_t chunks = 0;    ///< events that bear tokens
     std::uint32_t asked = 0;     ///< tokens that it was asked for; 0: no number was named
     /// Tokens of the answer: as counted, else at least one a chunk.
@@ -26,6 +38,14 @@ struct Probe {
         return completion_tokens >= 0 ? completion_tokens : std::int64_t{chunks};
     }
 };
+
+/// Refusals of what stands in a body. FastAPI's own are 422; vLLM makes them 400.
+inline bool refuses_body(const Probe& probe) {
+    return probe.status == 400 || probe.status == 422;
+}
+
+/// The server's words, else its status.
+std::string reason_of(const Probe& refused);
 
 /// A stream of events, or one JSON text (`stream` false, and errors).
 Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply);

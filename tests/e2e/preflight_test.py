@@ -194,7 +194,7 @@ class Preflight(Case):
 
     def test_models_that_name_none(self):
         """No JSON, or no list of names: --model is the remedy, and one that is not listed is noted."""
-        for body in ("<html>", '{"data":[{"object":"model"},{"id":7}]}'):
+        for body in ("{}", '{"data":[{"object":"model"},{"id":7}]}'):
             with Odd({MODELS: whole(body)}) as server:
                 self.assertIn("named no model; name it with --model", self.refused(server))
                 self.assertEqual(self.ask(server, "--model", "mine").code, 0)
@@ -234,7 +234,7 @@ class Preflight(Case):
         with Odd({CHAT: stream(token(), usage(0, 1), DONE)}) as server:
             run = self.replay(trace, "--url", server.url)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("usage counts no token for a prompt of one word: not used",
+        self.assertIn("usage came without prompt tokens: prompt counts cannot be verified",
                       run.said + run.complained)  # fmt: skip
         found = run.json("run.json")["preflight"]
         self.assertEqual((found["words_verdict"], found["overhead_source"]), ("not_asked", "none"))
@@ -346,7 +346,8 @@ class Preflight(Case):
             self.assertEqual(run.json("summary.json")["outputs"],
                              {"exact": 1, "short": 0, "long": 0, "unknown": 0})
             run = self.replay(trace, "--url", server.url, "--length-field", "max_completion_tokens")
-        self.assertIn("asked for 8 tokens, it made 128: rows end as long_output", run.complained)
+        self.assertIn("asked for 8 tokens, it made 128: rows that ask for fewer than it makes end as "
+                      "long_output; without --length-field the other name is tried", run.complained)
         self.assertEqual(run.records()[0]["outcome"], "long_output")
         self.assertEqual(run.code, 0)
         self.assertEqual(run.json("summary.json")["outputs"]["long"], 1)

@@ -56,6 +56,33 @@ TEST(Probe, TakesTheLastCountAsARecordDoes) {
     EXPECT_EQ(probe.made(), 1);
 }
 
+// What keeps every row from being read is seen in one answer (wire-formats.md, section 1).
+TEST(Probe, SeesWhatNoRowCanBeReadFrom) {
+    const Dialect& chat = dialect_of(Api::openai_chat);
+    const std::string answer = R"({"choices":[{"message":{"content":"a"}}]})";
+    const std::string events = R"(data: {"choices":[{"delta":{"content":"a"}}]})"
+                               "\n\n";
+    const auto seen = [&](bool stream, const std::string& body, const std::string& fields) {
+        const Probe probe = read_probe(chat, stream, reply_of(body, fields));
+        EXPECT_EQ(probe.ok, probe.unreadable == Unreadable::no) << body;
+        return probe.unreadable;
+    };
+    const std::string streamed = "Content-Type: Text/Event-Stream; charset=utf-8\r\n";
+    const std::string json = "Content-Type: application/json\r\n";
+    EXPECT_EQ(seen(true, events, ""), Unreadable::no);
+    EXPECT_EQ(seen(true, events, streamed), Unreadable::no);
+    EXPECT_EQ(seen(true, events, "Content-Encoding: identity\r\n"), Unreadable::no);
+    EXPECT_EQ(seen(true, events, "Content-Encoding: zstd\r\n"), Unreadable::encoded);
+    EXPECT_EQ(seen(false, answer, "Content-Encoding: gzip\r\n"), Unreadable::encoded);
+    EXPECT_EQ(seen(true, events, json), Unreadable::foreign);
+    EXPECT_EQ(seen(true, answer, json), Unreadable::not_a_stream);
+    EXPECT_EQ(seen(true, answer, streamed), Unreadable::not_a_stream);
+    EXPECT_EQ(seen(false, answer, json), Unreadable::no);
+    EXPECT_EQ(seen(false, events, streamed), Unreadable::not_whole);
+    const Reply lines = reply_of(R"({"response":"a","done":false})", json);
+    EXPECT_EQ(read_probe(dialect_of(Api::ollama), true, lines).unreadable, Unreadable::no);
+}
+
 // Lines of the pages of vLLM, of Dynamo's frontend, of SGLang and of llm-d-inference-sim.
 TEST(Probe, ReadsTheCacheBlockOfMetrics) {
     EXPECT_EQ(
