@@ -25,20 +25,24 @@ FoundCalibration find_calibration(const std::string& path, const HostFacts& host
         file.open(from, std::ios::binary);
     }
     if (!file) {
-        return {std::nullopt, path.empty() ? "driftless calibrate has not run on this host"
-                                           : "there is no calibration at " + from};
+        return {std::nullopt,
+                path.empty() ? "driftless calibrate has not run on this host"
+                             : from + " cannot be opened",
+                true};
     }
     const std::string text(std::istreambuf_iterator<char>(file), {});
     JsonDocument document;
     Result<Calibration> read = read_calibration(document, text);
     if (!read) {
-        return {std::nullopt, from + " cannot be read (" + name_of(read.error().code) + ")"};
+        return {std::nullopt,
+                from + " is not a file of driftless calibrate (" + name_of(read.error().code) + ")",
+                true};
     }
     const std::string why = why_not_of(read.value(), host, realtime);
     if (!why.empty()) {
-        return {std::nullopt, why + "; run driftless calibrate again"};
+        return {std::nullopt, why + "; run driftless calibrate again", false};
     }
-    return {std::move(read).value(), ""};
+    return {std::move(read).value(), "", false};
 }
 
 }  // namespace driftless

@@ -15,7 +15,8 @@ std::string default_calibration_path(bool realtime);
 /// The figures, or why there are none that hold for this host.
 struct FoundCalibration {
     std::optional<Calibration> calibration;
-    std::string why_not;  ///< a clause; empty where there are some
+    std::string why_not;      ///< a clause; empty where there are some
+    bool unreadable = false;  ///< there is no such file, or it is not a calibration
 };
 
 /// Reads `path` (empty: the default; for `realtime` the ordinary one where there is no other) and

@@ -65,7 +65,7 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
 
 Lookup look_up(const ReplayOptions& options, const HostFacts& facts, const HostChoice& host) {
     if (options.calibration == without) {
-        return {{std::nullopt, "--calibration none"}, 0};
+        return {{std::nullopt, "--calibration none", false}, 0};
     }
     if (names_file(options)) {
         return {find_calibration(options.calibration, facts, options.realtime), 0};
@@ -122,11 +122,18 @@ std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
 }
 
 int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
-    if (!options.require_certified || !names_file(options)) {
+    if (!names_file(options)) {
         return exit_done;
     }
     const FoundCalibration found = find_calibration(options.calibration, facts, options.realtime);
-    if (found.calibration) {
+    if (found.unreadable) {
+        std::fprintf(stderr,
+                     "driftless: --calibration: %s; make it with driftless calibrate --out FILE, "
+                     "or use --calibration auto\n",
+                     found.why_not.c_str());
+        return exit_usage;
+    }
+    if (found.calibration || !options.require_certified) {
         return exit_done;
     }
     std::fprintf(stderr,

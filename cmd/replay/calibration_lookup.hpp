@@ -18,8 +18,8 @@ namespace driftless {
 /// a server would send that keeps up. Plans shorter than that count as 10 s long.
 std::int64_t chunks_asked(const Trace& trace, const Plan& plan);
 
-/// Before anything is sent: `--require-certified` with a file that does not hold for this host can
-/// only end in exit 6. Prints why; returns an exit code.
+/// Before anything is sent: a file that is named must be one, and `--require-certified` with a file
+/// that does not hold for this host can only end in exit 6. Prints why; returns an exit code.
 int check_calibration(const ReplayOptions& options, const HostFacts& facts);
 
 /// The same for a run that goes on: it keeps the calibration that it began with, and where that is

@@ -70,7 +70,19 @@ class Verdict(Case):
             for calibration in ("none", self.scratch / "missing.json"):
                 run = self.replay(*flags, calibration)
                 self.assertEqual(run.code, USAGE, run.complained)
-                self.assertIn("--require-certified", run.complained)
+                self.assertIn("--calibration", run.complained)
+                self.assertFalse(run.folder.exists())
+
+    def test_a_calibration_that_is_named_must_be_there(self):
+        """Nothing is sent: the server would answer the row."""
+        broken = self.write("broken.json", "{}")
+        with mock() as server:
+            for path, why in ((self.scratch / "missing.json", "missing.json cannot be opened"),
+                              (broken, "broken.json is not a file of driftless calibrate")):
+                run = self.replay(SAMPLE, "--url", server.url, "--limit", 1, "--calibration", path)
+                self.assertEqual(run.code, USAGE, run.said)
+                self.assertIn(why, run.complained)
+                self.assertNotIn("server:", run.said)
                 self.assertFalse(run.folder.exists())
 
     def test_without_a_calibration_the_bar_taints(self):
