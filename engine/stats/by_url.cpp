@@ -2,7 +2,33 @@
 
 #include <algorithm>
 
+#include "proto/core/counted.hpp"
+
 namespace driftless {
+
+std::string explain_by_url(const std::vector<UrlFigures>& urls) {
+    std::string off;
+    std::size_t urls_off = 0;
+    bool differ = false;
+    for (const UrlFigures& one : urls) {
+        const PromptFigures& prompts = one.prompts;
+        differ = differ || prompts.cause != urls.front().prompts.cause ||
+                 prompts.largest_off != urls.front().prompts.largest_off;
+        if (prompts.off == 0) {
+            continue;
+        }
+        const std::uint64_t reported = prompts.exact + prompts.off;
+        off += (++urls_off > 1 ? ", at " : "at ") + one.url + " " + std::to_string(prompts.off) +
+               " of " + counted(reported, "prompt is", "prompts are") + " off by up to " +
+               (prompts.largest_off > 0 ? "+" : "") + std::to_string(prompts.largest_off) +
+               " tokens";
+    }
+    if (urls.size() < 2 || urls_off == 0 || !differ) {
+        return "";
+    }
+    return off + (urls_off < urls.size() ? ", elsewhere none" : "") +
+           ": serve the same model and template at every --url, or replay against each by itself";
+}
 
 ByUrl::One& ByUrl::of(const std::string& url) {
     if (last_ < urls_.size() && urls_[last_].figures.url == url) {
@@ -13,6 +39,7 @@ ByUrl::One& ByUrl::of(const std::string& url) {
     last_ = static_cast<std::size_t>(found - urls_.begin());
     if (found == urls_.end()) {
         urls_.emplace_back().figures.url = url;
+        urls_.back().prompts = PromptCounts(overhead_);
     }
     return urls_[last_];
 }
@@ -25,6 +52,9 @@ void ByUrl::add(const Record& record) {
     ++one.figures.rows;
     if (record.cached_tokens.value_or(0) > 0) {
         one.figures.cached_tokens += static_cast<std::uint64_t>(*record.cached_tokens);
+    }
+    if (record.input_length) {
+        one.prompts.add(*record.input_length, record.prompt_tokens);
     }
     if (record.outcome == Outcome::ok) {
         ++one.figures.completed;
@@ -41,6 +71,7 @@ std::vector<UrlFigures> ByUrl::figures() const {
     for (const One& one : urls_) {
         all.push_back(one.figures);
         all.back().ttft = one.ttft.distribution();
+        all.back().prompts = one.prompts.figures();
     }
     std::sort(all.begin(), all.end(),
               [](const UrlFigures& a, const UrlFigures& b) { return a.url < b.url; });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/stats/distribution.hpp"
+#include "engine/stats/prompt_counts.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -21,10 +22,17 @@ struct UrlFigures {
     std::uint64_t failed = 0;  ///< neither ok nor another length than asked
     Distribution ttft;         ///< ns, of rows that are ok
     std::uint64_t cached_tokens = 0;
+    PromptFigures prompts;  ///< the server's counts against the trace
 };
+
+/// Where the prompts that are off went, if servers differ in it: their URLs, with the remedy. Empty
+/// where they do not differ.
+std::string explain_by_url(const std::vector<UrlFigures>& urls);
 
 class ByUrl {
   public:
+    explicit ByUrl(TemplateOverhead overhead = {}) : overhead_(overhead) {}
+
     void add(const Record& record);
     /// Sorted by URL: the order of the records must not show.
     std::vector<UrlFigures> figures() const;
@@ -33,9 +41,11 @@ class ByUrl {
     struct One {
         UrlFigures figures;
         Sample ttft;
+        PromptCounts prompts;
     };
     One& of(const std::string& url);
 
+    TemplateOverhead overhead_;
     std::vector<One> urls_;
     std::size_t last_ = 0;  ///< rows in sequence often go to the same one
 };

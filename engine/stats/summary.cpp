@@ -214,6 +214,9 @@ SummaryFigures Summary::figures() const {
         f.request_goodput = rate(f.good);
     }
     f.urls = by_url_.figures();
+    if (std::string where = explain_by_url(f.urls); !where.empty()) {
+        f.prompts.explanation = std::move(where);
+    }
     f.cache_excess = f.cache_rows_reported > 0 ? cache_excess_.tokens() : 0;
     f.warnings = warnings_of(f);
     return f;

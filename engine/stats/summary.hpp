@@ -151,7 +151,8 @@ class Summary {
   public:
     Summary() = default;
     /// `overhead`: the tokens that were held to stand around every prompt.
-    explicit Summary(const Slo& slo, TemplateOverhead overhead = {}) : prompts_(overhead) {
+    explicit Summary(const Slo& slo, TemplateOverhead overhead = {})
+        : prompts_(overhead), by_url_(overhead) {
         figures_.slo = slo;
         figures_.template_pre = overhead.pre;
     }
