@@ -375,32 +375,6 @@ TEST(Summary, CountsByUrl) {
     EXPECT_EQ(f.urls[1].ttft.count, 1u);
 }
 
-// One of two servers adds 8 tokens to each prompt.
-TEST(Summary, NamesTheUrlWhosePromptsAreOff) {
-    Summary summary;
-    for (std::uint32_t row = 0; row < 6; ++row) {
-        Record record = ok_record(row, 0, {}, {1});
-        record.url = row % 2 == 0 ? "http://a" : "http://b";
-        record.prompt_tokens = *record.input_length + (row % 2 == 0 ? 0 : 8);
-        summary.add(record);
-    }
-    EXPECT_EQ(summary.figures().prompts.explanation.find(
-                  "at http://b 3 of 3 prompts are off by up to +8 tokens, elsewhere none: serve"),
-              0u);
-}
-
-// All servers alike: the cause is that of all of them, and --overhead is its remedy.
-TEST(Summary, NamesNoUrlWhereAllAreOffAlike) {
-    Summary summary;
-    for (std::uint32_t row = 0; row < 6; ++row) {
-        Record record = ok_record(row, 0, {}, {1});
-        record.url = row % 2 == 0 ? "http://a" : "http://b";
-        record.prompt_tokens = *record.input_length + 8;
-        summary.add(record);
-    }
-    EXPECT_NE(summary.figures().prompts.explanation.find("--overhead"), std::string::npos);
-}
-
 // Rebuilt from its records' lines, the summary is the same to the byte: what report will rely on.
 TEST(Summary, SurvivesTheRecordsRoundTrip) {
     Summary direct;
