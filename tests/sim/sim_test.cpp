@@ -59,8 +59,8 @@ TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
 }
 
 // Servers that end each connection with its answer: rows that may leave wait for a new one, and
-// there the rest of the queue fills the places in flight before them. What holds them is still
-// `--max-inflight`, to the end.
+// there the rest of the queue fills the places in flight before them. `--max-inflight` holds them,
+// but not while a place is free and a connection is made for it: that is late, and nobody's wish.
 TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
     for (const bool secure : {false, true}) {
         SimOptions options;
@@ -76,8 +76,6 @@ TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
             EXPECT_EQ(record.outcome, Outcome::ok);
             EXPECT_EQ(record.late_cause == LateCause::inflight, record.held_ns > 0);
             EXPECT_LE(record.held_ns, record.drift_ns);
-            // What is left of it: a close, a connect, a handshake.
-            EXPECT_LT(*record.drift_ns - record.held_ns, 100'000'000) << "row " << record.row;
             held += record.held_ns > 0 ? 1 : 0;
         }
         EXPECT_GT(held, rows / 2);
