@@ -87,6 +87,16 @@ class Repeat(Case):
         self.assertEqual(salted, cold)
         self.assertEqual(again, warm)
 
+    def test_words_that_are_alike_by_accident_warm_no_cache(self):
+        """Blocks of one token hit a word or two of rows that share nothing."""
+        with mock("--ttft", "0ms", "--itl", "0ms", "--cache-block", 1) as server:
+            for block in ("1", None):
+                known = ("--server-block", block) if block else ()
+                run = self.replay_well(
+                    SAMPLE, "--url", server.url, "--speed", 50, "--cache-salt", str(block), *known
+                )
+                self.assertEqual(run.json("summary.json")["verdict"]["warnings"], [])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
