@@ -63,7 +63,11 @@ void add_totals(Table& table, const SummaryFigures& f) {
     if (f.long_output > 0) {
         table.count("Long outputs:", f.long_output);
     }
-    table.count("Failed requests:", f.failed);
+    const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    table.count("Failed requests:", f.failed - std::min(unsent, f.failed));
+    if (unsent > 0) {
+        table.count("Not sent:", unsent);
+    }
     table.line("Outputs exact / short / long / unknown:",
                fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,
                            f.outputs_unknown));

@@ -61,7 +61,7 @@ void ByUrl::add(const Record& record) {
         if (record.ttft_ns) {
             one.ttft.add(static_cast<double>(*record.ttft_ns));
         }
-    } else if (!is_whole(record.outcome)) {
+    } else if (!is_whole(record.outcome) && record.outcome != Outcome::not_sent) {
         ++one.figures.failed;
     }
 }

@@ -19,7 +19,7 @@ struct UrlFigures {
     std::string url;
     std::uint64_t rows = 0;  ///< records that name it
     std::uint64_t completed = 0;
-    std::uint64_t failed = 0;  ///< neither ok nor another length than asked
+    std::uint64_t failed = 0;  ///< sent, and neither ok nor of another length
     Distribution ttft;         ///< ns, of rows that are ok
     std::uint64_t cached_tokens = 0;
     PromptFigures prompts;  ///< the server's counts against the trace

@@ -39,6 +39,7 @@ class Interrupt(Case):
         self.assertRegex(run.said, rf"\nRequests        [0-9]+ ok of [0-9]+, 0 failed, {unsent} not "
                                    r"sent\n")  # fmt: skip
         self.assertNotIn("\nFailed ", run.said)
+        self.assertEqual(run.json("summary.json")["urls"][0]["failed"], 0)
         again = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], capture_output=True,
                                text=True, check=False)  # fmt: skip
         self.assertEqual(again.returncode, 2)
