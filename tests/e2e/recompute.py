@@ -229,7 +229,7 @@ def urls(records):
         found.append({
             "rows": len(rows),
             "completed": len(ok),
-            "failed": sum(r["outcome"] not in WHOLE for r in rows),
+            "failed": sum(r["outcome"] not in (*WHOLE, "not_sent") for r in rows),
             "median_ttft_ms": None if ttft["p50"] is None else ttft["p50"] / 1e6,
             "p99_ttft_ms": None if ttft["p99"] is None else ttft["p99"] / 1e6,
             "cached_tokens": sum(known(rows, "cached_tokens")),
