@@ -30,7 +30,8 @@ SimDriver::SimDriver(std::uint64_t seed, const Weather& weather, const mock::Cor
       now_{first_instant_ns},
       stamp_(now_),
       unread_(now_),
-      stood_until_(now_) {
+      stood_until_(now_),
+      caught_up_(now_) {
     connections_.push_back(nullptr);  // number 0 is nobody's
     clock_.offset_ns = realtime_ahead_ns_;
     if (tls_ != nullptr) {
@@ -228,7 +229,9 @@ void SimDriver::note_wait(const Op& op, const Visible& visible) {
         return;
     }
     const Duration waited = stamp_ - visible.came;
-    if (visible.came > stood_until_) {
+    if (visible.came <= stood_until_) {
+        caught_up_ = stamp_;
+    } else if (visible.came > caught_up_) {
         unread_max_ = std::max(unread_max_, waited);
     }
     if (on_read_) {

@@ -84,7 +84,8 @@ class SimDriver final : public Driver {
     void tell_sleeps(std::function<void(Instant at, Duration length)> on_sleep) {
         on_sleep_ = std::move(on_sleep);
     }
-    /// The longest that anything had waited, but for what came while the process stood still.
+    /// The longest that anything had waited, but for what came while the process stood still, or
+    /// while it was still reading that.
     Duration unread_max() const { return unread_max_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     const DriverCounters& counters() const override { return counters_; }
@@ -290,6 +291,7 @@ class SimDriver final : public Driver {
     bool flag_stuck_ = false;
     bool entered_in_vain_ = false;  ///< as UringDriver's
     Instant stood_until_;           ///< the process stood still, or slept, up to here
+    Instant caught_up_;             ///< here it read the last of what had come until then
     std::function<void(const Op&, const ReadTimes&)> on_read_;
     std::function<void(const Op&, Instant)> on_send_;
     std::function<void(Instant, Duration)> on_sleep_;

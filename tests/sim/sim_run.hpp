@@ -144,7 +144,7 @@ struct SimResult {
         std::int64_t length_ns = 0;
     };
     std::vector<Sleep> sleeps;   ///< of the host
-    Duration unread_max{0};      ///< of all bytes that came while the process ran
+    Duration unread_max{0};      ///< as `SimDriver::unread_max`
     Duration arithmetic_max{0};  ///< the longest that a step of TLS may have taken
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
