@@ -179,6 +179,7 @@ void LanePool::on_sent(Op& op, const Completion& done) {
     }
     if (is_own_lack(-done.result)) {
         lane.broken = true;  // the server would wait for the rest
+        exchange.over_since = exchange.free_since = std::max(done.unread_since, exchange.fired);
         lane.end(Outcome::client_failed, -done.result);
         return;
     }

@@ -75,6 +75,23 @@ TEST(NoSocket, RowsWithoutMemoryForTheirSendFailForOurOwnLack) {
     EXPECT_GT(failed_for_our_lack(records, "ENOBUFS"), 0u);
 }
 
+// Its place is free from then on, not since its fire: what the cap held back meanwhile is not late.
+TEST(NoSocket, RowsWithoutMemoryFillTheirPlaceUntilTheyFail) {
+    SimOptions options;
+    options.seed = 17;
+    options.inflight_max = 2;
+    options.weather.no_memory = 0.2;
+    options.weather.block_send = 0.3;
+    options.weather.short_send = 0.5;
+    const SimResult result = run(make_trace(17, 200), options);
+    EXPECT_EQ(broken_laws(result), "");
+    EXPECT_GT(failed_for_our_lack(result.records, "ENOBUFS"), 0u);
+    constexpr std::int64_t loop_ns = 5'000'000;
+    for (const Record& record : result.records) {
+        EXPECT_LE(record.drift_ns.value_or(0) - record.held_ns, loop_ns) << record.row;
+    }
+}
+
 TEST(NoSocket, PreflightSaysSo) {
     Weather weather;
     weather.no_socket = 1;
