@@ -56,8 +56,8 @@ bool BoundLanes::seal(Lane& lane, Instant now) {
     request.bytes = {request.storage, tls.sealed};
     request.armed = now;
     if (tls.late && tls.row.tries > 0) {
-        ready_late_.push_front(
-            lane);  // it is in flight already: rows before it may wait for its end
+        // It is in flight already: rows before it may wait for its end.
+        ready_late_.push_front(lane);
     } else if (tls.late) {
         ready_late_.push_back(lane);
     }

@@ -37,8 +37,8 @@ class LaneShelf {
 
     struct Claim {
         ConnectionState state = ConnectionState::fresh;
-        Lane* unwanted =
-            nullptr;  ///< on the shelf, and its session has no further row: to be closed
+        /// On the shelf, and its session has no further row: to be closed.
+        Lane* unwanted = nullptr;
     };
     /// The lane, taken off the shelf before, goes to a row with this wish. A session keeps its
     /// first connection for as long as that stands, busy or not, and gives it up with its last row.

@@ -7,12 +7,6 @@ namespace driftless {
 
 namespace {
 
-/// Prompts of other blocks may begin with the same few words.
-constexpr std::uint64_t accidental_tokens = 16;
-/// Up to a block of the trace is shared beyond its last whole one; 512 is the largest of the known
-/// formats. Only where the size of the server's blocks is not known.
-constexpr std::uint64_t finer_tokens = 512;
-
 std::uint32_t clamped(std::uint64_t tokens) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(tokens, 0xFFFFFFFF));
 }
@@ -24,7 +18,7 @@ std::uint64_t forecast_of(const Record& record, std::uint64_t template_pre) {
     }
     const std::int64_t by_trace = record.expected_cached_tokens.value_or(0);
     return static_cast<std::uint64_t>(std::max<std::int64_t>(by_trace, 0)) + template_pre +
-           finer_tokens;
+           trace_block_max;
 }
 
 }  // namespace
@@ -39,7 +33,7 @@ void CacheExcess::add(const Record& record, std::uint64_t template_pre) {
     // An earlier try, of this run or of a killed one, may have left its own prompt in the cache.
     const bool twice = record.stale_retries > 0 || record.segment > 0;
     rows_.push_back({record.row, twice ? 0 : clamped(static_cast<std::uint64_t>(cached)),
-                     clamped(forecast_of(record, template_pre) + accidental_tokens), fired_ns,
+                     clamped(forecast_of(record, template_pre) + alike_tokens_max), fired_ns,
                      seen_ns});
 }
 

@@ -1,13 +1,14 @@
 /// CacheExcess: hits that no row of the run can have left in the cache, so that it was warm before.
 ///
-/// The sum of all hits does not show them where the cache is smaller than the trace: what is
-/// evicted makes up for them. So stretches of the run are looked at. Take the rows i to k of the
-/// file, and m, the last row that was fired before those had their first tokens. In whatever order
-/// the server took the rows up to m, and whatever it evicted, rows i to k hit no more than the
-/// forecasts of rows i to m, since the forecast of each takes all rows before it as held. More is
-/// an excess.
+/// The sum of all hits does not show them where the cache is smaller than the trace: blocks that
+/// are evicted at the end hide those that were there at the beginning. So each stretch of rows is
+/// looked at by itself, rows i to k of the file. Let m be the last row that left before all of
+/// these had their first token: the server has seen no row behind it by then. Each forecast assumes
+/// that every row before is in the cache. So rows i to k cannot hit more than the forecasts of rows
+/// i to m in sum, in whatever order the server took them and whatever it evicted. What they hit
+/// beyond that is the excess.
 ///
-/// Fed with records in any order, those that failed included. 32 bytes a row. Pure.
+/// Takes records in any order, those of failed rows too. 32 bytes a row. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,13 @@
 #include "proto/record/record.hpp"
 
 namespace driftless {
+
+/// Two prompts may begin with so many equal tokens by accident; a server with small blocks hits
+/// them.
+inline constexpr std::uint64_t alike_tokens_max = 16;
+/// A server with smaller blocks than the trace also hits a part of the block behind the last whole
+/// one that is shared. Mooncake's 512 is the largest block of the known formats.
+inline constexpr std::uint64_t trace_block_max = 512;
 
 class CacheExcess {
   public:

@@ -3,19 +3,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "engine/stats/cache_excess.hpp"
 #include "engine/stats/summary.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
 
 namespace {
-
-/// Up to a block of the trace may be shared beyond its last whole block: servers with smaller
-/// blocks hit a part of it. Mooncake's 512 is the largest block of the known formats.
-constexpr std::uint64_t finer_blocks_max = 512;
-
-/// Words in which two prompts may be alike by accident; servers with blocks of one token hit them.
-constexpr std::uint64_t alike_words_max = 16;
 
 std::string percent_of(std::uint64_t part, std::uint64_t whole) {
     return percent_text(static_cast<double>(part) / static_cast<double>(whole));
@@ -32,7 +26,7 @@ std::string warm_cache(const SummaryFigures& f) {
     const std::uint64_t shared = blocks_known ? 0 : f.template_pre * f.cache_rows_reported;
     const char* remedy = "repeat with --cache-salt random, or restart the server";
     const std::uint64_t alike =  // rows above are counted by the trace's blocks
-        alike_words_max * (blocks_known ? f.cache_rows_reported : f.cache_rows_above);
+        alike_tokens_max * (blocks_known ? f.cache_rows_reported : f.cache_rows_above);
     if (f.cached_tokens <= expected + shared + alike) {
         return f.cache_excess == 0
                    ? ""
@@ -48,7 +42,7 @@ std::string warm_cache(const SummaryFigures& f) {
         "the server reports " + std::to_string(f.cached_tokens) + " cached tokens, " +
         (expected == 0 ? std::string("and none can hit in an empty cache")
                        : percent_of(f.cached_tokens, expected) + " of what an empty cache can hit");
-    if (!blocks_known && excess < f.cache_rows_above * finer_blocks_max) {
+    if (!blocks_known && excess < f.cache_rows_above * trace_block_max) {
         return figures +
                ": its blocks are smaller than the trace's, or its cache was warm from an "
                "earlier run (then TTFT is too low: " +
