@@ -1,11 +1,14 @@
 # What is tested, by folder. Every .cpp that appears in a folder is built; no list to keep.
 # fuzz: one target per parser of outside bytes.
 if(MODE STREQUAL "fuzz")
+  file(GLOB fuzz_shared_sources CONFIGURE_DEPENDS tests/fuzz/shared/*.cpp)
+  add_library(fuzz_shared STATIC ${fuzz_shared_sources})
+  target_link_libraries(fuzz_shared PUBLIC driftless_cmd)
   file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
   foreach(source ${fuzz_sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(fuzz_${name} ${source})
-    target_link_libraries(fuzz_${name} PRIVATE driftless_cmd)
+    target_link_libraries(fuzz_${name} PRIVATE fuzz_shared)
     target_compile_definitions(fuzz_${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   endforeach()
@@ -14,6 +17,20 @@ endif()
 
 find_package(GTest REQUIRED)
 include(GoogleTest)
+
+# A process for each test; under sanitizers, where a process takes long to start, one for each eighth.
+# A digest is of millions of characters: TokenizerGolden reads them by the same code.
+function(add_gtests target)
+  if(NOT MODE STREQUAL "fuzz")
+    gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  foreach(shard RANGE 7)
+    add_test(NAME ${target}.${shard} COMMAND ${target} --gtest_brief=1 --gtest_filter=-TokenizerDigest.*)
+    set_tests_properties(${target}.${shard} PROPERTIES COST 100 ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
 
 # unit: one file per source file, same path. golden: bytes, then what they mean.
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp tests/tls/*.cpp)
@@ -32,17 +49,7 @@ target_compile_options(unit_tests PRIVATE -O0 $<$<CXX_COMPILER_ID:Clang>:-Wno-de
 set_source_files_properties(
   tests/unit/engine/prompt/tokenizer/digest_test.cpp tests/unit/engine/prompt/tokenizer/golden.cpp
   PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
-gtest_discover_tests(unit_tests DISCOVERY_TIMEOUT 60)
-
-# GoogleTest's header is a third of what a test costs to compile. A compiler cache cannot share what
-# was built with a precompiled header, so it goes without.
-if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  target_precompile_headers(unit_tests PRIVATE <gtest/gtest.h> <filesystem> <string> <vector>)
-  # What g++ 12 wrongly says of std::string is hidden as a system header's, but not behind these.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(unit_tests PRIVATE -Wno-stringop-overflow)
-  endif()
-endif()
+add_gtests(unit_tests)
 
 # sim: the product's replay in virtual time, a seed per run.
 # sim_swarm runs as many seeds as it is told, on as many CPUs.
@@ -55,13 +62,26 @@ target_link_libraries(sim PUBLIC driftless_cmd PRIVATE OpenSSL::SSL)
 target_link_options(sim INTERFACE -Wl,--wrap=write)  # sim_disk.hpp stands between
 add_executable(sim_tests ${sim_tests_sources})
 target_link_libraries(sim_tests PRIVATE sim GTest::gtest_main)
-gtest_discover_tests(sim_tests DISCOVERY_TIMEOUT 60)
+target_compile_options(sim_tests PRIVATE -O0)  # as of unit_tests
+add_gtests(sim_tests)
 add_executable(sim_swarm tests/sim/swarm/sim_swarm.cpp)
 target_link_libraries(sim_swarm PRIVATE sim)
 if(MODE STREQUAL "fuzz")
   target_link_libraries(fuzz_interview PRIVATE sim)
   target_sources(fuzz_tls_records PRIVATE tests/tls/certificates.cpp)
   target_link_libraries(fuzz_tls_records PRIVATE OpenSSL::SSL)
+endif()
+
+# GoogleTest's header is a third of what a test costs to compile. A compiler cache cannot share what
+# was built with a precompiled header, so it goes without.
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  foreach(target unit_tests sim_tests)
+    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <filesystem> <string> <vector>)
+    # What g++ 12 wrongly says of std::string is hidden as a system header's, but not behind these.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -Wno-stringop-overflow)
+    endif()
+  endforeach()
 endif()
 
 # headers: every header compiles by itself. One whose own source includes it first is proved by that;
@@ -100,19 +120,22 @@ foreach(source ${abort_sources})
   set_tests_properties(abort.${name} PROPERTIES PASS_REGULAR_EXPRESSION "${dies_with}")
 endforeach()
 
-# tidy: the checkable half of the style, read from the source tree.
-file(GLOB tidy_sources CONFIGURE_DEPENDS tests/tidy/*.cpp)
-add_executable(tidy_tests ${tidy_sources})
-target_compile_options(tidy_tests PRIVATE ${warnings})
-target_compile_definitions(tidy_tests PRIVATE SOURCE_TREE="${PROJECT_SOURCE_DIR}")
-target_include_directories(tidy_tests PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(tidy_tests PRIVATE GTest::gtest_main)
-gtest_discover_tests(tidy_tests TEST_PREFIX tidy. PROPERTIES LABELS tidy)
-find_program(CLANG_FORMAT clang-format-19)
-if(CLANG_FORMAT)
-  file(GLOB_RECURSE formatted CONFIGURE_DEPENDS proto/*.?pp engine/*.?pp cmd/*.?pp tests/*.?pp perf/*.?pp)
-  add_test(NAME tidy.format COMMAND ${CLANG_FORMAT} --dry-run -Werror ${formatted})
-  set_tests_properties(tidy.format PROPERTIES LABELS tidy)
+# tidy: the checkable half of the style, read from the source tree. The second build of tests/run
+# would say the same.
+if(NOT MODE STREQUAL "fuzz")
+  file(GLOB tidy_sources CONFIGURE_DEPENDS tests/tidy/*.cpp)
+  add_executable(tidy_tests ${tidy_sources})
+  target_compile_options(tidy_tests PRIVATE ${warnings})
+  target_compile_definitions(tidy_tests PRIVATE SOURCE_TREE="${PROJECT_SOURCE_DIR}")
+  target_include_directories(tidy_tests PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(tidy_tests PRIVATE GTest::gtest_main)
+  gtest_discover_tests(tidy_tests TEST_PREFIX tidy. PROPERTIES LABELS tidy)
+  find_program(CLANG_FORMAT clang-format-19)
+  if(CLANG_FORMAT)
+    file(GLOB_RECURSE formatted CONFIGURE_DEPENDS proto/*.?pp engine/*.?pp cmd/*.?pp tests/*.?pp perf/*.?pp)
+    add_test(NAME tidy.format COMMAND ${CLANG_FORMAT} --dry-run -Werror ${formatted})
+    set_tests_properties(tidy.format PROPERTIES LABELS tidy)
+  endif()
 endif()
 
 # e2e: real processes on real sockets; what is timed runs alone. The receiver shares no code with the product.
@@ -125,11 +148,12 @@ add_library(hung_disk MODULE tests/e2e/hung_disk/hung_disk.cpp)
 target_compile_options(hung_disk PRIVATE ${warnings})
 target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-# What is measured in time runs alone. That, and what waits for many seconds or rows, says little under
-# sanitizers, and costs the most there.
+# What is measured in time runs alone. That, what waits for many seconds or rows, and what looks at words
+# says little under sanitizers, and costs the most there.
 set(measured_e2e backpressure_test client_test losses_test network_test spoilers_test truth_test
     verdict_test wire_test)
-set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test figures_test formats_test resume_test)
+set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test figures_test formats_test habits_test
+    resume_test screen_test secrets_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)

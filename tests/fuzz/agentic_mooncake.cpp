@@ -1,5 +1,5 @@
 // Any bytes as rows with dependencies.
-#include "tests/fuzz/trace_lines.hpp"
+#include "tests/fuzz/shared/trace_lines.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     driftless::ReadOptions options;

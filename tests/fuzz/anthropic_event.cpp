@@ -1,5 +1,5 @@
 // The Anthropic dialect reads any event, and what it says holds together.
-#include "tests/fuzz/dialect_event.hpp"
+#include "tests/fuzz/shared/dialect_event.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace driftless;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/input/source.hpp"
-#include "tests/fuzz/pieces.hpp"
+#include "tests/fuzz/shared/pieces.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "engine/prompt/dataset/corpus_maker.hpp"
 #include "engine/prompt/dataset/reader.hpp"
-#include "tests/fuzz/pieces.hpp"
+#include "tests/fuzz/shared/pieces.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Any bytes as a LiteLLM log.
-#include "tests/fuzz/log_lines.hpp"
+#include "tests/fuzz/shared/log_lines.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     return driftless::read_any_log(data, size, "litellm");

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "cmd/mock/core.hpp"
-#include "tests/fuzz/pieces.hpp"
+#include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless::mock {
 namespace {

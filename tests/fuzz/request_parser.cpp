@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/fuzz/pieces.hpp"
+#include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {
 namespace {

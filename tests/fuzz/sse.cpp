@@ -4,7 +4,7 @@
 
 #include "proto/sse/events.hpp"
 #include "proto/sse/scanner.hpp"
-#include "tests/fuzz/pieces.hpp"
+#include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {
 namespace {

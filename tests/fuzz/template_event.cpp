@@ -1,7 +1,7 @@
 // A template that is read speaks: its bodies are JSON and its events hold together. The input is
 // the template's file, a NUL, and what the other dialects' targets take.
 #include "proto/api/api_template.hpp"
-#include "tests/fuzz/dialect_event.hpp"
+#include "tests/fuzz/shared/dialect_event.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace driftless;

@@ -4,7 +4,7 @@
 
 #include "engine/tls/stream.hpp"
 #include "proto/core/check.hpp"
-#include "tests/fuzz/pieces.hpp"
+#include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {
 namespace {

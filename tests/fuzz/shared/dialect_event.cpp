@@ -1,16 +1,16 @@
-/// What every dialect's fuzz target does with its input. Internal to tests/fuzz; it never returns
-/// where a property fails.
-#pragma once
+#include "tests/fuzz/shared/dialect_event.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "proto/api/dialect.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
 
-inline void check_reading(const EventReading& reading) {
+namespace {
+
+void check_reading(const EventReading& reading) {
     const bool text = !reading.content.empty() || !reading.reasoning.empty() ||
                       !reading.tool_text.empty() || reading.token_ids > 0;
     CHECK(reading.token_bearing || !text);
@@ -24,9 +24,9 @@ inline void check_reading(const EventReading& reading) {
     CHECK(reading.has_usage || reading.completion_tokens == -1);
 }
 
-/// Whatever the bits of `choice` ask for, and whatever is added, a body is JSON around its prompt.
-inline void check_body(const Dialect& dialect, unsigned choice, std::string_view extra,
-                       JsonDocument& document) {
+// Whatever the bits of `choice` ask for, and whatever is added, a body is JSON around its prompt.
+void check_body(const Dialect& dialect, unsigned choice, std::string_view extra,
+                JsonDocument& document) {
     BodySpec spec;
     spec.extra_body = std::string(extra);
     spec.output = choice % 2 == 0 ? OutputRule::exact : OutputRule::free;
@@ -44,10 +44,9 @@ inline void check_body(const Dialect& dialect, unsigned choice, std::string_view
     }
 }
 
-/// Any payload reads as one event without reading past it, and what it says holds together. The
-/// first byte chooses the event's name and the kind of body; the payload is tried as an error body
-/// and as extra members of a request, too.
-inline int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::size_t size) {
+}  // namespace
+
+int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::size_t size) {
     static JsonDocument document;
     if (size == 0) {
         return 0;

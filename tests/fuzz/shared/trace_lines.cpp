@@ -1,24 +1,20 @@
-/// Any bytes as a trace file: lines are split the same however they are cut, and what is usable is
-/// sorted, rebased, consistent, plans without a fault, and is equal after it was written and read
-/// back. Every reader has a target that calls this.
-#pragma once
+#include "tests/fuzz/shared/trace_lines.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "engine/input/lines.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/write.hpp"
-#include "proto/trace/read.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
 namespace driftless {
 
-inline bool read_in_pieces(std::string_view text, std::size_t piece, const ReadOptions& options,
-                           Trace& trace, InputErrors& errors) {
+namespace {
+
+bool read_in_pieces(std::string_view text, std::size_t piece, const ReadOptions& options,
+                    Trace& trace, InputErrors& errors) {
     TraceReader reader(options, trace, errors);
     reader.begin_file("fuzz");
     LineSplitter lines;
@@ -38,7 +34,7 @@ inline bool read_in_pieces(std::string_view text, std::size_t piece, const ReadO
     return reader.finish();
 }
 
-inline void check_rows(const Trace& trace) {
+void check_rows(const Trace& trace) {
     std::int64_t previous = 0;
     CHECK(trace.rows.empty() || trace.rows.front().at_ns == 0);
     for (const TraceRow& row : trace.rows) {
@@ -57,7 +53,9 @@ inline void check_rows(const Trace& trace) {
     }
 }
 
-inline int read_any(const std::uint8_t* data, std::size_t size, ReadOptions options) {
+}  // namespace
+
+int read_any(const std::uint8_t* data, std::size_t size, ReadOptions options) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     for (const bool lenient : {false, true}) {
         Trace whole;

@@ -1,10 +1,4 @@
-/// Any bytes as a log: the calls are the same however the bytes are cut, and what they say is
-/// within its limits. Every importer has a target that calls this.
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
+#include "tests/fuzz/shared/log_lines.hpp"
 
 #include "proto/core/check.hpp"
 #include "proto/json/utf8.hpp"
@@ -14,7 +8,7 @@
 
 namespace driftless {
 
-inline int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view format) {
+int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view format) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const LogReading whole = read_log(text, format, {"model"});
     CHECK(told(whole) == told(read_log(text, format, {"model"}, size % 7 + 1)));
