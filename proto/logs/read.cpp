@@ -1,5 +1,7 @@
 #include "proto/logs/read.hpp"
 
+#include <algorithm>
+
 namespace driftless {
 namespace {
 
@@ -34,6 +36,7 @@ void LogReader::begin_file(std::string_view name) {
     file_ = name;
     container_ = Container::unknown;
     text_.clear();
+    text_end_ = {};
     calls_.clear();
 }
 
@@ -46,10 +49,9 @@ bool LogReader::add_line(std::uint64_t number, std::string_view line) {
     if (container_ == Container::unknown && !text.empty()) {
         const bool closed = text.front() == '{' && text.back() == '}';
         container_ = closed ? Container::lines : Container::gathered;
-        text_line_ = number;
     }
     if (container_ == Container::gathered) {
-        return gather(line);
+        return gather(number, line);
     }
     if (!text.empty()) {
         json_text(number, text);
@@ -57,30 +59,43 @@ bool LogReader::add_line(std::uint64_t number, std::string_view line) {
     return container_ != Container::refused;
 }
 
-bool LogReader::gather(std::string_view line) {
-    const char first = text_.empty() ? trimmed(line).front() : text_.front();
-    const bool json = first == '{' || first == '[';
-    if (json && text_.size() + line.size() < log_text_bytes_max) {
-        text_ += text_.empty() ? trimmed(line) : line;
-        text_ += '\n';
-        return true;
+/// Takes the line to the text at hand. One that it closes is read; the next begins behind it.
+bool LogReader::gather(std::uint64_t number, std::string_view line) {
+    while (!line.empty() && container_ == Container::gathered) {  // each turn takes a text off
+        if (text_.empty()) {
+            line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+            text_line_ = number;
+        }
+        const std::size_t end = text_end_.find(line);
+        text_ += line.substr(0, end);
+        const bool json = text_.empty() || text_.front() == '{' || text_.front() == '[';
+        if (!json || text_.size() > log_text_bytes_max) {
+            context(text_line_)
+                .refuse("", json ? "is one JSON text of more than 64 MiB" : "is not a JSON object",
+                        json ? "make lines of it: jq -c '.[]'"
+                             : "a log is JSON lines, or a JSON array; this version reads " +
+                                   log_format_names());
+            text_.clear();
+            container_ = Container::refused;
+            return false;
+        }
+        if (end == line.npos) {
+            text_ += text_.empty() ? "" : "\n";
+            return true;
+        }
+        json_text(text_line_, text_);
+        text_.clear();
+        line.remove_prefix(end);
     }
-    context(text_line_)
-        .refuse("", json ? "is one JSON text of more than 64 MiB" : "is not a JSON object",
-                json ? "make lines of it: jq -c '.[]'"
-                     : "a log is JSON lines, or a JSON array; this version reads " +
-                           log_format_names());
-    text_.clear();
-    container_ = Container::refused;
-    return false;
+    return container_ != Container::refused;
 }
 
 void LogReader::end_file() {
     calls_.clear();
-    if (container_ == Container::gathered) {
+    if (container_ == Container::gathered && !text_.empty()) {
         json_text(text_line_, text_);
-        text_.clear();
     }
+    text_.clear();
     container_ = Container::refused;
 }
 
@@ -96,6 +111,8 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
         here.refuse(
             "", "is not JSON, at byte " + std::to_string(document_.error_offset() + 1),
             "correct or remove it; the last line of a log that is still written may be incomplete");
+        // Where a broken text of several lines ends is not known.
+        container_ = container_ == Container::gathered ? Container::refused : container_;
         return;
     }
     std::uint64_t number = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/json/document.hpp"
+#include "proto/json/text_end.hpp"
 #include "proto/logs/format.hpp"
 
 namespace driftless {
@@ -49,7 +50,7 @@ class LogReader {
     LogContext context(std::uint64_t line);
     void json_text(std::uint64_t line, std::string_view text);
     void json_object(LogContext& context, const JsonValue& object);
-    bool gather(std::string_view line);
+    bool gather(std::uint64_t number, std::string_view line);
 
     InputErrors& errors_;
     const LogFormat* format_ = nullptr;
@@ -63,6 +64,7 @@ class LogReader {
     std::string file_;
     Container container_ = Container::unknown;
     std::string text_;  ///< gathered
+    JsonTextEnd text_end_;
     std::uint64_t text_line_ = 0;
 };
 

@@ -94,9 +94,9 @@ void TraceReader::begin_file(std::string_view name) {
     previous_ns_ = 0;
 }
 
-/// What was gathered is whole now.
+/// A text that is still open has not been closed in its file.
 void TraceReader::end_file() {
-    if (container_ == Container::gathered) {
+    if (container_ == Container::gathered && !text_.empty()) {
         RowContext at_start = context(text_line_);
         json_text(at_start, text_);
     } else if (container_ == Container::csv && !text_.empty()) {
@@ -104,6 +104,7 @@ void TraceReader::end_file() {
             .refuse("", text_, "has a quote that is never closed", "correct the line");
     }
     text_.clear();
+    text_end_ = {};
     container_ = Container::refused;
 }
 
@@ -112,7 +113,7 @@ bool TraceReader::add_line(std::uint64_t number, std::string_view line) {
         return false;
     }
     if (container_ == Container::gathered) {
-        gather(line);
+        gather(number, line);
         return container_ != Container::refused;
     }
     const std::string_view trimmed = trim(line);
@@ -124,12 +125,11 @@ bool TraceReader::add_line(std::uint64_t number, std::string_view line) {
         const Container found = container_of(here, trimmed);
         container_ = found;
         if (found == Container::gathered) {
-            text_line_ = number;
-            gather(line);
+            gather(number, line);
         }
         const bool row = found != Container::csv || headerless_;  // a header is no row
         if (!row || found == Container::gathered || found == Container::refused) {
-            return found != Container::refused;
+            return container_ != Container::refused;
         }
     }
     if (container_ == Container::csv) {

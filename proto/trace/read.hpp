@@ -1,8 +1,8 @@
 /// TraceReader: lines in, a Trace out. It detects the format, lists every error, and sorts.
 ///
 /// Bytes and files are the caller's (engine/input); the reader sees one line at a time and keeps
-/// the row index only. JSON objects are rows or conversations, a line each; a JSON text that goes
-/// over several lines, or a JSON array, is gathered first; anything else is CSV. A trace of several
+/// the row index only. JSON objects are rows or conversations, a line each; JSON texts that go over
+/// several lines, objects or arrays, are gathered one by one; anything else is CSV. A trace of several
 /// files is one trace: rows are numbered over all of them, and each file is a namespace of block
 /// ids of its own where its format does not say otherwise. Never guesses: what contradicts the
 /// format is an error with its remedy.
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "proto/json/document.hpp"
+#include "proto/json/text_end.hpp"
 #include "proto/trace/columns.hpp"
 #include "proto/trace/csv.hpp"
 #include "proto/trace/draft.hpp"
@@ -77,7 +78,8 @@ class TraceReader {
     void spell_map();
     bool begins_without_header(std::string_view line);
     void csv_line(std::uint64_t number, std::string_view line);
-    void gather(std::string_view line);
+    void gather(std::uint64_t number, std::string_view line);
+    bool gather_part(std::string_view part);
     void json_text(RowContext& context, std::string_view text);
     void json_object(RowContext& context, const JsonValue& row);
     void refuse_text(const RowContext& context, std::string_view line);
@@ -110,6 +112,7 @@ class TraceReader {
     CsvCells cells_;
     bool headerless_ = false;       ///< the file's first line is a row
     std::string text_;              ///< gathered JSON, or the beginning of a CSV record
+    JsonTextEnd text_end_;          ///< of gathered JSON
     std::uint64_t text_line_ = 0;   ///< where it begins
     bool format_checked_ = false;   ///< the file's first row looks like the format
     std::size_t rows_ordered_ = 0;  ///< rows that `note_order` has seen

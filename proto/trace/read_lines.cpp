@@ -1,5 +1,7 @@
 // The half of TraceReader that knows containers: which bytes of a file are rows, and of what
 // format.
+#include <algorithm>
+
 #include "proto/trace/fields.hpp"
 #include "proto/trace/read.hpp"
 #include "proto/trace/shapes.hpp"
@@ -7,6 +9,7 @@
 namespace driftless {
 namespace {
 
+constexpr std::string_view json_blanks = " \t\r\n";
 constexpr const char* json_remedy =
     "a trace is JSON lines or CSV with a header; this version reads ";
 /// The columns of a file that begins with a row of Azure's.
@@ -155,20 +158,43 @@ void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginn
     container_ = Container::refused;
 }
 
-void TraceReader::gather(std::string_view line) {
-    if (text_.size() + line.size() + 1 > json_text_bytes_max) {
-        const ForeignShape shape = foreign_long_shape(text_);
-        context(text_line_)
-            .refuse("", "",
-                    shape.what.empty() ? "is one JSON text of more than 64 MiB"
-                                       : "looks like " + std::string(shape.what),
-                    shape.what.empty() ? array_remedy : std::string(shape.remedy));
-        text_.clear();
-        container_ = Container::refused;
-        return;
+/// False where the text becomes longer than is gathered.
+bool TraceReader::gather_part(std::string_view part) {
+    if (text_.size() + part.size() < json_text_bytes_max) {
+        text_ += part;
+        return true;
     }
-    text_ += line;
-    text_ += '\n';
+    const ForeignShape shape = foreign_long_shape(text_);
+    context(text_line_)
+        .refuse("", "",
+                shape.what.empty() ? "is one JSON text of more than 64 MiB"
+                                   : "looks like " + std::string(shape.what),
+                shape.what.empty() ? array_remedy : std::string(shape.remedy));
+    text_.clear();
+    container_ = Container::refused;
+    return false;
+}
+
+/// Takes the line to the text at hand. One that it closes is read; the next begins behind it.
+void TraceReader::gather(std::uint64_t number, std::string_view line) {
+    while (container_ == Container::gathered) {  // each turn takes a text off, or the line's end
+        if (text_.empty()) {
+            line.remove_prefix(std::min(line.find_first_not_of(json_blanks), line.size()));
+            text_line_ = number;
+        }
+        const std::size_t end = line.empty() ? line.npos : text_end_.find(line);
+        if (!gather_part(line.substr(0, end))) {
+            return;
+        }
+        if (end == line.npos) {
+            text_ += text_.empty() ? "" : "\n";
+            return;
+        }
+        RowContext at_start = context(text_line_);
+        json_text(at_start, text_);
+        text_.clear();
+        line.remove_prefix(end);
+    }
 }
 
 /// One row or one conversation, or an array of them.
@@ -215,17 +241,29 @@ void TraceReader::json_object(RowContext& here, const JsonValue& row) {
     note_order();
 }
 
-void TraceReader::refuse_text(const RowContext& here, std::string_view text) {
+/// Names the line of the text in which the parser stopped.
+void TraceReader::refuse_text(const RowContext& at_start, std::string_view text) {
     const bool object = text.front() == '{';
     const bool not_finite = text.find("NaN") != std::string_view::npos ||
                             text.find("Infinity") != std::string_view::npos;
+    RowContext here = at_start;
     std::string problem = "is not a JSON object";
-    if (object) {
-        problem = "is not JSON, at byte " + std::to_string(document_.error_offset() + 1);
+    std::string_view shown = text;
+    if (object || container_ == Container::gathered) {
+        const std::size_t offset = std::min(document_.error_offset(), text.size());
+        const std::string_view before = text.substr(0, offset);
+        const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
+        here.line += static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+        shown = text.substr(begin, text.find('\n', begin) - begin);
+        problem = "is not JSON, at byte " + std::to_string(offset - begin + 1);
     }
-    here.refuse("", text, std::move(problem),
+    const bool one_line = container_ != Container::gathered;
+    here.refuse("", shown, std::move(problem),
                 not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
-                           : "correct or remove the line");
+                : one_line ? "correct or remove the line"
+                           : "correct it: one JSON text goes over several lines here");
+    // Where a broken text ends is not known.
+    container_ = one_line ? container_ : Container::refused;
 }
 
 /// The format by the keys of a file's first row. Several files must be of one format.

@@ -117,5 +117,21 @@ TEST(LogFormats, KeepWhatIsAsked) {
               std::string::npos);
 }
 
+// As jq writes them: objects over several lines, one behind the other.
+TEST(LogFormats, MayStandOverSeveralLines) {
+    const std::string lines = file("litellm.jsonl");
+    std::string spread;
+    for (const char c : lines) {
+        spread += c;
+        spread += c == '{' || c == '}' ? "\n" : "";  // the log has none of them in its strings
+    }
+    const LogReading got = read_log(spread);
+    const LogReading plain = read_log(lines);
+    EXPECT_EQ(got.first_error(), "");
+    EXPECT_EQ(told(got), told(plain));
+    const LogReading broken = read_log("{\n\"id\": 1,}\n" + spread);
+    EXPECT_EQ(broken.errors.count, 1U) << told(broken);
+}
+
 }  // namespace
 }  // namespace driftless

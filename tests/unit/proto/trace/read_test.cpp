@@ -70,8 +70,36 @@ TEST(Reader, GathersJsonTexts) {
     const Reading bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
     EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
     const Reading broken = read({"[", first});
-    EXPECT_NE(broken.first_error().find("is not a JSON object"), std::string::npos)
+    EXPECT_NE(broken.first_error().find("is not JSON, at byte"), std::string::npos)
         << broken.first_error();
+}
+
+// So jq writes what it selects of a file of JSON lines: objects over several lines, one behind the
+// other. Each row knows the line where it begins.
+TEST(Reader, ReadsObjectsOverSeveralLines) {
+    const std::vector<std::string> first = {"{", R"(  "timestamp": 0, "input_length": 1,)",
+                                            R"(  "note": "} \" {", "n": {"x": [1]},)",
+                                            R"(  "output_length": 2)", "}"};
+    std::vector<std::string> lines = first;
+    lines.emplace_back("");
+    lines.insert(lines.end(), {"{", R"("timestamp": 7, "input_length": 3,)",
+                               R"("output_length": 4} {"timestamp": 9, "input_length": 5,)",
+                               R"("output_length": 6}  )", "[" + row("11", 1, 1, "") + "]"});
+    const Reading got = read(lines);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.rows.size(), 4U);
+    EXPECT_EQ(got.trace.rows[1].line, 7U);
+    EXPECT_EQ(got.trace.rows[1].output_length, 4U);
+    EXPECT_EQ(got.trace.rows[2].line, 9U);
+    EXPECT_EQ(got.trace.rows[2].at_ns, 9'000'000);
+    lines[7] = R"("timestamp": 7, "input_length": 3, nonsense)";
+    const Reading bad = read(lines);
+    EXPECT_EQ(bad.errors.count, 1U) << "where a broken text ends is not known";
+    EXPECT_EQ(bad.errors.list[0].line, 8U) << bad.first_error();
+    EXPECT_EQ(bad.errors.list[0].value, lines[7]);
+    const Reading cut = read({"{", R"("timestamp": 7, "input)", row("0", 1, 1, "")});
+    EXPECT_EQ(cut.errors.count, 1U);
+    EXPECT_EQ(cut.errors.list[0].line, 2U) << cut.first_error();
 }
 
 // A JSON text that no memory should hold is refused as a whole; one of no known format once.
