@@ -89,7 +89,9 @@ void ColumnNotes::note(const CsvRow& row, std::span<const std::string_view> know
         }
     }
     for (std::size_t i = 0; i < header.names().size(); ++i) {
-        if (std::find(kept_columns_.begin(), kept_columns_.end(), i) == kept_columns_.end()) {
+        const bool kept =
+            std::find(kept_columns_.begin(), kept_columns_.end(), i) != kept_columns_.end();
+        if (!kept && !row[i].empty()) {
             note_unless_known(header.names()[i], known);
         }
     }

@@ -17,6 +17,11 @@ bool same_in_any_case(std::string_view a, std::string_view b) {
                       [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+/// Of a column without a name.
+std::string made_name(std::size_t column) {
+    return "Unnamed: " + std::to_string(column);
+}
+
 }  // namespace
 
 /// `rest` begins behind the opening quote; afterwards, behind the closing one.
@@ -80,11 +85,15 @@ bool CsvHeader::read(std::string_view line) {
     if (!cells.split(line, separator_) || cells.size() < 2) {
         return false;
     }
+    std::size_t named = 0;
+    named_size_ = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        names_.emplace_back(cells[i]);
+        const bool has_name = !cells[i].empty();
+        names_.push_back(has_name ? std::string(cells[i]) : made_name(i));
+        named += has_name ? 1 : 0;
+        named_size_ = has_name ? i + 1 : named_size_;
     }
-    return std::none_of(names_.begin(), names_.end(),
-                        [](const std::string& name) { return name.empty(); });
+    return named >= 2;
 }
 
 void CsvHeader::adopt(std::span<const std::string_view> columns) {
@@ -95,6 +104,11 @@ void CsvHeader::adopt(std::span<const std::string_view> columns) {
             }
         }
     }
+}
+
+bool CsvHeader::is_name(std::size_t column, std::string_view cell) const {
+    return same_in_any_case(cell, names_[column]) ||
+           (cell.empty() && names_[column] == made_name(column));
 }
 
 std::optional<std::size_t> CsvHeader::find(std::string_view name) const {

@@ -41,7 +41,9 @@ class CsvCells {
 /// The names of a file's columns.
 class CsvHeader {
   public:
-    /// False where `line` cannot be a header: one column only, an empty name, or a bad quote.
+    /// False where `line` cannot be a header: fewer than two names, or a bad quote. A column
+    /// without a name (the index that pandas writes, Excel's comma at the end) gets one as in
+    /// pandas: "Unnamed: 0", its place from 0.
     bool read(std::string_view line);
 
     /// Names that are those of `columns` but for upper and lower case take their spelling.
@@ -51,10 +53,15 @@ class CsvHeader {
     std::optional<std::size_t> find(std::string_view name) const;
     /// The same; where no column is spelled so, the first that differs in upper and lower case.
     std::optional<std::size_t> find_in_any_case(std::string_view name) const;
+    /// Whether a cell in that column is its name, in any case of letters.
+    bool is_name(std::size_t column, std::string_view cell) const;
     char separator() const { return separator_; }
+    /// Columns from this one on have no name.
+    std::size_t named_size() const { return named_size_; }
 
   private:
     std::vector<std::string> names_;
+    std::size_t named_size_ = 0;
     char separator_ = ',';
 };
 
@@ -64,6 +71,10 @@ class CsvRow {
     CsvRow(const CsvHeader& header, const CsvCells& cells) : header_(header), cells_(cells) {}
 
     const CsvHeader& header() const { return header_; }
+    /// The cell in that column of the header; empty where the record is shorter.
+    std::string_view operator[](std::size_t i) const {
+        return i < cells_.size() ? cells_[i] : std::string_view{};
+    }
     /// The cell in the column of that name; nothing where there is no such column.
     std::optional<std::string_view> find(std::string_view name) const {
         return cell(header_.find(name));

@@ -122,7 +122,7 @@ bool TraceReader::add_line(std::uint64_t number, std::string_view line) {
     }
     RowContext here = context(number);
     if (container_ == Container::unknown) {
-        const Container found = container_of(here, trimmed);
+        const Container found = container_of(here, line, trimmed);
         container_ = found;
         if (found == Container::gathered) {
             gather(number, line);

@@ -2,10 +2,10 @@
 ///
 /// Bytes and files are the caller's (engine/input); the reader sees one line at a time and keeps
 /// the row index only. JSON objects are rows or conversations, a line each; JSON texts that go over
-/// several lines, objects or arrays, are gathered one by one; anything else is CSV. A trace of several
-/// files is one trace: rows are numbered over all of them, and each file is a namespace of block
-/// ids of its own where its format does not say otherwise. Never guesses: what contradicts the
-/// format is an error with its remedy.
+/// several lines, objects or arrays, are gathered one by one; anything else is CSV. A trace of
+/// several files is one trace: rows are numbered over all of them, and each file is a namespace of
+/// block ids of its own where its format does not say otherwise. Never guesses: what contradicts
+/// the format is an error with its remedy.
 #pragma once
 
 #include <cstdint>
@@ -62,6 +62,12 @@ class TraceReader {
     const std::vector<std::string>& unknown_names() const { return columns_.unknown_names(); }
 
   private:
+    /// Two columns of a CSV file that have one name, which is read or kept.
+    struct DoubleColumn {
+        std::size_t first;
+        std::size_t second;
+    };
+
     /// How the bytes of the current file are rows.
     enum class Container : std::uint8_t { unknown, json_lines, json_array, gathered, csv, refused };
 
@@ -70,7 +76,8 @@ class TraceReader {
     void choose(const TraceFormat& format);
     void end_file();
 
-    Container container_of(const RowContext& context, std::string_view line);
+    Container container_of(const RowContext& context, std::string_view line,
+                           std::string_view trimmed);
     Container csv_begin(const RowContext& context, std::string_view line);
     const TraceFormat* csv_format();
     void check_epoch();
@@ -78,6 +85,9 @@ class TraceReader {
     void spell_map();
     bool begins_without_header(std::string_view line);
     void csv_line(std::uint64_t number, std::string_view line);
+    void csv_record(RowContext& context, std::string_view record);
+    void find_doubles();
+    bool check_doubles(const RowContext& context);
     void gather(std::uint64_t number, std::string_view line);
     bool gather_part(std::string_view part);
     void json_text(RowContext& context, std::string_view text);
@@ -110,6 +120,7 @@ class TraceReader {
     Container container_ = Container::unknown;
     CsvHeader header_;
     CsvCells cells_;
+    std::vector<DoubleColumn> doubles_;
     bool headerless_ = false;       ///< the file's first line is a row
     std::string text_;              ///< gathered JSON, or the beginning of a CSV record
     JsonTextEnd text_end_;          ///< of gathered JSON

@@ -1,8 +1,7 @@
-// The half of TraceReader that knows containers: which bytes of a file are rows, and of what
-// format.
+// The part of TraceReader that knows containers, and JSON in them: which bytes of a file are rows,
+// and of what format.
 #include <algorithm>
 
-#include "proto/trace/fields.hpp"
 #include "proto/trace/read.hpp"
 #include "proto/trace/shapes.hpp"
 
@@ -10,10 +9,6 @@ namespace driftless {
 namespace {
 
 constexpr std::string_view json_blanks = " \t\r\n";
-constexpr const char* json_remedy =
-    "a trace is JSON lines or CSV with a header; this version reads ";
-/// The columns of a file that begins with a row of Azure's.
-constexpr std::string_view azure_header = "TIMESTAMP,ContextTokens,GeneratedTokens";
 constexpr const char* array_remedy =
     "a trace has one JSON object a line: jq -c '.[]' makes them of an array";
 
@@ -24,11 +19,12 @@ void TraceReader::heed(Stop stop) {
     stopped_ = stopped_ || stop == Stop::trace;
 }
 
-/// By the first line that is not blank.
-TraceReader::Container TraceReader::container_of(const RowContext& here, std::string_view line) {
-    const char first = line.front();
-    const bool closed = line.back() == '}' || line.back() == ']';
-    const bool zeros = line.substr(0, 2).find('\0') != line.npos;  // no JSON, but UTF-16 maybe
+/// By the first line that is not blank. Tabs at its ends may be columns without a name.
+TraceReader::Container TraceReader::container_of(const RowContext& here, std::string_view line,
+                                                 std::string_view trimmed) {
+    const char first = trimmed.front();
+    const bool closed = trimmed.back() == '}' || trimmed.back() == ']';
+    const bool zeros = trimmed.substr(0, 2).find('\0') != line.npos;  // no JSON, but UTF-16 maybe
     if ((first != '{' && first != '[') || zeros) {
         return csv_begin(here, line);
     }
@@ -36,113 +32,6 @@ TraceReader::Container TraceReader::container_of(const RowContext& here, std::st
         return Container::gathered;
     }
     return first == '{' ? Container::json_lines : Container::json_array;
-}
-
-/// The format whose columns these are, in any case of letters. The header takes its spelling. Where
-/// the format was chosen before, no other one is looked at.
-const TraceFormat* TraceReader::csv_format() {
-    const TraceFormat* found = nullptr;
-    CsvHeader spelled = header_;
-    for (const TraceFormat* one : trace_formats()) {
-        const bool is_other = format_ != nullptr && one != format_;
-        if (is_other || one->matches_header == nullptr) {
-            continue;
-        }
-        CsvHeader adopted = header_;
-        adopted.adopt(one->columns);
-        if (one->matches_header(adopted)) {
-            found = one;
-            spelled = std::move(adopted);
-        }
-    }
-    header_ = std::move(spelled);
-    return found;
-}
-
-/// The map takes the header's spelling where they differ in upper and lower case only.
-void TraceReader::spell_map() {
-    for (MappedColumn& one : rules_.map) {
-        if (const std::optional<std::size_t> at = header_.find_in_any_case(one.column)) {
-            one.column = header_.names()[*at];
-        }
-    }
-    if (format_ != nullptr) {
-        list_known();
-    }
-}
-
-/// Azure's traces are passed on without their header, too: a wall clock and two numbers.
-bool TraceReader::begins_without_header(std::string_view line) {
-    const bool wanted = format_ == nullptr || std::string_view(format_->name) == "azure";
-    if (!wanted || !cells_.split(line, ',') || cells_.size() != 3 ||
-        !parse_time(cells_[0], TimeUnit::iso) || !whole_number(cells_[1]) ||
-        !whole_number(cells_[2])) {
-        return false;
-    }
-    draft_.remark("file without a CSV header, read as Azure's time, input and output",
-                  "files without a CSV header, read as Azure's time, input and output");
-    return true;
-}
-
-TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::string_view line) {
-    const ForeignShape shape = foreign_text_shape(line);
-    headerless_ = shape.what.empty() && begins_without_header(line);
-    const std::string_view names = headerless_ ? azure_header : line;
-    if (!shape.what.empty() || !header_.read(names)) {
-        here.refuse(
-            "", line,
-            shape.what.empty() ? "is neither a JSON object nor a CSV header"
-                               : "looks like " + std::string(shape.what),
-            shape.what.empty() ? json_remedy + trace_format_names() : std::string(shape.remedy));
-        return Container::refused;
-    }
-    const TraceFormat* const found = csv_format();
-    spell_map();
-    if (format_ == nullptr && found != nullptr) {
-        choose(*found);
-    }
-    const bool fits = format_ != nullptr && format_->read_csv != nullptr &&
-                      (found == format_ || format_->matches_header == nullptr);
-    if (fits) {
-        text_.clear();
-        return Container::csv;
-    }
-    here.refuse("", line,
-                format_ == nullptr ? std::string("is not the CSV header of a known format")
-                                   : "is not a header of the format " + std::string(format_->name),
-                "--map time=COLUMN,in=COLUMN,out=COLUMN names the columns of any other; columns "
-                "are " +
-                    joined(header_.names()));
-    return Container::refused;
-}
-
-void TraceReader::csv_line(std::uint64_t number, std::string_view line) {
-    std::string_view record = line;
-    text_line_ = text_.empty() ? number : text_line_;
-    if (!text_.empty()) {
-        text_ += '\n';
-        text_ += line;
-        record = text_;
-    }
-    RowContext here = context(text_line_);
-    const Result<void> cut = cells_.split(record, header_.separator());
-    if (!cut && cut.error().code == ErrorCode::truncated && record.size() < csv_record_bytes_max) {
-        text_ = text_.empty() ? std::string(line) : std::move(text_);
-        return;
-    }
-    if (!cut) {
-        here.refuse("", record, "has a quote out of place", "correct the line");
-    } else if (cells_.size() != header_.names().size()) {
-        here.refuse("", record,
-                    "has " + std::to_string(cells_.size()) + " cells; the header names " +
-                        std::to_string(header_.names().size()),
-                    "correct the line");
-    } else {
-        format_->read_csv(here, CsvRow(header_, cells_));
-        heed(here.stop);
-        note_order();
-    }
-    text_.clear();
 }
 
 void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginning) {

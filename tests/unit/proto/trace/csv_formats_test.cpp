@@ -50,7 +50,7 @@ TEST(Azure, ListsAllErrors) {
         "t.jsonl:2: TIMESTAMP \"18:17:03\" is not an ISO-8601 time; --time-unit names the unit "
         "of numbers");
     EXPECT_EQ(got.errors.list[1].problem, "is missing");
-    EXPECT_EQ(got.errors.list[2].problem, "has 2 cells; the header names 3");
+    EXPECT_EQ(got.errors.list[2].problem, "has 2 cells, the header 3");
     EXPECT_EQ(got.errors.list[3].field, "GeneratedTokens");
     EXPECT_EQ(got.errors.list[4].problem, "has a quote out of place");
 }
@@ -138,6 +138,62 @@ TEST(CsvFormats, ReadRecordsOverLines) {
     EXPECT_FALSE(open.usable);
     EXPECT_EQ(open.errors.list[0].line, 3U);
     EXPECT_EQ(open.errors.list[0].problem, "has a quote that is never closed");
+}
+
+// What pandas and Excel add to a file: a column of indices without a name, commas at the end of
+// lines, rows without a value. Only values of unknown columns count as unknown.
+TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
+    const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+    const Reading index =
+        read({"," + header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"});
+    ASSERT_TRUE(index.usable) << index.first_error();
+    EXPECT_EQ(index.trace.format, "azure");
+    EXPECT_EQ(index.trace.rows[1].input_length, 7U);
+    EXPECT_EQ(index.trace.unknown_keys, 2U);
+    const Reading tabs = read({"\tTIMESTAMP\tContextTokens\tGeneratedTokens\t",
+                               "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"});
+    ASSERT_TRUE(tabs.usable) << tabs.first_error();
+    EXPECT_EQ(tabs.trace.rows[1].output_length, 8U);
+    const Reading commas = read({header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
+                                 "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"});
+    ASSERT_TRUE(commas.usable) << commas.first_error();
+    EXPECT_EQ(commas.trace.rows.size(), 3U);
+    EXPECT_EQ(commas.trace.unknown_keys, 0U);
+    ASSERT_EQ(commas.trace.remarks.size(), 1U);
+    EXPECT_STREQ(commas.trace.remarks[0].many, "empty rows skipped");
+    EXPECT_EQ(commas.trace.remarks[0].count, 2U);
+    ReadOptions mapped;
+    mapped.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}};
+    mapped.time_unit = "s";
+    mapped.keep = {"Unnamed: 0"};
+    const Reading any = read({",t,i,o", "41,1,2,3"}, mapped);
+    ASSERT_TRUE(any.usable) << any.first_error();
+    EXPECT_EQ(any.trace.kept_of(any.trace.rows[0]), R"({"Unnamed: 0":41})");
+}
+
+// Files that were joined have their header twice: one error, which says so.
+TEST(CsvFormats, NameAHeaderInsideTheFile) {
+    const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+    const std::string one = "2023-11-16 18:17:03,5,6";
+    const Reading got = read({header, one, "timestamp,contexttokens,generatedtokens", one});
+    EXPECT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(got.errors.list[0].line, 3U);
+    EXPECT_EQ(got.errors.list[0].problem, "is a header inside the file");
+}
+
+// A column that stands there twice is read where both columns agree in every row, as the last
+// of equal keys in JSON; where they differ nothing says which one counts.
+TEST(CsvFormats, RefuseColumnsThatContradictEachOther) {
+    const std::string header = "TIMESTAMP,ContextTokens,contexttokens,GeneratedTokens,x,x";
+    const Reading same = read({header, "2023-11-16 18:17:03,5,5,6,1,2"});
+    ASSERT_TRUE(same.usable) << same.first_error();
+    EXPECT_EQ(same.trace.rows[0].input_length, 5U);
+    const Reading differ = read({header, "2023-11-16 18:17:03,5,5,6,1,2",
+                                 "2023-11-16 18:17:03,1,2,6,1,1", "2023-11-16 18:17:03,1,2,6,1,1"});
+    EXPECT_EQ(differ.errors.count, 1U);
+    EXPECT_EQ(differ.first_error(),
+              "t.jsonl:3: ContextTokens \"1, 2\" differs between two columns of that name; remove "
+              "or rename one of the two");
 }
 
 }  // namespace

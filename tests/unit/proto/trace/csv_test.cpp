@@ -53,8 +53,20 @@ TEST(Csv, FindsColumnsByName) {
     ASSERT_TRUE(header.read("a\tb"));
     EXPECT_EQ(header.separator(), '\t');
     EXPECT_FALSE(header.read("alone"));
-    EXPECT_FALSE(header.read("a,,b"));
     EXPECT_FALSE(header.read("a,\"b"));
+}
+
+// The index that pandas writes has no name, nor has what stands behind Excel's last comma.
+TEST(Csv, NamesColumnsWithoutAName) {
+    CsvHeader header;
+    ASSERT_TRUE(header.read(",a,,b,"));
+    EXPECT_EQ(header.names(), (Cells{"Unnamed: 0", "a", "Unnamed: 2", "b", "Unnamed: 4"}));
+    EXPECT_EQ(header.named_size(), 4U);
+    EXPECT_TRUE(header.is_name(0, ""));
+    EXPECT_TRUE(header.is_name(1, "A"));
+    EXPECT_FALSE(header.is_name(1, ""));
+    EXPECT_FALSE(header.read(",hello,"));
+    EXPECT_FALSE(header.read(",,"));
 }
 
 }  // namespace
