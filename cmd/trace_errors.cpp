@@ -5,12 +5,8 @@
 namespace driftless {
 
 void print_errors(const InputErrors& errors) {
-    for (const InputError& error : errors.list) {
-        std::fprintf(stderr, "driftless: %s\n", to_text(error).c_str());
-    }
-    if (errors.count > errors.list.size()) {
-        std::fprintf(stderr, "driftless: and %llu more errors\n",
-                     static_cast<unsigned long long>(errors.count - errors.list.size()));
+    for (const std::string& line : to_lines(errors)) {
+        std::fprintf(stderr, "driftless: %s\n", line.c_str());
     }
 }
 

@@ -11,6 +11,9 @@ namespace {
 /// Names of unknown columns that are noted for the message; their count goes on.
 constexpr std::size_t unknown_names_max = 16;
 
+/// Names that a message lists: wide files have hundreds.
+constexpr std::size_t joined_names_max = 24;
+
 /// Whether a cell may stand in JSON as it is: a number as RFC 8259 writes it.
 bool is_json_number(std::string_view text) {
     const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
@@ -24,10 +27,12 @@ bool is_json_number(std::string_view text) {
 
 std::string joined(const std::vector<std::string>& names) {
     std::string all;
-    for (const std::string& name : names) {
-        all += (all.empty() ? "" : ", ") + name;
+    for (std::size_t i = 0; i < names.size() && i < joined_names_max; ++i) {
+        all += (i == 0 ? "" : ", ") + names[i];
     }
-    return all;
+    return names.size() <= joined_names_max
+               ? all
+               : all + " and " + std::to_string(names.size() - joined_names_max) + " more";
 }
 
 bool ColumnNotes::note_kept(std::string_view name) {

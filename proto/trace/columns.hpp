@@ -15,7 +15,7 @@
 
 namespace driftless {
 
-/// "a, b, c", for messages.
+/// "a, b, c", for messages; of many names the first.
 std::string joined(const std::vector<std::string>& names);
 
 class ColumnNotes {

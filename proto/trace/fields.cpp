@@ -37,12 +37,26 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
 
 namespace {
 
+/// What would mend a text that is no wall clock.
+const char* clock_remedy(std::string_view text) {
+    constexpr std::uint64_t day_min = 36526;  // the year 2000, as spreadsheets count days
+    constexpr std::uint64_t day_max = 73051;  // 2100
+    if (!scan_decimal(text)) {
+        return "write it as 2023-11-16 18:15:46.68";
+    }
+    const std::size_t point = text.find('.');
+    const auto days = whole_number(text.substr(0, point));
+    return point != text.npos && days && *days >= day_min && *days < day_max
+               ? "it looks like a spreadsheet's count of days; write it as 2023-11-16 18:15:46.68"
+               : "--time-unit names the unit of numbers";
+}
+
 void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, ErrorCode code) {
     const std::string kind = unit == TimeUnit::iso ? "an ISO-8601 time" : "a decimal number";
     if (code == ErrorCode::invalid) {
         const bool other = unit != TimeUnit::iso && parse_time(field.text, TimeUnit::iso);
         context.refuse(field.name, field.text, "is not " + kind,
-                       unit == TimeUnit::iso ? "--time-unit names the unit of numbers"
+                       unit == TimeUnit::iso ? clock_remedy(field.text)
                        : other               ? "--time-unit iso reads dates"
                                              : "write the time as one");
     } else if (unit == TimeUnit::iso) {
@@ -50,8 +64,9 @@ void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, E
     } else if (field.text.starts_with('-')) {
         context.refuse(field.name, field.text, "is negative", "times and delays are 0 or more");
     } else {
-        context.refuse(field.name, field.text, "is beyond 2^62 ns",
-                       std::string("--time-unit names the unit; here it was ") + name_of(unit));
+        context.refuse(field.name, field.text,
+                       std::string("is beyond 146 years in ") + name_of(unit),
+                       "--time-unit names another unit");
     }
 }
 
@@ -67,13 +82,41 @@ std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
 
 }  // namespace
 
+namespace {
+
+/// A name without what tells two spellings of it apart: case, and what joins its words.
+std::string plain_name(std::string_view name) {
+    std::string plain;
+    for (const char c : name) {
+        const bool joins = c == '_' || c == '-' || c == ' ';
+        plain += joins ? "" : std::string(1, c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+    }
+    return plain;
+}
+
+/// Lists that the row lacks a field, under another spelling of it where the row has one.
+void refuse_missing(const RowContext& context, std::string_view name, std::string remedy) {
+    const std::string plain = plain_name(name);
+    for (JsonValue value = context.row.first(); value.present(); value = value.next()) {
+        if (value.key() != name && plain_name(value.key()) == plain) {
+            remedy = "the row has \"" + std::string(value.key()) +
+                     "\": rename it, or name all columns with --map time=KEY,in=KEY,out=KEY";
+            break;
+        }
+    }
+    context.refuse(name, "", "is missing", std::move(remedy));
+}
+
+}  // namespace
+
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field) {
     if (!field.present) {
-        context.refuse(
-            field.name, "", "is missing",
-            "every row needs its arrival time, and this version has no rate to send rows "
-            "without times at; give JSON lines times 100 apart with jq -c '." +
-                std::string(field.name) + " = input_line_number * 100' FILE");
+        std::string remedy = "every row needs its arrival time";
+        if (context.row.present()) {
+            remedy += "; where no row has one, this adds some, 100 apart: jq -c '." +
+                      std::string(field.name) + " = input_line_number * 100' FILE";
+        }
+        refuse_missing(context, field.name, std::move(remedy));
         return std::nullopt;
     }
     return read_gap(context, field, context.rules.time_unit);
@@ -91,7 +134,7 @@ std::optional<std::int64_t> read_gap(const RowContext& context, const Field& fie
 std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
                                          std::uint32_t least) {
     if (!field.present) {
-        context.refuse(field.name, "", "is missing", "every row needs it");
+        refuse_missing(context, field.name, "every row needs it");
         return std::nullopt;
     }
     const std::optional<std::uint64_t> tokens = whole_number(field.raw);
@@ -111,7 +154,7 @@ namespace {
 bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
     const RowRules& rules = context.rules;
     if (rules.default_output == 0 && !rules.output_free) {
-        context.refuse(output.name, "", "is missing",
+        refuse_missing(context, output.name,
                        "--default-output N asks N tokens of such rows; --output free sends them "
                        "without a limit");
         return false;

@@ -63,15 +63,16 @@ bool TraceReader::begins_without_header(std::string_view line) {
 }
 
 TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::string_view line) {
-    const ForeignShape shape = foreign_text_shape(line);
+    const ForeignShape shape = foreign_text_shape(line, here.file);
     headerless_ = shape.what.empty() && begins_without_header(line);
     const std::string_view names = headerless_ ? azure_header : line;
-    if (!shape.what.empty() || !header_.read(names)) {
-        here.refuse(
-            "", line,
-            shape.what.empty() ? "is neither a JSON object nor a CSV header"
-                               : "looks like " + std::string(shape.what),
-            shape.what.empty() ? json_remedy + trace_format_names() : std::string(shape.remedy));
+    if (!shape.what.empty()) {
+        here.refuse("", "", "looks like " + std::string(shape.what), std::string(shape.remedy));
+        return Container::refused;
+    }
+    if (!header_.read(names)) {
+        here.refuse("", line, "is neither a JSON object nor a CSV header",
+                    json_remedy + trace_format_names());
         return Container::refused;
     }
     const TraceFormat* const found = csv_format();

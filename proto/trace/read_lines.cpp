@@ -125,6 +125,7 @@ void TraceReader::json_object(RowContext& here, const JsonValue& row) {
         return;
     }
     here.known = known_;
+    here.row = row;
     format_->read_json(here, row);
     heed(here.stop);
     note_order();
@@ -146,11 +147,14 @@ void TraceReader::refuse_text(const RowContext& at_start, std::string_view text)
         shown = text.substr(begin, text.find('\n', begin) - begin);
         problem = "is not JSON, at byte " + std::to_string(offset - begin + 1);
     }
+    const ForeignShape cr_lines = foreign_line_ends(text);
+    const bool cr_only = !cr_lines.what.empty();
     const bool one_line = container_ != Container::gathered;
     here.refuse("", shown, std::move(problem),
-                not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
-                : one_line ? "correct or remove the line"
-                           : "correct it: one JSON text goes over several lines here");
+                cr_only      ? std::string(cr_lines.remedy)
+                : not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
+                : one_line   ? "correct or remove the line"
+                             : "correct it: one JSON text goes over several lines here");
     // Where a broken text ends is not known.
     container_ = one_line ? container_ : Container::refused;
 }

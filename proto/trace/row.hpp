@@ -157,26 +157,28 @@ struct InputError {
 /// At most this many errors are listed; the rest is counted.
 inline constexpr std::size_t input_errors_max = 100;
 
-struct InputErrors {
-    std::vector<InputError> list;  ///< the first `input_errors_max`
-    std::uint64_t count = 0;       ///< all
+/// Errors that say the same of different places.
+struct InputErrorKind {
+    std::string said;         ///< field and problem, without the numbers in them
+    std::uint64_t count = 0;  ///< all
+};
 
-    void add(InputError error) {
-        ++count;
-        if (list.size() < input_errors_max) {
-            list.push_back(std::move(error));
-        }
-    }
+struct InputErrors {
+    std::vector<InputError> list;       ///< the first `input_errors_max`
+    std::uint64_t count = 0;            ///< all
+    std::vector<InputErrorKind> kinds;  ///< the first `input_errors_max`
+
+    void add(InputError error);
     /// The same, before all others.
-    void add_first(InputError error) {
-        ++count;
-        if (list.size() == input_errors_max) {
-            list.pop_back();
-        }
-        list.insert(list.begin(), std::move(error));
-    }
+    void add_first(InputError error);
     bool empty() const { return count == 0; }
 };
+
+/// Errors of one kind that a person reads; all others are counted.
+inline constexpr std::size_t shown_errors_max = 3;
+
+/// The errors as lines for a person: of each kind the first ones, then how many more there are.
+std::vector<std::string> to_lines(const InputErrors& errors);
 
 /// One line for a person: `file:line: field "value": problem; remedy`.
 std::string to_text(const InputError& error);

@@ -55,14 +55,39 @@ struct TextShape {
     ForeignShape shape;
 };
 
+constexpr const char* save_as_csv = "save it as CSV, with times as yyyy-mm-dd hh:mm:ss.000";
+constexpr ForeignShape twice_compressed = {"a compressed file inside another one",
+                                           "decompress it once: gzip -dc FILE > NEW_FILE"};
+
 constexpr TextShape text_shapes[] = {
     {"PAR1", {"a Parquet file", to_json_lines}},
     {"ARROW1", {"an Arrow file", to_json_lines_from_arrow}},
-    {"PK\x03\x04", {"a zip archive", "unpack it"}},
+    {"\xD0\xCF\x11\xE0", {"an Excel workbook", save_as_csv}},
+    {"\x1F\x8B", twice_compressed},
+    {"BZh", twice_compressed},
+    {"\xFD\x37zXZ", twice_compressed},
+    {"\x28\xB5\x2F\xFD", twice_compressed},
     {"SQLite format 3", {"an SQLite database", "export the table as CSV or JSON lines"}},
     {"version https://git-lfs",
      {"a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull"}},
 };
+
+/// What begins as a zip archive, by the file's name or that of its first part.
+ForeignShape zip_shape(std::string_view line, std::string_view file) {
+    const auto has = [line](std::string_view part) { return line.find(part) != line.npos; };
+    const bool workbook =
+        file.ends_with(".xlsx") || has("[Content_Types].xml") || has("docProps/") || has("xl/");
+    const bool open_document = file.ends_with(".ods") || has("opendocument.spreadsheet");
+    return workbook        ? ForeignShape{"an Excel workbook", save_as_csv}
+           : open_document ? ForeignShape{"an OpenDocument spreadsheet", save_as_csv}
+                           : ForeignShape{"a zip archive", "unpack it"};
+}
+
+/// By the mark in the header of its first member (POSIX.1-1988 ustar, and GNU's).
+bool is_tar(std::string_view line) {
+    constexpr std::size_t mark_offset = 257;
+    return line.size() > mark_offset && line.substr(mark_offset).starts_with("ustar");
+}
 
 /// "600", "600.0".
 bool whole_cell(std::string_view text) {
@@ -92,7 +117,20 @@ ForeignShape foreign_shape(const JsonValue& row) {
     return {};
 }
 
-ForeignShape foreign_text_shape(std::string_view line) {
+ForeignShape foreign_line_ends(std::string_view line) {
+    return line.find('\r') == line.npos
+               ? ForeignShape{}
+               : ForeignShape{"text whose lines end in CR alone",
+                              "end them in LF: tr '\\r' '\\n' < FILE > NEW_FILE"};
+}
+
+ForeignShape foreign_text_shape(std::string_view line, std::string_view file) {
+    if (line.starts_with("PK\x03\x04")) {
+        return zip_shape(line, file);
+    }
+    if (is_tar(line)) {
+        return {"a tar archive", "unpack it: tar -xf FILE"};
+    }
     if (is_utf16(line)) {
         return utf16;
     }
@@ -103,7 +141,7 @@ ForeignShape foreign_text_shape(std::string_view line) {
     }
     const std::string_view cell = line.substr(0, line.find(','));
     const bool rates = line.find("Gamma") != line.npos || line.find("Weibull") != line.npos;
-    return whole_cell(cell) && rates ? servegen : ForeignShape{};
+    return whole_cell(cell) && rates ? servegen : foreign_line_ends(line);
 }
 
 ForeignShape foreign_long_shape(std::string_view beginning) {

@@ -16,7 +16,10 @@ struct ForeignShape {
 };
 
 ForeignShape foreign_shape(const JsonValue& row);
-ForeignShape foreign_text_shape(std::string_view line);
+/// By the first line, and by the name of the file where that does not say it all.
+ForeignShape foreign_text_shape(std::string_view line, std::string_view file);
+/// Lines that end in CR alone come as one line.
+ForeignShape foreign_line_ends(std::string_view line);
 /// By the beginning of a JSON text that is too long to be parsed.
 ForeignShape foreign_long_shape(std::string_view beginning);
 

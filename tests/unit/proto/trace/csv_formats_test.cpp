@@ -45,10 +45,9 @@ TEST(Azure, ListsAllErrors) {
                               "2023-11-16 18:17:03,,10", "2023-11-16 18:17:03,5",
                               "2023-11-16 18:17:03,5,1.5", "\"x\"y,1,2"});
     ASSERT_EQ(got.errors.count, 5U);
-    EXPECT_EQ(
-        got.first_error(),
-        "t.jsonl:2: TIMESTAMP \"18:17:03\" is not an ISO-8601 time; --time-unit names the unit "
-        "of numbers");
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:2: TIMESTAMP \"18:17:03\" is not an ISO-8601 time; write it as 2023-11-16 "
+              "18:15:46.68");
     EXPECT_EQ(got.errors.list[1].problem, "is missing");
     EXPECT_EQ(got.errors.list[2].problem, "has 2 cells, the header 3");
     EXPECT_EQ(got.errors.list[3].field, "GeneratedTokens");
@@ -169,6 +168,21 @@ TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
     const Reading any = read({",t,i,o", "41,1,2,3"}, mapped);
     ASSERT_TRUE(any.usable) << any.first_error();
     EXPECT_EQ(any.trace.kept_of(any.trace.rows[0]), R"({"Unnamed: 0":41})");
+}
+
+// Dates as spreadsheets write them are refused with the form that is read.
+TEST(Azure, NamesTheFormOfDates) {
+    const auto remedy = [](const std::string& time) {
+        const Reading got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", time + ",5,6"});
+        EXPECT_EQ(got.errors.count, 1U);
+        return got.errors.empty() ? "" : got.errors.list[0].remedy;
+    };
+    const std::string form = "write it as 2023-11-16 18:15:46.68";
+    EXPECT_EQ(remedy("16.11.2023 18:15:46"), form);
+    EXPECT_EQ(remedy("11/16/2023 18:15"), form);
+    EXPECT_EQ(remedy("15:46.7"), form);
+    EXPECT_EQ(remedy("45246.7609"), "it looks like a spreadsheet's count of days; " + form);
+    EXPECT_EQ(remedy("1700158623"), "--time-unit names the unit of numbers");
 }
 
 // Files that were joined have their header twice: one error, which says so.

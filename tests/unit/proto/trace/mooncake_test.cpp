@@ -43,9 +43,15 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
     const Reading got = read({R"({"input_length":5,"output_length":2,"hash_ids":[1]})"});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
-              "t.jsonl:1: timestamp is missing; every row needs its arrival time, and this version "
-              "has no rate to send rows without times at; give JSON lines times 100 apart with "
-              "jq -c '.timestamp = input_line_number * 100' FILE");
+              "t.jsonl:1: timestamp is missing; every row needs its arrival time; where no row has "
+              "one, this adds some, 100 apart: jq -c '.timestamp = input_line_number * 100' FILE");
+    const Reading spelled =
+        read({R"({"Timestamp":7,"Input-Length":5,"output_length":2,"hash_ids":[1]})"});
+    ASSERT_EQ(spelled.errors.count, 2U) << "and no advice that would overwrite the true times";
+    EXPECT_EQ(spelled.first_error(),
+              "t.jsonl:1: timestamp is missing; the row has \"Timestamp\": rename it, or name all "
+              "columns with --map time=KEY,in=KEY,out=KEY");
+    EXPECT_NE(spelled.errors.list[1].remedy.find("\"Input-Length\""), std::string::npos);
 }
 
 // Fixture 2: a count that contradicts the length is refused, with what would mend it.

@@ -45,9 +45,25 @@ TEST(Reader, NamesForeignFormats) {
     looks(R"([{"id": "a", "conversations": []}])", "ShareGPT");
     looks("PAR1\x15\x04", "a Parquet file; make JSON lines of it");
     looks("ARROW1\x15\x04", "an Arrow file; make JSON lines of it");
+    looks("\xD0\xCF\x11\xE0\xA1\xB1", "an Excel workbook; save it as CSV");
+    looks(std::string("PK\x03\x04\x14\0docProps/app.xml", 22), "an Excel workbook; save it as CSV");
+    looks("PK\x03\x04\x14mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+          "an OpenDocument spreadsheet; save it as CSV");
+    looks("PK\x03\x04\x14trace.jsonl", "a zip archive; unpack it");
+    looks("a" + std::string(256, '\0') + "ustar  0", "a tar archive; unpack it: tar -xf");
+    looks("\x1F\x8B\x08", "a compressed file inside another one; decompress it once");
+    looks("a,b,c\r1,2,3\r4,5,6", "text whose lines end in CR alone; end them in LF: tr '\\r'");
     looks(R"({"hello": "world"})", "a known format; this version reads mooncake");
     looks("hello", "neither a JSON object nor a CSV header");
     looks("when,who,what", "a known format; --map time=COLUMN");
+}
+
+// JSON with such line ends is no JSON; the remedy is that of the line ends.
+TEST(Reader, NamesLineEndsOfOldFiles) {
+    const std::string one = row("0", 1, 1, "0");
+    const Reading got = read({one + "\r" + one});
+    EXPECT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(got.errors.list[0].remedy, "end them in LF: tr '\\r' '\\n' < FILE > NEW_FILE");
 }
 
 // A first row that would suit two formats is refused until --format says which.
@@ -184,6 +200,27 @@ TEST(Reader, JoinsFiles) {
     EXPECT_EQ(trace.rows[1].line, 1U);
     EXPECT_EQ(trace.rows[2].at_ns, 10'000'000);
     EXPECT_EQ(trace.rows_unsorted, 0U);
+}
+
+// A file of one mistake says so three times and counts the rest; every kind has its turn.
+TEST(Reader, CountsErrorsOfOneKind) {
+    std::vector<std::string> lines(150, R"({"input_length":5,"output_length":2,"hash_ids":[1]})");
+    lines[1] = row("0", 0, 1, "0");
+    const std::vector<std::string> said = to_lines(read(lines).errors);
+    ASSERT_EQ(said.size(), 5U);
+    EXPECT_TRUE(said[0].starts_with("t.jsonl:1: timestamp is missing")) << said[0];
+    EXPECT_TRUE(said[1].starts_with("t.jsonl:2: input_length \"0\" is not")) << said[1];
+    EXPECT_TRUE(said[3].starts_with("t.jsonl:4: timestamp is missing")) << said[3];
+    EXPECT_EQ(said[4], "and 146 more like that");
+    const std::vector<std::string> four =
+        to_lines(read({lines[0], lines[0], lines[0], lines[0]}).errors);
+    EXPECT_EQ(four.back(), "and 1 more like that");
+    EXPECT_EQ(to_lines(read({lines[0], lines[0], lines[0]}).errors).size(), 3U);
+    InputErrors many;
+    for (std::size_t i = 0; i <= input_errors_max; ++i) {
+        many.add({"t", i, "", "", std::string(i, 'x'), ""});
+    }
+    EXPECT_EQ(to_lines(many).back(), "and 1 more error");
 }
 
 }  // namespace
