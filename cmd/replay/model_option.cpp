@@ -29,6 +29,7 @@ std::string take_mapped_model(ReplayOptions& options) {
     if (std::find(keep.begin(), keep.end(), column) == keep.end()) {
         keep.push_back(column);
     }
+    options.files.model_column = column;
     options.model = "{kept." + column + "}";
     return "";
 }

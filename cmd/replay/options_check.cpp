@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cmd/replay/extra_body.hpp"
 #include "cmd/replay/model_option.hpp"
 #include "cmd/replay/option_values.hpp"
 #include "cmd/secrets.hpp"
@@ -267,6 +268,9 @@ std::string contradiction(const ReplayOptions& options) {
         return why;
     }
     if (const std::string why = compressed_records(options); !why.empty()) {
+        return why;
+    }
+    if (const std::string why = extra_body_contradiction(options); !why.empty()) {
         return why;
     }
     if (!options.preflight && options.model.empty() && !options.dry_run &&

@@ -25,6 +25,7 @@ struct TraceFiles {
     IdScope id_scope = IdScope::format;  ///< `--hash-scope`
     std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
     bool output_free = false;            ///< `--output free`: rows need no output length
+    std::string model_column;            ///< `--map model=COLUMN`: one of those in `keep`
 };
 
 /// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be

@@ -57,19 +57,19 @@ Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembe
     if (!extra) {
         return extra.error();
     }
-    const Error invalid{ErrorCode::invalid, 0, "read the extra body"};
     if (!extra.value().is(JsonType::object)) {
-        return invalid;
+        return Error{ErrorCode::invalid, 0, "is not a JSON object"};
     }
     bool length_taken = false;
     for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
         const std::string_view name = member.key();
         if (name == shape.prompt_name) {
-            return invalid;
+            return extra_takes_prompt;
         }
         if (!shape.nest.empty() && name == shape.nest) {
             if (!member.is(JsonType::object)) {
-                return invalid;
+                return Error{ErrorCode::invalid, 0,
+                             "holds other members; give an object, which is merged into it"};
             }
             length_taken = apply_beside_length(member, shape, members.nested) || length_taken;
             continue;

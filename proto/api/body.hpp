@@ -17,6 +17,10 @@ struct BodyMember {
     std::string json;
 };
 
+/// An extra member would stand where the prompt belongs. It says so behind the member's name.
+inline constexpr Error extra_takes_prompt{ErrorCode::invalid, 0,
+                                          "holds the prompt and cannot be replaced; remove it"};
+
 /// Where prompt and length stand.
 struct BodyShape {
     std::string_view prompt_name;   ///< the member that holds the prompt

@@ -1,5 +1,6 @@
 // The dialect of a file: bodies with their placeholders filled, events read by pointers.
 #include "proto/api/api_template.hpp"
+#include "proto/api/body.hpp"
 #include "proto/api/dialects.hpp"
 #include "proto/api/event.hpp"
 #include "proto/api/template_body.hpp"
@@ -37,7 +38,6 @@ Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& s
     JsonDocument document;
     const Result<JsonValue> body = document.parse(form.body);
     CHECK(static_cast<bool>(body));
-    const Error invalid{ErrorCode::invalid, 0, "read the extra body"};
     JsonDocument extra_document;
     JsonValue extra;
     if (!spec.extra_body.empty()) {
@@ -46,13 +46,13 @@ Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& s
             return read.error();
         }
         if (!read.value().is(JsonType::object)) {
-            return invalid;
+            return Error{ErrorCode::invalid, 0, "is not a JSON object"};
         }
         extra = read.value();
     }
     const FilledBody filled = fill_body(body.value(), spec, extra);
     if (!filled.extra_fits) {
-        return invalid;
+        return extra_takes_prompt;
     }
     const std::string& text = filled.text;
     const std::size_t prompt = text.find(prompt_mark);

@@ -145,7 +145,9 @@ void TraceReader::check_kept() {
     for (const std::string& name : columns_.missing()) {
         RowContext none = context(0);
         none.file = "";
-        none.refuse("--keep", name, "is not a column of any row",
+        const bool model = name == options_.model_column;
+        none.refuse(model ? "--map" : "--keep", model ? "model=" + name : name,
+                    model ? "names a column that no row has" : "is not a column of any row",
                     columns_.unknown_names().empty()
                         ? "columns are " + joined(columns_.names())
                         : "other columns are " + joined(columns_.unknown_names()));

@@ -34,6 +34,7 @@ struct ReadOptions {
     IdScope id_scope = IdScope::format;  ///< `--hash-scope`
     std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
     bool output_free = false;            ///< `--output free`: rows need no output length
+    std::string model_column;            ///< `--map model=COLUMN`: one of those in `keep`
 };
 
 /// Longest JSON text of several lines that is gathered: as long as a line may be.

@@ -27,6 +27,9 @@ TEST(Reader, KeepsColumns) {
     options.keep = {"tpye"};
     EXPECT_EQ(read({more}, options).first_error(),
               "--keep \"tpye\" is not a column of any row; other columns are type, n");
+    options.model_column = "tpye";  // which is kept for the user, who gave no --keep
+    EXPECT_EQ(read({more}, options).first_error(),
+              "--map \"model=tpye\" names a column that no row has; other columns are type, n");
 }
 
 // What no format reads is named as what it looks like, with what to do.
