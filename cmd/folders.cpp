@@ -1,23 +1,20 @@
 #include "cmd/folders.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "cmd/exit_codes.hpp"
+#include "engine/io/sockets.hpp"
 
 namespace driftless {
 
 int fail_host(const char* what, const Error& error) {
-    if (error.sys_errno == 0) {
-        std::fprintf(stderr, "driftless: %s: %s failed (%s)\n", what, error.doing,
-                     name_of(error.code));
-    } else {
-        std::fprintf(stderr, "driftless: %s: %s failed (%s: %s)\n", what, error.doing,
-                     name_of(error.code), std::strerror(error.sys_errno));
-    }
+    std::fprintf(stderr, "driftless: %s: cannot %s: %s\n", what, error.doing,
+                 reason_of(error).c_str());
     return exit_host;
 }
 
@@ -25,6 +22,27 @@ int refuse_folder(const std::string& folder) {
     std::fprintf(stderr, "driftless: --out %s: another run has taken this folder; name a new one\n",
                  folder.c_str());
     return exit_usage;
+}
+
+int fail_folder(const std::string& folder, const Error& error) {
+    std::fprintf(stderr, "driftless: cannot make the folder %s: %s\n", folder.c_str(),
+                 reason_of(error).c_str());
+    return exit_host;
+}
+
+Result<void> try_place(const std::string& path) {
+    struct stat facts{};
+    std::string above = path;
+    do {  // each turn goes a folder up; the current one and the root are there
+        const std::size_t slash = above.rfind('/');
+        above = slash == std::string::npos ? "." : above.substr(0, std::max<std::size_t>(slash, 1));
+    } while (above.size() > 1 && ::stat(above.c_str(), &facts) != 0 && errno == ENOENT);
+    const std::string probe = above + "/.driftless-" + std::to_string(::getpid());
+    if (::mkdir(probe.c_str(), 0755) != 0) {
+        return error_from_errno(errno, "make the folder");
+    }
+    (void)::rmdir(probe.c_str());
+    return {};
 }
 
 bool make_folders_above(const std::string& path) {

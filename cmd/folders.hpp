@@ -10,8 +10,15 @@ namespace driftless {
 /// Prints `what` and the error, with what the system says of it; returns `exit_host`.
 int fail_host(const char* what, const Error& error);
 
+/// The same for a folder that cannot be made.
+int fail_folder(const std::string& folder, const Error& error);
+
 /// Prints that another run has the folder; returns `exit_usage`.
 int refuse_folder(const std::string& folder);
+
+/// Whether files and folders can be made at that path: makes an empty folder in the deepest one
+/// above it that is there, and removes it again. Errors: those of mkdir.
+Result<void> try_place(const std::string& path);
 
 /// Makes the folders above a path that are missing. errno says why not.
 bool make_folders_above(const std::string& path);

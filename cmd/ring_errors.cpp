@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <string_view>
 
@@ -68,8 +67,7 @@ RingBars read_ring_bars() {
 }
 
 std::string ring_refusal(const Error& error, const RingBars& bars) {
-    return fmt::format("cannot {} on Linux {}: {}{}", error.doing, bars.kernel,
-                       error.sys_errno != 0 ? std::strerror(error.sys_errno) : name_of(error.code),
+    return fmt::format("cannot {} on Linux {}: {}{}", error.doing, bars.kernel, reason_of(error),
                        remedy(error, bars));
 }
 

@@ -163,13 +163,13 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     if (!text) {
         return text.error().code == ErrorCode::not_found
                    ? folder + ": is not the folder of a run: it has no run.json"
-                   : path + ": cannot be read (" + name_of(text.error().code) + ")";
+                   : path + ": cannot be read: " + reason_of(text.error());
     }
     JsonDocument document;
     Result<RunFacts> read = read_run_facts(document, text.value());
     if (!read) {
-        return path + ": " + read.error().doing + " (" + name_of(read.error().code) +
-               "): is it of a dry run, or of another version?";
+        return path + ": " + read.error().doing + " is " + reason_of(read.error()) +
+               "; is it of a dry run, or of another version?";
     }
     facts = std::move(read).value();
     return "";

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "cmd/calibrate/advice.hpp"
@@ -14,6 +13,7 @@
 #include "cmd/calibrate/rehearsal.hpp"
 #include "cmd/calibration_file.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/pinning.hpp"
 #include "cmd/realtime.hpp"
 #include "cmd/ring_errors.hpp"
 #include "cmd/whole_file.hpp"
@@ -36,10 +36,9 @@ int fail_floor(const Error& error) {
 /// The rehearsals need a folder, where a container often has none that can be written to.
 int fail_rehearsal(const Error& error) {
     fmt::print(stderr,
-               "driftless calibrate: {} failed ({}{}); it works in the folder of TMPDIR, "
+               "driftless calibrate: cannot {}: {}; it works in the folder of TMPDIR, "
                "else in /tmp: set TMPDIR to a folder that can be written to\n",
-               error.doing, name_of(error.code),
-               error.sys_errno == 0 ? "" : std::string(": ") + std::strerror(error.sys_errno));
+               error.doing, reason_of(error));
     return exit_host;
 }
 
@@ -180,9 +179,7 @@ int run_calibrate(int argc, char** argv) {
     }
     const Result<void> pinned = pin_this_thread(cpu);
     if (!pinned) {
-        fmt::print(stderr,
-                   "driftless calibrate: --cpu {}: the thread cannot be pinned there ({})\n", cpu,
-                   name_of(pinned.error().code));
+        fmt::print(stderr, "driftless calibrate: {}\n", pinning_refusal(cpu, pinned.error()));
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();

@@ -107,7 +107,8 @@ Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibra
     if (done) {
         out.rehearsals.push_back(done.value());
     } else {
-        why_no_rehearsal = std::string(done.error().doing) + ": " + name_of(done.error().code);
+        why_no_rehearsal =
+            std::string("cannot ") + done.error().doing + ": " + reason_of(done.error());
     }
     return {};
 }

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <cstdio>
-#include <cstring>
 
 #include "cmd/convert/from_logs.hpp"
 #include "cmd/convert/options.hpp"
@@ -101,8 +100,8 @@ int Conversion::select() {
 }
 
 int Conversion::fail(const Error& error) const {
-    std::fprintf(stderr, "driftless: --out %s: %s failed (%s)\n", options_.out.c_str(), error.doing,
-                 error.sys_errno != 0 ? std::strerror(error.sys_errno) : name_of(error.code));
+    std::fprintf(stderr, "driftless: --out %s: cannot %s: %s\n", options_.out.c_str(), error.doing,
+                 reason_of(error).c_str());
     return error.code == ErrorCode::exists ? exit_usage : exit_host;
 }
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <cstdio>
-#include <cstring>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/inspect/options.hpp"
@@ -163,9 +162,8 @@ int Inspection::run_each() {
 }
 
 int Inspection::fail_report(const Error& error) const {
-    std::fprintf(stderr, "driftless: --hash-block-report %s: %s failed (%s)\n",
-                 command_.hash_block_report.c_str(), error.doing,
-                 error.sys_errno != 0 ? std::strerror(error.sys_errno) : name_of(error.code));
+    std::fprintf(stderr, "driftless: --hash-block-report %s: cannot %s: %s\n",
+                 command_.hash_block_report.c_str(), error.doing, reason_of(error).c_str());
     return error.code == ErrorCode::exists ? exit_usage : exit_host;
 }
 

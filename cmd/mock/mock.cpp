@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/mock/options.hpp"
 #include "cmd/mock/server.hpp"
+#include "cmd/pinning.hpp"
 #include "cmd/ring_errors.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/uring.hpp"
@@ -40,9 +40,7 @@ void catch_signals() {
 }
 
 int fail(const Error& error) {
-    std::fprintf(stderr, "driftless mock: cannot %s: %s%s%s\n", error.doing, name_of(error.code),
-                 error.sys_errno != 0 ? ", " : "",
-                 error.sys_errno != 0 ? std::strerror(error.sys_errno) : "");
+    std::fprintf(stderr, "driftless mock: cannot %s: %s\n", error.doing, reason_of(error).c_str());
     return exit_host;
 }
 
@@ -108,7 +106,9 @@ int serve(const MockOptions& options, LogWriter* log) {
     }
     const Result<Address> listening = server.listen(wanted.value());
     if (!listening) {
-        return fail(listening.error());
+        std::fprintf(stderr, "driftless mock: cannot listen on %s: %s\n",
+                     wanted.value().to_text().c_str(), reason_of(listening.error()).c_str());
+        return exit_host;
     }
     print_address(listening.value(), options.server.tls != nullptr);
     server.run(stop_asked);
@@ -158,7 +158,9 @@ int run_mock(int argc, char** argv) {
     if (options.cpu) {
         const Result<void> pinned = pin_this_thread(*options.cpu);
         if (!pinned) {
-            return fail(pinned.error());
+            std::fprintf(stderr, "driftless mock: %s\n",
+                         pinning_refusal(*options.cpu, pinned.error()).c_str());
+            return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
         }
     }
     sharpen_timers();

@@ -51,8 +51,9 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
         measure_briefly(measured, name_of(host.wait), calibration, why_no_rehearsal);
     lookup.measured_ns = monotonic_ns() - begin_ns;
     if (!done) {
-        lookup.found.why_not = std::string("the host could not be measured before this run (") +
-                               done.error().doing + ": " + name_of(done.error().code) + ")";
+        lookup.found.why_not =
+            std::string("the host could not be measured before this run (cannot ") +
+            done.error().doing + ": " + reason_of(done.error()) + ")";
         return lookup;
     }
     if (!why_no_rehearsal.empty() && !measured.stopped()) {

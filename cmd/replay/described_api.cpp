@@ -16,7 +16,7 @@ std::string describe_api(const Dialect*& dialect, const std::string& file,
     }
     const Result<std::string> text = read_whole_file(file);
     if (!text) {
-        return "--template " + file + " cannot be read (" + name_of(text.error().code) + ")";
+        return "--template " + file + " cannot be read: " + reason_of(text.error());
     }
     std::string why;
     Result<ApiTemplate> form = read_api_template(text.value(), why);

@@ -172,8 +172,8 @@ void Execution::open_marks() {
             mark_again(resumption_->rest(), marks_);
         }
     } else {
-        std::printf("marks: none, after a kill --resume guesses at what had left (%s: %s)\n",
-                    marks.error().doing, name_of(marks.error().code));
+        std::printf("marks: none, after a kill --resume guesses at what had left (cannot %s: %s)\n",
+                    marks.error().doing, reason_of(marks.error()).c_str());
     }
 }
 
@@ -207,9 +207,8 @@ int Execution::open_files() {
         Result<NewFolder> taken =
             options_.out.empty() ? take_numbered_folder(folder_) : take_new_folder(folder_);
         if (!taken) {
-            return taken.error().code == ErrorCode::exists
-                       ? refuse_folder(folder_)
-                       : fail_host(folder_.c_str(), taken.error());
+            return taken.error().code == ErrorCode::exists ? refuse_folder(folder_)
+                                                           : fail_folder(folder_, taken.error());
         }
         taken_ = std::move(taken).value();
     }

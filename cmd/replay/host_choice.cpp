@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/pinning.hpp"
 #include "cmd/realtime.hpp"
 #include "cmd/replay/needs.hpp"
 #include "cmd/replay/option_values.hpp"
@@ -172,8 +173,10 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         }
     }
     if (host.writer_cpus.empty()) {
-        std::fprintf(stderr, "driftless: --writer-cpu %u: is not among the allowed CPUs\n",
-                     options.writer_cpu.value_or(0));
+        std::fprintf(stderr,
+                     "driftless: --writer-cpu %u: this process may not use that CPU; it may use "
+                     "%s\n",
+                     options.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
         return exit_usage;
     }
     const bool may_spin = allowed.size() >= spin_cpus_min && !options.realtime;
@@ -193,8 +196,8 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
     warn_of_limits(options, workload, room);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
     if (!pinned) {
-        std::fprintf(stderr, "driftless: --cpu %u: the thread cannot be pinned there (%s)\n",
-                     host.engine_cpu.cpu, name_of(pinned.error().code));
+        std::fprintf(stderr, "driftless: %s\n",
+                     pinning_refusal(host.engine_cpu.cpu, pinned.error()).c_str());
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();

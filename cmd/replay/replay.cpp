@@ -76,6 +76,19 @@ void draw_salt(std::string& salt) {
     std::printf("prompts: --cache-salt %s gives these prompts again\n", text);
 }
 
+/// Where a run will write only after minutes of preparation, it is tried before.
+int try_places(const ReplayOptions& options, Place place) {
+    const bool makes_folder = place == Place::free && !(options.out.empty() && options.dry_run);
+    const std::string folder = options.out.empty() ? default_folder("trace") : options.out;
+    const Result<void> made = makes_folder ? try_place(folder) : Result<void>{};
+    if (!made) {
+        return fail_folder(folder, made.error());
+    }
+    const bool makes_records = !options.records_path.empty() && !options.dry_run;
+    const Result<void> records = makes_records ? try_place(options.records_path) : Result<void>{};
+    return records ? exit_done : fail_host(options.records_path.c_str(), records.error());
+}
+
 /// What a run left that was killed before its run.json is taken again.
 int check_paths(const ReplayOptions& options) {
     const Place place = options.out.empty() ? Place::free : place_at(options.out);
@@ -97,7 +110,7 @@ int check_paths(const ReplayOptions& options) {
                      options.records_path.c_str());
         return exit_usage;
     }
-    return exit_done;
+    return try_places(options, place);
 }
 
 /// What `--resume` or `--from` names.

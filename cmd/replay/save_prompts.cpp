@@ -4,7 +4,6 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/parts.hpp"
@@ -21,9 +20,8 @@ constexpr std::size_t write_bytes = std::size_t{256} << 10;
 constexpr std::uint32_t tokens_a_step = 1 << 20;
 
 int fail(const ReplayOptions& options, const Error& error) {
-    std::fprintf(stderr, "driftless: --save-prompts %s: %s failed (%s)\n",
-                 options.save_prompts.c_str(), error.doing,
-                 error.sys_errno != 0 ? std::strerror(error.sys_errno) : name_of(error.code));
+    std::fprintf(stderr, "driftless: --save-prompts %s: cannot %s: %s\n",
+                 options.save_prompts.c_str(), error.doing, reason_of(error).c_str());
     return error.code == ErrorCode::exists ? exit_usage : exit_host;
 }
 

@@ -19,8 +19,16 @@ using AddLine = Result<void> (Past::*)(std::string_view);
 
 /// `path:17: what is wrong`.
 std::string describe(const std::string& path, std::uint64_t line, const Error& error) {
-    return path + ":" + std::to_string(line) + ": " + error.doing + " (" + name_of(error.code) +
-           ")";
+    const std::string place = path + ":" + std::to_string(line) + ": ";
+    switch (error.code) {
+        case ErrorCode::exists:
+            return place + error.doing;
+        case ErrorCode::missing:
+        case ErrorCode::out_of_range:
+            return place + error.doing + " is " + reason_of(error);
+        default:
+            return place + "cannot " + error.doing + ": " + reason_of(error);
+    }
 }
 
 Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, std::string& why) {

@@ -89,6 +89,20 @@ std::int64_t nth_number(std::string_view text, int index) {
 
 }  // namespace
 
+std::string cpu_list_text(const std::vector<std::uint32_t>& cpus) {
+    std::string text;
+    for (std::size_t i = 0; i < cpus.size(); ++i) {
+        std::size_t last = i;
+        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) {
+            ++last;
+        }
+        text += (text.empty() ? "" : ",") + std::to_string(cpus[i]);
+        text += last > i ? "-" + std::to_string(cpus[last]) : "";
+        i = last;
+    }
+    return text;
+}
+
 std::vector<std::uint32_t> allowed_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);

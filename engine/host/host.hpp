@@ -17,6 +17,9 @@ namespace driftless {
 /// CPUs that this process may use, ascending.
 std::vector<std::uint32_t> allowed_cpus();
 
+/// CPUs that ascend, as the kernel lists them: "0-3,6".
+std::string cpu_list_text(const std::vector<std::uint32_t>& cpus);
+
 /// Which CPU the engine takes by itself, and why, for people.
 struct CpuChoice {
     std::uint32_t cpu = 0;

@@ -1,5 +1,7 @@
 #include "proto/core/result.hpp"
 
+#include <cstring>
+
 namespace driftless {
 
 const char* name_of(ErrorCode code) {
@@ -44,6 +46,37 @@ const char* name_of(ErrorCode code) {
             return "invalid";
     }
     return "unknown";
+}
+
+std::string reason_of(const Error& error) {
+    if (error.sys_errno != 0) {
+        return std::strerror(error.sys_errno);
+    }
+    switch (error.code) {
+        case ErrorCode::bad_json:
+            return "not JSON of this kind";
+        case ErrorCode::bad_http:
+            return "not HTTP/1.1";
+        case ErrorCode::truncated:
+            return "cut off";
+        case ErrorCode::io_failed:
+            return "not possible on this host";
+        case ErrorCode::exhausted:
+            return "no room left";
+        case ErrorCode::exists:
+            return "there already";
+        case ErrorCode::closed:
+            return "closed by the other side";
+        case ErrorCode::invalid:
+            return "not valid";
+        default: {
+            std::string words = name_of(error.code);  // "too_large", "out_of_range", "not_found"
+            for (char& c : words) {
+                c = c == '_' ? ' ' : c;
+            }
+            return words;
+        }
+    }
 }
 
 }  // namespace driftless

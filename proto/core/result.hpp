@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "proto/core/check.hpp"
@@ -46,6 +47,9 @@ struct Error {
     int sys_errno = 0;  ///< errno value, 0 where the kernel had no part in it
     const char* doing = "";
 };
+
+/// Why, for people: what the kernel says of the errno, else words that fit behind "is": "too large".
+std::string reason_of(const Error& error);
 
 /// A value of T or an Error. Test it before use: reading the other side is a CHECK.
 template <typename T>

@@ -54,6 +54,24 @@ class Folder(Case):
         self.assertEqual([run.returncode for run in runs], [0] * 8, said)
         self.assertEqual(len(list((self.scratch / "runs").glob("*/summary.json"))), 8)
 
+    def test_a_folder_that_cannot_be_made(self):
+        """It is said at once, before the server is asked, and leaves nothing behind."""
+        there = self.write("a_file", "")
+        dead = ("--url", "http://127.0.0.1:9")  # which would be exit code 4
+        for folder, why in ((there / "run", "Not a directory"),
+                            ("/proc/run", "No such file or directory")):
+            run = self.replay(SAMPLE, *dead, folder=folder)
+            self.assertEqual(run.code, HOST, run.complained)
+            self.assertEqual(
+                run.complained, f"driftless: cannot make the folder {folder}: {why}\n"
+            )
+        run = self.replay(SAMPLE, *dead, "--output-path", there / "records.jsonl")
+        self.assertEqual(run.code, HOST, run.complained)
+        self.assertIn("records.jsonl: cannot make the folder: Not a directory", run.complained)
+        run = self.replay(SAMPLE, *dead, "--speed", 50, folder=self.scratch / "deep" / "run")
+        self.assertEqual(run.code, 4, run.complained)
+        self.assertEqual(list(self.scratch.iterdir()), [there])
+
     def new_run(self, folder, server, *flags):
         return self.replay(
             SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, *flags, folder=folder

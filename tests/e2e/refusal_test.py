@@ -1,6 +1,7 @@
 """Every bad input has one clear message, the right exit code, and leaves nothing behind."""
 
 import json
+import os
 import resource
 import socket
 import subprocess
@@ -31,6 +32,13 @@ class Refusal(Case):
         trace = self.write("bad.jsonl", text)
         run = self.refuse(INPUT, trace, "--dry-run", says=("bad.jsonl", *says))
         self.assertNotIn("check failed", run.complained)
+
+    def test_a_cpu_that_is_not_there(self):
+        cpus = os.sched_getaffinity(0)
+        for flag in ("--cpu", "--writer-cpu"):
+            run = self.refuse(USAGE, SAMPLE, "--url", "http://127.0.0.1:9", flag, 1000)
+            self.assertRegex(run.complained, f"{flag} 1000: this process may not use that CPU; "
+                                             f"it may use {min(cpus)}\\b")
 
     def test_missing_file(self):
         self.refuse(INPUT, self.scratch / "nowhere.jsonl", "--dry-run", says=["nowhere.jsonl"])

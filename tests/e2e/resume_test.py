@@ -208,7 +208,7 @@ class Resume(Case):
             run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50)
         records = run.folder / "requests.jsonl"
         lines = records.read_text().split("\n")
-        for broken, problem in (("{}", "row (missing)"), (lines[0], "has a record already")):
+        for broken, problem in (("{}", "row is missing"), (lines[0], "has a record already")):
             records.write_text("\n".join([*lines[:6], broken, *lines[7:]]))
             done = subprocess.run(
                 [DRIFTLESS, "report", str(run.folder)], capture_output=True, text=True, check=False

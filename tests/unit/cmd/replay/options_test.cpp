@@ -54,7 +54,7 @@ TEST(ReplayOptions, TakeAnApiFromATemplate) {
     EXPECT_TRUE(says(refusal_with({"--api", "template"}), "needs --template FILE"));
     EXPECT_TRUE(says(refusal_with({"--template", file}), "--api template: give both"));
     EXPECT_TRUE(says(refusal_with({"--api", "template", "--template", "/nowhere.json"}),
-                     "--template /nowhere.json cannot be read (not_found)"));
+                     "--template /nowhere.json cannot be read: No such file or directory"));
     const std::string other = std::string(TEST_DATA) + "/sample.jsonl";
     EXPECT_TRUE(says(refusal_with({"--api", "template", "--template", other}),
                      other + ": line 2 is not a JSON object"));

@@ -36,6 +36,13 @@ TEST(Host, TakesAnIsolatedCpuWhereItMay) {
     EXPECT_LT(isolated_cpus().size(), 4096U);
 }
 
+TEST(Host, ListsCpusAsTheKernelDoes) {
+    EXPECT_EQ(cpu_list_text({}), "");
+    EXPECT_EQ(cpu_list_text({3}), "3");
+    EXPECT_EQ(cpu_list_text({0, 1}), "0-1");
+    EXPECT_EQ(cpu_list_text({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
+}
+
 TEST(Host, SaysWhyAThreadCannotBePinned) {
     EXPECT_EQ(pin_this_thread(CPU_SETSIZE).error().code, ErrorCode::invalid);
     if (allowed_cpus().back() + 1 < CPU_SETSIZE) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace driftless {
 namespace {
 
@@ -22,6 +24,17 @@ TEST(ErrorCode, IsToldByItsName) {
     EXPECT_EQ(std::size(names), static_cast<std::size_t>(ErrorCode::invalid) + 1) << "all of them";
     for (const auto& [code, name] : names) {
         EXPECT_STREQ(name_of(code), name);
+    }
+}
+
+// A person reads what the system says, or words; never the name of a code.
+TEST(ErrorCode, HasAReasonInWords) {
+    EXPECT_EQ(reason_of({ErrorCode::not_found, ENOENT, "open"}), "No such file or directory");
+    EXPECT_EQ(reason_of({ErrorCode::too_large, 0, "read a line"}), "too large");
+    for (int code = 0; code <= static_cast<int>(ErrorCode::invalid); ++code) {
+        const std::string said = reason_of({static_cast<ErrorCode>(code), 0, ""});
+        EXPECT_EQ(said.find('_'), std::string::npos) << said;
+        EXPECT_FALSE(said.empty());
     }
 }
 
