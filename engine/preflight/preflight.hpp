@@ -7,7 +7,7 @@
 /// overhead's split. It learns the model, the overhead H of template and BOS and its split, and
 /// which words (or token ids) count as one token: what does not is searched for and dropped. Its
 /// requests are named `<run>-preflight-N` and never recorded as rows. One to `/v1/models` or to the
-/// rows' API that is answered 429 is sent again a little later.
+/// rows' API that is answered 429 or 5xx, or breaks off, is sent again a little later.
 ///
 /// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
 /// far as it agrees.
@@ -151,6 +151,9 @@ class Preflight {
     // preflight_models.cpp: the models, and the pages that tell their limits.
     Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
     Task<void> pause(Duration length);
+    Duration busy_pause(int times);
+    bool broke(bool answered) const;
+    void note_broken(bool answered);
     Instant now() const { return asker_.loop().driver().now(); }
     bool patient() const;
     Task<bool> ask_models();
@@ -204,6 +207,7 @@ class Preflight {
     std::uint32_t probe_seed_ = 0;    ///< of the words that set a shared prompt apart
     std::string first_model_;         ///< of the list, unmasked
     bool busy_noted_ = false;
+    bool broken_noted_ = false;
     bool tokenize_believed_ = false;  ///< it has agreed with usage so far
     bool ids_agree_ = false;          ///< /tokenize made the ids of the table's own tokenizer
     bool ids_differ_ = false;         ///< once, or they could not be compared

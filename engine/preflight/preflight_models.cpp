@@ -16,6 +16,9 @@ constexpr Duration ready_pause = milliseconds(500);
 constexpr int busy_tries = 5;
 constexpr std::int64_t busy_pause_s_max = 30;
 constexpr int status_busy = 429;
+/// One that breaks off, or meets an error of the server, is asked so often, with `ready_pause`
+/// between: a flaw that passes is no reason to send nothing, one that stays is said.
+constexpr int broken_tries = 3;
 
 bool is_loading(int status) {
     return status == 502 || status == 503 || status == 504;
@@ -52,29 +55,57 @@ bool Preflight::patient() const {
     return plan_.wait_ready && waited < *plan_.wait_ready && !asker_.stopped();
 }
 
+/// A limit of requests: how long to wait before the question is asked for the next time.
+Duration Preflight::busy_pause(int times) {
+    const std::int64_t reported = count_in(header_value(asker_.reply().head, "retry-after"));
+    const std::int64_t wanted = reported > 0 ? reported : std::int64_t{1} << (times - 1);
+    if (!busy_noted_) {
+        busy_noted_ = true;
+        findings_.notes.push_back(
+            "it answers 429 to the preflight, which waits and asks again: rows that get a 429 are "
+            "not sent again");
+    }
+    return seconds(std::min(wanted, busy_pause_s_max));
+}
+
+/// Whether the server broke the question off, or failed at it.
+bool Preflight::broke(bool answered) const {
+    const ErrorCode code = asker_.error().code;
+    return answered ? asker_.reply().status >= 500
+                    : code == ErrorCode::reset || code == ErrorCode::closed;
+}
+
+void Preflight::note_broken(bool answered) {
+    if (!broken_noted_) {
+        broken_noted_ = true;
+        findings_.notes.push_back("warning: a question of the preflight " +
+                                  (answered
+                                       ? "was answered " + std::to_string(asker_.reply().status)
+                                       : std::string("broke off")) +
+                                  " and was asked again; rows that meet this fail");
+    }
+}
+
 /// One question. A limit of requests is no answer to it: it is asked again, a few times. So is one
-/// of the rows' API, under `--wait-ready`, while nobody answers behind a gateway.
+/// that the server breaks off or fails at, and under `--wait-ready` one of the rows' API while
+/// nobody answers behind a gateway.
 Task<bool> Preflight::fetch(const std::string& method, const std::string& path,
                             const std::string& body) {
     bool answered = false;
-    int busy = 0;   // answers of 429
-    while (true) {  // bounded by `busy_tries` and `--wait-ready`
+    int busy = 0;  // answers of 429
+    int broken = 0;
+    while (true) {  // bounded by `busy_tries`, `broken_tries` and `--wait-ready`
         answered = co_await asker_.fetch(method, path, body);
         const int status = answered ? asker_.reply().status : 0;
         Duration length = ready_pause;
         busy += status == status_busy ? 1 : 0;
         if (status == status_busy && busy < busy_tries && !asker_.stopped()) {
-            const std::int64_t reported =
-                count_in(header_value(asker_.reply().head, "retry-after"));
-            const std::int64_t wanted = reported > 0 ? reported : std::int64_t{1} << (busy - 1);
-            length = seconds(std::min(wanted, busy_pause_s_max));
-            if (!busy_noted_) {
-                busy_noted_ = true;
-                findings_.notes.push_back(
-                    "it answers 429 to the preflight, which waits and asks again: rows that get a "
-                    "429 are not sent again");
-            }
-        } else if (!is_loading(status) || !patient()) {
+            length = busy_pause(busy);
+        } else if (is_loading(status) && patient()) {
+            // asked again for as long as the user said
+        } else if (broke(answered) && ++broken < broken_tries && !asker_.stopped()) {
+            note_broken(answered);
+        } else {
             break;
         }
         co_await pause(length);

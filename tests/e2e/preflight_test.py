@@ -206,7 +206,7 @@ class Preflight(Case):
     def test_probes_that_break_off(self):
         """Of one word and of many: the question, the server, and what came are named."""
         for times, question in ((1, "one word"), (2, "many words")):
-            with Odd({CHAT: lambda ask, n=times: counted(ask)[: -1 if ask.times == n else None]}
+            with Odd({CHAT: lambda ask, n=times: counted(ask)[: -1 if ask.times >= n else None]}
                      ) as server:
                 said = self.refused(server)
             self.assertEqual(
@@ -215,17 +215,32 @@ class Preflight(Case):
                 "failed (closed); the answer begins \"HTTP/1.1 200 OK\"; the log of the server, or "
                 "of the proxy in front of it, says why it closed the connection",
             )
+            self.assertEqual(server.asked[CHAT], times + 2, "asked three times")
         def doubled(ask):  # every word costs two tokens: eight are tried, then the first one again
             answer = stream(token(), usage(2 * len(ask.words) + AROUND, 1), DONE)
-            return answer[:-1] if ask.times == 17 else answer
+            return answer[:-1] if ask.times >= 17 else answer
 
         with Odd({CHAT: doubled}) as server:
             self.assertIn("the probe of many words (POST", self.refused(server))
-            self.assertEqual(server.asked[CHAT], 17)
+            self.assertEqual(server.asked[CHAT], 19)
         with Odd({CHAT: stream(b'data: {"error":{"message":"out of memory"}}\n\n')}) as server:
             said = self.refused(server)
         self.assertEqual(said, f"the probe of one word (POST {CHAT}) was answered 200: "
                                "out of memory")  # fmt: skip
+
+    def test_probes_that_fail_once(self):
+        """A question that breaks off or meets an error of the server is asked again, and noted."""
+        oops = b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"
+        for path, answer, said in (
+            (CHAT, lambda ask: oops if ask.times in (1, 3) else counted(ask), "answered 500"),
+            (CHAT, lambda ask: counted(ask)[: -1 if ask.times == 2 else None], "broke off"),
+            (MODELS, lambda ask: BROKEN if ask.times < 3 else whole(LISTED), "broke off"),
+        ):
+            with Odd({path: answer}) as server:
+                run = self.ask(server)
+            self.assertEqual(run.code, 0, run.complained)
+            self.assertEqual(run.complained.count(said), 1, run.complained)
+            self.assertIn("was asked again; rows that meet this fail", run.complained)
 
     def test_servers_that_say_little(self):
         """Usage that counts nothing is no usage; a context without room for words asks none."""
