@@ -266,7 +266,7 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
     }
     if (f.itl_rows_left_out > 0) {
         table.line("ITL unknown of rows:",
-                   fmt::format("{} ({})", f.itl_rows_left_out, why_no_itl(f, info.backend)));
+                   fmt::format("{} ({})", f.itl_rows_left_out, why_no_itl(f, info)));
     }
 }
 

@@ -217,7 +217,7 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     if (f.itl_rows_left_out > 0) {
         lines.add("No ITL", fmt::format("{} rows: {}", grouped(f.itl_rows_left_out),
-                                        why_no_itl(f, info.backend)));
+                                        why_no_itl(f, info)));
     }
 }
 

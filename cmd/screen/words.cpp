@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cmd/screen/plots.hpp"
 
 namespace driftless {
@@ -38,13 +40,20 @@ CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
                : CacheAnswer::by_trace_blocks;
 }
 
-std::string why_no_itl(const SummaryFigures& figures, std::string_view backend) {
+std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
     const auto by_chunks = static_cast<std::size_t>(TokensSource::chunks);
     if (figures.itl_rows_left_out <= figures.tokens_sources[by_chunks]) {
-        return "the server counts no tokens (no usage)";
+        return "the server counts no tokens: its usage is missing or 0";
     }
-    return std::string("several tokens a chunk") +
-           (can_count_chunk_tokens(backend) ? ": --continuous-usage counts them" : "");
+    const std::vector<std::string>& given = info.run.arguments;
+    const bool was_asked = std::any_of(given.begin(), given.end(), [](const std::string& argument) {
+        return argument.starts_with("--continuous-usage");
+    });
+    const char* remedy = was_asked ? ", which the server counts at the end only, in spite of "
+                                     "--continuous-usage"
+                         : can_count_chunk_tokens(info.backend) ? ": --continuous-usage counts them"
+                                                                : "";
+    return std::string("several tokens a chunk") + remedy;
 }
 
 bool is_failure(Outcome outcome) {

@@ -18,9 +18,9 @@ std::string share(std::uint64_t part, std::uint64_t whole);
 /// `backend` is the name of the dialect.
 bool can_count_chunk_tokens(std::string_view backend);
 
-/// Why rows have no ITL, though they are ok: their server counts nothing, or counts several tokens
-/// a chunk.
-std::string why_no_itl(const SummaryFigures& figures, std::string_view backend);
+/// Why rows have no ITL, though they are ok: their server counts nothing, or several tokens come
+/// a chunk and it counts them at the end only.
+std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info);
 
 /// An outcome that counts as a failure in what people read: neither ok nor an answer of another
 /// length.

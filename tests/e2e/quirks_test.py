@@ -87,7 +87,7 @@ class Quirks(Case):
         self.assertNotIn("0+0 tokens", run.said)
         self.assertIn("warning: the server counts no prompt: its overhead is unknown",
                       run.complained)
-        self.assertIn(f"{ROWS} rows: the server counts no tokens (no usage)", run.said)
+        self.assertIn(f"{ROWS} rows: the server counts no tokens: its usage is missing or 0", run.said)
         self.assertNotIn("--continuous-usage", run.said + run.complained)
         told = self.run_of(lambda ask: answer(ask, told=None), "--overhead", "3,1")
         self.assertNotIn("warning: the server counts no prompt", told.complained)

@@ -127,5 +127,20 @@ TEST(FullTable, NothingMeasuredIsADash) {
     EXPECT_EQ(table.find("overhead"), std::string::npos);
 }
 
+// A remedy that was tried is not given again.
+TEST(FullTable, SaysWhyTokensHaveNoTimes) {
+    SummaryInfo info;
+    info.backend = "openai-chat";
+    info.run.arguments = {"t.jsonl", "--continuous-usage"};
+    const auto said = [&](const SummaryFigures& figures, const std::string& words) {
+        return full_table(figures, info).find(words) != std::string::npos;
+    };
+    EXPECT_TRUE(said(figures(), "(several tokens a chunk, which the server counts at the end only, "
+                                "in spite of --continuous-usage)"));
+    SummaryFigures uncounted = figures();
+    uncounted.tokens_sources[static_cast<std::size_t>(TokensSource::chunks)] = 1;
+    EXPECT_TRUE(said(uncounted, "(the server counts no tokens: its usage is missing or 0)"));
+}
+
 }  // namespace
 }  // namespace driftless
