@@ -128,6 +128,7 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     plan.dialect = options.dialect;
     plan.body = body_spec(options, server);
     plan.overhead = options.overhead;
+    plan.server_block_known = options.server_block.has_value();
     plan.template_splits = server.template_splits;
     if (server.words && server.prompt == PromptKind::text) {
         plan.word_ids = server.words->ids;

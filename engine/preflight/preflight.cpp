@@ -91,6 +91,7 @@ Task<void> Preflight::all() {
         co_await find_split();
         assume_bos();
         co_await ask_metrics();
+        co_await find_block();
         going = plan_.dialect->form == nullptr || findings_.stream_chunks != 0 || fail_content();
         const std::vector<std::string> hints = hints_for(findings_, *plan_.dialect);
         findings_.notes.insert(findings_.notes.end(), hints.begin(), hints.end());

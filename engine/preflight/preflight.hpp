@@ -4,10 +4,11 @@
 /// have it, until one is understood; one request of one word; all words, twice, in different
 /// orders; where that is not known of the table, words one by one at the beginning of a prompt; one
 /// answer of some tokens; prompts that share their first words, where nothing else tells the
-/// overhead's split. It learns the model, the overhead H of template and BOS and its split, and
-/// which words (or token ids) count as one token: what does not is searched for and dropped. Its
-/// requests are named `<run>-preflight-N` and never recorded as rows. One to `/v1/models` or to the
-/// rows' API that is answered 429 or 5xx, or breaks off, is sent again a little later.
+/// overhead's split or the size of the server's cache blocks. It learns the model, the overhead H
+/// of template and BOS and its split, and which words (or token ids) count as one token: what does
+/// not is searched for and dropped. Its requests are named `<run>-preflight-N` and never recorded
+/// as rows. One to `/v1/models` or to the rows' API that is answered 429 or 5xx, or breaks off, is
+/// sent again a little later.
 ///
 /// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
 /// far as it agrees.
@@ -44,6 +45,7 @@ struct PreflightPlan {
     /// What the chat template beside the tokenizer may add; empty: not known.
     std::span<const TemplateSplit> template_splits;
     std::optional<Overhead> overhead;    ///< `--overhead`: goes before what is measured
+    bool server_block_known = false;     ///< `--server-block`: it is not searched for
     std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
 
@@ -170,8 +172,11 @@ class Preflight {
     Task<void> try_other_length(const std::string& word, Probe& one);
     void note_length();
 
-    // preflight_split.cpp: the split of the overhead, by cached tokens.
+    // preflight_split.cpp: the split of the overhead and the server's blocks, by cached tokens.
     Task<void> find_split();
+    Task<void> find_block();
+    Task<bool> search_cache(std::uint32_t words, SplitSearch& search);
+    std::uint32_t words_to_share() const;
     void assume_bos();
     std::string shared_prompt(std::uint32_t shared, std::uint32_t words);
 

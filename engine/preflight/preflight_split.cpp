@@ -56,24 +56,9 @@ void Preflight::assume_bos() {
     }
 }
 
-/// Asked only where neither the server's tokenize endpoint nor its model's name tells the split.
-Task<void> Preflight::find_split() {
-    const bool exact =
-        findings_.words == WordVerdict::exact || findings_.words == WordVerdict::reduced;
-    if (findings_.split_known || around_ <= 0 || !findings_.has_cached_tokens || !exact ||
-        asker_.stopped()) {
-        co_return;
-    }
-    std::uint32_t words = shared_words_max;
-    if (findings_.max_model_len >= 0) {
-        const std::int64_t room = findings_.max_model_len - around_ - own_words - probe_tokens_;
-        words = static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, words));
-    }
-    if (words < shared_words_min) {
-        co_return;
-    }
+/// Asks for prompts that share their first words. False where it cannot be asked, or is not found.
+Task<bool> Preflight::search_cache(std::uint32_t words, SplitSearch& search) {
     const Probe first = co_await probe(shared_prompt(words, words + own_words));
-    SplitSearch search(words, 0, static_cast<std::uint32_t>(around_));
     bool going = first.ok;
     while (going && search.question() && !asker_.stopped()) {
         const std::string prompt = shared_prompt(*search.question(), words + own_words);
@@ -81,7 +66,31 @@ Task<void> Preflight::find_split() {
         going = next.ok;
         search.take(next.cached_tokens);
     }
-    if (!going || search.verdict() != SplitSearch::Verdict::found) {
+    co_return going&& search.verdict() == SplitSearch::Verdict::found;
+}
+
+/// Words that prompts can share and be counted in; 0: none, or too few to tell anything.
+std::uint32_t Preflight::words_to_share() const {
+    const bool exact =
+        findings_.words == WordVerdict::exact || findings_.words == WordVerdict::reduced;
+    std::uint32_t words = shared_words_max;
+    if (findings_.max_model_len >= 0) {
+        const std::int64_t room = findings_.max_model_len - around_ - own_words - probe_tokens_;
+        words = static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, words));
+    }
+    const bool told = findings_.has_cached_tokens && exact && !asker_.stopped();
+    return told && words >= shared_words_min ? words : 0;
+}
+
+/// Asked only where neither the server's tokenize endpoint nor its model's name tells the split.
+Task<void> Preflight::find_split() {
+    const std::uint32_t words = words_to_share();
+    if (findings_.split_known || around_ <= 0 || words == 0) {
+        co_return;
+    }
+    SplitSearch search(words, 0, static_cast<std::uint32_t>(around_));
+    const bool found = co_await search_cache(words, search);
+    if (!found) {
         co_return;
     }
     findings_.overhead = {search.pre(), static_cast<std::uint32_t>(around_) - search.pre()};
@@ -89,6 +98,22 @@ Task<void> Preflight::find_split() {
     findings_.split_source = "cached_tokens";
     findings_.server_block = search.block();
     findings_.server_block_source = "cached_tokens";
+}
+
+/// The same questions tell the size of the server's blocks, where the split is known from
+/// elsewhere and no page tells the size.
+Task<void> Preflight::find_block() {
+    const std::uint32_t words = words_to_share();
+    const bool known = findings_.server_block > 0 || plan_.server_block_known;
+    if (known || !findings_.split_known || words == 0) {
+        co_return;
+    }
+    SplitSearch search(words, findings_.overhead.pre, findings_.overhead.pre);
+    const bool found = co_await search_cache(words, search);
+    if (found) {
+        findings_.server_block = search.block();
+        findings_.server_block_source = "cached_tokens";
+    }
 }
 
 }  // namespace driftless

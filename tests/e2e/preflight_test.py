@@ -565,6 +565,19 @@ class Preflight(Case):
         lost = wrong.json("summary.json")["cache"]
         self.assertLess(lost["cached_tokens"], lost["expected_cached_tokens"])
 
+    def test_blocks_where_tokenize_tells_the_split(self):
+        """The size of the server's blocks is found all the same: its hits are no surprise."""
+        for form in ("vllm", "llama.cpp"):
+            flags = ("--tokenize", form, "--overhead", "35,14", "--cache-block", "16",
+                     "--ttft", "1ms", "--itl", "1ms")  # fmt: skip
+            ask = (SAMPLE, "--limit", 40, "--speed", 20)
+            with mock(*flags) as server:
+                run = self.replay_well(*ask, "--url", server.url)
+            self.assertIn("overhead 35+14 tokens (tokenize)", run.said)
+            self.assertIn("cache blocks of 16 tokens (by cached tokens)", run.said)
+            hits = run.json("summary.json")["cache"]
+            self.assertEqual(hits["cached_tokens"], hits["server_expected_cached_tokens"])
+
     def test_split_of_completions(self):
         """A tokenizer that puts a token behind each text, too: found by cached tokens, so that every
         row hits what the trace says; where none are told, several tokens are warned of."""
