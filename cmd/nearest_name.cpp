@@ -37,12 +37,18 @@ std::size_t shared_beginning(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
     constexpr std::size_t edits_max = 2;
+    const std::size_t dashes = std::min(typed.find_first_not_of('-'), typed.size());
     std::size_t least = edits_max + 1;
     std::size_t most_shared = 0;
     std::string nearest;
     for (const std::string& name : names) {
         const std::size_t edits = edits_between(typed, name);
         const std::size_t shared = shared_beginning(typed, name);
+        // Two edits make almost any short name of another, as --api of --qps: its first letter
+        // must be right.
+        if (edits == edits_max && shared <= dashes) {
+            continue;
+        }
         if (edits < least || (edits == least && edits <= edits_max && shared > most_shared)) {
             least = edits;
             most_shared = shared;

@@ -49,6 +49,33 @@ void refuse(Spelled& out, std::string_view flag, std::string_view value, const c
     }
 }
 
+/// The speed that plays a trace `nano` / 10^9 times as long, as a decimal; empty where none is
+/// exact.
+std::string inverse_text(std::uint64_t nano) {
+    constexpr std::uint64_t billion = 1'000'000'000;
+    if (nano == 0 || billion * billion % nano != 0) {
+        return "";
+    }
+    const std::uint64_t speed = billion * billion / nano;
+    std::string text = std::to_string(speed / billion);
+    if (const std::uint64_t rest = speed % billion; rest != 0) {
+        const std::string digits = std::to_string(billion + rest).substr(1);
+        text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
+    }
+    return text;
+}
+
+/// A decimal in units of 10^-9; 0 where it is none, negative, or has more digits.
+std::uint64_t nano_of(std::string_view text) {
+    const std::optional<Decimal> decimal = scan_decimal(text);
+    const Result<Scaled> nano = decimal ? scale(*decimal, 9) : Result<Scaled>(Scaled{});
+    const bool good = decimal && !decimal->negative && nano && nano.value().exact;
+    return good ? nano.value().value : 0;
+}
+
+constexpr const char* no_inverse =
+    "is not the inverse of a speed; write --speed X, where 2 is twice as fast";
+
 /// Calls `visit(key, value)` for each part of "key=value,key=value".
 template <typename Visit>
 void for_each_pair(std::string_view list, const Visit& visit) {
@@ -81,6 +108,9 @@ constinit const Foreign::Translated Foreign::translations[] = {
     {"--rate-type", &Foreign::take_rate_type},
     {"--dataset-name", &Foreign::take_dataset_name},
     {"--ready-check-timeout-sec", &Foreign::take_ready_check},
+    {"--max-concurrency", &Foreign::take_max_concurrency},
+    {"--mooncake-slowdown-factor", &Foreign::take_slowdown},
+    {"--mooncake-num-rounds", &Foreign::take_rounds},
 };
 
 Foreign::Foreign(const std::vector<std::string>& arguments)
@@ -274,6 +304,32 @@ void Foreign::take_ready_check(std::string_view value, Spelled& out) {
     }
 }
 
+/// vllm bench's cap is ours; to others the name means users in a closed loop.
+void Foreign::take_max_concurrency(std::string_view value, Spelled& out) {
+    out.notes.push_back("--max-concurrency " + std::string(value) + " is taken as --max-inflight " +
+                        std::string(value) +
+                        ": rows leave at their recorded instants, and wait while so many are open");
+    add(out, "--max-inflight", value);
+}
+
+/// SGLang's: 2 takes twice as long.
+void Foreign::take_slowdown(std::string_view value, Spelled& out) {
+    const std::string speed = inverse_text(nano_of(value));
+    if (speed.empty()) {
+        refuse(out, "--mooncake-slowdown-factor", value, no_inverse);
+    } else if (speed != "1") {
+        add(out, "--speed", speed);
+    }
+}
+
+/// SGLang's sessions of several rounds, which it makes of each row.
+void Foreign::take_rounds(std::string_view value, Spelled& out) {
+    if (value != "1") {
+        refuse(out, "--mooncake-num-rounds", value,
+               "each row is one request here; give a trace whose rows are the rounds");
+    }
+}
+
 void Foreign::note_column(std::string_view name, std::string_view value, Spelled& out) {
     if (name == "timestamp_column") {
         time_column_ = value;
@@ -300,14 +356,11 @@ void Foreign::add_columns(Spelled& out) const {
 /// Trace times are in seconds there, and the scale makes milliseconds of them; what is left of it
 /// stretches the trace, so that our speed is its inverse.
 void Foreign::add_times(Spelled& out) const {
-    const std::string text = scale_.empty() ? "1" : scale_;  // the decimal refers to it
-    const std::optional<Decimal> scale_of = scan_decimal(text);
-    const Result<Scaled> nano = scale_of ? scale(*scale_of, 9) : Result<Scaled>(Scaled{});
-    const std::uint64_t scaled = nano && nano.value().exact ? nano.value().value : 0;
+    const std::uint64_t scaled = nano_of(scale_.empty() ? "1" : scale_);
+    const std::string speed = inverse_text(scaled);
     const bool weka = kind_ == "weka";
-    if (scaled == 0 || scale_of->negative || 1'000'000'000'000'000'000U % scaled != 0) {
-        refuse(out, "the time scale", scale_,
-               "is not the inverse of a speed; write --speed X, where 2 is twice as fast");
+    if (speed.empty()) {
+        refuse(out, "the time scale", scale_, no_inverse);
         return;
     }
     if (scaled == 1'000'000 && !weka) {
@@ -318,8 +371,7 @@ void Foreign::add_times(Spelled& out) const {
         add(out, "--time-unit", "s");
     }
     if (scaled != 1'000'000'000) {
-        // 1 / (scaled / 10^9), exactly.
-        add(out, "--speed", std::to_string(1'000'000'000'000'000'000U / scaled) + "e-9");
+        add(out, "--speed", speed);
     }
 }
 

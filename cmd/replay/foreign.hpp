@@ -52,6 +52,9 @@ class Foreign {
     void take_rate(std::string_view value, Spelled& out);
     void take_dataset_name(std::string_view value, Spelled& out);
     void take_ready_check(std::string_view value, Spelled& out);
+    void take_max_concurrency(std::string_view value, Spelled& out);
+    void take_slowdown(std::string_view value, Spelled& out);
+    void take_rounds(std::string_view value, Spelled& out);
 
     void note_column(std::string_view name, std::string_view value, Spelled& out);
     void add_columns(Spelled& out) const;

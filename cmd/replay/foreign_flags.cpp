@@ -16,6 +16,8 @@ constexpr const char* goodput_instead = "--goodput \"ttft:MS tpot:MS\" counts wh
 constexpr IgnoredFlag ignored[] = {
     {"--fixed-schedule", false, recorded_schedule_reason},
     {"--fixed-schedule-auto-offset", false, recorded_schedule_reason},
+    {"--use-trace-timestamps", false, recorded_schedule_reason},
+    {"--mooncake-workload", true, "the trace is the file that is given"},
     {"--streaming", false, streamed},
     {"--stream", false, streamed},
     {"--save-result", false, in_the_folder},
@@ -55,13 +57,18 @@ struct Refused {
 constexpr const char* recorded_only =
     "requests leave at the recorded instants, not at a rate; --speed X changes the pace (2 is "
     "twice as fast), --replicate N the load";
+constexpr const char* closed_loop =
+    "a fixed number of users, each sending when its last answer ends, is not offered yet; rows "
+    "leave at their recorded instants, and --max-inflight N holds them back while N are open";
 constexpr Refused refused_flags[] = {
-    {"--concurrency",
-     "a fixed number of users, each sending when its last answer ends, is not offered yet; rows "
-     "leave at their recorded instants, and --max-inflight N holds them back while N are open"},
+    {"--concurrency", closed_loop},
+    {"--users", closed_loop},
+    {"--num-users", closed_loop},
     {"--no-fixed-schedule",
      "requests follow the recorded schedule; --speed X changes its pace (2 is twice as fast)"},
     {"--request-rate", recorded_only},
+    {"--qps", recorded_only},
+    {"--rps", recorded_only},
     {"--user-centric-rate", recorded_only},
     {"--burstiness", recorded_only},
     {"--ramp-up-strategy", recorded_only},

@@ -41,6 +41,10 @@ constexpr std::array api_aliases{
     ApiAlias{"vllm", "openai-completions"},
     ApiAlias{"chat_completions", "openai-chat"},  // GuideLLM
     ApiAlias{"text_completions", "openai-completions"},
+    ApiAlias{"sglang-native", "sglang"},  // sglang.bench_serving
+    ApiAlias{"sglang-oai", "openai-completions"},
+    ApiAlias{"sglang-oai-chat", "openai-chat"},
+    ApiAlias{"vllm-chat", "openai-chat"},
     ApiAlias{"llama.cpp", "llamacpp"},
     ApiAlias{"llama-cpp", "llamacpp"},
 };

@@ -22,6 +22,8 @@ constexpr std::array aliases{
     Alias{"--backend", "--api"},
     Alias{"--endpoint-type", "--api"},
     Alias{"--model-name", "--model"},
+    Alias{"-m", "--model"},
+    Alias{"-u", "--url"},
     Alias{"--scale-factor", "--speed"},
     Alias{"--num-prompts", "--limit"},
     Alias{"--max-requests", "--limit"},
@@ -39,11 +41,12 @@ constexpr std::array aliases{
     Alias{"--target", "--url"},
     Alias{"--request-type", "--api"},
     Alias{"--random-seed", "--seed"},
-    Alias{"--max-concurrency", "--max-inflight"},
     Alias{"--isl-block-size", "--block-size"},
     Alias{"--prompt-input-tokens-block-size", "--block-size"},
     Alias{"--request-timeout-seconds", "--timeout-total"},
     // Their value alone is an argument of ours: a trace.
+    Alias{"--trace", ""},
+    Alias{"--trace-file", ""},
     Alias{"--input-file", ""},
     Alias{"--trace-path", ""},
     Alias{"--dataset-path", ""},
@@ -78,7 +81,7 @@ class Speller {
             for (std::size_t i = 1; i < at_; ++i) {
                 words += " " + masked[i];
             }
-            out_.notes.push_back("\"" + words + "\" is ignored: it starts another tool");
+            out_.notes.push_back("\"" + words + "\" is ignored: driftless itself is the tool");
         }
     }
 

@@ -13,6 +13,8 @@ TEST(NearestName, IsAtMostTwoEditsAway) {
     EXPECT_EQ(nearest_name("--spe", names), "--speed");
     EXPECT_EQ(nearest_name("--sp", names), "");
     EXPECT_EQ(nearest_name("--tokenizer", names), "");
+    EXPECT_EQ(nearest_name("--qps", {"--api", "--cpu"}), "") << "another word, not a slip";
+    EXPECT_EQ(nearest_name("--pai", {"--pin"}), "--pin");
 }
 
 }  // namespace

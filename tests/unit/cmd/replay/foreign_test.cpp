@@ -93,7 +93,7 @@ TEST(Foreign, UcmTraceReplay) {
     EXPECT_EQ(spelled(command), (Words{"--model", "/m", "--api", "vllm", "/t/c.jsonl", "--host",
                                        "127.0.0.1", "--port", "7800", "--max-inflight", "20"}));
     const Spelled out = spell(command);
-    EXPECT_EQ(out.notes.size(), 3U);
+    EXPECT_EQ(out.notes.size(), 4U) << "--max-concurrency, too";
     EXPECT_TRUE(notes(out, "--save-result"));
     EXPECT_TRUE(notes(out, "--save-prompts"));
     EXPECT_NE(refusal({"t", "--trace-mode", "benchmark"}), "");
@@ -141,7 +141,7 @@ TEST(Foreign, Guidellm) {
                  "--constraint", "kind=max_requests,count=30"}),
         (Words{"--url", "h:1", "r.jsonl", "--limit", "30", "--map",
                "time=ts,in=input_tokens,out=generated_tokens", "--time-unit", "s", "--speed",
-               "2000000000e-9"}));
+               "2"}));
 }
 
 // As it was spelled at first.
@@ -170,9 +170,9 @@ TEST(Foreign, RateNeedsTheReplayProfile) {
               std::string::npos);
     EXPECT_NE(refusal({"t", "--url", "h", "--rate=10"}).find("--speed X"), std::string::npos);
     EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10", "--profile", "replay"}),
-              (Words{"t", "--url", "h", "--speed", "100000000e-9"}));
+              (Words{"t", "--url", "h", "--speed", "0.1"}));
     EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
-              (Words{"t", "--url", "h", "--speed", "2000000000e-9"}));
+              (Words{"t", "--url", "h", "--speed", "2"}));
     EXPECT_TRUE(
         refusal({"t", "--rate-type", "constant"}).starts_with("--rate-type \"constant\": "));
     EXPECT_NE(refusal({"t", "--url", "h", "--request-rate", "inf"}), "");
@@ -185,8 +185,65 @@ TEST(Foreign, ConcurrencyIsRefusedWithTheReason) {
     EXPECT_NE(why.find("--concurrency: "), std::string::npos);
     EXPECT_NE(why.find("--max-inflight N"), std::string::npos);
     EXPECT_NE(refusal({"t", "--url", "h", "--concurrency=20"}), "");
+    EXPECT_EQ(refusal({"t", "--url", "h", "--users", "3"}).find("--users: a fixed number"), 0U);
     EXPECT_EQ(spelled({"t", "--url", "h", "--max-concurrency", "20"}),
               (Words{"t", "--url", "h", "--max-inflight", "20"}));
+    const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
+    ASSERT_EQ(capped.notes.size(), 1U);
+    EXPECT_TRUE(
+        capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
+}
+
+// Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
+TEST(Foreign, NamesOfManyTools) {
+    for (const char* flag : {"--qps", "--rps", "--request-rate"}) {
+        EXPECT_NE(refusal({"t", "--url", "h", flag, "10"}).find("not at a rate; --speed X"),
+                  std::string::npos)
+            << flag;
+    }
+    EXPECT_EQ(spelled({"--trace", "t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+    EXPECT_EQ(spelled({"--trace=t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+}
+
+// The short flags of AIPerf and of genai-perf before it.
+TEST(Foreign, AiperfShort) {
+    for (const char* tool : {"aiperf", "genai-perf"}) {
+        EXPECT_EQ(spelled({tool, "profile", "-m", "M", "-u", "h:8000", "--input-file", "t.jsonl"}),
+                  (Words{"--model", "M", "--url", "h:8000", "t.jsonl"}));
+    }
+}
+
+// sgl-project/sglang, python/sglang/bench_serving.py: its replay of Mooncake's traces.
+TEST(Foreign, SglangBenchServing) {
+    const Words command{"python3",
+                        "-m",
+                        "sglang.bench_serving",
+                        "--backend",
+                        "sglang-oai",
+                        "--host",
+                        "h",
+                        "--port",
+                        "8000",
+                        "--dataset-name",
+                        "mooncake",
+                        "--dataset-path",
+                        "t.jsonl",
+                        "--mooncake-slowdown-factor",
+                        "2.0",
+                        "--mooncake-num-rounds",
+                        "1",
+                        "--mooncake-workload",
+                        "conversation",
+                        "--use-trace-timestamps",
+                        "--num-prompts",
+                        "100"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--api", "sglang-oai", "--host", "h", "--port", "8000", "--format", "mooncake",
+                     "t.jsonl", "--speed", "0.5", "--limit", "100"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--mooncake-slowdown-factor", "1.0"}),
+              (Words{"t", "--url", "h"}));
+    EXPECT_NE(refusal({"t", "--mooncake-slowdown-factor", "0.3"}), "");
+    EXPECT_NE(refusal({"t", "--mooncake-num-rounds", "3"}), "");
 }
 
 // Whole command lines, program words included.
