@@ -42,13 +42,14 @@ int Resumption::open(const std::string& folder, RunFacts facts) {
             past_->summary().figures().outcomes[static_cast<std::size_t>(Outcome::not_sent)];
         const std::string ended =
             unsent == 0 ? ""
-                        : ", and " + std::to_string(unsent) +
-                              " of them were not sent when it was interrupted; --resume continues "
-                              "runs that were killed";
+                        : "; " + std::to_string(unsent) +
+                              " were not sent because it was interrupted, which ends a run: "
+                              "only one that was killed can be resumed";
         std::fprintf(stderr,
-                     "driftless: --resume %s: each of its %llu rows has a record%s; --from repeats "
-                     "a run\n",
-                     folder.c_str(), static_cast<unsigned long long>(facts_.rows), ended.c_str());
+                     "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
+                     "repeats all of them in a new run\n",
+                     folder.c_str(), static_cast<unsigned long long>(facts_.rows), ended.c_str(),
+                     folder.c_str());
         return exit_usage;
     }
     return exit_done;

@@ -275,7 +275,7 @@ TEST(Foreign, KeysBeforeProgramsAreMasked) {
     const Spelled out = spell({"OPENAI_API_KEY=sk-1", "vllm", "bench", "serve", "--model", "m"});
     ASSERT_EQ(out.notes.size(), 1U);
     EXPECT_EQ(out.notes[0],
-              "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: it starts another tool");
+              "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: driftless itself is the tool");
     EXPECT_EQ(spell({"API_KEY=sk-1", "t.jsonl", "--url", "h"}).arguments,
               (Words{"t.jsonl", "--url", "h"}));
 }
