@@ -85,9 +85,7 @@ int Conversion::select() {
     say("load", load_notes(load.value()));
     const Result<Plan> plan = make_plan(trace_, options_.plan);
     if (!plan) {
-        std::fprintf(
-            stderr,
-            "driftless: no row of the trace is selected; widen --start, --end or --limit\n");
+        std::fprintf(stderr, "driftless: %s or --limit\n", nothing_selected(trace_).c_str());
         return exit_input;
     }
     for (const Planned& one : plan.value().rows) {

@@ -112,9 +112,7 @@ int Inspection::inspect(const TraceFiles& files, bool say_notes) {
     }
     Result<InspectFigures> figures = inspect_trace(trace_, command_.inspect);
     if (!figures) {
-        std::fprintf(stderr,
-                     "driftless: no row of the trace is selected; widen --start, --end or "
-                     "--limit\n");
+        std::fprintf(stderr, "driftless: %s or --limit\n", nothing_selected(trace_).c_str());
         return exit_input;
     }
     figures_ = std::move(figures).value();

@@ -101,8 +101,7 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
 
 void print_limits(const TaintLimits& limits) {
     std::printf(
-        "; a row is tainted when sent more than %.3f ms late, or read more than %.3f ms "
-        "late\n",
+        "calibration: rows sent more than %.3f ms late, or read %.3f ms late, are tainted\n",
         milliseconds_of(limits.drift_ns), milliseconds_of(limits.receive_delay_ns));
 }
 
@@ -178,7 +177,7 @@ CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFac
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;
         out.limits = taint_limits(options.certify_within);
-        std::printf("calibration: none (%s)", out.why_not.c_str());
+        std::printf("calibration: none (%s)\n", out.why_not.c_str());
         print_limits(out.limits);
         return out;
     }
@@ -189,9 +188,10 @@ CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFac
     out.taken_share = taken_share(calibration);
     out.limits = taint_limits(calibration, chunks_per_s, options.certify_within);
     if (out.measured_ns > 0) {
-        std::printf("calibration: measured for %.1f s", static_cast<double>(out.measured_ns) / 1e9);
+        std::printf("calibration: measured for %.1f s\n",
+                    static_cast<double>(out.measured_ns) / 1e9);
     } else {
-        std::printf("calibration: of %s%s", out.date.c_str(),
+        std::printf("calibration: of %s%s\n", out.date.c_str(),
                     options.realtime && !calibration.realtime
                         ? ", of an ordinary thread (driftless calibrate --realtime)"
                         : "");

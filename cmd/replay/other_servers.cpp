@@ -10,6 +10,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/server_screen.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -30,7 +31,8 @@ std::string difference(const Server& server, const PreflightFindings& found) {
     if (first.pre + first.post == found.overhead.pre + found.overhead.post) {
         const std::uint32_t apart =
             std::max(first.pre, found.overhead.pre) - std::min(first.pre, found.overhead.pre);
-        return text + ": blocks may lie up to " + std::to_string(apart) + " tokens off there";
+        return text + ": cache blocks may be shifted by up to " +
+               counted(apart, "token", "tokens") + " there";
     }
     return text +
            ": prompts that go there will not have the recorded lengths; serve the same model and "

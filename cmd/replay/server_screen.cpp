@@ -5,6 +5,7 @@
 
 #include "cmd/replay/server.hpp"
 #include "engine/preflight/hints.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -12,14 +13,19 @@ namespace {
 
 constexpr std::size_t words_shown = 8;
 
-/// What the server does and does not; the flags that mend it are in the notes.
+/// What rows will lack; the flags that mend it are in the notes. Where nothing is missing, nothing
+/// is said: run.json has it all.
 void print_support(const PreflightFindings& found) {
-    const auto yes = [](bool does) { return does ? "yes" : "no"; };
-    std::printf(
-        "server: usage: %s; cached tokens: %s; token ids in answers: %s; ignore_eos: %s; response "
-        "headers arrive %s the first token\n",
-        yes(found.has_usage), yes(found.has_cached_tokens), yes(found.has_token_ids),
-        found.ignore_eos ? "accepted" : "not sent", found.headers_before_token ? "before" : "with");
+    std::string missing;
+    const auto lacks = [&missing](bool there, const char* what) {
+        missing += there ? "" : (missing.empty() ? "" : ", ") + std::string(what);
+    };
+    lacks(found.has_usage, "no usage");
+    lacks(found.has_cached_tokens, "no cached tokens");
+    lacks(found.ignore_eos, "no ignore_eos");
+    if (!missing.empty()) {
+        std::printf("server: what rows will lack there: %s\n", missing.c_str());
+    }
 }
 
 const char* words_text(PromptKind prompt, bool exact) {
@@ -78,9 +84,9 @@ void print_kept_words(const std::string& where, const PreflightFindings& found,
                       const WordTable& kept) {
     if (!found.dropped.empty()) {
         std::printf(
-            "server: %s%zu words are not one token each there and are left out (%s); %u "
-            "words remain\n",
-            where.c_str(), found.dropped.size(),
+            "server: %s%s there and left out (%s); %u words remain\n", where.c_str(),
+            counted(found.dropped.size(), "word is not one token", "words are not one token each")
+                .c_str(),
             list_first(found.dropped_words, words_shown).c_str(), kept.size());
     }
     if (!found.first_words.empty()) {

@@ -11,6 +11,7 @@
 #include "cmd/trace_errors.hpp"
 #include "engine/preflight/hints.hpp"
 #include "engine/prompt/row_fields.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -78,9 +79,8 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
     note_sessions(options, workload);
     Result<Plan> plan = make_plan(workload.trace, options.plan);
     if (!plan) {
-        std::fprintf(stderr,
-                     "driftless: no row of the trace is selected; widen --start, --end, --limit or "
-                     "--duration\n");
+        std::fprintf(stderr, "driftless: %s, --limit or --duration\n",
+                     nothing_selected(workload.trace).c_str());
         return exit_input;
     }
     workload.plan = std::move(plan).value();
@@ -173,15 +173,19 @@ std::string split_warning(const Workload& workload, const Overhead& overhead, bo
     const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
         return planned.expected_cached_tokens > 0;
     });
-    const std::string tokens = std::to_string(overhead.pre + overhead.post);
-    const std::string in_front = overhead.post == 0 ? "all" : std::to_string(overhead.pre);
+    const std::uint32_t around = overhead.pre + overhead.post;
+    const std::string tokens = std::to_string(around);
+    const std::string in_front = overhead.post > 0 ? std::to_string(overhead.pre) + " are"
+                                 : around == 1     ? "it is"
+                                                   : "all " + tokens + " are";
     return "the server counts " + tokens + (templated ? " template" : "") +
-           " tokens around a prompt and does not show how many of them stand in front: " +
-           in_front + " are taken to, so blocks may lie up to " + tokens +
-           " tokens off, and each of the " + std::to_string(sharing) + " rows (of " +
-           std::to_string(rows.size()) +
-           ") that share a prefix may miss one cache block; --overhead PRE,POST with PRE+POST = " +
-           tokens + " sets the split" +
+           (around == 1 ? " token" : " tokens") +
+           " around a prompt and does not show how many of them stand in front; " + in_front +
+           " assumed to, so cache blocks may be shifted by up to " +
+           counted(around, "token", "tokens") + ", and each of the " + std::to_string(sharing) +
+           " rows (of " + std::to_string(rows.size()) +
+           ") that share a prefix may miss one; --overhead PRE,POST with PRE+POST = " + tokens +
+           " sets the split" +
            (templated ? "; --tokenizer with the model's folder shows it where the chat template "
                         "there is a common one"
                       : "");

@@ -245,7 +245,7 @@ void add_errors(Table& table, const SummaryFigures& f) {
     for (std::size_t i = 0; i < std::min(f.errors.size(), errors_shown); ++i) {
         const ErrorText& error = f.errors[i];
         const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
-        const std::string text = error.text.empty() ? "no error text" : printable(error.text);
+        const std::string text = failure_text(error.outcome, error.text);
         table.line(fmt::format("{}{}: {}", name_of(error.outcome), status, error.rows), text);
         shown += error.rows;
     }

@@ -82,7 +82,7 @@ std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
     std::vector<ShownError> shown;
     for (const ErrorText& error : errors) {
         const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
-        const std::string text = error.text.empty() ? "no error text" : printable(error.text);
+        const std::string text = failure_text(error.outcome, error.text);
         std::string line = fmt::format("{}{}: {}", name_of(error.outcome), status, text);
         const std::string start = without_numbers(line.substr(0, compared));
         const auto alike =
@@ -105,7 +105,7 @@ void add_errors(Lines& lines, const SummaryFigures& f) {
     constexpr std::size_t room = columns - label_columns;
     const std::vector<ShownError> errors = shown_errors(f.errors);
     for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
-        std::string line = fmt::format("{} rows, {}", grouped(errors[i].rows), errors[i].text);
+        std::string line = fmt::format("{}, {}", rows_text(errors[i].rows), errors[i].text);
         if (line.size() > room) {
             std::size_t cut = room - 3;
             while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
@@ -148,8 +148,8 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                                          grouped(f.tainted_rows)));
     }
     if (info.unfinished) {
-        lines.add("Unfinished", fmt::format("{} rows without a record, {}{} of them had left",
-                                            grouped(info.unfinished->rows),
+        lines.add("Unfinished", fmt::format("{} without a record, {}{} of them had left",
+                                            rows_text(info.unfinished->rows),
                                             info.unfinished->all_known ? "" : "at least ",
                                             grouped(info.unfinished->rows_left)));
     }
@@ -212,12 +212,12 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
         return;
     }
     if (f.tpot_unknown > 0) {
-        lines.add("No TPOT", fmt::format("{} rows: their tokens came at one instant",
-                                         grouped(f.tpot_unknown)));
+        lines.add("No TPOT",
+                  fmt::format("{}: their tokens came at one instant", rows_text(f.tpot_unknown)));
     }
     if (f.itl_rows_left_out > 0) {
-        lines.add("No ITL", fmt::format("{} rows: {}", grouped(f.itl_rows_left_out),
-                                        why_no_itl(f, info)));
+        lines.add("No ITL",
+                  fmt::format("{}: {}", rows_text(f.itl_rows_left_out), why_no_itl(f, info)));
     }
 }
 
@@ -241,7 +241,7 @@ void add_urls(Lines& lines, const std::vector<UrlFigures>& urls) {
     }
     std::vector<std::string> texts;
     for (const UrlFigures& one : urls) {
-        std::string text = fmt::format("{}: {} rows, {} ok, {} failed", one.url, grouped(one.rows),
+        std::string text = fmt::format("{}: {}, {} ok, {} failed", one.url, rows_text(one.rows),
                                        grouped(one.completed), grouped(one.failed));
         if (one.ttft.count > 0) {
             text += fmt::format(", TTFT p50 {:.2f} p99 {:.2f} ms", one.ttft.median() / ns_per_ms,
@@ -292,7 +292,7 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
                           rows_as_expected(f.cache_rows_equal, f)));
     if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
         lines.add("",
-                  fmt::format("{} expected in the server's blocks of {}: {} of {} rows so",
+                  fmt::format("{} expected in the server's blocks of {}: {} of {} rows as expected",
                               grouped(f.server_cache_expected), *info.server_block,
                               grouped(f.server_cache_rows_equal), grouped(f.server_cache_rows)));
     }
@@ -308,8 +308,8 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     lines.add("Prompts", prompts);
     if (info.clamped_rows > 0) {
-        lines.add("", fmt::format("{} rows are not longer than the overhead: sent with one word",
-                                  grouped(info.clamped_rows)));
+        lines.add("", fmt::format("{} not longer than the overhead: sent with one word",
+                                  rows_text(info.clamped_rows)));
     }
     add_cache(lines, f, info);
     if (info.split_unknown) {
@@ -333,16 +333,17 @@ void add_drift(Lines& lines, const SummaryFigures& f) {
     }
     lines.add("Drift", text + causes);
     if (f.drift_left_out > 0) {
-        lines.add("", fmt::format("{} rows held by --max-inflight are left out",
-                                  grouped(f.drift_left_out)));
+        lines.add("",
+                  fmt::format("{} held by --max-inflight left out", rows_text(f.drift_left_out)));
     }
     if (const Distribution& held = f.sending.held_by_host.held; held.count > 0) {
-        lines.add("", fmt::format("{} rows held by a limit of this host, up to {:.2f} ms",
-                                  grouped(held.count), held.max / ns_per_ms));
+        lines.add("", fmt::format("{} held by a limit of this host, up to {:.2f} ms",
+                                  rows_text(held.count), held.max / ns_per_ms));
     }
     if (f.retransmitted_rows > 0) {
-        lines.add("", fmt::format("segments sent again by the kernel: {}, in rows: {}",
-                                  grouped(f.retransmits), grouped(f.retransmitted_rows)));
+        lines.add("", fmt::format("{} TCP segment{} of {} sent again by the kernel",
+                                  grouped(f.retransmits), f.retransmits == 1 ? "" : "s",
+                                  rows_text(f.retransmitted_rows)));
     }
 }
 

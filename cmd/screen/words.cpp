@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cmd/screen/plots.hpp"
+#include "proto/json/printable.hpp"
 
 namespace driftless {
 
@@ -12,6 +13,10 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? "-"
                       : fmt::format("{:.2f} %",
                                     100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string rows_text(std::uint64_t rows) {
+    return grouped(rows) + (rows == 1 ? " row" : " rows");
 }
 
 bool can_count_chunk_tokens(std::string_view backend) {
@@ -54,6 +59,32 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
                          : can_count_chunk_tokens(info.backend) ? ": --continuous-usage counts them"
                                                                 : "";
     return std::string("several tokens a chunk") + remedy;
+}
+
+std::string failure_text(Outcome outcome, const std::string& said) {
+    if (!said.empty()) {
+        return printable(said);
+    }
+    switch (outcome) {
+        case Outcome::timeout_connect:
+            return "no connection in time (--timeout-connect)";
+        case Outcome::timeout_first_byte:
+            return "no answer in time (--timeout-first-byte)";
+        case Outcome::timeout_idle:
+            return "the answer paused for too long (--timeout-idle)";
+        case Outcome::timeout_total:
+            return "the answer took too long (--timeout-total)";
+        case Outcome::truncated:
+            return "the server closed the connection inside the answer";
+        case Outcome::no_tokens:
+            return "the answer had no token";
+        case Outcome::cancelled:
+            return "in flight when the run was ended";
+        case Outcome::interrupted:
+            return "in flight when the run was killed";
+        default:
+            return "no error text";
+    }
 }
 
 bool is_failure(Outcome outcome) {

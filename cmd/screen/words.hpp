@@ -14,6 +14,9 @@ namespace driftless {
 /// A part of a whole in percent, "12.50 %"; "-" where the whole is 0.
 std::string share(std::uint64_t part, std::uint64_t whole);
 
+/// "1 row", "12,031 rows".
+std::string rows_text(std::uint64_t rows);
+
 /// Whether `--continuous-usage`, a wish of OpenAI's APIs, can count the tokens of each chunk there.
 /// `backend` is the name of the dialect.
 bool can_count_chunk_tokens(std::string_view backend);
@@ -21,6 +24,9 @@ bool can_count_chunk_tokens(std::string_view backend);
 /// Why rows have no ITL, though they are ok: their server counts nothing, or several tokens come
 /// a chunk and it counts them at the end only.
 std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info);
+
+/// Why a row failed, for people: what the server said, else what the outcome means.
+std::string failure_text(Outcome outcome, const std::string& said);
 
 /// An outcome that counts as a failure in what people read: neither ok nor an answer of another
 /// length.

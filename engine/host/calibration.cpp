@@ -206,15 +206,18 @@ double taken_share(const Calibration& c) {
 
 std::vector<std::string> noise_of(const Calibration& c) {
     std::vector<std::string> noise;
-    const auto add = [&noise](double share, const char* what) {
-        if (share > noise_max) {
-            noise.push_back(what + (" " + percent_text(share)) + " of the time");
-        }
-    };
-    add(c.steal_share, "the hypervisor took the engine's CPU for");
-    add(c.run_delay_share, "other programs held the engine's CPU for");
-    add(c.spin_lost_share, "a spinning thread was away for");
-    add(rehearsed_taken_share(c), "others had the CPU of a rehearsal for");
+    if (c.steal_share > noise_max) {
+        noise.push_back("the hypervisor took the engine's CPU for " + percent_text(c.steal_share) +
+                        " of the time");
+    }
+    // One fact, seen in three ways.
+    const auto [least, most] =
+        std::minmax({c.run_delay_share, c.spin_lost_share, rehearsed_taken_share(c)});
+    if (most > noise_max) {
+        noise.push_back("other programs had the engine's CPU for " +
+                        (least > noise_max ? percent_text(least) + " to " : "up to ") +
+                        percent_text(most) + " of the time");
+    }
     return noise;
 }
 

@@ -75,8 +75,8 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
                         (trace.name_spaces > 1 || trace.ids.empty() ? "nothing" : "their blocks"));
     }
     if (!trace.sessions.empty()) {
-        notes.push_back(std::to_string(trace.sessions.size()) +
-                        " sessions; rows go by their times, whatever turn they are");
+        notes.push_back(counted(trace.sessions.size(), "session", "sessions") +
+                        "; rows go by their times, whatever turn they are");
     }
     for (const Remark& remark : trace.remarks) {
         count_note(notes, remark.count, remark.one, remark.many);

@@ -155,7 +155,9 @@ std::string hint_of_text(const PreflightFindings& found) {
                                   ? "TTFT, TPOT and ITL stay unknown for such rows"
                                   : "such rows end as no_tokens";
     return "warning: " +
-           (found.unread_member.empty() ? "no event of an answer had text: " : unread) + lacks;
+           (found.unread_member.empty() ? "the probe's answer had no text that driftless knows: "
+                                        : unread) +
+           lacks;
 }
 
 std::string remedy_of_unreadable(Unreadable unreadable) {

@@ -17,15 +17,15 @@ std::string times_text(std::int64_t count) {
     return counted(static_cast<std::uint64_t>(count), "time", "times");
 }
 
-/// The drift that was allowed: of the first row of an instant, and of the last of the largest.
-std::string sent_limit_text(const SummaryFigures& figures, const TaintLimits& limits) {
+/// " (5.000 ms for the last of 28 rows of one instant)", where rows of one instant are allowed more
+/// than the first of them; else nothing.
+std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimits& limits) {
     const std::uint32_t rows = figures.sending.instant_rows_max;
-    const std::int64_t first = drift_limit_ns(limits, 0);
     const std::int64_t last = drift_limit_ns(limits, rows == 0 ? 0 : rows - 1);
-    const std::string text = milliseconds_text(first) + " late";
-    return last == first ? text
-                         : text + " (" + milliseconds_text(last) + " for the last of " +
-                               std::to_string(rows) + " rows of one instant)";
+    return last == drift_limit_ns(limits, 0)
+               ? ""
+               : " (" + milliseconds_text(last) + " for the last of " + std::to_string(rows) +
+                     " rows of one instant)";
 }
 
 // A second with less is an ordinary one.
@@ -62,7 +62,8 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
     for (std::size_t i = 0; i < figures.tainted_late.size(); ++i) {
         if (figures.tainted_late[i] > 0) {
             reasons.push_back(rows_text(figures.tainted_late[i]) + " sent more than " +
-                              sent_limit_text(figures, limits) +
+                              milliseconds_text(drift_limit_ns(limits, 0)) + " late" +
+                              last_of_instant_text(figures, limits) +
                               ", cause: " + name_of(static_cast<LateCause>(i)));
         }
     }
@@ -143,10 +144,8 @@ void add_host_reason(const Blame& blame, Reasons& reasons) {
     if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
         return;
     }
-    reasons.push_back("while that happened the CPU was taken away for " +
-                      percent_text(blame.taken_share) + " of a second (" +
-                      milliseconds_text(blame.taken_ns) +
-                      " of run-queue delay and steal), for at most " +
+    reasons.push_back("at that time others had the CPU for " + milliseconds_text(blame.taken_ns) +
+                      " of a second (" + percent_text(blame.taken_share) + "), at most " +
                       milliseconds_text(blame.gap_max_ns) + " at once");
 }
 
@@ -168,21 +167,20 @@ void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, R
     const UntaintedFigures& worst = figures.taints.untainted;
     const bool excluding =
         figures.tainted_rows + figures.interrupted_untainted + figures.unrecorded > 0;
-    std::string text = excluding ? "of all others none was" : "no row was";
-    text += " sent more than " + sent_limit_text(figures, limits);
+    const std::string rows = excluding ? "all other rows " : "all rows ";
+    reasons.push_back(rows + "left at most " + milliseconds_text(worst.drift_max_ns) +
+                      " late; limit " + milliseconds_text(drift_limit_ns(limits, 0)) +
+                      last_of_instant_text(figures, limits));
     if (limits.wire_ns > 0) {
-        text += ", on the wire more than " + milliseconds_text(limits.wire_ns) + " after the fire";
+        reasons.push_back(rows + "were on the wire at most " +
+                          milliseconds_text(worst.wire_delay_max_ns) + " later; limit " +
+                          milliseconds_text(limits.wire_ns));
     }
     if (limits.receive_delay_ns > 0) {
-        text += ", and no byte waited for us for more than " +
-                milliseconds_text(limits.receive_delay_ns);
+        reasons.push_back(rows + "were read at most " +
+                          milliseconds_text(worst.receive_delay_max_ns) + " late; limit " +
+                          milliseconds_text(limits.receive_delay_ns));
     }
-    reasons.push_back(std::move(text));
-    const std::string seen =
-        "the worst of them: sent " + milliseconds_text(worst.drift_max_ns) +
-        " late, on the wire after " + milliseconds_text(worst.wire_delay_max_ns) +
-        ", with bytes that waited for at most " + milliseconds_text(worst.receive_delay_max_ns);
-    reasons.push_back(seen);
 }
 
 void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {

@@ -201,7 +201,7 @@ class Quirks(Case):
             run = self.run_of(lambda ask, deltas=deltas: answer(ask, deltas))
             for record in self.all_ok(run):
                 self.assertEqual(len(record["chunk_ns"]), record["output_tokens"])
-            self.assertNotIn("no event of an answer had text", run.said + run.complained)
+            self.assertNotIn("no text that driftless knows", run.said + run.complained)
         run = self.run_of(lambda ask: answer(ask, lambda i: {"musing": "a"}))
         self.all_ok(run)
         self.assertIn('warning: answers have text in "musing", which driftless does not read: '

@@ -166,7 +166,7 @@ class Screen(Case):
             run = self.replay_well(SAMPLE, *urls, *QUICK)
             quiet = self.replay_well(SAMPLE, *urls, *QUICK, "--quiet")
         for complained in (run.complained, quiet.complained):
-            self.assertIn("blocks may lie up to 2 tokens off there", complained)
+            self.assertIn("cache blocks may be shifted by up to 2 tokens there", complained)
             self.assertNotIn("recorded lengths", complained)
         self.assertRegex(run.said, f"server: {re.escape(two.url)}\\S*: .*cached")
         notes = run.json("run.json")["preflight"]["notes"]

@@ -135,11 +135,23 @@ TEST(FullTable, SaysWhyTokensHaveNoTimes) {
     const auto said = [&](const SummaryFigures& figures, const std::string& words) {
         return full_table(figures, info).find(words) != std::string::npos;
     };
-    EXPECT_TRUE(said(figures(), "(several tokens a chunk, which the server counts at the end only, "
-                                "in spite of --continuous-usage)"));
+    EXPECT_TRUE(said(figures(),
+                     "(several tokens a chunk, which the server counts at the end only, "
+                     "in spite of --continuous-usage)"));
     SummaryFigures uncounted = figures();
     uncounted.tokens_sources[static_cast<std::size_t>(TokensSource::chunks)] = 1;
     EXPECT_TRUE(said(uncounted, "(the server counts no tokens: its usage is missing or 0)"));
+}
+
+// What failed without a word of the server is told by what happened.
+TEST(FullTable, NamesFailuresWithoutAText) {
+    SummaryFigures failed = figures();
+    failed.errors = {{Outcome::truncated, 200, "", 16, 3}};
+    EXPECT_NE(full_table(failed, {}).find("the server closed the connection inside the answer"),
+              std::string::npos);
+    failed.errors = {{Outcome::timeout_first_byte, 0, "", 4, 3}};
+    EXPECT_NE(full_table(failed, {}).find("no answer in time (--timeout-first-byte)"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(SummaryTable, HasEightyColumns) {
     const std::string table = summary_table(f, i);
     for (const char* part :
          {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage counts",
-          "held by --max-inflight", "held by a limit of this host", "segments sent again",
+          "held by --max-inflight", "held by a limit of this host", "sent again by the kernel",
           "in the server's blocks of 512", "split of the overhead unknown", "by up to -12345"}) {
         EXPECT_NE(table.find(part), table.npos) << part << table;
     }
@@ -189,7 +189,7 @@ TEST(SummaryTable, LeadsWithTheServersBlocks) {
     f.server_cache_rows_equal = 9;  // the trace's blocks explain more
     EXPECT_EQ(cache_lines(f, i),
               "257,536 tokens expected, 375,632 hit (145.86 %), 10 of 240 rows as expected "
-              "375,632 expected in the server's blocks of 16: 9 of 240 rows so");
+              "375,632 expected in the server's blocks of 16: 9 of 240 rows as expected");
     f.server_cache_rows_equal = 239;
     f.server_cache_rows = 239;  // some rows are not forecast: the sums cannot be compared
     EXPECT_TRUE(cache_lines(f, i).starts_with("257,536 tokens expected, 375,632 hit"));

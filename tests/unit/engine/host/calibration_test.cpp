@@ -52,9 +52,10 @@ TEST(Calibration, SaysThatOthersWereAtWork) {
     EXPECT_DOUBLE_EQ(taken_share(c), 2 * noise_max);  // stolen, and waited for what was left
     c.run_delay_share = 0.5;
     ASSERT_EQ(noise_of(c).size(), 1u);
-    EXPECT_EQ(noise_of(c)[0], "other programs held the engine's CPU for 50.0 % of the time");
+    EXPECT_EQ(noise_of(c)[0], "other programs had the engine's CPU for up to 50.0 % of the time");
     c.steal_share = c.spin_lost_share = c.rehearsals[0].taken_share = noise_max + 0.001;
-    EXPECT_EQ(noise_of(c).size(), 4u);
+    ASSERT_EQ(noise_of(c).size(), 2u) << "one fact, however many things show it";
+    EXPECT_TRUE(noise_of(c)[1].ends_with(" % to 50.0 % of the time")) << noise_of(c)[1];
     c.rehearsals[1].taken_share = 0.75;
     EXPECT_DOUBLE_EQ(taken_share(c), 0.75);
 }

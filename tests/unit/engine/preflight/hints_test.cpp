@@ -84,7 +84,8 @@ TEST(Hints, KnowTheApi) {
     EXPECT_TRUE(hint(chat).ends_with("; start vLLM with --enable-prompt-tokens-details"));
     found.has_cached_tokens = true;
     found.stream_chunks = 0;
-    EXPECT_TRUE(hint(chat).starts_with("warning: no event of an answer had text"));
+    EXPECT_TRUE(
+        hint(chat).starts_with("warning: the probe's answer had no text that driftless knows: "));
 }
 
 TEST(Hints, FindTheRemedyOfARefusal) {

@@ -66,9 +66,9 @@ Verdict verdict_of(const SummaryFigures& figures, const ClientTotals& client) {
 TEST(Verdict, ARunWithoutTaintsIsCertified) {
     const Judgement judged = judge_run(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
-    ASSERT_EQ(judged.reasons.size(), 3u);
-    EXPECT_EQ(judged.reasons[0], "no row was sent more than 0.500 ms late");
-    EXPECT_EQ(judged.reasons[2],
+    ASSERT_EQ(judged.reasons.size(), 2u);
+    EXPECT_EQ(judged.reasons[0], "all rows left at most 0.000 ms late; limit 0.500 ms");
+    EXPECT_EQ(judged.reasons[1],
               "the engine was busy for at most 30.0 % of a second, nothing was lost");
 }
 
@@ -85,14 +85,12 @@ TEST(Verdict, TheSentenceIsTrueInBursts) {
                              .receive_delay_ns = 900'000,
                              .wire_ns = 400'000};
     const Judgement judged = judge_run(figures, totals_of(0.3, 0), limits);
-    EXPECT_EQ(
-        judged.reasons[0],
-        "no row was sent more than 1.500 ms late (5.000 ms for the last of 100 rows of one "
-        "instant), on the wire more than 0.400 ms after the fire, and no byte waited for us for "
-        "more than 0.900 ms");
+    EXPECT_EQ(judged.reasons[0],
+              "all rows left at most 4.600 ms late; limit 1.500 ms (5.000 ms for the last of 100 "
+              "rows of one instant)");
     EXPECT_EQ(judged.reasons[1],
-              "the worst of them: sent 4.600 ms late, on the wire after 0.003 ms, with bytes that "
-              "waited for at most 0.090 ms");
+              "all rows were on the wire at most 0.003 ms later; limit 0.400 ms");
+    EXPECT_EQ(judged.reasons[2], "all rows were read at most 0.090 ms late; limit 0.900 ms");
 }
 
 TEST(Verdict, SaysWhatTheUserHeldBack) {
@@ -200,9 +198,10 @@ TEST(Verdict, BlameIsWhatCoincides) {
     EXPECT_EQ(verdict_of(figures, ten_seconds(7, 0.2)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, ten_seconds(3, 0.2)), Verdict::host_noisy);
     const Judgement elsewhere = judge_run(figures, ten_seconds(7, 0.2), {});
-    EXPECT_EQ(elsewhere.reasons.back().find("taken away"), std::string::npos);
+    EXPECT_EQ(elsewhere.reasons.back().find("others had the CPU"), std::string::npos);
     const Judgement there = judge_run(figures, ten_seconds(3, 0.2), {});
-    EXPECT_NE(there.reasons.back().find("taken away for 20.0 % of a second"), std::string::npos)
+    EXPECT_NE(there.reasons.back().find("others had the CPU for 200.000 ms of a second (20.0 %)"),
+              std::string::npos)
         << there.reasons.back();
 }
 
@@ -244,7 +243,7 @@ TEST(Verdict, ATakenCpuIsToldAndCountedAgainstTheLoad) {
     EXPECT_EQ(noisy.reasons[1],
               "the engine was busy for 30.0 % of one second, and others had its CPU for 51.0 %; "
               "above 60.0 % of the CPU time that it had, queues grow");
-    EXPECT_NE(noisy.reasons[2].find("of run-queue delay and steal"), std::string::npos);
+    EXPECT_NE(noisy.reasons[2].find("at that time others had the CPU for"), std::string::npos);
     const Judgement judged = judge_run(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
     EXPECT_NE(judged.reasons.back().find("others had its CPU for at most 34.0 % of a second"),
               std::string::npos);
