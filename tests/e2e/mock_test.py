@@ -1,9 +1,10 @@
 """The bundled mock and the replay agree: cached tokens, token stamps, windows, URLs, files."""
 
 import json
+import subprocess
 import unittest
 
-from harness import Case, SAMPLE, TOKENIZERS, mock, read_jsonl, row_of
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, TOKENIZERS, mock, read_jsonl, row_of
 
 
 def shared_tokens(rows, came_before, block=512):
@@ -43,6 +44,15 @@ class Mock(Case):
             summary["total_output_tokens"], sum(row["output_length"] for row in self.sample_rows())
         )
         self.assertEqual(run.json("run.json")["end"]["records"], rows)
+
+    def test_an_address_that_is_taken(self):
+        with mock() as server:
+            address = server.url.removeprefix("http://")
+            done = subprocess.run([DRIFTLESS, "mock", "--listen", address], capture_output=True,
+                                  text=True, timeout=SECONDS_MAX, check=False)
+        self.assertEqual(done.returncode, 7)
+        self.assertEqual(done.stderr, f"driftless mock: cannot listen on {address}: Address already "
+                                      "in use\n")  # fmt: skip
 
     def test_words_of_a_tokenizer(self):
         """They replace the built-in ones, are printed and recorded, and prompts stay exact."""

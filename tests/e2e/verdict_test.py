@@ -147,13 +147,13 @@ class Verdict(Case):
                 hog.kill()
                 hog.wait(timeout=SECONDS_MAX)
         self.assertEqual(refused.returncode, HOST, refused.stdout)
-        self.assertIn("other programs held the engine's CPU for", refused.stderr)
+        self.assertIn("other programs had the engine's CPU for", refused.stderr)
         self.assertIn("--accept-noise", refused.stderr)
         self.assertFalse(saved)
         self.assertEqual(accepted.returncode, 0, accepted.stderr)
         with mock() as server:
             run = self.replay(SAMPLE, "--url", server.url, "--limit", 5, "--calibration", out)
-        self.assertIn("warning: while this host was measured other programs held", run.complained)
+        self.assertIn("warning: while this host was measured other programs had", run.complained)
         self.assertLessEqual(run.json("summary.json")["verdict"]["limits"]["sent_last_ns"],
                              5_000_000)
 
@@ -184,7 +184,7 @@ class Verdict(Case):
         with mock() as server:
             flags = (SAMPLE, "--url", server.url, "--limit", 5)
             run = self.replay(*flags, "--realtime", "--calibration", "auto", env=env)
-            self.assertIn(f"calibration: of {date};", run.said)
+            self.assertIn(f"calibration: of {date}\n", run.said)
             run = self.replay(*flags, "--calibration", "auto", env=env)
             self.assertIn("driftless calibrate has not run on this host", run.said)
             run = self.replay(*flags, "--calibration", kept)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/json/text_end.hpp"
 #include "proto/json/utf8.hpp"
 
 namespace driftless {
@@ -87,9 +88,13 @@ Result<void> DatasetReader::read_row(std::string_view text, const std::string& r
                       row + "is not UTF-8; convert the file, for instance with iconv");
     }
     if (!value) {
-        return refuse(ErrorCode::bad_json, row + "is not JSON (its byte " +
-                                               std::to_string(document_.error_offset() + 1) +
-                                               "); fetch the file again, or repair it");
+        const bool goes_on = shape_ == Shape::lines && JsonTextEnd().find(text) == text.npos;
+        return refuse(ErrorCode::bad_json,
+                      row + (goes_on ? "ends inside its JSON text; give one text a line (jq -c . "
+                                       "FILE > NEW_FILE), or fetch the whole file"
+                                     : "is not JSON (its byte " +
+                                           std::to_string(document_.error_offset() + 1) +
+                                           "); fetch the file again, or repair it"));
     }
     row_texts_.clear();
     std::string why;
