@@ -43,7 +43,7 @@ std::string sanity_line(const Trace& trace) {
     if (span_ns > 0) {
         line += line_of(", %.2f/s", rows * 1e9 / static_cast<double>(span_ns));
     }
-    return line + line_of(", max %" PRIu64 " rows at one instant", largest_burst(trace));
+    return line + ", max " + counted(largest_burst(trace), "row", "rows") + " at one instant";
 }
 
 /// ", blocks of 512 tokens, partial blocks have ids"

@@ -97,7 +97,7 @@ std::string plain_name(std::string_view name) {
 /// Lists that the row lacks a field, under another spelling of it where the row has one.
 void refuse_missing(const RowContext& context, std::string_view name, std::string remedy) {
     const std::string plain = plain_name(name);
-    for (JsonValue value = context.row.first(); value.present(); value = value.next()) {
+    for (JsonValue value = context.object.first(); value.present(); value = value.next()) {
         if (value.key() != name && plain_name(value.key()) == plain) {
             remedy = "the row has \"" + std::string(value.key()) +
                      "\": rename it, or name all columns with --map time=KEY,in=KEY,out=KEY";
@@ -112,7 +112,7 @@ void refuse_missing(const RowContext& context, std::string_view name, std::strin
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field) {
     if (!field.present) {
         std::string remedy = "every row needs its arrival time";
-        if (context.row.present()) {
+        if (context.object.present()) {
             remedy += "; where no row has one, this adds some, 100 apart: jq -c '." +
                       std::string(field.name) + " = input_line_number * 100' FILE";
         }

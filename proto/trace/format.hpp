@@ -52,7 +52,7 @@ struct RowContext {
     std::string_view file;
     std::uint64_t line = 0;
     std::string place = {};  ///< inside the line, before a field's name: "requests[3]."
-    JsonValue row = {};      ///< the object at hand; absent in CSV
+    JsonValue object = {};   ///< the row itself; absent in CSV
 
     Stop stop = Stop::none;  ///< set by a format
 

@@ -125,7 +125,7 @@ void TraceReader::json_object(RowContext& here, const JsonValue& row) {
         return;
     }
     here.known = known_;
-    here.row = row;
+    here.object = row;
     format_->read_json(here, row);
     heed(here.stop);
     note_order();
@@ -149,12 +149,14 @@ void TraceReader::refuse_text(const RowContext& at_start, std::string_view text)
     }
     const ForeignShape cr_lines = foreign_line_ends(text);
     const bool cr_only = !cr_lines.what.empty();
+    const bool comma = text.front() == ',';
     const bool one_line = container_ != Container::gathered;
     here.refuse("", shown, std::move(problem),
                 cr_only      ? std::string(cr_lines.remedy)
                 : not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
                 : one_line   ? "correct or remove the line"
-                             : "correct it: one JSON text goes over several lines here");
+                : comma ? "remove the comma; or put [ before the first object and ] behind the last"
+                        : "correct it: JSON texts go over several lines here");
     // Where a broken text ends is not known.
     container_ = one_line ? container_ : Container::refused;
 }

@@ -504,7 +504,7 @@ class Preflight(Case):
             run = self.replay_well(SAMPLE, "--url", server.url, "--limit", 40, "--speed", 20)
             self.assertIn("driftless: warning: the server counts 4 template tokens", run.complained)
             self.assertRegex(run.complained, r"each of the \d+ rows \(of 40\) that share a prefix "
-                             r"may miss one cache block; --overhead PRE,POST with PRE\+POST = 4")
+                             r"may miss one; --overhead PRE,POST with PRE\+POST = 4")
             self.assertTrue(run.json("summary.json")["cache"]["split_unknown"])
             self.assertTrue(run.json("run.json")["request"]["split_unknown"])
             told = self.ask(server, "--overhead", "1,3")

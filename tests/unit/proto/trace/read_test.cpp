@@ -116,6 +116,9 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
     EXPECT_EQ(bad.errors.count, 1U) << "where a broken text ends is not known";
     EXPECT_EQ(bad.errors.list[0].line, 8U) << bad.first_error();
     EXPECT_EQ(bad.errors.list[0].value, lines[7]);
+    const std::string one = row("0", 1, 1, "");
+    EXPECT_TRUE(read({one + ",", one + ","}).first_error().find("remove the comma") !=
+                std::string::npos);
     const Reading cut = read({"{", R"("timestamp": 7, "input)", row("0", 1, 1, "")});
     EXPECT_EQ(cut.errors.count, 1U);
     EXPECT_EQ(cut.errors.list[0].line, 2U) << cut.first_error();
