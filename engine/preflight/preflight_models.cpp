@@ -70,9 +70,13 @@ Duration Preflight::busy_pause(int times) {
 
 /// Whether the server broke the question off, or failed at it.
 bool Preflight::broke(bool answered) const {
+    if (answered) {
+        const int status = asker_.reply().status;
+        return status >= 500 &&
+               !(is_loading(status) && plan_.wait_ready);  // that has its own limit
+    }
     const ErrorCode code = asker_.error().code;
-    return answered ? asker_.reply().status >= 500
-                    : code == ErrorCode::reset || code == ErrorCode::closed;
+    return code == ErrorCode::reset || code == ErrorCode::closed;
 }
 
 void Preflight::note_broken(bool answered) {

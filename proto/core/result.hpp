@@ -48,7 +48,7 @@ struct Error {
     const char* doing = "";
 };
 
-/// Why, for people: what the kernel says of the errno, else words that fit behind "is": "too large".
+/// Why, for people: what the kernel says of the errno, else words that fit behind "is".
 std::string reason_of(const Error& error);
 
 /// A value of T or an Error. Test it before use: reading the other side is a CHECK.

@@ -310,16 +310,6 @@ TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
     EXPECT_TRUE(says(refusal_with({"--label", "x"}), "KEY=VALUE"));
     EXPECT_TRUE(says(refusal_with({"--extra-body", "[1]"}), "not a JSON object"));
     EXPECT_TRUE(says(refusal_with({"--extra-body", "{"}), "not a JSON object"));
-    EXPECT_TRUE(says(refusal_with({"--extra-body", R"({"top_p":1,"messages":[]})"}),
-                     "--extra-body: \"messages\" holds the prompt and cannot be replaced"));
-    EXPECT_TRUE(says(refusal_with({"--extra-body", R"({"options":1})", "--api", "ollama"}),
-                     "--extra-body: \"options\" holds other members; give an object"));
-    EXPECT_TRUE(
-        says(refusal_with({"--extra-body", R"({"prompt":"x"})", "--api", "template", "--template",
-                           std::string(TEST_DATA) + "/templates/ollama.json"}),
-             "--extra-body: \"prompt\" holds the prompt and cannot be replaced"));
-    const char* const ours = R"({"temperature":1,"stream_options":null,"model":"x"})";
-    EXPECT_EQ(options_of({"--extra-body", ours}).extra_body, ours) << "all else may be replaced";
     EXPECT_TRUE(says(refusal_with({"--header", "X-Bad"}), "is not a header"));
     EXPECT_TRUE(says(refusal_with({"--header", "Content-Length: 5"}), "overridden"));
     EXPECT_TRUE(says(refusal_with({"--seed", "1", "--seed", "2"}), "--seed is given 2 times"));

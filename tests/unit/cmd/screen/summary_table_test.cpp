@@ -121,8 +121,9 @@ TEST(SummaryTable, HasEightyColumns) {
     const std::string table = summary_table(f, i);
     for (const char* part :
          {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage counts",
-          "held by --max-inflight", "held by a limit of this host", "sent again by the kernel",
-          "in the server's blocks of 512", "split of the overhead unknown", "by up to -12345"}) {
+          "held by --max-inflight", "held by a limit of this host",
+          "TCP segments of 1,234,567 rows", "in the server's blocks of 512",
+          "split of the overhead unknown", "by up to -12345"}) {
         EXPECT_NE(table.find(part), table.npos) << part << table;
     }
     for (const std::string& line : lines_of(table)) {

@@ -96,6 +96,7 @@ TEST(Reader, GathersJsonTexts) {
 // So jq writes what it selects of a file of JSON lines: objects over several lines, one behind the
 // other. Each row knows the line where it begins.
 TEST(Reader, ReadsObjectsOverSeveralLines) {
+    const std::string plain = R"({"timestamp": 11, "input_length": 1, "output_length": 1})";
     const std::vector<std::string> first = {"{", R"(  "timestamp": 0, "input_length": 1,)",
                                             R"(  "note": "} \" {", "n": {"x": [1]},)",
                                             R"(  "output_length": 2)", "}"};
@@ -103,7 +104,7 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
     lines.emplace_back("");
     lines.insert(lines.end(), {"{", R"("timestamp": 7, "input_length": 3,)",
                                R"("output_length": 4} {"timestamp": 9, "input_length": 5,)",
-                               R"("output_length": 6}  )", "[" + row("11", 1, 1, "") + "]"});
+                               R"("output_length": 6}  )", "[" + plain + "]"});
     const Reading got = read(lines);
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.rows.size(), 4U);
@@ -116,10 +117,9 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
     EXPECT_EQ(bad.errors.count, 1U) << "where a broken text ends is not known";
     EXPECT_EQ(bad.errors.list[0].line, 8U) << bad.first_error();
     EXPECT_EQ(bad.errors.list[0].value, lines[7]);
-    const std::string one = row("0", 1, 1, "");
-    EXPECT_TRUE(read({one + ",", one + ","}).first_error().find("remove the comma") !=
+    EXPECT_TRUE(read({plain + ",", plain + ","}).first_error().find("remove the comma") !=
                 std::string::npos);
-    const Reading cut = read({"{", R"("timestamp": 7, "input)", row("0", 1, 1, "")});
+    const Reading cut = read({"{", R"("timestamp": 7, "input)", plain});
     EXPECT_EQ(cut.errors.count, 1U);
     EXPECT_EQ(cut.errors.list[0].line, 2U) << cut.first_error();
 }
