@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 

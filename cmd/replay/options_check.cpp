@@ -6,6 +6,7 @@
 #include "cmd/replay/model_option.hpp"
 #include "cmd/replay/option_values.hpp"
 #include "cmd/secrets.hpp"
+#include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cmd/secrets.hpp"
+#include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/http/url.hpp"
 

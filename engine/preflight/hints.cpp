@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/api/api_template.hpp"
+#include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {

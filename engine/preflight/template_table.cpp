@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "proto/http/fields.hpp"
+#include "proto/core/letter_case.hpp"
 
 namespace driftless {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/letter_case.hpp"
+
 namespace driftless {
 
 namespace {
@@ -60,21 +62,6 @@ bool is_header_value(std::string_view text) {
 std::string_view trim_blanks(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
     return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
-char lower(char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](char byte) { return lower(byte); });
-    return out;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](char x, char y) { return lower(x) == lower(y); });
 }
 
 std::string_view header_value(std::string_view head, std::string_view name) {

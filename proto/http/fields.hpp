@@ -26,9 +26,4 @@ std::string_view trim_blanks(std::string_view text);
 bool is_header_name(std::string_view text);
 bool is_header_value(std::string_view text);
 
-/// ASCII only, as header names compare.
-char lower(char byte);
-std::string lower(std::string_view text);
-bool equal_ignoring_case(std::string_view a, std::string_view b);
-
 }  // namespace driftless

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "proto/core/check.hpp"
+#include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {

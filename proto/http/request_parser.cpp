@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "proto/core/check.hpp"
+#include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/http/framing.hpp"
 

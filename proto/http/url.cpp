@@ -3,7 +3,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "proto/http/fields.hpp"
+#include "proto/core/letter_case.hpp"
 
 namespace driftless {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "proto/core/decimal.hpp"
-#include "proto/http/fields.hpp"
+#include "proto/core/letter_case.hpp"
 #include "proto/trace/decimal_time.hpp"
 #include "proto/trace/fields.hpp"
 

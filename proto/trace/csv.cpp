@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/letter_case.hpp"
+
 namespace driftless {
 namespace {
 
@@ -9,12 +11,6 @@ std::string_view trim_blanks(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(' ');
     return begin == text.npos ? std::string_view{}
                               : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
-bool same_in_any_case(std::string_view a, std::string_view b) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 /// Of a column without a name.
@@ -99,7 +95,7 @@ bool CsvHeader::read(std::string_view line) {
 void CsvHeader::adopt(std::span<const std::string_view> columns) {
     for (std::string& name : names_) {
         for (const std::string_view column : columns) {
-            if (same_in_any_case(name, column)) {
+            if (equal_ignoring_case(name, column)) {
                 name = column;
             }
         }
@@ -107,7 +103,7 @@ void CsvHeader::adopt(std::span<const std::string_view> columns) {
 }
 
 bool CsvHeader::is_name(std::size_t column, std::string_view cell) const {
-    return same_in_any_case(cell, names_[column]) ||
+    return equal_ignoring_case(cell, names_[column]) ||
            (cell.empty() && names_[column] == made_name(column));
 }
 
@@ -122,7 +118,7 @@ std::optional<std::size_t> CsvHeader::find_in_any_case(std::string_view name) co
         return exact;
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
-        if (same_in_any_case(names_[i], name)) {
+        if (equal_ignoring_case(names_[i], name)) {
             return i;
         }
     }

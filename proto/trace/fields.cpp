@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "proto/core/decimal.hpp"
+#include "proto/core/letter_case.hpp"
 
 namespace driftless {
 
@@ -80,16 +81,12 @@ std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
            "; --lenient ignores surplus ids and fills missing ones with private tokens";
 }
 
-}  // namespace
-
-namespace {
-
 /// A name without what tells two spellings of it apart: case, and what joins its words.
 std::string plain_name(std::string_view name) {
     std::string plain;
     for (const char c : name) {
         const bool joins = c == '_' || c == '-' || c == ' ';
-        plain += joins ? "" : std::string(1, c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+        plain += joins ? "" : std::string(1, lower(c));
     }
     return plain;
 }
