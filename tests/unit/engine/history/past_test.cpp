@@ -114,8 +114,9 @@ TEST(Past, NamesWhatIsWrong) {
     EXPECT_NE(why_of("fired.jsonl", "{\"row\":1}\n").find(":1: fired_ns is missing"),
               std::string::npos);
     EXPECT_NE(why_of("fired.jsonl", fired_line(0, 1) + "\n").find(":2: "), std::string::npos);
-    EXPECT_NE(why_of("fired.jsonl", "{\"row\":4294967296,\"fired_ns\":1}\n").find("row is out of range"),
-              std::string::npos);
+    EXPECT_NE(
+        why_of("fired.jsonl", "{\"row\":4294967296,\"fired_ns\":1}\n").find("row is out of range"),
+        std::string::npos);
     EXPECT_NE(why_of("client.jsonl", "{\"from_ns\":1}\n").find("rows_fired is missing"),
               std::string::npos);
 }
