@@ -48,10 +48,10 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     }
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
     if (found.overhead_source == "none") {
-        std::printf("; overhead unknown, taken as 0; %s\n", words_text(prompt, exact));
+        std::printf("\nserver: overhead unknown, taken as 0; %s\n", words_text(prompt, exact));
     } else {
-        std::printf("; overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre, found.overhead.post,
-                    found.overhead_source.c_str(),
+        std::printf("\nserver: overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre,
+                    found.overhead.post, found.overhead_source.c_str(),
                     found.split_source == "cached_tokens"   ? ", split by cached tokens"
                     : found.split_source == "chat_template" ? ", split by the chat template"
                     : found.split_source == "bos"           ? ", a BOS in front"

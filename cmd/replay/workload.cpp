@@ -100,9 +100,9 @@ std::string selection_text(const Workload& workload, const std::string& speed) {
     char wall[64];
     (void)std::snprintf(wall, sizeof wall, "%.3f s", seconds);
     return "selected: " + grouped(plan.rows.size()) + " of " + grouped(workload.trace.rows.size()) +
-           " rows, sent within " + wall + rate + " at speed " + speed + "; " +
-           grouped(plan.input_tokens) + " input and " + grouped(plan.output_tokens) +
-           " output tokens";
+           " rows, sent within " + wall + rate + " at speed " + speed +
+           "\nselected: " + grouped(plan.input_tokens) + " input and " +
+           grouped(plan.output_tokens) + " output tokens";
 }
 
 int check_row_headers(const ReplayOptions& options, const Workload& workload) {

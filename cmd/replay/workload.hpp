@@ -25,7 +25,7 @@ struct Workload {
 /// `exit_done`, or the exit code of the refusal.
 int load_workload(const ReplayOptions& options, Workload& workload);
 
-/// What will be sent, as one line: rows, wall time, pace and tokens.
+/// What will be sent, as two lines: rows, wall time and pace; tokens.
 std::string selection_text(const Workload& workload, const std::string& speed);
 
 /// Rows whose values cannot stand in the headers that `--header` makes of them are refused, all of

@@ -214,9 +214,11 @@ std::vector<std::string> noise_of(const Calibration& c) {
     const auto [least, most] =
         std::minmax({c.run_delay_share, c.spin_lost_share, rehearsed_taken_share(c)});
     if (most > noise_max) {
+        const std::string up_to = percent_text(std::min(most, 1.0));
+        const std::string from = percent_text(std::min(least, 1.0));
+        const bool range = least > noise_max && from != up_to;
         noise.push_back("other programs had the engine's CPU for " +
-                        (least > noise_max ? percent_text(least) + " to " : "up to ") +
-                        percent_text(most) + " of the time");
+                        (range ? from + " to " : "up to ") + up_to + " of the time");
     }
     return noise;
 }

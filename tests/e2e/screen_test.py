@@ -57,7 +57,7 @@ class Screen(Case):
                                    "--end", "8s", "--limit", 30, "--duration", "10s",
                                    "--seed", 7, "--cache-salt", "monday")
         rows = run.json("run.json")["plan"]
-        said = re.search(r"^selected: 30 of 240 rows, sent within ([0-9.]+) s .* at speed 20; "
+        said = re.search(r"^selected: 30 of 240 rows, sent within ([0-9.]+) s .* at speed 20\nselected: "
                          r"([0-9,]+) input and ([0-9,]+) output tokens$", run.said, re.M)
         self.assertIsNotNone(said, run.said)
         self.assertAlmostEqual(float(said[1]), rows["last_due_ns"] / 1e9, places=3)
