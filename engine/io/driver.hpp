@@ -50,6 +50,7 @@ struct ResendCounts {
     std::uint32_t segments = 0;
     /// The other end has said of so many that it had them already (DSACK, RFC 2883).
     std::uint32_t duplicates = 0;
+    std::uint32_t open = 0;  ///< segments under way: the other end has not said that it has them
 };
 
 class Driver {

@@ -16,7 +16,7 @@ std::optional<ResendCounts> read_resends(Socket socket) {
     if (!is_tcp) {
         return std::nullopt;
     }
-    return ResendCounts{info.tcpi_total_retrans, info.tcpi_dsack_dups};
+    return ResendCounts{info.tcpi_total_retrans, info.tcpi_dsack_dups, info.tcpi_unacked};
 }
 
 }  // namespace driftless

@@ -15,7 +15,8 @@ void LanePool::begin_resends(Lane& lane) {
 
 // All that we send is the request, so that what was sent again since its base is of this one. Where
 // a server says no such things (no SACK), rows that were in time are tainted, too. Where the
-// network makes copies, a loss may be excused until the first copy shows itself.
+// network makes copies, a loss may be excused until the first copy shows itself. A row that gives
+// up before the kernel sends again, after 200 ms at least, may have been lost all the same.
 void LanePool::take_resends(Lane& lane) {
     if (!lane.resent) {
         return;
@@ -29,7 +30,8 @@ void LanePool::take_resends(Lane& lane) {
     resends.known = true;
     resends.segments += spent.segments;
     copies_seen_ = copies_seen_ || spent.copied;
-    resends.lost = resends.lost || spent.lost || (copies_seen_ && spent.segments > 0);
+    const bool gave_up = !lane.exchange.heard && lane.unsent() == 0 && counted->open > 0;
+    resends.lost = resends.lost || spent.lost || gave_up || (copies_seen_ && spent.segments > 0);
 }
 
 }  // namespace driftless

@@ -119,6 +119,11 @@ void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
     if (figures.retransmitted_rows > 0) {
         reasons.push_back(resent_text(figures));
     }
+    if (figures.tainted_unacknowledged > 0) {
+        reasons.push_back(rows_text(figures.tainted_unacknowledged) +
+                          " given up before the server had acknowledged the request: the network "
+                          "may have lost it");
+    }
 }
 
 void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {

@@ -85,7 +85,9 @@ void Summary::add_taints(const Record& record) {
     f.tainted_retried += has(taint_retried) ? 1 : 0;
     f.tainted_limit += has(taint_limit) ? 1 : 0;
     f.tainted_client_failed += has(taint_client_failed) ? 1 : 0;
-    f.tainted_retransmitted += has(taint_retransmitted) ? 1 : 0;
+    const bool resent = record.retransmits.value_or(0) > 0;
+    f.tainted_retransmitted += has(taint_retransmitted) && resent ? 1 : 0;
+    f.tainted_unacknowledged += has(taint_retransmitted) && !resent ? 1 : 0;
     f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
 }
 

@@ -133,12 +133,13 @@ struct SummaryFigures {
     std::uint64_t tainted_sent_late = 0;                         ///< the rest of a request waited
     std::uint64_t tainted_retried = 0;                           ///< sent again
     std::uint64_t tainted_lost = 0;                              ///< payload or entries dropped
-    std::uint64_t tainted_limit = 0;          ///< held back by a limit of the host
-    std::uint64_t tainted_client_failed = 0;  ///< failed for our own lack
-    std::uint64_t tainted_retransmitted = 0;  ///< lost on the way, and sent again
-    std::uint64_t retransmits = 0;            ///< segments sent again, of all rows
-    std::uint64_t retransmitted_rows = 0;     ///< rows that have any
-    std::uint64_t retransmits_unknown = 0;    ///< rows that left, and nobody counted
+    std::uint64_t tainted_limit = 0;           ///< held back by a limit of the host
+    std::uint64_t tainted_client_failed = 0;   ///< failed for our own lack
+    std::uint64_t tainted_retransmitted = 0;   ///< lost on the way, and sent again
+    std::uint64_t tainted_unacknowledged = 0;  ///< gave up before that: nobody had it for sure
+    std::uint64_t retransmits = 0;             ///< segments sent again, of all rows
+    std::uint64_t retransmitted_rows = 0;      ///< rows that have any
+    std::uint64_t retransmits_unknown = 0;     ///< rows that left, and nobody counted
     std::uint64_t stale_retries = 0;
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;

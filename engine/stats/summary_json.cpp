@@ -134,6 +134,7 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "segments", f.retransmits);
     write_count(json, "rows", f.retransmitted_rows);
     write_count(json, "rows_late", f.tainted_retransmitted);
+    write_count(json, "rows_unacknowledged", f.tainted_unacknowledged);
     write_count(json, "rows_unknown", f.retransmits_unknown);
     json.end_object();
 }

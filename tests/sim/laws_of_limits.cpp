@@ -11,7 +11,8 @@ std::string losses_are_told(const SimResult& result) {
     for (const Record& record : result.records) {
         told += record.retransmits.value_or(0);
         const bool tainted = has_taint(record, taint_retransmitted);
-        breaches.unless(!tainted || record.retransmits.value_or(0) > 0, record,
+        const bool gave_up = !record.first_byte_ns && record.outcome != Outcome::ok;
+        breaches.unless(!tainted || gave_up || record.retransmits.value_or(0) > 0, record,
                         "is tainted by a loss that is not counted");
         const auto found = result.truth.find(record.row);
         // A part of it that waited for us was late, too.

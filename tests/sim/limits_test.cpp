@@ -82,6 +82,23 @@ TEST(Limits, OnlyWhatWasLostIsTainted) {
     EXPECT_LT(tainted_by(lost, taint_retransmitted), 100u);
 }
 
+// The kernel has not sent again yet when the row gives up: nobody knows that the server had it.
+TEST(Limits, RowsThatGiveUpBeforeTheResendAreTainted) {
+    SimOptions options;
+    options.seed = 7;
+    options.weather.lose_sent = 0.3;
+    options.timeouts.first_byte = milliseconds(100);
+    const SimResult lost = run(make_trace(7, 100), options);
+    EXPECT_EQ(broken_laws(lost), "");
+    std::uint64_t uncounted = 0;
+    for (const Record& record : lost.records) {
+        const bool tainted = !record.tainted.empty();
+        uncounted += tainted && record.retransmits == 0u ? 1 : 0;
+        EXPECT_TRUE(tainted || record.outcome != Outcome::timeout_first_byte) << record.row;
+    }
+    EXPECT_GT(uncounted, 10u);
+}
+
 // Zero is known to be zero.
 TEST(Limits, WithoutALossNothingIsCounted) {
     SimOptions options;

@@ -164,6 +164,7 @@ std::optional<ResendCounts> SimDriver::resent(Socket socket) {
         counts.segments += done ? 1 : 0;
         counts.duplicates += done && in_vain ? 1 : 0;
     }
+    counts.open = connection_of(socket.number).to_server > now_ ? 1 : 0;
     return counts;
 }
 

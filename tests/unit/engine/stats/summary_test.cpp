@@ -209,11 +209,16 @@ TEST(Summary, CountsWhatWasSentAgain) {
         summary.add(record);
     }
     summary.add(ok_record(4, 0, {}, {1}));
+    Record gave_up = ok_record(5, 0, {}, {1});  // before the kernel sent anything again
+    gave_up.retransmits = 0;
+    gave_up.tainted = {"retransmitted"};
+    summary.add(gave_up);
     const SummaryFigures f = summary.figures();
     EXPECT_EQ(f.retransmits, 5u);
     EXPECT_EQ(f.retransmitted_rows, 2u);
     EXPECT_EQ(f.tainted_retransmitted, 1u);
     EXPECT_EQ(f.retransmits_unknown, 1u);
+    EXPECT_EQ(f.tainted_unacknowledged, 1u);
 }
 
 // Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never does.
