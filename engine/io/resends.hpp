@@ -8,8 +8,8 @@
 
 namespace driftless {
 
-/// By TCP_INFO: `tcpi_total_retrans`, `tcpi_unacked` and `tcpi_dsack_dups` (Linux 4.19). None where the socket is
-/// not TCP.
+/// By TCP_INFO: `tcpi_total_retrans`, `tcpi_unacked` and `tcpi_dsack_dups` (Linux 4.19). None where
+/// the socket is not TCP.
 std::optional<ResendCounts> read_resends(Socket socket);
 
 }  // namespace driftless
