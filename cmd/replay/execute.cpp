@@ -110,7 +110,7 @@ class Execution {
 
 int Execution::replay() {
     Run run(driver_,
-            {workload_.trace, workload_.plan, parts_.armer(), parts_.bodies(), ring_,
+            {workload_.trace, parts_.schedule(), parts_.armer(), parts_.bodies(), ring_,
              server_.endpoints, stop_requests(), &meter_, &marks_},
             settings_);
     while (!run.warm()) {

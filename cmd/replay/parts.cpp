@@ -70,12 +70,13 @@ Result<void> ReplayParts::open() {
     if (options_.arm_ahead.all) {
         arm.armed_max = static_cast<std::uint32_t>(std::bit_ceil(rows));
     }
-    armer_.emplace(workload_.trace, workload_.plan, *prompts_, bodies_, heads_, frame_, arm);
+    schedule_.emplace(workload_.plan);
+    armer_.emplace(workload_.trace, *schedule_, *prompts_, bodies_, heads_, frame_, arm);
     std::size_t largest = 0;
     std::size_t all = 0;
     std::vector<std::size_t> rooms(rows);
     for (std::uint32_t planned = 0; planned < rows; ++planned) {
-        const std::size_t room = armer_->room_of(planned);
+        const std::size_t room = armer_->room_of(workload_.plan.rows[planned].row);
         largest = std::max(largest, room);
         rooms[planned] = std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
         all += rooms[planned];

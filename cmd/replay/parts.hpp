@@ -29,6 +29,7 @@ class ReplayParts {
     const WordTable& words() const { return *words_; }
     PromptBuilder& prompts() { return *prompts_; }
     BodyPool& bodies() { return bodies_; }
+    Schedule& schedule() { return *schedule_; }
     Armer& armer() { return *armer_; }
     const RowFields& row_fields() const { return row_fields_; }
     /// What is to be said of memory that bodies may have to wait for; empty: nothing.
@@ -50,6 +51,7 @@ class ReplayParts {
     BodyFrame frame_;
     BodyPool bodies_;
     std::string shortage_;
+    std::optional<Schedule> schedule_;
     std::optional<Armer> armer_;
 };
 

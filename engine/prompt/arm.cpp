@@ -16,11 +16,11 @@ constexpr std::size_t digits_max = 20;        // of a 64-bit number
 constexpr std::size_t retries_reserved = 64;  // stale connections come in bursts of a few
 }  // namespace
 
-Armer::Armer(const Trace& trace, const Plan& plan, PromptBuilder& prompts, BodyPool& bodies,
+Armer::Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, BodyPool& bodies,
              const std::vector<RequestHead>& heads, const BodyFrame& frame,
              const ArmerOptions& options)
     : trace_(trace),
-      plan_(plan),
+      schedule_(schedule),
       prompts_(prompts),
       bodies_(bodies),
       heads_(heads),
@@ -46,34 +46,33 @@ Armer::~Armer() {
     stop();
 }
 
-std::uint32_t Armer::target_of(std::uint32_t planned) const {
-    return driftless::target_of(options_.balance, trace_.rows[plan_.rows[planned].row], planned,
+std::uint32_t Armer::target_of(const Due& due) const {
+    return driftless::target_of(options_.balance, trace_.rows[due.row], due.request,
                                 static_cast<std::uint32_t>(options_.targets));
 }
 
-std::size_t Armer::room_of(std::uint32_t planned) const {
-    return front_room_of(planned) + body_room_of(planned);
+std::size_t Armer::room_of(std::uint32_t row) const {
+    return front_room_of(row) + body_room_of(row);
 }
 
-std::size_t Armer::body_room_of(std::uint32_t planned) const {
-    const TraceRow& row = trace_.rows[plan_.rows[planned].row];
-    if (!trace_.body_of(row).empty()) {
-        return prompts_.room_of(row);
+std::size_t Armer::body_room_of(std::uint32_t row) const {
+    const std::size_t prompt = prompts_.room_of(trace_.rows[row]);
+    if (!trace_.body_of(trace_.rows[row]).empty()) {
+        return prompt;
     }
-    return opening_of(planned).size() + frame_.before.size() + prompts_.room_of(row) +
-           frame_.between.size() + digits_max + frame_.after.size();
+    return opening_of(row).size() + frame_.before.size() + prompt + frame_.between.size() +
+           digits_max + frame_.after.size();
 }
 
 /// What stands before the frame: the row's own model, where rows have one.
-std::string_view Armer::opening_of(std::uint32_t planned) const {
-    return options_.row_models == nullptr
-               ? std::string_view{}
-               : options_.row_models->opening_of(plan_.rows[planned].row);
+std::string_view Armer::opening_of(std::uint32_t row) const {
+    return options_.row_models == nullptr ? std::string_view{}
+                                          : options_.row_models->opening_of(row);
 }
 
 // The head goes right before the body; records are written from the storage's first byte on.
-std::size_t Armer::front_room_of(std::uint32_t planned) const {
-    const std::size_t bytes = head_room_ + body_room_of(planned);
+std::size_t Armer::front_room_of(std::uint32_t row) const {
+    const std::size_t bytes = head_room_ + body_room_of(row);
     return head_room_ + (options_.for_tls ? seal_room(bytes) : 0);
 }
 
@@ -85,20 +84,28 @@ std::vector<ArmedRequest>::iterator Armer::next_retry() {
     return with_storage != retries_wanted_.end() ? with_storage : retries_wanted_.begin();
 }
 
-bool Armer::begin_job() {
+// What is built again may wait for rows that cannot leave before it: all places in flight are taken
+// by rows like it, and all memory by rows behind them.
+char* Armer::take_storage(const Due& due, char* kept) {
+    const std::size_t room = room_of(due.row);
+    char* const storage = !job_is_retry_    ? bodies_.take(room)
+                          : kept != nullptr ? kept
+                                            : bodies_.take_or_spare(room);
+    lacked_at_ = storage == nullptr && !job_is_retry_ ? bodies_.used_bytes() : 0;
+    return storage;
+}
+
+bool Armer::begin_job(std::int64_t horizon_ns) {
     job_is_retry_ = !retries_wanted_.empty();
-    if (!job_is_retry_ && (next_ >= plan_.rows.size() || armed_count() >= options_.armed_max)) {
+    if (!job_is_retry_ && (stopped_ || armed_count() >= options_.armed_max)) {
         return false;
     }
     const auto wanted = next_retry();
-    const std::uint32_t planned = job_is_retry_ ? wanted->planned : next_;
-    // What is built again may wait for rows that cannot leave before it: all places in flight are
-    // taken by rows like it, and all memory by rows behind them.
-    const std::size_t room = room_of(planned);
-    char* storage = !job_is_retry_               ? bodies_.take(room)
-                    : wanted->storage != nullptr ? wanted->storage
-                                                 : bodies_.take_or_spare(room);
-    lacked_at_ = storage == nullptr && !job_is_retry_ ? bodies_.used_bytes() : 0;
+    const std::optional<Due> due = job_is_retry_ ? wanted->due : next(horizon_ns);
+    if (!due) {
+        return false;
+    }
+    char* const storage = take_storage(*due, job_is_retry_ ? wanted->storage : nullptr);
     if (storage == nullptr) {
         job_is_retry_ = false;
         return false;
@@ -106,17 +113,17 @@ bool Armer::begin_job() {
     if (job_is_retry_) {
         retries_wanted_.erase(wanted);
     } else {
-        ++next_;
+        schedule_.pass(Lookahead::arming, *due);
     }
     job_active_ = true;
-    job_planned_ = planned;
+    job_due_ = *due;
     job_storage_ = storage;
-    job_body_ = storage + front_room_of(planned);
-    cursor_ = prompts_.begin(trace_.rows[plan_.rows[planned].row]);
+    job_body_ = storage + front_room_of(due->row);
+    cursor_ = prompts_.begin(trace_.rows[due->row]);
     job_is_recorded_ = !cursor_.recorded.empty();
     job_before_bytes_ = 0;
     if (!job_is_recorded_) {
-        const std::string_view opening = opening_of(planned);
+        const std::string_view opening = opening_of(due->row);
         char* const behind = std::copy(opening.begin(), opening.end(), job_body_);
         std::copy(frame_.before.begin(), frame_.before.end(), behind);
         job_before_bytes_ = opening.size() + frame_.before.size();
@@ -125,12 +132,8 @@ bool Armer::begin_job() {
 }
 
 bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max) {
-    if (!job_active_) {
-        const bool wanted = !retries_wanted_.empty() ||
-                            (next_ < plan_.rows.size() && plan_.rows[next_].due_ns <= horizon_ns);
-        if (!wanted || !begin_job()) {
-            return false;
-        }
+    if (!job_active_ && !begin_job(horizon_ns)) {
+        return false;
     }
     char* prompt = job_body_ + job_before_bytes_;
     if (prompts_.fill(cursor_, prompt, tokens_max)) {
@@ -149,7 +152,7 @@ std::size_t Armer::write_head(const TraceRow& row, std::size_t body_bytes) {
     std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
     fields_scratch_.clear();
     if (options_.row_fields != nullptr) {
-        fields_scratch_ = options_.row_fields->of(job_planned_);
+        fields_scratch_ = options_.row_fields->of(job_due_.request);
         const bool has_own_id = header_value(fields_scratch_, "X-Request-Id").data() != nullptr;
         request_id = has_own_id ? std::string_view{} : request_id;
     }
@@ -159,15 +162,15 @@ std::size_t Armer::write_head(const TraceRow& row, std::size_t body_bytes) {
         (void)write_traceparent(fields_scratch_.data() + before,
                                 trace_context_of(options_.run_id, row.index));
     }
-    const std::size_t bytes = heads_[target_of(job_planned_)].write(
-        head_scratch_.data(), request_id, body_bytes, fields_scratch_);
+    const std::size_t bytes = heads_[target_of(job_due_)].write(head_scratch_.data(), request_id,
+                                                                body_bytes, fields_scratch_);
     CHECK(bytes <= head_room_);
     return bytes;
 }
 
 // The prompt is complete: the rest of the body behind it, the head right before the body.
 void Armer::finish_job(Instant now) {
-    const TraceRow& row = trace_.rows[plan_.rows[job_planned_].row];
+    const TraceRow& row = trace_.rows[job_due_.row];
     char* const body = job_body_;
     char* at = body + job_before_bytes_ + cursor_.bytes;
     const auto append = [&at](std::string_view text) {
@@ -186,7 +189,7 @@ void Armer::finish_job(Instant now) {
     std::memcpy(begin, head_scratch_.data(), head_bytes);
 
     ArmedRequest armed;
-    armed.planned = job_planned_;
+    armed.due = job_due_;
     armed.storage = job_storage_;
     armed.bytes = {begin, static_cast<std::size_t>(at - begin)};
     armed.armed = now;
@@ -216,19 +219,19 @@ ArmedRequest Armer::take_front() {
     return queue_[head_++ & (options_.armed_max - 1)];
 }
 
-ArmedRequest* Armer::find(std::uint32_t planned) {
+ArmedRequest* Armer::find(const Due& due) {
     if (head_ == tail_) {
         return nullptr;
     }
-    const std::uint32_t first = queue_[head_ & (options_.armed_max - 1)].planned;
-    if (planned < first || planned - first >= tail_ - head_) {
+    const std::uint32_t first = queue_[head_ & (options_.armed_max - 1)].due.request;
+    if (due.request < first || due.request - first >= tail_ - head_) {
         return nullptr;
     }
-    return &queue_[(head_ + planned - first) & (options_.armed_max - 1)];
+    return &queue_[(head_ + due.request - first) & (options_.armed_max - 1)];
 }
 
 void Armer::put_back(const ArmedRequest& request) {
-    ArmedRequest* place = find(request.planned);
+    ArmedRequest* place = find(request.due);
     CHECK(place != nullptr && place->storage == nullptr);
     *place = request;
 }
@@ -239,8 +242,8 @@ void Armer::give_back(const ArmedRequest& request) {
     }
 }
 
-void Armer::arm_again(std::uint32_t planned, char* storage) {
-    retries_wanted_.push_back({planned, storage, {}, {}});
+void Armer::arm_again(const Due& due, char* storage) {
+    retries_wanted_.push_back({due, storage, {}, {}});
 }
 
 ArmedRequest Armer::take_retry() {
@@ -266,7 +269,7 @@ void Armer::stop() {
     while (head_ != tail_) {
         give_back(take_front());
     }
-    next_ = static_cast<std::uint32_t>(plan_.rows.size());
+    stopped_ = true;
 }
 
 }  // namespace driftless

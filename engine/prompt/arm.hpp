@@ -1,21 +1,23 @@
 /// Armer: from planned rows to requests whose every byte is ready, ahead of time, in small slices.
 ///
-/// It walks the plan in order, builds head and body of each row contiguously in the BodyPool, and
-/// queues them for the pacer. A slice is bounded in work, so that it fits between two fires. What
-/// has left no room (bytes or places) waits; that is a late arm if its row becomes due.
+/// It takes requests in the order of the schedule, builds head and body of each row contiguously in
+/// the BodyPool, and queues them for the pacer. A slice is bounded in work, so that it fits between
+/// two fires. What has left no room (bytes or places) waits; that is a late arm if its row becomes
+/// due.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/plan/balance.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/row_fields.hpp"
+#include "engine/schedule/schedule.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"
@@ -26,7 +28,7 @@ namespace driftless {
 /// A request as it will be sent. `storage` belongs to the pool; whoever holds the request gives it
 /// back when the kernel has accepted the last byte.
 struct ArmedRequest {
-    std::uint32_t planned = 0;  ///< position in the plan
+    Due due;  ///< which one it is
     char* storage = nullptr;
     std::string_view bytes;  ///< head and body
     Instant armed;
@@ -56,30 +58,31 @@ struct ArmerOptions {
 class Armer {
   public:
     /// All of them outlive the armer. `heads` holds one head per target.
-    Armer(const Trace& trace, const Plan& plan, PromptBuilder& prompts, BodyPool& bodies,
+    Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, BodyPool& bodies,
           const std::vector<RequestHead>& heads, const BodyFrame& frame,
           const ArmerOptions& options);
     ~Armer();
     Armer(const Armer&) = delete;
     Armer& operator=(const Armer&) = delete;
 
-    /// One slice of about `tokens_max` tokens for the next row that is due before `horizon_ns`
+    /// One slice of about `tokens_max` tokens for the next request that is due up to `horizon_ns`
     /// (from time 0). False where there is nothing to do, or no room to do it.
     bool step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max);
 
-    /// The oldest request that was not taken, in plan order; nullptr where it is not ready.
+    /// The oldest request that was not taken, in the order of the schedule; nullptr where it is not
+    /// ready.
     const ArmedRequest* front() const;
     ArmedRequest take_front();
 
-    /// A row that is armed and was not taken; nullptr where it is not.
-    ArmedRequest* find(std::uint32_t planned);
-    /// The bytes of a row that was not taken, built once more (`take_retry`), in its old place.
+    /// A request that is armed and was not taken; nullptr where it is not.
+    ArmedRequest* find(const Due& due);
+    /// The bytes of a request that was not taken, built once more (`take_retry`), in its old place.
     void put_back(const ArmedRequest& request);
 
-    /// Builds a row once more (a stale retry, or a connection that was lost with its records): it
-    /// comes out of `take_retry`. `storage`: that of its bytes so far, where it still has it; such
-    /// a row waits for no memory.
-    void arm_again(std::uint32_t planned, char* storage);
+    /// Builds a request once more (a stale retry, or a connection that was lost with its records):
+    /// it comes out of `take_retry`. `storage`: that of its bytes so far, where it still has it;
+    /// such a request waits for no memory.
+    void arm_again(const Due& due, char* storage);
     bool retry_ready() const { return !retries_done_.empty(); }
     ArmedRequest take_retry();
 
@@ -90,29 +93,33 @@ class Armer {
     /// wanted again comes; whoever wanted it owes it an end.
     void stop();
 
-    bool all_armed() const { return next_ >= plan_.rows.size() && !job_active_; }
+    bool all_armed() const { return !job_active_ && (stopped_ || !next(INT64_MAX)); }
     /// The next row found no room for its bytes, and none has come free since.
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
     std::uint64_t armed_count() const { return tail_ - head_; }
     std::uint64_t prompts_digest() const { return prompts_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
 
-    /// The server that the row is armed for.
-    std::uint32_t target_of(std::uint32_t planned) const;
-    /// Upper bound of the bytes of one row's request.
-    std::size_t room_of(std::uint32_t planned) const;
+    /// The server that the request is armed for.
+    std::uint32_t target_of(const Due& due) const;
+    /// Upper bound of the bytes of a request. `row`: position in the trace.
+    std::size_t room_of(std::uint32_t row) const;
 
   private:
     std::vector<ArmedRequest>::iterator next_retry();
-    bool begin_job();
+    std::optional<Due> next(std::int64_t horizon_ns) const {
+        return schedule_.within(Lookahead::arming, horizon_ns);
+    }
+    bool begin_job(std::int64_t horizon_ns);
+    char* take_storage(const Due& due, char* kept);
     void finish_job(Instant now);
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
-    std::size_t front_room_of(std::uint32_t planned) const;
-    std::size_t body_room_of(std::uint32_t planned) const;
-    std::string_view opening_of(std::uint32_t planned) const;
+    std::size_t front_room_of(std::uint32_t row) const;
+    std::size_t body_room_of(std::uint32_t row) const;
+    std::string_view opening_of(std::uint32_t row) const;
 
     const Trace& trace_;
-    const Plan& plan_;
+    Schedule& schedule_;
     PromptBuilder& prompts_;
     BodyPool& bodies_;
     const std::vector<RequestHead>& heads_;
@@ -122,12 +129,12 @@ class Armer {
     std::string head_scratch_;
     std::string fields_scratch_;  ///< head fields of one row
 
-    std::uint32_t next_ = 0;     ///< next planned row to arm
+    bool stopped_ = false;
     std::size_t lacked_at_ = 0;  ///< bytes in use when the next row found no room; 0: it did
     bool job_active_ = false;
     bool job_is_retry_ = false;
     bool job_is_recorded_ = false;  ///< a whole body: no frame around it
-    std::uint32_t job_planned_ = 0;
+    Due job_due_;
     char* job_storage_ = nullptr;
     char* job_body_ = nullptr;          ///< where the body begins in it
     std::size_t job_before_bytes_ = 0;  ///< of the body, before its prompt

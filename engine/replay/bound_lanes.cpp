@@ -67,6 +67,7 @@ bool BoundLanes::seal(Lane& lane, Instant now) {
 void BoundLanes::now_late(Lane& lane, const DueRow& row) {
     LaneTls& tls = *lane.tls;
     CHECK(lane.state == LaneState::bound && !tls.ready && !tls.late);
+    tls.row.request.due = row.request.due;
     tls.row.cause = row.cause;
     tls.row.held_ns = row.held_ns;
     tls.row.taken = row.taken;

@@ -56,7 +56,6 @@ constexpr bool may_follow(LaneState from, LaneState to) {
 
 /// One request and its streamed answer, as far as the engine thread knows it.
 struct ExchangeState {
-    std::uint32_t planned = 0;
     ArmedRequest request;  ///< `storage` null once the kernel has accepted the last byte
     std::size_t request_bytes = 0;
     std::size_t accepted = 0;     ///< bytes that the kernel has taken

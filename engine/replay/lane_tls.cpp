@@ -162,11 +162,14 @@ Lane* LanePool::take_ready(DueRow& row) {
         return nullptr;
     }
     Lane& lane = *lanes_[row.request.lane];
-    CHECK(lane.state == LaneState::bound && lane.tls->row.request.planned == row.request.planned);
+    CHECK(lane.state == LaneState::bound);
+    CHECK(lane.tls->row.request.due.request == row.request.due.request);
     if (!lane.tls->ready) {
         return nullptr;
     }
+    const Due due = row.request.due;  // it knows its rank by now
     row.request = unbind(lane).request;
+    row.request.due = due;
     begin_exchange(lane);
     return &lane;
 }

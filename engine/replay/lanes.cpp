@@ -48,6 +48,7 @@ LanePool::LanePool(Loop& loop, const std::vector<Endpoint>& targets, const Repla
         }
     }
     lanes_.reserve(settings.lanes_max);
+    ended_.reserve(settings.lanes_max);
     blocks_.reserve(settings.lanes_max / block_lanes + 1);
 }
 
@@ -205,7 +206,7 @@ void LanePool::settle(Lane& lane) {
         counts_.bytes_stray += exchange.bytes_received;  // of TLS itself: the record is the retry's
         shelf_.limit(lane.target).see_close(idle, loop_.driver().now());
         DueRow row;
-        row.request.planned = exchange.planned;
+        row.request.due = exchange.request.due;
         row.tries = static_cast<std::uint16_t>(exchange.stale_retries + 1);
         row.fired = exchange.fired;
         row.resends = exchange.resends;
@@ -216,7 +217,7 @@ void LanePool::settle(Lane& lane) {
         }
         Event event;
         event.kind = EventKind::end;
-        event.row = exchange.planned;
+        event.row = exchange.request.due.request;
         event.lane = lane.number;
         event.stamp_ns = loop_.driver().now().ns;
         event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
@@ -231,7 +232,7 @@ void LanePool::settle(Lane& lane) {
         if (exchange.outcome == Outcome::ok) {
             event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
         }
-        push_end(event, true, std::max(exchange.free_since, exchange.fired));
+        push_end(event, exchange.request.due, true, std::max(exchange.free_since, exchange.fired));
     }
     lane.used = true;
     const bool silent = lane.tls == nullptr || !lane.tls->stream.has_output();
@@ -246,13 +247,14 @@ void LanePool::settle(Lane& lane) {
     }
 }
 
-void LanePool::push_end(const Event& event, bool in_flight, Instant freed) {
+void LanePool::push_end(const Event& event, const Due& due, bool in_flight, Instant freed) {
     CHECK(!in_flight || inflight_ > 0);
     if (in_flight) {  // of answers that were read together the first to come has made room
         freed_ = inflight_ == settings_.inflight_max ? freed : std::min(freed_, freed);
     }
     inflight_ -= in_flight ? 1 : 0;
     counts_.rows_ended += 1;
+    ended_.push_back(due);
     const EventRing::Push pushed = ring_.push(event);
     CHECK(pushed == EventRing::Push::whole);  // the ring keeps a place for every end
 }
@@ -260,18 +262,18 @@ void LanePool::push_end(const Event& event, bool in_flight, Instant freed) {
 void LanePool::end_without_lane(const DueRow& row, Outcome outcome, std::int32_t sys_errno) {
     Event event;
     event.kind = EventKind::end;
-    event.row = row.request.planned;
+    event.row = row.request.due.request;
     event.stamp_ns = loop_.driver().now().ns;
     event.waited_ns = Event::no_wait;
     event.end = end_of(outcome, sys_errno, row.tries, row.resends);
-    push_end(event, row.tries > 0, loop_.driver().now());
+    push_end(event, row.request.due, row.tries > 0, loop_.driver().now());
 }
 
 void LanePool::push_sent(const Lane& lane, Instant stamp, std::uint8_t flags) {
     Event event;
     event.kind = EventKind::sent;
     event.flags = flags;
-    event.row = lane.exchange.planned;
+    event.row = lane.exchange.request.due.request;
     event.lane = lane.number;
     event.stamp_ns = stamp.ns;
     event.waited_ns = lane.exchange.rest_waited.ns;

@@ -111,6 +111,8 @@ class LanePool {
     /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
     /// connection ended while it was bound to them (they have kept their storage).
     std::vector<DueRow>& again() { return again_; }
+    /// Rows that have got their end since somebody emptied this.
+    std::vector<Due>& ended() { return ended_; }
 
     // TLS (lane_tls.cpp).
 
@@ -226,7 +228,7 @@ class LanePool {
     static void note_rest_wait(ExchangeState& exchange, Duration waited);
     void leave_rest(Lane& lane);
     void push_sent(const Lane& lane, Instant stamp, std::uint8_t flags);
-    void push_end(const Event& event, bool in_flight, Instant freed);
+    void push_end(const Event& event, const Due& due, bool in_flight, Instant freed);
     void watch_exchange(Lane& lane, Instant now);
     void arm_stamps(Lane& lane);
     void disarm_stamps(Lane& lane);
@@ -258,6 +260,7 @@ class LanePool {
     BoundLanes bound_;
     std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
     std::vector<DueRow> again_;
+    std::vector<Due> ended_;
     std::uint32_t inflight_ = 0;
     Instant freed_;
     std::uint32_t in_use_ = 0;

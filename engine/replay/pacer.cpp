@@ -15,11 +15,11 @@ constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
 
 }  // namespace
 
-Pacer::Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, LanePool& lanes,
+Pacer::Pacer(Loop& loop, const Trace& trace, Schedule& schedule, Armer& armer, LanePool& lanes,
              EventRing& ring, FiredMarks* marks, Health& health, const ReplaySettings& settings)
     : loop_(loop),
       trace_(trace),
-      plan_(plan),
+      schedule_(schedule),
       armer_(armer),
       lanes_(lanes),
       ring_(ring),
@@ -30,25 +30,19 @@ Pacer::Pacer(Loop& loop, const Trace& trace, const Plan& plan, Armer& armer, Lan
       retrying_(lanes.targets().size()),
       soon_(lanes.targets().size()),
       bursts_(lanes.targets().size()) {
-    note_bursts();
     if (settings.connection == ConnectionRule::sticky) {
         last_of_session_.assign(trace.sessions.size(), 0);
-        for (std::uint32_t planned = 0; planned < plan.rows.size(); ++planned) {
-            const std::uint32_t session = trace.rows[plan.rows[planned].row].session;
-            if (session != no_session) {
-                last_of_session_[session] = planned;
-            }
-        }
     }
+    note_all_dues();
 }
 
-LaneWish Pacer::wish_of(std::uint32_t planned, bool fresh) const {
+LaneWish Pacer::wish_of(const Due& due, bool fresh) const {
     LaneWish wish;
     wish.fresh = fresh;
-    const std::uint32_t session = trace_.rows[plan_.rows[planned].row].session;
+    const std::uint32_t session = trace_.rows[due.row].session;
     if (session < last_of_session_.size()) {
         wish.session = session;
-        wish.last = last_of_session_[session] == planned;
+        wish.last = last_of_session_[session] == due.request;
     }
     return wish;
 }
@@ -57,19 +51,14 @@ void Pacer::begin(Instant zero) {
     zero_ = zero;
 }
 
-std::uint32_t Pacer::target_of(std::uint32_t planned) const {
-    return armer_.target_of(planned);
-}
-
-Instant Pacer::due_instant(std::uint32_t planned) const {
-    return zero_ + Duration{plan_.rows[planned].due_ns};
+// The next row may leave, or is late.
+bool Pacer::has_due(Instant now) const {
+    const Due* next = schedule_.peek();
+    return !stopped_ && zero_ != never && next != nullptr && due_instant(*next) <= now;
 }
 
 bool Pacer::needs_arm(Instant now) const {
-    if (stopped_ || zero_ == never || next_ >= plan_.rows.size() || due_instant(next_) > now) {
-        return false;
-    }
-    return armer_.front() == nullptr;
+    return has_due(now) && armer_.front() == nullptr;
 }
 
 bool Pacer::can_fire_waiting() const {
@@ -92,17 +81,18 @@ bool Pacer::has_lane_for_first(const std::vector<std::deque<DueRow>>& rows,
         return false;
     }
     const DueRow& first = rows[target].front();
-    return lanes_.has_idle(target, wish_of(first.request.planned, &rows == &retrying_));
+    return lanes_.has_idle(target, wish_of(first.request.due, &rows == &retrying_));
 }
 
 Instant Pacer::next_due(Instant now) const {
     if (!stopped_ && can_fire_waiting()) {
         return now;
     }
-    if (stopped_ || zero_ == never || next_ >= plan_.rows.size()) {
+    const Due* next = schedule_.peek();
+    if (stopped_ || zero_ == never || next == nullptr) {
         return never;
     }
-    const Instant due = due_instant(next_);
+    const Instant due = due_instant(*next);
     return due <= now && !has_room() ? never : due;
 }
 
@@ -112,21 +102,27 @@ bool Pacer::done() const {
             return false;
         }
     }
-    return next_ >= plan_.rows.size() && again_.empty() && lanes_.again().empty() &&
-           lanes_.late_count() == 0;
+    return schedule_.left() == 0 && again_.empty() && lanes_.again().empty() &&
+           lanes_.ended().empty() && lanes_.late_count() == 0;
+}
+
+// What has ended since the last look. Whoever ends a row does not know who waits for that.
+void Pacer::note_ends() {
+    for (const Due& due : lanes_.ended()) {
+        schedule_.ended(due);
+    }
+    lanes_.ended().clear();
 }
 
 bool Pacer::step(Instant now) {
+    note_ends();
     const bool retried = take_retries();  // first: it also takes back what lanes have lost
     const bool failed = answer_failures();
     note_full(now);
     if (!stopped_ && (fire_late() || fire_waiting())) {
         return true;
     }
-    if (!stopped_ && zero_ != never && next_ < plan_.rows.size() && due_instant(next_) <= now) {
-        return fire_next(now) || retried || failed;
-    }
-    return retried || failed;
+    return (has_due(now) && fire_next(now)) || retried || failed;
 }
 
 LateCause Pacer::cause_of(const DueRow& row, std::int64_t drift_ns, Instant due) const {
@@ -139,7 +135,7 @@ LateCause Pacer::cause_of(const DueRow& row, std::int64_t drift_ns, Instant due)
     return busy_until_ > due ? LateCause::guard : LateCause::wake;
 }
 
-// The row under the cursor is due. False where it must wait for bytes or for its place in flight.
+// The next row is due. False where it must wait for bytes or for its place in flight.
 bool Pacer::fire_next(Instant now) {
     if (blocked_by_ != LateCause::none && blocked_by_ != LateCause::inflight) {  // `note_full`
         blocked_until_[static_cast<std::size_t>(blocked_by_)] = now;
@@ -155,7 +151,7 @@ bool Pacer::fire_next(Instant now) {
         return true;
     }
     DueRow row = take_next(now);
-    const std::uint32_t target = target_of(row.request.planned);
+    const std::uint32_t target = target_of(row.request.due);
     Lane* lane = take_lane(target, row);
     if (lane != nullptr) {
         fire(*lane, row);
@@ -175,25 +171,27 @@ bool Pacer::fire_next(Instant now) {
     return true;
 }
 
-// For the row under the cursor; nullptr where none is ready.
+// For the row that is next or was just taken; nullptr where none is ready.
 Lane* Pacer::take_lane(std::uint32_t target, DueRow& row) {
     if (has_tls(target)) {
         return lanes_.take_ready(row);
     }
-    const LaneWish wish = wish_of(row.request.planned, false);
+    const LaneWish wish = wish_of(row.request.due, false);
     return waiting_[target].empty() ? lanes_.take_idle(target, wish) : nullptr;
 }
 
-// The row under the cursor, with what has kept it so far; the cursor moves on.
+// The next row, with what has kept it so far.
 DueRow Pacer::take_next(Instant now) {
     DueRow row;
     row.request = armer_.take_front();
     row.cause = what_held_next();
     const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight ||
                       row.cause == LateCause::limit;
-    row.held_ns = held ? held_until(due_instant(next_), row.cause).ns : 0;
+    row.held_ns = held ? held_until(due_instant(row.request.due), row.cause).ns : 0;
     row.taken = now;
-    move_on();
+    const Due due = move_on();
+    CHECK(due.request == row.request.due.request);
+    row.request.due = due;
     return row;
 }
 
@@ -202,15 +200,16 @@ bool Pacer::fire_on_time() {
     if (stopped_ || armed == nullptr || !has_room() || lanes_.give_up_old(*armed)) {
         return false;
     }
-    const std::uint32_t target = target_of(next_);
+    const std::uint32_t target = target_of(armed->due);
     DueRow bound;
     bound.request = *armed;
     Lane* lane = take_lane(target, bound);
     if (lane == nullptr) {
         return false;
     }
-    const Instant due = due_instant(next_);
+    const Instant due = due_instant(armed->due);
     DueRow row = take_next(due);
+    bound.request.due = row.request.due;
     row.request = bound.request;
     const FiredInfo info = prepare(*lane, row);
     while (loop_.driver().now() < due) {  // bounded by the guard
@@ -226,7 +225,7 @@ bool Pacer::fire_waiting() {
             if (rows.empty() || !(retry || has_room())) {
                 continue;
             }
-            const LaneWish wish = wish_of(rows.front().request.planned, retry);
+            const LaneWish wish = wish_of(rows.front().request.due, retry);
             Lane* lane = has_tls(target) ? lanes_.bind(target, rows.front(), wish, true)
                                          : lanes_.take_idle(target, wish);
             if (lane == nullptr) {
@@ -251,15 +250,14 @@ void Pacer::fire(Lane& lane, const DueRow& row) {
 // Everything that can be done before the instant: the exchange, its bounds, the mark that the row
 // may have left, the entry in the queue.
 FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
-    const std::uint32_t planned = row.request.planned;
+    const std::uint32_t trace_row = row.request.due.row;
     ExchangeState& exchange = lane.exchange;
-    exchange.planned = planned;
     exchange.request = row.request;
     exchange.request_bytes = row.request.bytes.size();
     exchange.stale_retries = row.tries;
     exchange.resends = row.resends;
-    exchange.limits = answer_limits(trace_.rows[plan_.rows[planned].row].output_length,
-                                    settings_.output, settings_.repeats_text);
+    exchange.limits = answer_limits(trace_.rows[trace_row].output_length, settings_.output,
+                                    settings_.repeats_text);
     FiredInfo info{};
     info.connect_ns = lane.connected.ns;
     info.held_ns = row.held_ns;
@@ -268,7 +266,7 @@ FiredInfo Pacer::prepare(Lane& lane, const DueRow& row) {
     info.reused = lane.used;
     info.connection = lane.taken_as;
     if (marks_ != nullptr) {
-        marks_->mark(plan_.rows[planned].row);
+        marks_->mark(trace_row);
     }
     lanes_.prepare_fire(lane);
     return info;
@@ -286,14 +284,14 @@ void Pacer::let_go(Lane& lane, const DueRow& row, FiredInfo info) {
         room_.fill(at);
     }
     if (row.tries == 0) {
-        const Instant due = due_instant(row.request.planned);
-        CHECK(at >= due);
+        const Instant due = due_instant(row.request.due);
+        schedule_.fired(row.request.due, now_in_run(at));
         info.late_cause = cause_of(row, (at - due).ns, due);
         info.submit_ns = taken
                              ? static_cast<std::uint32_t>(std::min((after - at).ns, submit_ns_max))
                              : FiredInfo::not_taken;
         push_fired(lane, row, info, at);
-        probe_fire(row.request.planned, due.ns, at.ns);
+        probe_fire(row.request.due.request, due.ns, at.ns);
         health_.note_fire((at - due).ns, (after - at).ns);
         ++rows_fired_;
     }
@@ -302,7 +300,7 @@ void Pacer::let_go(Lane& lane, const DueRow& row, FiredInfo info) {
 
 void Pacer::push_fired(const Lane& lane, const DueRow& row, const FiredInfo& info, Instant at) {
     Event event;
-    event.row = row.request.planned;
+    event.row = row.request.due.request;
     event.lane = lane.number;
     event.kind = EventKind::armed;
     event.stamp_ns = row.request.armed.ns;

@@ -1,8 +1,10 @@
 // What is to come: how many rows, how close to each other, and how many connections they need.
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/replay/pacer.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -11,26 +13,24 @@ namespace {
 // Over loopback (macro_bench).
 constexpr std::int64_t fire_cost_ns = 10'000;
 
+// A row that follows one that is due at `before_ns`.
+bool begins_instant(std::int64_t before_ns, const Due& due) {
+    return due.due_ns - before_ns >= fire_cost_ns;
+}
+
 }  // namespace
 
 std::uint32_t Pacer::rows_left() const {
-    return stopped_ ? 0 : static_cast<std::uint32_t>(plan_.rows.size()) - next_;
+    return stopped_ ? 0 : schedule_.left();
 }
 
-std::uint32_t Pacer::due_within_a_second(Instant now) {
-    const std::int64_t at = zero_ == never ? plan_.rows.front().due_ns : (now - zero_).ns;
+void Pacer::look_ahead_a_second(Instant now) {
+    const std::int64_t at = zero_ == never ? schedule_.first_due_ns() : now_in_run(now);
     const std::int64_t horizon = at + 1'000'000'000;
-    ahead_ = std::max(ahead_, next_);
-    while (ahead_ < plan_.rows.size() && plan_.rows[ahead_].due_ns <= horizon) {
-        ++soon_[target_of(ahead_)];
-        ++ahead_;
+    while (const std::optional<Due> due = schedule_.within(Lookahead::connecting, horizon)) {
+        ++soon_[target_of(*due)];
+        schedule_.pass(Lookahead::connecting, *due);
     }
-    return stopped_ ? 0 : ahead_ - next_;
-}
-
-bool Pacer::begins_instant(std::uint32_t planned) const {
-    return planned == 0 ||
-           plan_.rows[planned].due_ns - plan_.rows[planned - 1].due_ns >= fire_cost_ns;
 }
 
 std::uint32_t Pacer::instants_within(Instant now, Duration horizon) {
@@ -38,31 +38,44 @@ std::uint32_t Pacer::instants_within(Instant now, Duration horizon) {
         return 0;
     }
     const std::int64_t until = (now - zero_ + horizon).ns;
-    for (near_ = std::max(near_, next_);
-         near_ < plan_.rows.size() && plan_.rows[near_].due_ns <= until; ++near_) {
-        instants_ += begins_instant(near_) ? 1 : 0;
+    while (const std::optional<Due> due = schedule_.within(Lookahead::guarding, until)) {
+        instants_ += begins_instant(std::max(near_ns_, taken_ns_), *due) ? 1 : 0;
+        near_ns_ = due->due_ns;
+        schedule_.pass(Lookahead::guarding, *due);
     }
     return instants_;
 }
 
-// The cursor, past its row.
-void Pacer::move_on() {
-    soon_[target_of(next_)] -= next_ < ahead_ ? 1 : 0;
-    instants_ -= next_ < near_ && begins_instant(next_) ? 1 : 0;
-    ++next_;
+// The schedule, past its next row.
+Due Pacer::move_on() {
+    const Due due = schedule_.take();
+    if (schedule_.has_passed(Lookahead::connecting, due)) {
+        CHECK(soon_[target_of(due)] > 0);
+        --soon_[target_of(due)];
+    }
+    if (schedule_.has_passed(Lookahead::guarding, due) && begins_instant(taken_ns_, due)) {
+        CHECK(instants_ > 0);
+        --instants_;
+    }
+    taken_ns_ = due.due_ns;
+    return due;
 }
 
-// The most rows that each server gets at one instant.
-void Pacer::note_bursts() {
+// Before the first is taken: the most rows that each server gets at one instant, and the last row
+// of each session.
+void Pacer::note_all_dues() {
     std::vector<std::uint32_t> burst(bursts_.size());
-    std::int64_t at_ns = -1;
-    for (std::uint32_t planned = 0; planned < plan_.rows.size(); ++planned) {
-        if (plan_.rows[planned].due_ns != at_ns) {
-            at_ns = plan_.rows[planned].due_ns;
+    for (Schedule all = schedule_; all.peek() != nullptr;) {
+        const Due due = all.take();
+        if (due.rank == 0) {
             burst.assign(burst.size(), 0);
         }
-        const std::uint32_t target = target_of(planned);
+        const std::uint32_t target = target_of(due);
         bursts_[target] = std::max(bursts_[target], ++burst[target]);
+        const std::uint32_t session = trace_.rows[due.row].session;
+        if (session < last_of_session_.size()) {
+            last_of_session_[session] = due.request;
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 // time, late, lost, refused, and what is left when nothing more is to be sent.
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/io/own_lack.hpp"
@@ -45,7 +46,7 @@ LateCause Pacer::what_blocks_next() const {
     if (armed == nullptr) {  // bodies that nobody takes are in the way, or it is not built yet
         return armer_.lacks_room() ? LateCause::limit : LateCause::prepare;
     }
-    CHECK(armed->planned == next_);
+    CHECK(armed->due.request == schedule_.peek()->request);
     return !ring_.has_room_for_row()                     ? LateCause::writer
            : lanes_.inflight() >= settings_.inflight_max ? cause_of_cap()
                                                          : LateCause::none;
@@ -61,11 +62,11 @@ LateCause Pacer::cause_of_no_lane() const {
     return capped && lanes_.full() ? LateCause::limit : LateCause::lane;
 }
 
-// What held back the row under the cursor, or one before it when this one was due already. What
-// the user asked for, what the host has no room for and a disk that hangs would have delayed it
-// anyway; a stop goes before what it entailed.
+// What held back the next row, or one before it when this one was due already. What the user asked
+// for, what the host has no room for and a disk that hangs would have delayed it anyway; a stop
+// goes before what it entailed.
 LateCause Pacer::what_held_next() const {
-    const Instant due = due_instant(next_);
+    const Instant due = due_instant(*schedule_.peek());
     const auto blocked_by = [&](LateCause cause) {
         return due < blocked_until_[static_cast<std::size_t>(cause)];
     };
@@ -81,8 +82,8 @@ LateCause Pacer::what_held_next() const {
 }
 
 void Pacer::note_away(Instant from, Instant until) {
-    const bool behind =
-        next_ < plan_.rows.size() && zero_ != never && due_instant(next_) < away_until_;
+    const Due* next = schedule_.peek();
+    const bool behind = next != nullptr && zero_ != never && due_instant(*next) < away_until_;
     away_from_ = behind ? away_from_ : from;
     away_until_ = until;
 }
@@ -115,7 +116,7 @@ Duration Pacer::held_until(Instant due, LateCause cause) const {
 // A row that did not leave when its turn came leaves now: what has held it since then, too. What no
 // user wanted stays its cause.
 void Pacer::note_held(DueRow& row) const {
-    const Instant due = due_instant(row.request.planned);
+    const Instant due = due_instant(row.request.due);
     for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::writer}) {
         const Instant until = blocked_until_[static_cast<std::size_t>(cause)];
         const std::int64_t held_ns = held_until(due, cause).ns;
@@ -132,37 +133,44 @@ void Pacer::note_held(DueRow& row) const {
 }
 
 // Before time 0 is set, from the first row on: all that is armed is bound for a start.
-Duration Pacer::due_in(std::uint32_t planned) const {
-    return zero_ == never ? Duration{plan_.rows[planned].due_ns - plan_.rows.front().due_ns}
-                          : due_instant(planned) - loop_.driver().now();
+Duration Pacer::due_in(const Due& due) const {
+    return zero_ == never ? Duration{due.due_ns - schedule_.first_due_ns()}
+                          : due_instant(due) - loop_.driver().now();
 }
 
 bool Pacer::bind_ahead(std::int64_t horizon_ns) {
-    unbound_ = std::max(unbound_, next_);
-    while (!stopped_ && unbound_ < plan_.rows.size() && plan_.rows[unbound_].due_ns <= horizon_ns) {
-        ArmedRequest* armed = armer_.find(unbound_);
-        if (armed == nullptr ||
+    while (const std::optional<Due> due = schedule_.within(Lookahead::binding, horizon_ns)) {
+        ArmedRequest* armed = armer_.find(*due);
+        if (stopped_ || armed == nullptr ||
             (armed->storage == nullptr && armed->lane == ArmedRequest::no_lane)) {
-            return false;  // not armed yet
+            return false;  // not armed yet, or not any more
         }
-        if (has_tls(target_of(unbound_)) && armed->lane == ArmedRequest::no_lane) {
-            DueRow row;
-            row.request = *armed;
-            row.cause = LateCause::none;
-            LaneWish wish = wish_of(unbound_, false);
-            wish.lead = due_in(unbound_);
-            const Lane* lane = lanes_.bind(target_of(unbound_), row, wish, false);
-            if (lane == nullptr) {
-                return false;
-            }
-            armed->lane = lane->number;
-            armed->storage = nullptr;
-            ++unbound_;
+        const bool binds = has_tls(target_of(*due)) && armed->lane == ArmedRequest::no_lane;
+        if (binds && !bind(*armed)) {
+            return false;
+        }
+        schedule_.pass(Lookahead::binding, *due);
+        if (binds) {
             return true;
         }
-        ++unbound_;
     }
     return false;
+}
+
+// To an idle lane, which has its bytes then; false where there is none.
+bool Pacer::bind(ArmedRequest& armed) {
+    DueRow row;
+    row.request = armed;
+    row.cause = LateCause::none;
+    LaneWish wish = wish_of(armed.due, false);
+    wish.lead = due_in(armed.due);
+    const Lane* lane = lanes_.bind(target_of(armed.due), row, wish, false);
+    if (lane == nullptr) {
+        return false;
+    }
+    armed.lane = lane->number;
+    armed.storage = nullptr;
+    return true;
 }
 
 // Rows whose bytes are gone with their connection are built again: those that have been fired wait
@@ -177,18 +185,18 @@ bool Pacer::take_retries() {
     while (armer_.retry_ready()) {
         const ArmedRequest request = armer_.take_retry();
         const auto found = std::find_if(again_.begin(), again_.end(), [&](const DueRow& row) {
-            return row.request.planned == request.planned;
+            return row.request.due.request == request.due.request;
         });
         CHECK(found != again_.end());
         DueRow row = *found;
         row.request = request;
         again_.erase(found);
-        if (request.planned >= next_) {
+        if (!schedule_.has_taken(request.due)) {
             armer_.put_back(request);
-            unbound_ = std::min(unbound_, request.planned);
+            schedule_.go_back(Lookahead::binding, request.due);
             continue;
         }
-        const std::uint32_t target = target_of(request.planned);
+        const std::uint32_t target = target_of(request.due);
         (row.tries > 0 ? retrying_ : waiting_)[target].push_back(row);
         (void)lanes_.open_one(target);
     }
@@ -196,20 +204,20 @@ bool Pacer::take_retries() {
 }
 
 void Pacer::take_again(const DueRow& row) {
-    const std::uint32_t planned = row.request.planned;
+    const Due& due = row.request.due;
     if (!stopped_) {
-        if (planned >= next_) {
-            armer_.find(planned)->lane = ArmedRequest::no_lane;
+        if (!schedule_.has_taken(due)) {
+            armer_.find(due)->lane = ArmedRequest::no_lane;
         }
-        armer_.arm_again(planned, row.request.storage);
+        armer_.arm_again(due, row.request.storage);
         again_.push_back(row);
         again_.back().request.storage = nullptr;
     } else if (row.tries > 0) {
         end_waiting(row, Outcome::cancelled);
-    } else if (planned < next_) {
-        waiting_[target_of(planned)].push_back(row);  // `drop_unsent` ends it
+    } else if (schedule_.has_taken(due)) {
+        waiting_[target_of(due)].push_back(row);  // `drop_unsent` ends it
     } else {
-        armer_.give_back(row.request);  // it comes to its end under the cursor
+        armer_.give_back(row.request);  // it comes to its end when it is taken
     }
 }
 
@@ -309,11 +317,10 @@ bool Pacer::drop_unsent(std::uint32_t rows_max) {
             rows.pop_front();
         }
     }
-    for (; dropped < rows_max && next_ < plan_.rows.size() && ring_.has_room_for_row(); ++dropped) {
+    for (; dropped < rows_max && schedule_.left() > 0 && ring_.has_room_for_row(); ++dropped) {
         DueRow row;
-        row.request.planned = next_;
+        row.request.due = move_on();
         lanes_.end_without_lane(row, Outcome::not_sent);
-        move_on();
     }
     return dropped > 0;
 }

@@ -45,8 +45,8 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       loop_(driver, timers_of(settings)),
       lanes_(loop_, parts.targets, settings_, parts.bodies, parts.ring,
              settings.connection == ConnectionRule::sticky ? parts.trace.sessions.size() : 0),
-      pacer_(loop_, parts.trace, parts.plan, parts.armer, lanes_, parts.ring, parts.marks, health_,
-             settings_),
+      pacer_(loop_, parts.trace, parts.schedule, parts.armer, lanes_, parts.ring, parts.marks,
+             health_, settings_),
       started_(driver.now()),
       guard_(settings.guard ? guard_min : Duration{0}),
       margin_(margin_max),
@@ -75,7 +75,7 @@ bool Run::warm() {
 }
 
 void Run::begin(Instant zero) {
-    CHECK(zero + Duration{parts_.plan.rows.front().due_ns} > driver_.now());
+    CHECK(zero + Duration{parts_.schedule.first_due_ns()} > driver_.now());
     zero_ = zero;
     pacer_.begin(zero);
     health_.begin(driver_.now());
@@ -122,6 +122,7 @@ Instant Run::spent(Work work, Instant from) {
 // When all is over connections are closed; the run is when they are.
 bool Run::closed(Instant now) {
     if (over() && !closing_) {
+        CHECK(parts_.schedule.over());  // whatever was taken has ended, and nothing is left
         closing_ = true;
         tell_second(now);
         lanes_.close_all();

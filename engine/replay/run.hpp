@@ -17,7 +17,6 @@
 
 #include "engine/host/thread_meter.hpp"
 #include "engine/io/loop.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/ring.hpp"
@@ -25,13 +24,14 @@
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/pacer.hpp"
 #include "engine/replay/settings.hpp"
+#include "engine/schedule/schedule.hpp"
 
 namespace driftless {
 
 /// What a run is made of. Everything outlives the run.
 struct RunParts {
     const Trace& trace;
-    const Plan& plan;
+    Schedule& schedule;
     Armer& armer;
     BodyPool& bodies;
     EventRing& ring;
@@ -103,7 +103,7 @@ class Run {
     void note_slice(std::int64_t slice_ns);
     void set_guard(Instant now);
     std::uint32_t lanes_wanted(std::uint32_t target) const;
-    std::int64_t place_in_plan_ns(Instant now) const;
+    std::int64_t place_in_run_ns(Instant now) const;
     std::int64_t arm_horizon_ns(Instant now) const;
 
     Driver& driver_;

@@ -24,13 +24,13 @@ constexpr std::uint32_t idle_max = 1024;
 }  // namespace
 
 // From time 0; before the first row is due, its instant. A run that is resumed begins far from 0.
-std::int64_t Run::place_in_plan_ns(Instant now) const {
-    const std::int64_t first = parts_.plan.rows.front().due_ns;
+std::int64_t Run::place_in_run_ns(Instant now) const {
+    const std::int64_t first = parts_.schedule.first_due_ns();
     return zero_ == never ? first : std::max((now - zero_).ns, first);
 }
 
 std::int64_t Run::arm_horizon_ns(Instant now) const {
-    return settings_.arm_all ? INT64_MAX : place_in_plan_ns(now) + settings_.arm_ahead.ns;
+    return settings_.arm_all ? INT64_MAX : place_in_run_ns(now) + settings_.arm_ahead.ns;
 }
 
 std::uint32_t Run::lanes_wanted(std::uint32_t target) const {
@@ -61,7 +61,7 @@ bool Run::arm_slice(Instant now) {
 
 // One record of a request, or a lane for the next one.
 bool Run::seal_slice(Instant now) {
-    return pacer_.bind_ahead(place_in_plan_ns(now) + bind_ahead.ns) || lanes_.seal_slice();
+    return pacer_.bind_ahead(place_in_run_ns(now) + bind_ahead.ns) || lanes_.seal_slice();
 }
 
 bool Run::handshake_slice(Instant now, Instant due) {
@@ -92,7 +92,7 @@ bool Run::open_lane(Instant now) {
     if (stopping_ || closing_) {
         return false;
     }
-    (void)pacer_.due_within_a_second(now);
+    pacer_.look_ahead_a_second(now);
     for (std::uint32_t number = 0; number < lanes_.targets().size(); ++number) {
         LaneTarget& target = lanes_.targets()[number];
         target.wanted = lanes_wanted(number);

@@ -238,11 +238,12 @@ StageResult play(const std::vector<Line>& lines, const MockProcess& mock, const 
     const std::atomic<int> never_stopped{0};
     StageResult result;
     {
-        Armer armer(parts.trace, parts.plan.value(), parts.prompts, parts.bodies, parts.heads,
+        Schedule schedule(parts.plan.value());
+        Armer armer(parts.trace, schedule, parts.prompts, parts.bodies, parts.heads,
                     parts.frame.value(), {"stage", 1});
         Run run(*driver.value(),
                 {parts.trace,
-                 parts.plan.value(),
+                 schedule,
                  armer,
                  parts.bodies,
                  parts.ring,

@@ -42,8 +42,7 @@ class OneLane : public testing::Test {
         ExchangeState& exchange = lane.exchange;
         char* const storage = bodies_.take(request.size());
         std::memcpy(storage, request.data(), request.size());
-        exchange.planned = row;
-        exchange.request = {row, storage, {storage, request.size()}, driver_.now()};
+        exchange.request = {{0, row}, storage, {storage, request.size()}, driver_.now()};
         exchange.request_bytes = request.size();
         exchange.limits = {100, 1 << 20};
         lanes_.prepare_fire(lane);

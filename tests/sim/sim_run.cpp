@@ -117,9 +117,10 @@ class Simulation {
             arm.row_fields = &row_fields_;
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
-            Armer armer(trace_, plan_, prompts_, bodies_, heads_, frame_, arm);
+            Schedule schedule(plan_);
+            Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(driver_,
-                       {trace_, plan_, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
+                       {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
                         stop_requests_, nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
                        settings_of(options_));
             play(replay);

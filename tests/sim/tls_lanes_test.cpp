@@ -77,7 +77,7 @@ class SecureLane : public testing::Test {
         row.cause = LateCause::none;
         row.losses = losses;
         row.tries = tries;
-        row.request = {planned, storage, {storage + room, request.size()}, driver_.now()};
+        row.request = {{0, planned}, storage, {storage + room, request.size()}, driver_.now()};
         const Lane* lane = lanes_.bind(0, row, {}, late);
         CHECK(lane != nullptr);
         row.request.lane = lane->number;
@@ -86,7 +86,6 @@ class SecureLane : public testing::Test {
     }
 
     void fire(Lane& lane, const DueRow& row) {
-        lane.exchange.planned = row.request.planned;
         lane.exchange.request = row.request;
         lane.exchange.request_bytes = row.request.bytes.size();
         lane.exchange.limits = {100, 1 << 20};
@@ -174,7 +173,7 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     ASSERT_NE(lanes_.late_front(), nullptr);
     DueRow late;
     Lane& lane = lanes_.take_late(late);
-    EXPECT_EQ(late.request.planned, 1u);
+    EXPECT_EQ(late.request.due.request, 1u);
     EXPECT_EQ(late.cause, LateCause::prepare);
     EXPECT_EQ(late.held_ns, 7);
     EXPECT_EQ(lanes_.late_count(), 0u);
@@ -194,9 +193,9 @@ TEST_F(SecureLane, ARetryGoesBeforeRowsThatMayWaitForItsEnd) {
     (void)bind(1, 1, true, 0, 1);
     EXPECT_TRUE(lanes_.seal_slice());
     ASSERT_NE(lanes_.late_front(), nullptr);
-    EXPECT_EQ(lanes_.late_front()->request.planned, 0u);
+    EXPECT_EQ(lanes_.late_front()->request.due.request, 0u);
     EXPECT_TRUE(lanes_.seal_slice());
-    EXPECT_EQ(lanes_.late_front()->request.planned, 1u);
+    EXPECT_EQ(lanes_.late_front()->request.due.request, 1u);
     EXPECT_EQ(lanes_.late_count(), 2u);
     lanes_.unbind_all();
     EXPECT_EQ(lanes_.again().size(), 2u);

@@ -140,7 +140,8 @@ TEST(RowFields, StandInTheArmedRequests) {
     options.armed_max = 4;
     options.row_fields = &own;
     options.traceparent = true;
-    Armer armer(rows.trace, rows.plan, prompts, bodies, heads, frame, options);
+    Schedule schedule(rows.plan);
+    Armer armer(rows.trace, schedule, prompts, bodies, heads, frame, options);
     while (armer.step({}, INT64_MAX, 100)) {
     }
     Texts ids;
@@ -148,7 +149,7 @@ TEST(RowFields, StandInTheArmedRequests) {
         const ArmedRequest request = armer.take_front();
         const std::string text(request.bytes);
         ids.push_back(text.substr(0, text.find("\r\n\r\n")));
-        EXPECT_LE(request.bytes.size(), armer.room_of(request.planned));
+        EXPECT_LE(request.bytes.size(), armer.room_of(request.due.row));
         EXPECT_NE(text.find("\r\ntraceparent: 00-"), text.npos);
         armer.give_back(request);
     }
