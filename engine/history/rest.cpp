@@ -53,7 +53,8 @@ std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest
     std::vector<Record> records;
     for (const std::uint32_t position : rest.given_up) {
         Record& record = records.emplace_back();
-        fill_origin(record, position, config);
+        const Due due = due_at(remains.plan, position);
+        fill_origin(record, due, config);
         record.segment = config.segment - 1;
         record.outcome = Outcome::interrupted;
         record.has_chunks = false;
@@ -63,8 +64,7 @@ std::vector<Record> interrupted_records(const Remains& remains, const Rest& rest
             record.drift_ns = left->second.fired_ns - record.due_ns;
             record.held_ns = left->second.held_ns;
             record.late_cause = left->second.late_cause;
-            const std::uint32_t rank = rank_in_instant(remains.plan, position);
-            add_taints(record, RowLosses{}, config.limits, rank);
+            add_taints(record, RowLosses{}, config.limits, due.rank);
         }
     }
     return records;

@@ -58,27 +58,42 @@ void Assembler::begin(Instant time_zero) {
     time_zero_ns_ = time_zero.ns;
 }
 
-RowState& Assembler::open(std::uint32_t position) {
+RowState& Assembler::open(const Due& due) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(states_.size()));
         states_.push_back(std::make_unique<RowState>());
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();
-    slot_of_[position] = slot;
-    states_[slot]->reset(position, saves_left_ > 0);
+    slot_of_[due.request] = slot;
+    states_[slot]->reset(due, saves_left_ > 0);
     states_[slot]->answer.is_whole = framing_ == Framing::whole;
     return *states_[slot];
 }
 
-/// The state of the event's row, opened where need be; nullptr where the row has ended or is none.
+const Due* Assembler::due_of(std::uint32_t request) const {
+    const std::uint32_t slot = request < slot_of_.size() ? slot_of_[request] : row_unseen;
+    return slot < states_.size() ? &states_[slot]->due : nullptr;
+}
+
+/// The state of the event's row; nullptr where that was not armed or has ended.
 RowState* Assembler::state_of(const Event& event) {
-    if (event.row >= slot_of_.size() || slot_of_[event.row] == row_ended) {
+    if (due_of(event.request) == nullptr) {
         ++counts_.stray_events;
         return nullptr;
     }
-    const std::uint32_t slot = slot_of_[event.row];
-    return slot == row_unseen ? &open(event.row) : states_[slot].get();
+    return states_[slot_of_[event.request]].get();
+}
+
+void Assembler::on_armed(const Event& event) {
+    const bool known = event.request < slot_of_.size() && event.due.request == event.request &&
+                       event.due.row < config_.trace->rows.size();
+    if (!known || slot_of_[event.request] != row_unseen) {
+        ++counts_.stray_events;
+        return;
+    }
+    RowState& state = open(event.due);
+    state.armed_ns = event.stamp_ns == Event::never_armed ? no_stamp : event.stamp_ns;
 }
 
 const Record* Assembler::consume(const Event& event, std::string_view payload) {
@@ -86,14 +101,15 @@ const Record* Assembler::consume(const Event& event, std::string_view payload) {
     if (event.kind == EventKind::sample || event.kind == EventKind::skip) {
         return nullptr;
     }
+    if (event.kind == EventKind::armed) {
+        on_armed(event);
+        return nullptr;
+    }
     RowState* state = state_of(event);
     if (state == nullptr) {
         return nullptr;
     }
     switch (event.kind) {
-        case EventKind::armed:
-            state->armed_ns = event.stamp_ns;
-            break;
         case EventKind::fired:
             on_fired(*state, event);
             break;
@@ -118,6 +134,7 @@ const Record* Assembler::consume(const Event& event, std::string_view payload) {
             break;
         case EventKind::end:
             return on_end(*state, event);
+        case EventKind::armed:
         case EventKind::sample:
         case EventKind::skip:
             break;
@@ -136,10 +153,9 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     state.lane = event.lane;
     ++counts_.fired;
     ++counts_.inflight;
-    const std::int64_t due_ns = config_.plan->rows[state.position].due_ns;
     if (time_zero_ns_ != no_stamp && event.fired.late_cause != LateCause::inflight) {
         counts_.drift_max_ns =
-            std::max(counts_.drift_max_ns, event.stamp_ns - time_zero_ns_ - due_ns);
+            std::max(counts_.drift_max_ns, event.stamp_ns - time_zero_ns_ - state.due.due_ns);
     }
 }
 
@@ -288,8 +304,8 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
         mask(saved_text_, config_.secrets);
         saved_ = &saved_text_;
     }
-    free_.push_back(slot_of_[event.row]);
-    slot_of_[event.row] = row_ended;
+    free_.push_back(slot_of_[event.request]);
+    slot_of_[event.request] = row_ended;
     return &record_;
 }
 
@@ -309,9 +325,12 @@ const Record* Assembler::next_unended() {
         if (slot_of_[next_unended_] == row_ended) {
             continue;
         }
+        if (slot_of_[next_unended_] == row_unseen) {  // nobody has told when it was due
+            (void)open(due_at(*config_.plan, next_unended_));
+        }
         Event end;
         end.kind = EventKind::end;
-        end.row = next_unended_;
+        end.request = next_unended_;
         end.end = {};
         end.end.retransmits = retransmits_unknown;
         end.waited_ns = Event::no_wait;

@@ -2,8 +2,9 @@
 /// the JSON of the chunks, token counts, messages. A pure consumer: no thread, no file, no clock.
 ///
 /// One row's garbage never touches another: states are apart, and every buffer has a bound
-/// (row_state.hpp, answer.hpp). Events that make no sense (of a row that has ended or is not in the
-/// plan) are counted and ignored. Every `end` of a row's own gives exactly one record.
+/// (row_state.hpp, answer.hpp). Events that make no sense (of a row that was not armed, has ended
+/// or is not in the plan) are counted and ignored. Every `end` of a row's own gives exactly one
+/// record.
 #pragma once
 
 #include <cstddef>
@@ -55,12 +56,16 @@ class Assembler {
     /// it could not, the row is `not_sent`, or `cancelled` if it was in flight). nullptr at last.
     const Record* next_unended();
 
+    /// Which row a request is of, and when it was due: from its `armed` to its `end`, else nullptr.
+    const Due* due_of(std::uint32_t request) const;
+
     const AssemblerCounts& counts() const { return counts_; }
     std::size_t rows_open() const { return states_.size() - free_.size(); }
 
   private:
     RowState* state_of(const Event& event);
-    RowState& open(std::uint32_t position);
+    RowState& open(const Due& due);
+    void on_armed(const Event& event);
     void on_fired(RowState& state, const Event& event);
     void on_head(RowState& state, const Event& event);
     void on_part(RowState& state, const Event& event, std::string_view payload);
@@ -73,7 +78,7 @@ class Assembler {
     AssemblerConfig config_;
     Framing framing_ = Framing::sse;  ///< of answers that are what was asked for
     std::int64_t time_zero_ns_ = no_stamp;
-    std::vector<std::uint32_t> slot_of_;  ///< [plan rows] into `states_`, or below
+    std::vector<std::uint32_t> slot_of_;  ///< [requests] into `states_`, or below
     std::vector<std::unique_ptr<RowState>>
         states_;  ///< the pool: as many as were ever open at once
     std::vector<std::uint32_t> free_;

@@ -7,18 +7,21 @@
 ///
 /// `sent` may come anywhere after `fired`: a server may answer before it has read everything.
 /// A counted stale retry repeats nothing: the row keeps its first `fired`. A row that never left
-/// has `end` alone (or `armed`, `end`).
+/// has `armed` and `end`. `armed` says who the row is and when it was due; all others name it by
+/// its request alone.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
+#include "engine/schedule/due.hpp"
 #include "proto/record/outcome.hpp"
 
 namespace driftless {
 
 enum class EventKind : std::uint8_t {
-    armed,  ///< every byte is ready
+    armed,  ///< every byte was ready, or `never_armed` where it never was; `due` below. It goes
+            ///< with the `fired` or the `end` behind it, and is as safe as that
     fired,  ///< stamp read right before the enter that carries the first byte; `fired` below
     wire,   ///< kernel transmit stamp in `wire_ns`
     sent,  ///< the kernel has accepted the last byte; `sent` below, and in `waited_ns` for how long
@@ -29,7 +32,7 @@ enum class EventKind : std::uint8_t {
     chunk,  ///< one event of the body is complete; payload: its bytes since the last part
     end,    ///< the exchange is over; `end` below, and in `waited_ns` an upper bound of the longest
             ///< that a byte of the answer waited for us. The last event of its row
-    sample,  ///< once a second: payload is a ClientSample (client_sample.hpp); row is unused
+    sample,  ///< once a second: payload is a ClientSample (client_sample.hpp); request is unused
     skip,    ///< filler up to the end of the ring's memory; never seen by a reader
 };
 
@@ -82,17 +85,19 @@ inline constexpr std::uint16_t retransmits_unknown = 0xFFFF;  ///< no TCP, or no
 struct Event {
     EventKind kind = EventKind::skip;
     std::uint8_t flags = 0;
-    std::uint16_t status = 0;  ///< head: HTTP status
-    std::uint32_t row = 0;     ///< position in the plan (not the file index)
+    std::uint16_t status = 0;   ///< head: HTTP status
+    std::uint32_t request = 0;  ///< number of the sending (due.hpp)
     std::uint32_t lane = 0;
     std::uint32_t length = 0;  ///< payload bytes that follow
     std::int64_t stamp_ns = 0;
     static constexpr std::int64_t no_wait = -1;  ///< on `end`: nothing came
+    static constexpr std::int64_t never_armed = INT64_MIN;
     union {
         std::int64_t wire_ns = 0;
         std::int64_t waited_ns;
     };
     union {
+        Due due;
         FiredInfo fired;
         SentInfo sent;
         EndInfo end;

@@ -324,9 +324,8 @@ void clear(Record& record) {
 
 }  // namespace
 
-void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& config) {
-    const Planned& planned = config.plan->rows[position];
-    const TraceRow& row = config.trace->rows[planned.row];
+void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) {
+    const TraceRow& row = config.trace->rows[due.row];
     record.row = row.index;
     if (row.session != no_session && row.session < config.trace->sessions.size()) {
         record.session = config.trace->sessions[row.session];
@@ -338,18 +337,17 @@ void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& 
     record.segment = config.segment;
     record.api = config.dialect->name;
     if (config.row_models != nullptr) {
-        record.model =
-            masked(config.row_models->name_of(planned.row), config.secrets, id_bytes_max);
+        record.model = masked(config.row_models->name_of(due.row), config.secrets, id_bytes_max);
     } else if (!config.model.empty()) {
         record.model = config.model;
     }
-    record.due_ns = planned.due_ns;
+    record.due_ns = due.due_ns;
     record.input_length = length_of(row.input_length);
     record.output_length = length_of(row.output_length);
     if (row.ids_count > 0 || config.trace->body_of(row).empty()) {
-        record.expected_cached_tokens = planned.expected_cached_tokens;
-        if (planned.row < config.plan->server_cached.size()) {
-            record.expected_cached_server = config.plan->server_cached[planned.row];
+        record.expected_cached_tokens = config.plan->rows[due.request].expected_cached_tokens;
+        if (due.row < config.plan->server_cached.size()) {
+            record.expected_cached_server = config.plan->server_cached[due.row];
         }
     }
     if (config.urls.size() == 1) {
@@ -363,7 +361,7 @@ void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& 
 void judge_row(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
                std::int64_t time_zero_ns, JsonDocument& document) {
     clear(record);
-    fill_origin(record, state.position, config);
+    fill_origin(record, state.due, config);
     fill_sending(record, state, config, time_zero_ns);
     fill_answer(record, state, end.end, time_zero_ns);
     record.outcome = outcome_of(record, state, end.end, config);
@@ -388,11 +386,10 @@ void judge_row(Record& record, RowState& state, const Event& end, const Assemble
     if (end.end.retransmits != retransmits_unknown) {
         record.retransmits = end.end.retransmits;
     }
-    const std::uint32_t rank = rank_in_instant(*config.plan, state.position);
     add_taints(record,
                {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns,
                 state.rest_waited_ns, end.end.request_lost},
-               config.limits, rank);
+               config.limits, state.due.rank);
 }
 
 }  // namespace driftless

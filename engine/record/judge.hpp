@@ -47,8 +47,8 @@ struct AssemblerConfig {
     std::uint32_t segment = 0;                ///< of a run that was killed and goes on
 };
 
-/// Fills what a record knows of a row before it is sent. `position` is a row of the plan.
-void fill_origin(Record& record, std::uint32_t position, const AssemblerConfig& config);
+/// Fills what a record knows of a row before it is sent.
+void fill_origin(Record& record, const Due& due, const AssemblerConfig& config);
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is
 /// scratch for error bodies. Takes the chunk arrays out of the state.

@@ -77,11 +77,12 @@ std::uint64_t EventRing::must_stay_free(const Event& event) const {
         case EventKind::part:
         case EventKind::chunk:
             return entries_per_row * rows_open_max_;
+        case EventKind::armed:
+            return rows_open_max_ + 1;
         case EventKind::fired:
             return rows_open_max_;
         case EventKind::end:
             return event.end.outcome == Outcome::not_sent ? rows_open_max_ : 0;
-        case EventKind::armed:
         case EventKind::wire:
         case EventKind::sent:
         case EventKind::head:
@@ -89,11 +90,11 @@ std::uint64_t EventRing::must_stay_free(const Event& event) const {
         case EventKind::skip:
             break;
     }
-    return 2 * rows_open_max_;
+    return 3 * rows_open_max_;
 }
 
 bool EventRing::has_room_for_row() {
-    return fits(1, rows_open_max_);
+    return fits(2, rows_open_max_);
 }
 
 /// Writes skip, event and payload, then shows them to the consumer together. `cells` is what

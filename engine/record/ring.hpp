@@ -8,7 +8,8 @@
 ///
 ///     payload of part, chunk              6 R cells and an eighth of the ring (payload_reserve)
 ///     part, chunk without payload         6 R cells: one for each other entry of an open row
-///     armed, wire, sent, head, sample     2 R cells
+///     wire, sent, head, sample            3 R cells: `armed`, `fired` and `end` of each open row
+///     armed                                 R cells, and one for the event that it goes with
 ///     fired; end of a row that never left   R cells: one `end` for each open row
 ///     end of an open row                  none
 ///
@@ -41,7 +42,7 @@ class EventRing {
     /// Copies the event and its payload (at most `payload_bytes_max`). Sets length, and the flag
     /// of a dropped payload. A sample is dropped whole or not at all.
     Push push(const Event& event, std::string_view payload = {});
-    /// Room for the `fired` and the `end` of one further row beside those of all open rows.
+    /// Room for `armed`, `fired` and `end` of one further row beside the ends of all open rows.
     bool has_room_for_row();
     /// High-water mark in bytes since the start; the producer's view, which is up to 128 KiB
     /// behind the consumer.

@@ -20,7 +20,7 @@ std::string emptied(std::string&& text) {
 
 }  // namespace
 
-void RowState::reset(std::uint32_t plan_position, bool keep_text) {
+void RowState::reset(const Due& whose, bool keep_text) {
     std::string old_head = emptied(std::move(head));
     std::string old_pending = emptied(std::move(pending));
     Answer old_answer = std::move(answer);
@@ -29,7 +29,7 @@ void RowState::reset(std::uint32_t plan_position, bool keep_text) {
     head = std::move(old_head);
     pending = std::move(old_pending);
     answer = std::move(old_answer);
-    position = plan_position;
+    due = whose;
 }
 
 }  // namespace driftless

@@ -27,7 +27,7 @@ enum class BodyKind : std::uint8_t {
 };
 
 struct RowState {
-    std::uint32_t position = 0;  ///< in the plan
+    Due due;  ///< who it is, and when it was to leave
     std::uint32_t lane = 0;
     FiredInfo fired{};  ///< valid where `fired_ns` is set
 
@@ -58,7 +58,7 @@ struct RowState {
     std::uint64_t tokens_counted = 0;  ///< of this row, in the running count of the progress line
     Answer answer;
 
-    void reset(std::uint32_t plan_position, bool keep_text);
+    void reset(const Due& whose, bool keep_text);
 };
 
 }  // namespace driftless

@@ -12,14 +12,6 @@ std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank) {
     return limits.drift_most_ns > 0 ? std::min(allowed, limits.drift_most_ns) : allowed;
 }
 
-std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position) {
-    const auto row = plan.rows.begin() + position;
-    const auto first = std::lower_bound(
-        plan.rows.begin(), row, row->due_ns,
-        [](const Planned& planned, std::int64_t due_ns) { return planned.due_ns < due_ns; });
-    return static_cast<std::uint32_t>(row - first);
-}
-
 namespace {
 
 // Without a kernel stamp: until we saw that the kernel had taken bytes; if that was never seen,

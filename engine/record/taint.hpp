@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "engine/plan/plan.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -28,9 +27,6 @@ struct TaintLimits {
 
 /// The drift that is allowed to a row that has so many of its instant before it; 0: any.
 std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank);
-
-/// How many rows of the same due instant go before this one. `position` is a row of the plan.
-std::uint32_t rank_in_instant(const Plan& plan, std::uint32_t position);
 
 /// What taints a row and is not yet in its record.
 struct RowLosses {

@@ -175,10 +175,11 @@ void RecordWriter::add_toll(ClientSample& sample) {
 }
 
 void RecordWriter::write_fired(const Event& event) {
-    if (event.row >= config_.plan->rows.size()) {
+    const Due* due = assembler_.due_of(event.request);
+    if (due == nullptr) {
         return;
     }
-    const TraceRow& row = config_.trace->rows[config_.plan->rows[event.row].row];
+    const TraceRow& row = config_.trace->rows[due->row];
     JsonWriter json(sinks_.fired.buffer());
     json.begin_object();
     json.key("row").unsigned_integer(row.index);

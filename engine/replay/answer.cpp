@@ -27,7 +27,7 @@ struct Reader {
         Event event;
         event.kind = kind;
         event.flags = flags;
-        event.row = lane.exchange.request.due.request;
+        event.request = lane.exchange.request.due.request;
         event.lane = lane.number;
         event.stamp_ns = done.stamp.ns;
         event.status =

@@ -92,7 +92,7 @@ void LanePool::take_stamp(Lane& lane, const Completion& done) {
     }
     Event event;
     event.kind = EventKind::wire;
-    event.row = exchange.request.due.request;
+    event.request = exchange.request.due.request;
     event.lane = lane.number;
     event.stamp_ns = done.stamp.ns;
     event.wire_ns = wire_ns;

@@ -217,7 +217,7 @@ void LanePool::settle(Lane& lane) {
         }
         Event event;
         event.kind = EventKind::end;
-        event.row = exchange.request.due.request;
+        event.request = exchange.request.due.request;
         event.lane = lane.number;
         event.stamp_ns = loop_.driver().now().ns;
         event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
@@ -261,8 +261,15 @@ void LanePool::push_end(const Event& event, const Due& due, bool in_flight, Inst
 
 void LanePool::end_without_lane(const DueRow& row, Outcome outcome, std::int32_t sys_errno) {
     Event event;
+    event.request = row.request.due.request;
+    if (row.tries == 0) {  // nobody has told of it yet
+        event.kind = EventKind::armed;
+        event.stamp_ns = Event::never_armed;
+        event.due = row.request.due;
+        const EventRing::Push pushed = ring_.push(event);
+        CHECK(pushed == EventRing::Push::whole);  // `has_room_for_row` was asked
+    }
     event.kind = EventKind::end;
-    event.row = row.request.due.request;
     event.stamp_ns = loop_.driver().now().ns;
     event.waited_ns = Event::no_wait;
     event.end = end_of(outcome, sys_errno, row.tries, row.resends);
@@ -273,7 +280,7 @@ void LanePool::push_sent(const Lane& lane, Instant stamp, std::uint8_t flags) {
     Event event;
     event.kind = EventKind::sent;
     event.flags = flags;
-    event.row = lane.exchange.request.due.request;
+    event.request = lane.exchange.request.due.request;
     event.lane = lane.number;
     event.stamp_ns = stamp.ns;
     event.waited_ns = lane.exchange.rest_waited.ns;

@@ -168,8 +168,8 @@ class LanePool {
     LaneCounts& counts() { return counts_; }
     ReceiveCounts& receive_counts() { return receive_counts_; }
 
-    /// Pushes the last event of a row that has no lane: one that never left, or whose retry found
-    /// no connection (it is in flight then).
+    /// Pushes the last event of a row that has no lane: one that never left (the ring has room for
+    /// a row), or whose retry found no connection (it is in flight then).
     void end_without_lane(const DueRow& row, Outcome outcome, std::int32_t sys_errno = 0);
 
     /// First slice of a request: with the head, so that the first bytes of every due row are out

@@ -300,16 +300,18 @@ void Pacer::let_go(Lane& lane, const DueRow& row, FiredInfo info) {
 
 void Pacer::push_fired(const Lane& lane, const DueRow& row, const FiredInfo& info, Instant at) {
     Event event;
-    event.row = row.request.due.request;
+    event.request = row.request.due.request;
     event.lane = lane.number;
     event.kind = EventKind::armed;
     event.stamp_ns = row.request.armed.ns;
-    (void)ring_.push(event);
+    event.due = row.request.due;
+    const EventRing::Push armed = ring_.push(event);
     event.kind = EventKind::fired;
     event.stamp_ns = at.ns;
     event.fired = info;
-    const EventRing::Push pushed = ring_.push(event);
-    CHECK(pushed == EventRing::Push::whole);  // `has_room_for_row` was asked
+    const EventRing::Push fired = ring_.push(event);
+    CHECK(armed == EventRing::Push::whole);  // `has_room_for_row` was asked
+    CHECK(fired == EventRing::Push::whole);
 }
 
 }  // namespace driftless

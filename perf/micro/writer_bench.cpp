@@ -41,10 +41,12 @@ void push(EventRing& ring, EventKind kind, std::uint32_t row, std::int64_t stamp
           std::string_view payload = {}) {
     Event event;
     event.kind = kind;
-    event.row = row;
+    event.request = row;
     event.stamp_ns = stamp_ns;
     event.status = 200;
-    if (kind == EventKind::end) {
+    if (kind == EventKind::armed) {
+        event.due = {row, row, row, 0};
+    } else if (kind == EventKind::end) {
         event.end = {};
     }
     CHECK(ring.push(event, payload) == EventRing::Push::whole);
@@ -53,6 +55,7 @@ void push(EventRing& ring, EventKind kind, std::uint32_t row, std::int64_t stamp
 // All rows side by side, a chunk of each in turn, as open streams come.
 void push_streams(EventRing& ring, std::string_view chunk, RecordWriter& writer) {
     for (std::uint32_t row = 0; row < rows; ++row) {
+        push(ring, EventKind::armed, row, row);
         push(ring, EventKind::fired, row, row);
         push(ring, EventKind::part, row, row,
              "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");

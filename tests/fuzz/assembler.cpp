@@ -72,6 +72,22 @@ struct Reader {
     }
 };
 
+Due due_of(std::uint32_t row) {
+    return {row * 1000, row, row, 0};
+}
+
+// All rows but the last are armed before what the fuzzer says.
+void arm_rows(Assembler& assembler) {
+    for (std::uint32_t row = 0; row + 1 < rows; ++row) {
+        Event event;
+        event.kind = EventKind::armed;
+        event.request = row;
+        event.due = due_of(row);
+        event.stamp_ns = row == 0 ? Event::never_armed : zero_ns;
+        CHECK(assembler.consume(event, {}) == nullptr);
+    }
+}
+
 // Kind and row, flags and phrase, outcome or status, then as many bytes as one more says.
 Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
     Event event;
@@ -79,13 +95,15 @@ Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
     const std::uint8_t how = reader.take();
     const std::uint8_t detail = reader.take();
     event.kind = static_cast<EventKind>(what % 10);
-    event.row = (what / 10) % (rows + 1);  // one of them is not in the plan
+    event.request = (what / 10) % (rows + 1);  // one of them is not in the plan
     event.flags = how % 8;
     event.stamp_ns = stamp_ns;
     event.wire_ns = detail % 2 == 0 ? 0 : stamp_ns - detail;
     payload = phrases[(how / 8) % std::size(phrases)];
     payload += reader.take_bytes(reader.take());
-    if (event.kind == EventKind::head) {
+    if (event.kind == EventKind::armed) {
+        event.due = due_of(event.request);
+    } else if (event.kind == EventKind::head) {
         event.status = static_cast<std::uint16_t>(detail < 128 ? 200 : 4 * detail);
     } else if (event.kind == EventKind::fired) {
         event.fired = {};
@@ -170,6 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         summary.emplace();
     }
     static JsonDocument document;
+    arm_rows(assembler);
     std::array<int, rows> records{};
     Reader reader{{reinterpret_cast<const char*>(data), size}};
     std::string payload;
@@ -177,13 +196,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const Event event = next_event(reader, stamp_ns, payload);
         const std::vector<char> copy(payload.begin(), payload.end());  // no reading past it
         const Record* record = assembler.consume(event, {copy.data(), copy.size()});
-        CHECK(record == nullptr || (event.kind == EventKind::end && record->row == event.row));
+        CHECK(record == nullptr || (event.kind == EventKind::end && record->row == event.request));
         if (record != nullptr) {
             ++records[record->row];
             check_record(*record, document);
             add_to(summary, *record);
-        } else if (event.kind == EventKind::end && event.row < rows) {
-            CHECK(records[event.row] == 1);  // it had ended before
+        } else if (event.kind == EventKind::end && event.request + 1 < rows) {
+            CHECK(records[event.request] == 1);  // it had ended before
         }
     }
     while (const Record* record = assembler.next_unended()) {

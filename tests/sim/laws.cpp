@@ -112,11 +112,27 @@ std::string stamps_in_order(const SimResult& result) {
     return breaches.text();
 }
 
+std::int64_t planned_ns(const SimResult& result, const Record& record) {
+    const auto planned = result.due_ns.find(record.row);
+    return planned == result.due_ns.end() ? record.due_ns : planned->second;
+}
+
 std::string nothing_early(const SimResult& result) {
     Breaches breaches;
     for (const Record& record : result.records) {
-        breaches.unless(record.fired_ns.value_or(record.due_ns) >= record.due_ns, record,
+        const std::int64_t due_ns = std::max(record.due_ns, planned_ns(result, record));
+        breaches.unless(record.fired_ns.value_or(due_ns) >= due_ns, record,
                         "fired before it was due");
+    }
+    return breaches.text();
+}
+
+// What the engine tells of a row's instant, whether it left or not.
+std::string dues_are_the_plans(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        breaches.unless(record.due_ns == planned_ns(result, record), record,
+                        "has another due than was planned");
     }
     return breaches.text();
 }
@@ -276,6 +292,7 @@ constexpr Law all_laws[] = {
     {"marks say who left", marks_say_who_left},
     {"no stamp before its cause", stamps_in_order},
     {"nothing leaves early", nothing_early},
+    {"dues are the plan's", dues_are_the_plans},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},

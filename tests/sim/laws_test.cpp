@@ -101,6 +101,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::endless, "the run ends"},
     {Bug::planned_twice, "one record per row"},
     {Bug::early_engine, "nothing leaves early"},
+    {Bug::early_engine, "dues are the plan's"},
     {Bug::uncounted_loss, "losses are told"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
@@ -127,6 +128,7 @@ const OutputBug output_bugs[] = {
     {"outcomes sum up", [](SimResult& result) { ok_record(result).outcome = Outcome::truncated; }},
     {"lines read back", [](SimResult& result) { result.unreadable.emplace_back("{\"row\":1"); }},
     {"fired.jsonl says who left", [](SimResult& result) { lose_last_line(result.fired_jsonl); }},
+    {"dues are the plan's", [](SimResult& result) { ++ok_record(result).due_ns; }},
     {"nothing leaves early",
      [](SimResult& result) {
          Record& record = ok_record(result);

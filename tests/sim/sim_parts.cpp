@@ -46,9 +46,9 @@ Plan plan_in(const Segment& segment) {
     return plan;
 }
 
-Plan later(Plan plan) {
+Plan earlier(Plan plan) {
     for (Planned& planned : plan.rows) {
-        planned.due_ns += 1'000'000;
+        planned.due_ns -= 1'000'000;
     }
     return plan;
 }

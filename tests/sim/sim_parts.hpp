@@ -32,8 +32,8 @@ ReplaySettings settings_of(const SimOptions& options);
 Plan plan_of(const Trace& trace, const SimOptions& options);
 /// Of it what is left to do.
 Plan plan_in(const Segment& segment);
-/// The same, each row due a ms later.
-Plan later(Plan plan);
+/// The same, each row due a ms earlier.
+Plan earlier(Plan plan);
 BodyFrame frame_of(const Dialect& dialect, bool stream);
 std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets);
 PromptOptions prompts_of(const SimOptions& options);

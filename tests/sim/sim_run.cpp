@@ -35,7 +35,7 @@ class Simulation {
           row_fields_(fields_of(trace, plan_, options)),
           prompts_(trace, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
-          written_plan_(options.bug == Bug::early_engine ? later(plan_) : plan_),
+          engine_plan_(options.bug == Bug::early_engine ? earlier(plan_) : plan_),
           writer_(config(), segment.past != nullptr ? segment.past->summary() : Summary(),
                   sinks_of(segment.disk, segment.past == nullptr, options.bug),
                   segment.past != nullptr ? segment.past->client() : ClientTotals()),
@@ -45,6 +45,9 @@ class Simulation {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         witness_.watch(driver_);
         marks_ = marks_of(trace);
+        for (const Planned& planned : plan_.rows) {
+            result_.due_ns[trace.rows[planned.row].index] = planned.due_ns;
+        }
         if (segment.rest != nullptr) {
             mark_again(*segment.rest, marks_);
             for (const std::uint32_t row : segment.rest->again) {
@@ -74,7 +77,7 @@ class Simulation {
     }
 
     AssemblerConfig config() const {
-        AssemblerConfig config = assembler_of(trace_, written_plan_, dialect_, options_);
+        AssemblerConfig config = assembler_of(trace_, plan_, dialect_, options_);
         config.segment = segment_.number;
         return config;
     }
@@ -117,7 +120,7 @@ class Simulation {
             arm.row_fields = &row_fields_;
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
-            Schedule schedule(plan_);
+            Schedule schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(driver_,
                        {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
@@ -231,7 +234,7 @@ class Simulation {
     void drain(std::size_t events_max) {
         for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
             if (event->kind == EventKind::fired) {
-                result_.left.insert(trace_.rows[plan_.rows[event->row].row].index);
+                result_.left.insert(trace_.rows[plan_.rows[event->request].row].index);
             }
             if (writer_.drain(ring_, 1) == 0) {
                 break;
@@ -351,7 +354,7 @@ class Simulation {
     PromptBuilder prompts_;
     BodyPool bodies_;
     EventRing ring_;
-    const Plan written_plan_;  ///< the same, but for a bug
+    const Plan engine_plan_;  ///< the same, but for a bug
     RecordWriter writer_;
     const std::unique_ptr<TlsWorld> tls_;  ///< null: plain http everywhere
     SimDriver driver_;

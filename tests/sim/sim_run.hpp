@@ -38,7 +38,7 @@ enum class Bug : std::uint8_t {
     unmarked,         ///< the run is given nothing to mark its rows in
     endless,          ///< the run is given too few turns
     planned_twice,    ///< a row stands in the plan in the place of another, too
-    early_engine,     ///< the engine has another schedule than the records: each row a ms earlier
+    early_engine,     ///< the engine has another schedule than was planned: each row a ms earlier
     greedy_send,      ///< the driver says that a send took all of it, and drops its last byte
     uncounted_loss,   ///< the driver does not tell what it sent again
     crossed_send,     ///< the driver carries what is sent on one connection to another's server
@@ -146,6 +146,7 @@ struct SimResult {
     std::vector<Sleep> sleeps;   ///< of the host
     Duration unread_max{0};      ///< as `SimDriver::unread_max`
     Duration arithmetic_max{0};  ///< the longest that a step of TLS may have taken
+    std::map<std::uint32_t, std::int64_t> due_ns;     ///< [row] as planned
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
     std::vector<std::uint32_t> scripted_rows;

@@ -38,9 +38,7 @@ constexpr const char* role_chunk =
 // three frames come in one receive.
 TEST(Assembler, StampsEveryStepOfAChatStream) {
     Bench bench;
-    Event armed = Script::event(EventKind::armed, 1, -150);
-    bench.assembler.consume(armed, {});
-    Script row(bench.assembler, 1);
+    Script row(bench.assembler, 1, -150);
     row.fire(1'000'700);
     Event wire = Script::event(EventKind::wire, 1, 1'000'999);
     wire.wire_ns = script_zero_ns + 1'000'900;

@@ -261,7 +261,7 @@ TEST(Judge, LostHeadLeavesTheStatus) {
     EXPECT_EQ(refused.outcome, Outcome::http_5xx);
     EXPECT_EQ(refused.status, 503);
     EXPECT_FALSE(refused.headers_ns.has_value());
-    end.row = 1;
+    end.request = 1;
     end.end.status = 200;
     const Record unseen = Script(assembler, 1).fire(0).end_with(end);
     EXPECT_EQ(unseen.outcome, Outcome::ok);

@@ -44,14 +44,19 @@ struct ScriptTrace {
 // Stamps in these calls are from time 0.
 class Script {
   public:
-    explicit Script(Assembler& assembler, std::uint32_t row = 0)
-        : assembler_(assembler), row_(row) {}
+    explicit Script(Assembler& assembler, std::uint32_t row = 0, std::int64_t armed_at_ns = -1)
+        : assembler_(assembler), row_(row) {
+        assembler_.consume(event(EventKind::armed, row, armed_at_ns), {});
+    }
 
     static Event event(EventKind kind, std::uint32_t row, std::int64_t at_ns) {
         Event event;
         event.kind = kind;
-        event.row = row;
+        event.request = row;
         event.stamp_ns = script_zero_ns + at_ns;
+        if (kind == EventKind::armed) {
+            event.due = {1'000'000 * static_cast<std::int64_t>(row), row, row, 0};
+        }
         return event;
     }
 

@@ -147,16 +147,5 @@ TEST(Taint, ARequestOfWhichAPartWaited) {
     EXPECT_EQ(record.tainted, Reasons{"sent_late"});
 }
 
-TEST(Taint, RankCountsTheRowsBeforeOfTheSameInstant) {
-    Plan plan;
-    for (const std::int64_t due : {0, 5, 5, 5, 9}) {
-        plan.rows.push_back({.due_ns = due});
-    }
-    EXPECT_EQ(rank_in_instant(plan, 0), 0u);
-    EXPECT_EQ(rank_in_instant(plan, 1), 0u);
-    EXPECT_EQ(rank_in_instant(plan, 3), 2u);
-    EXPECT_EQ(rank_in_instant(plan, 4), 0u);
-}
-
 }  // namespace
 }  // namespace driftless

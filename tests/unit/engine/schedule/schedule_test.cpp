@@ -73,6 +73,20 @@ TEST(Schedule, RanksRowsOfOneInstant) {
     EXPECT_EQ(ranks, (Requests{0, 1, 2, 0, 0, 1}));
 }
 
+// What no schedule has told: of any row of a plan.
+TEST(Schedule, SaysTheSameAsThePlan) {
+    const Plan plan = plan_of({0, 5, 5, 5, 9});
+    Schedule schedule(plan);
+    for (std::uint32_t request = 0; request < 5; ++request) {
+        const Due taken = schedule.take();
+        const Due looked_up = due_at(plan, request);
+        EXPECT_EQ(looked_up.due_ns, taken.due_ns);
+        EXPECT_EQ(looked_up.request, taken.request);
+        EXPECT_EQ(looked_up.row, taken.row);
+        EXPECT_EQ(looked_up.rank, taken.rank);
+    }
+}
+
 // The rows that are left of a run that was killed: they begin in the middle, and so does all else.
 TEST(Schedule, BeginsInTheMiddleOfAResumedRun) {
     const Plan plan = plan_of({7'000, 7'000, 9'000});

@@ -1,0 +1,18 @@
+#include "engine/schedule/due.hpp"
+
+#include <algorithm>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+Due due_at(const Plan& plan, std::uint32_t position) {
+    CHECK(position < plan.rows.size());
+    const auto row = plan.rows.begin() + position;
+    const auto first = std::lower_bound(
+        plan.rows.begin(), row, row->due_ns,
+        [](const Planned& planned, std::int64_t due_ns) { return planned.due_ns < due_ns; });
+    return {row->due_ns, position, row->row, static_cast<std::uint32_t>(row - first)};
+}
+
+}  // namespace driftless
