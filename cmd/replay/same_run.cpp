@@ -56,11 +56,13 @@ Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& wor
         return opened.error();
     }
     Armer& armer = parts.armer();
+    Schedule& schedule = parts.schedule();
     constexpr std::uint32_t tokens_a_step = 1 << 20;
     PromptSums sums;
     while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
-        while (armer.front() != nullptr) {
-            const ArmedRequest request = armer.take_front();
+        for (const Due* due = schedule.peek(); due != nullptr && armer.ready(*due);
+             due = schedule.peek()) {
+            const ArmedRequest request = armer.take(schedule.take());
             sums.request_bytes += request.bytes.size();
             armer.give_back(request);
         }

@@ -72,10 +72,12 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
     std::string text;
     writer.begin(text);
     Armer& armer = parts.armer();
+    Schedule& schedule = parts.schedule();
     Result<void> written;
     while (written && armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
-        while (written && armer.front() != nullptr) {
-            const ArmedRequest request = armer.take_front();
+        for (const Due* due = schedule.peek(); written && due != nullptr && armer.ready(*due);
+             due = schedule.peek()) {
+            const ArmedRequest request = armer.take(schedule.take());
             CHECK(writer.next(text, body_of(request)));
             armer.give_back(request);
             if (text.size() >= write_bytes) {

@@ -25,9 +25,9 @@ Armer::Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, Bod
       bodies_(bodies),
       heads_(heads),
       frame_(frame),
-      options_(options) {
+      options_(options),
+      armed_(options.armed_max) {
     CHECK(heads.size() == options.targets && options.targets > 0);
-    CHECK((options.armed_max & (options.armed_max - 1)) == 0);
     const std::size_t fields_max =
         (options.row_fields != nullptr ? options.row_fields->bytes_max() : 0) +
         (options.traceparent ? traceparent_bytes : 0);
@@ -37,7 +37,6 @@ Armer::Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, Bod
         head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
     }
     head_scratch_.resize(head_room_);
-    queue_.resize(options.armed_max);
     retries_wanted_.reserve(retries_reserved);
     retries_done_.reserve(retries_reserved);
 }
@@ -77,10 +76,10 @@ std::size_t Armer::front_room_of(std::uint32_t row) const {
 }
 
 // Those that have storage first: they wait for nobody.
-std::vector<ArmedRequest>::iterator Armer::next_retry() {
+std::vector<Armer::Wanted>::iterator Armer::next_retry() {
     const auto with_storage =
         std::find_if(retries_wanted_.begin(), retries_wanted_.end(),
-                     [](const ArmedRequest& wanted) { return wanted.storage != nullptr; });
+                     [](const Wanted& wanted) { return wanted.storage != nullptr; });
     return with_storage != retries_wanted_.end() ? with_storage : retries_wanted_.begin();
 }
 
@@ -97,7 +96,7 @@ char* Armer::take_storage(const Due& due, char* kept) {
 
 bool Armer::begin_job(std::int64_t horizon_ns) {
     job_is_retry_ = !retries_wanted_.empty();
-    if (!job_is_retry_ && (stopped_ || armed_count() >= options_.armed_max)) {
+    if (!job_is_retry_ && (stopped_ || armed_.full())) {
         return false;
     }
     const auto wanted = next_retry();
@@ -110,6 +109,7 @@ bool Armer::begin_job(std::int64_t horizon_ns) {
         job_is_retry_ = false;
         return false;
     }
+    job_is_new_ = !job_is_retry_ || wanted->is_new;
     if (job_is_retry_) {
         retries_wanted_.erase(wanted);
     } else {
@@ -194,40 +194,27 @@ void Armer::finish_job(Instant now) {
     armed.bytes = {begin, static_cast<std::size_t>(at - begin)};
     armed.armed = now;
     job_active_ = false;
+    if (job_is_new_) {
+        prompts_digest_ += PromptBuilder::digest_of(cursor_);
+        clamped_rows_ += prompts_.clamped(row) ? 1 : 0;
+    }
     if (job_is_retry_) {
         job_is_retry_ = false;
         retries_done_.push_back(armed);
         return;
     }
-    prompts_digest_ += PromptBuilder::digest_of(cursor_);
-    clamped_rows_ += prompts_.clamped(row) ? 1 : 0;
-    queue_[tail_ & (options_.armed_max - 1)] = armed;
-    ++tail_;
+    armed_.put(armed);
 }
 
-const ArmedRequest* Armer::front() const {
-    if (head_ == tail_) {
-        return nullptr;
-    }
-    const ArmedRequest& oldest = queue_[head_ & (options_.armed_max - 1)];
-    const bool ready = oldest.storage != nullptr || oldest.lane != ArmedRequest::no_lane;
-    return ready ? &oldest : nullptr;
+const ArmedRequest* Armer::ready(const Due& due) {
+    const ArmedRequest* armed = armed_.find(due.request);
+    const bool whole =
+        armed != nullptr && (armed->storage != nullptr || armed->lane != ArmedRequest::no_lane);
+    return whole ? armed : nullptr;
 }
 
-ArmedRequest Armer::take_front() {
-    CHECK(head_ != tail_);
-    return queue_[head_++ & (options_.armed_max - 1)];
-}
-
-ArmedRequest* Armer::find(const Due& due) {
-    if (head_ == tail_) {
-        return nullptr;
-    }
-    const std::uint32_t first = queue_[head_ & (options_.armed_max - 1)].due.request;
-    if (due.request < first || due.request - first >= tail_ - head_) {
-        return nullptr;
-    }
-    return &queue_[(head_ + due.request - first) & (options_.armed_max - 1)];
+ArmedRequest Armer::take(const Due& due) {
+    return armed_.take(due.request);
 }
 
 void Armer::put_back(const ArmedRequest& request) {
@@ -242,8 +229,22 @@ void Armer::give_back(const ArmedRequest& request) {
     }
 }
 
+void Armer::forget(const Due& due) {
+    if (job_active_ && !job_is_retry_ && job_due_.request == due.request) {
+        bodies_.give(job_storage_);
+        job_active_ = false;
+    } else if (find(due) != nullptr) {
+        give_back(take(due));
+    }
+}
+
 void Armer::arm_again(const Due& due, char* storage) {
-    retries_wanted_.push_back({due, storage, {}, {}});
+    retries_wanted_.push_back({due, storage});
+}
+
+void Armer::arm_late(const Due& due) {
+    CHECK(find(due) == nullptr && !schedule_.has_passed(Lookahead::arming, due));
+    retries_wanted_.push_back({due, nullptr, true});
 }
 
 ArmedRequest Armer::take_retry() {
@@ -254,8 +255,10 @@ ArmedRequest Armer::take_retry() {
 }
 
 void Armer::stop() {
-    for (const ArmedRequest& wanted : retries_wanted_) {
-        give_back(wanted);
+    for (const Wanted& wanted : retries_wanted_) {
+        if (wanted.storage != nullptr) {
+            bodies_.give(wanted.storage);
+        }
     }
     retries_wanted_.clear();
     if (job_active_) {
@@ -266,8 +269,8 @@ void Armer::stop() {
     while (retry_ready()) {
         bodies_.give(take_retry().storage);
     }
-    while (head_ != tail_) {
-        give_back(take_front());
+    while (armed_.count() > 0) {
+        give_back(armed_.take_any());
     }
     stopped_ = true;
 }

@@ -1,7 +1,7 @@
 /// Armer: from planned rows to requests whose every byte is ready, ahead of time, in small slices.
 ///
-/// It takes requests in the order of the schedule, builds head and body of each row contiguously in
-/// the BodyPool, and queues them for the pacer. A slice is bounded in work, so that it fits between
+/// It goes by what the schedule wants armed next, builds head and body of each row contiguously in
+/// the BodyPool, and keeps them for the pacer. A slice is bounded in work, so that it fits between
 /// two fires. What has left no room (bytes or places) waits; that is a late arm if its row becomes
 /// due.
 #pragma once
@@ -14,6 +14,7 @@
 
 #include "engine/plan/balance.hpp"
 #include "engine/plan/row_models.hpp"
+#include "engine/prompt/armed_table.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/row_fields.hpp"
@@ -24,20 +25,6 @@
 #include "proto/trace/row.hpp"
 
 namespace driftless {
-
-/// A request as it will be sent. `storage` belongs to the pool; whoever holds the request gives it
-/// back when the kernel has accepted the last byte.
-struct ArmedRequest {
-    Due due;  ///< which one it is
-    char* storage = nullptr;
-    std::string_view bytes;  ///< head and body
-    Instant armed;
-    /// TLS: number of the connection that its bytes are sealed for. That connection has the
-    /// storage then, and no other can take the request.
-    std::uint32_t lane = no_lane;
-
-    static constexpr std::uint32_t no_lane = 0xFFFF'FFFFu;
-};
 
 struct ArmerOptions {
     std::string run_id;       ///< requests are named `<run_id>-<file index of the row>`
@@ -69,13 +56,13 @@ class Armer {
     /// (from time 0). False where there is nothing to do, or no room to do it.
     bool step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max);
 
-    /// The oldest request that was not taken, in the order of the schedule; nullptr where it is not
-    /// ready.
-    const ArmedRequest* front() const;
-    ArmedRequest take_front();
+    /// A request that was not taken; nullptr where it is not ready.
+    const ArmedRequest* ready(const Due& due);
+    /// It is armed.
+    ArmedRequest take(const Due& due);
 
     /// A request that is armed and was not taken; nullptr where it is not.
-    ArmedRequest* find(const Due& due);
+    ArmedRequest* find(const Due& due) { return armed_.find(due.request); }
     /// The bytes of a request that was not taken, built once more (`take_retry`), in its old place.
     void put_back(const ArmedRequest& request);
 
@@ -83,20 +70,27 @@ class Armer {
     /// it comes out of `take_retry`. `storage`: that of its bytes so far, where it still has it;
     /// such a request waits for no memory.
     void arm_again(const Due& due, char* storage);
+    /// The same for one that was taken before it was armed, and must not wait for memory that those
+    /// hold who cannot leave before it.
+    void arm_late(const Due& due);
     bool retry_ready() const { return !retries_done_.empty(); }
     ArmedRequest take_retry();
 
     /// Frees the bytes of a request that will not be sent, where it has them.
     void give_back(const ArmedRequest& request);
+    /// The same of a request that was not taken and may be armed or not.
+    void forget(const Due& due);
 
     /// Ends arming for good: what is armed and was not taken is given back, and nothing that was
     /// wanted again comes; whoever wanted it owes it an end.
     void stop();
 
     bool all_armed() const { return !job_active_ && (stopped_ || !next(INT64_MAX)); }
-    /// The next row found no room for its bytes, and none has come free since.
+    /// The next request found no room for its bytes, and none has come free since.
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
-    std::uint64_t armed_count() const { return tail_ - head_; }
+    std::uint32_t armed_count() const { return armed_.count(); }
+    /// As many are armed as may be.
+    bool full() const { return armed_.full(); }
     std::uint64_t prompts_digest() const { return prompts_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
 
@@ -106,7 +100,13 @@ class Armer {
     std::size_t room_of(std::uint32_t row) const;
 
   private:
-    std::vector<ArmedRequest>::iterator next_retry();
+    /// A request to be built once more, or late for the first time.
+    struct Wanted {
+        Due due;
+        char* storage = nullptr;  ///< that it still has, as most have not
+        bool is_new = false;
+    };
+    std::vector<Wanted>::iterator next_retry();
     std::optional<Due> next(std::int64_t horizon_ns) const {
         return schedule_.within(Lookahead::arming, horizon_ns);
     }
@@ -133,6 +133,7 @@ class Armer {
     std::size_t lacked_at_ = 0;  ///< bytes in use when the next row found no room; 0: it did
     bool job_active_ = false;
     bool job_is_retry_ = false;
+    bool job_is_new_ = false;       ///< built for the first time
     bool job_is_recorded_ = false;  ///< a whole body: no frame around it
     Due job_due_;
     char* job_storage_ = nullptr;
@@ -140,10 +141,8 @@ class Armer {
     std::size_t job_before_bytes_ = 0;  ///< of the body, before its prompt
     PromptCursor cursor_;
 
-    std::vector<ArmedRequest> queue_;           ///< ring of armed_max
-    std::uint64_t head_ = 0;                    ///< next to take; positions grow without bound
-    std::uint64_t tail_ = 0;                    ///< next to fill
-    std::vector<ArmedRequest> retries_wanted_;  ///< without bytes, and most without storage
+    ArmedTable armed_;
+    std::vector<Wanted> retries_wanted_;
     std::vector<ArmedRequest> retries_done_;
 
     std::uint64_t prompts_digest_ = 0;

@@ -254,7 +254,8 @@ void LanePool::push_end(const Event& event, const Due& due, bool in_flight, Inst
     }
     inflight_ -= in_flight ? 1 : 0;
     counts_.rows_ended += 1;
-    ended_.push_back(due);
+    const bool answered = event.end.outcome == Outcome::ok && event.end.status == 200;
+    ended_.push_back({due, Instant{event.stamp_ns}, answered});
     const EventRing::Push pushed = ring_.push(event);
     CHECK(pushed == EventRing::Push::whole);  // the ring keeps a place for every end
 }

@@ -57,6 +57,13 @@ struct LaneCounts {
     std::int64_t wire_delay_max_ns = 0;  ///< since the last sample
 };
 
+/// What became of a row, for those that wait for it.
+struct EndedRow {
+    Due due;
+    Instant at;             ///< of a whole answer: when its last byte was read
+    bool answered = false;  ///< by a whole answer with status 200, as far as framing tells
+};
+
 class LanePool {
   public:
     /// `sessions`: how many can come up in wishes.
@@ -112,7 +119,7 @@ class LanePool {
     /// connection ended while it was bound to them (they have kept their storage).
     std::vector<DueRow>& again() { return again_; }
     /// Rows that have got their end since somebody emptied this.
-    std::vector<Due>& ended() { return ended_; }
+    std::vector<EndedRow>& ended() { return ended_; }
 
     // TLS (lane_tls.cpp).
 
@@ -260,7 +267,7 @@ class LanePool {
     BoundLanes bound_;
     std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
     std::vector<DueRow> again_;
-    std::vector<Due> ended_;
+    std::vector<EndedRow> ended_;
     std::uint32_t inflight_ = 0;
     Instant freed_;
     std::uint32_t in_use_ = 0;

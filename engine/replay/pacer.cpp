@@ -58,7 +58,7 @@ bool Pacer::has_due(Instant now) const {
 }
 
 bool Pacer::needs_arm(Instant now) const {
-    return has_due(now) && armer_.front() == nullptr;
+    return has_due(now) && armer_.ready(*schedule_.peek()) == nullptr;
 }
 
 bool Pacer::can_fire_waiting() const {
@@ -108,8 +108,8 @@ bool Pacer::done() const {
 
 // What has ended since the last look. Whoever ends a row does not know who waits for that.
 void Pacer::note_ends() {
-    for (const Due& due : lanes_.ended()) {
-        schedule_.ended(due);
+    for (const EndedRow& row : lanes_.ended()) {
+        schedule_.ended(row.due, now_in_run(row.at), row.answered);
     }
     lanes_.ended().clear();
 }
@@ -118,11 +118,12 @@ bool Pacer::step(Instant now) {
     note_ends();
     const bool retried = take_retries();  // first: it also takes back what lanes have lost
     const bool failed = answer_failures();
+    const bool dropped = end_dropped();
     note_full(now);
     if (!stopped_ && (fire_late() || fire_waiting())) {
         return true;
     }
-    return (has_due(now) && fire_next(now)) || retried || failed;
+    return (has_due(now) && fire_next(now)) || retried || failed || dropped;
 }
 
 LateCause Pacer::cause_of(const DueRow& row, std::int64_t drift_ns, Instant due) const {
@@ -142,12 +143,12 @@ bool Pacer::fire_next(Instant now) {
     }
     blocked_by_ = what_blocks_next();
     if (blocked_by_ != LateCause::none) {
-        if (armer_.front() == nullptr) {
+        if (armer_.ready(*schedule_.peek()) == nullptr) {
             health_.note_late_arm();
         }
-        return false;
+        return set_aside_next(now);
     }
-    if (lanes_.give_up_old(*armer_.front())) {
+    if (lanes_.give_up_old(*armer_.ready(*schedule_.peek()))) {
         return true;
     }
     DueRow row = take_next(now);
@@ -183,20 +184,19 @@ Lane* Pacer::take_lane(std::uint32_t target, DueRow& row) {
 // The next row, with what has kept it so far.
 DueRow Pacer::take_next(Instant now) {
     DueRow row;
-    row.request = armer_.take_front();
+    row.request = armer_.take(*schedule_.peek());
     row.cause = what_held_next();
+    row.request.due = move_on();
     const bool held = row.cause == LateCause::writer || row.cause == LateCause::inflight ||
                       row.cause == LateCause::limit;
     row.held_ns = held ? held_until(due_instant(row.request.due), row.cause).ns : 0;
     row.taken = now;
-    const Due due = move_on();
-    CHECK(due.request == row.request.due.request);
-    row.request.due = due;
     return row;
 }
 
 bool Pacer::fire_on_time() {
-    const ArmedRequest* armed = armer_.front();
+    const Due* next = schedule_.peek();
+    const ArmedRequest* armed = next == nullptr ? nullptr : armer_.ready(*next);
     if (stopped_ || armed == nullptr || !has_room() || lanes_.give_up_old(*armed)) {
         return false;
     }
@@ -207,7 +207,7 @@ bool Pacer::fire_on_time() {
     if (lane == nullptr) {
         return false;
     }
-    const Instant due = due_instant(armed->due);
+    const Instant due = due_instant(*next);
     DueRow row = take_next(due);
     bound.request.due = row.request.due;
     row.request = bound.request;

@@ -89,11 +89,13 @@ class Pacer {
     LaneWish wish_of(const Due& due, bool fresh) const;
     Lane* take_lane(std::uint32_t target, DueRow& row);
     bool fire_waiting();
-    bool bind(ArmedRequest& armed);
+    bool bind(const Due& due, ArmedRequest& armed);
     void note_ends();
+    bool end_dropped();
     bool take_retries();
     bool answer_failures();
     bool fire_next(Instant now);
+    bool set_aside_next(Instant now);
     bool fire_late();
     bool can_fire_late() const;
     void note_full(Instant now);
@@ -135,7 +137,8 @@ class Pacer {
     static constexpr std::int64_t none_before_ns = -1'000'000'000;
     std::int64_t taken_ns_ = none_before_ns;  ///< due of the row that was taken last
     std::int64_t near_ns_ = none_before_ns;   ///< ... that `instants_within` has counted last
-    std::uint32_t instants_ = 0;  ///< that begin with rows that are counted and not taken
+    std::uint32_t near_rows_ = 0;  ///< that `instants_within` has counted, and were not taken
+    std::uint32_t instants_ = 0;   ///< that begin with them
     Instant busy_until_;
     Instant away_from_;
     Instant away_until_;

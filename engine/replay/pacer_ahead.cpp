@@ -41,6 +41,7 @@ std::uint32_t Pacer::instants_within(Instant now, Duration horizon) {
     while (const std::optional<Due> due = schedule_.within(Lookahead::guarding, until)) {
         instants_ += begins_instant(std::max(near_ns_, taken_ns_), *due) ? 1 : 0;
         near_ns_ = due->due_ns;
+        ++near_rows_;
         schedule_.pass(Lookahead::guarding, *due);
     }
     return instants_;
@@ -53,9 +54,12 @@ Due Pacer::move_on() {
         CHECK(soon_[target_of(due)] > 0);
         --soon_[target_of(due)];
     }
-    if (schedule_.has_passed(Lookahead::guarding, due) && begins_instant(taken_ns_, due)) {
-        CHECK(instants_ > 0);
-        --instants_;
+    if (schedule_.has_passed(Lookahead::guarding, due)) {
+        CHECK(near_rows_ > 0);
+        --near_rows_;
+        // What was released between two rows may have joined their instants, or parted them.
+        instants_ -= instants_ > 0 && begins_instant(taken_ns_, due) ? 1 : 0;
+        instants_ = std::min(instants_, near_rows_);
     }
     taken_ns_ = due.due_ns;
     return due;
@@ -65,7 +69,7 @@ Due Pacer::move_on() {
 // of each session.
 void Pacer::note_all_dues() {
     std::vector<std::uint32_t> burst(bursts_.size());
-    for (Schedule all = schedule_; all.peek() != nullptr;) {
+    for (Schedule all = schedule_.as_recorded(); all.peek() != nullptr;) {
         const Due due = all.take();
         if (due.rank == 0) {
             burst.assign(burst.size(), 0);

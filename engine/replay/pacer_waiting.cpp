@@ -42,11 +42,10 @@ bool Pacer::can_fire_late() const {
 }
 
 LateCause Pacer::what_blocks_next() const {
-    const ArmedRequest* armed = armer_.front();
-    if (armed == nullptr) {  // bodies that nobody takes are in the way, or it is not built yet
+    if (armer_.ready(*schedule_.peek()) ==
+        nullptr) {  // bodies that nobody takes are in the way, or it is not built yet
         return armer_.lacks_room() ? LateCause::limit : LateCause::prepare;
     }
-    CHECK(armed->due.request == schedule_.peek()->request);
     return !ring_.has_room_for_row()                     ? LateCause::writer
            : lanes_.inflight() >= settings_.inflight_max ? cause_of_cap()
                                                          : LateCause::none;
@@ -146,7 +145,7 @@ bool Pacer::bind_ahead(std::int64_t horizon_ns) {
             return false;  // not armed yet, or not any more
         }
         const bool binds = has_tls(target_of(*due)) && armed->lane == ArmedRequest::no_lane;
-        if (binds && !bind(*armed)) {
+        if (binds && !bind(*due, *armed)) {
             return false;
         }
         schedule_.pass(Lookahead::binding, *due);
@@ -158,13 +157,13 @@ bool Pacer::bind_ahead(std::int64_t horizon_ns) {
 }
 
 // To an idle lane, which has its bytes then; false where there is none.
-bool Pacer::bind(ArmedRequest& armed) {
+bool Pacer::bind(const Due& due, ArmedRequest& armed) {
     DueRow row;
     row.request = armed;
     row.cause = LateCause::none;
-    LaneWish wish = wish_of(armed.due, false);
-    wish.lead = due_in(armed.due);
-    const Lane* lane = lanes_.bind(target_of(armed.due), row, wish, false);
+    LaneWish wish = wish_of(due, false);
+    wish.lead = due_in(due);
+    const Lane* lane = lanes_.bind(target_of(due), row, wish, false);
     if (lane == nullptr) {
         return false;
     }
@@ -282,8 +281,41 @@ void Pacer::end_waiting(const DueRow& row, Outcome outcome, std::int32_t sys_err
     lanes_.end_without_lane(row, outcome, sys_errno);
 }
 
+// Rows that will never be due, because a row that they wait for has failed: one at a time.
+bool Pacer::end_dropped() {
+    const std::optional<Due> dropped = schedule_.dropped();
+    if (!dropped || !ring_.has_room_for_row()) {
+        return false;
+    }
+    DueRow row;
+    row.request.due = *dropped;
+    schedule_.take_dropped();
+    armer_.forget(*dropped);
+    lanes_.end_without_lane(row, Outcome::not_sent);
+    return true;
+}
+
+// Under closed sessions others may be armed before the next row is known. Where they have left no
+// room for it, it is built as those are that must leave again: or all would wait for each other.
+bool Pacer::set_aside_next(Instant now) {
+    const Due* next = schedule_.peek();
+    const bool in_the_way = armer_.full() || (armer_.lacks_room() && armer_.armed_count() > 0);
+    if (!in_the_way || armer_.find(*next) != nullptr ||
+        schedule_.has_passed(Lookahead::arming, *next)) {
+        return false;
+    }
+    DueRow row;
+    row.cause = LateCause::limit;
+    row.taken = now;
+    row.request.due = move_on();
+    armer_.arm_late(row.request.due);
+    again_.push_back(row);
+    return true;
+}
+
 void Pacer::stop() {
     stopped_ = true;
+    schedule_.stop();
     armer_.stop();  // what it was building again is in `again_`
     lanes_.unbind_all();
     for (const DueRow& row : again_) {
@@ -317,7 +349,10 @@ bool Pacer::drop_unsent(std::uint32_t rows_max) {
             rows.pop_front();
         }
     }
-    for (; dropped < rows_max && schedule_.left() > 0 && ring_.has_room_for_row(); ++dropped) {
+    for (; dropped < rows_max && end_dropped(); ++dropped) {
+    }
+    for (; dropped < rows_max && schedule_.peek() != nullptr && ring_.has_room_for_row();
+         ++dropped) {
         DueRow row;
         row.request.due = move_on();
         lanes_.end_without_lane(row, Outcome::not_sent);

@@ -2,32 +2,102 @@
 
 namespace driftless {
 
-Schedule::Schedule(const Plan& plan) : rows_(plan.rows) {
-    if (!rows_.empty()) {
-        next_ = {rows_[0].due_ns, 0, rows_[0].row, 0};
+namespace {
+
+bool goes_before(const Due& a, const Due& b) {
+    return a.due_ns != b.due_ns ? a.due_ns < b.due_ns : a.request < b.request;
+}
+
+}  // namespace
+
+Schedule::Schedule(std::span<const Planned> rows) : rows_(rows) {
+    load_next();
+}
+
+Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed)
+    : rows_(plan.rows), releases_(std::make_unique<Releases>(trace, plan, speed)) {
+    first_ = cursor_ = root_from(0);
+    ahead_.fill(first_);
+    CHECK(rows_.empty() || first_ < rows_.size());  // or nothing would ever be sent
+    load_next();
+}
+
+std::uint32_t Schedule::root_from(std::uint32_t position) const {
+    while (position < rows_.size() && waits(position)) {
+        ++position;
     }
+    return position;
+}
+
+/// The earlier of the next recorded instant and the next one that was released.
+void Schedule::load_next() {
+    const DueHeap::Entry* released = releases_ == nullptr ? nullptr : releases_->peek();
+    has_next_ = cursor_ < rows_.size() || released != nullptr;
+    if (!has_next_) {
+        return;
+    }
+    if (cursor_ < rows_.size()) {
+        next_ = {rows_[cursor_].due_ns, cursor_, rows_[cursor_].row, 0};
+    }
+    if (released != nullptr) {
+        const Due known = due_of_entry(*released);
+        next_ = cursor_ < rows_.size() && goes_before(next_, known) ? next_ : known;
+    }
+    next_.rank = taken_ > 0 && next_.due_ns == last_.due_ns ? last_.rank + 1 : 0;
 }
 
 Due Schedule::take() {
-    CHECK(taken_ < rows_.size());
-    const Due due = next_;
+    CHECK(has_next_);
+    last_ = next_;
     ++taken_;
-    if (taken_ < rows_.size()) {
-        const Planned& planned = rows_[taken_];
-        CHECK(planned.due_ns >= due.due_ns);
-        const bool same_instant = planned.due_ns == due.due_ns;
-        next_ = {planned.due_ns, taken_, planned.row, same_instant ? due.rank + 1 : 0};
+    if (waits(last_.request)) {
+        releases_->take(last_.request);
+    } else {
+        cursor_ = root_from(last_.request + 1);
+        CHECK(cursor_ >= rows_.size() || rows_[cursor_].due_ns >= last_.due_ns);
     }
-    return due;
+    load_next();
+    return last_;
+}
+
+// What is next goes before all that is prepared for later; then what follows those that have left.
+std::optional<Due> Schedule::first_of(Lookahead reader, std::int64_t horizon_ns,
+                                      const std::optional<Due>& root) {
+    if (reader == Lookahead::arming && has_next_ && next_.due_ns <= horizon_ns &&
+        !has_passed(reader, next_)) {
+        return Due{next_.due_ns, next_.request, next_.row, 0};
+    }
+    const std::optional<DueHeap::Entry> released = releases_->within(reader, horizon_ns);
+    if (!released) {
+        return root;
+    }
+    if (reader == Lookahead::arming) {
+        return due_of_entry({0, released->request});
+    }
+    const Due known = due_of_entry(*released);
+    return root && goes_before(*root, known) ? root : known;
 }
 
 void Schedule::pass(Lookahead reader, const Due& due) {
+    if (waits(due.request)) {
+        releases_->pass(reader, due.request);
+        return;
+    }
     CHECK(due.request == place_of(reader));
-    ahead_[static_cast<std::size_t>(reader)] = due.request + 1;
+    ahead_[static_cast<std::size_t>(reader)] = root_from(due.request + 1);
+}
+
+bool Schedule::has_passed(Lookahead reader, const Due& due) const {
+    return waits(due.request) ? releases_->has_passed(reader, due.request)
+                              : due.request < ahead_[static_cast<std::size_t>(reader)];
 }
 
 void Schedule::go_back(Lookahead reader, const Due& due) {
     CHECK(!has_taken(due));
+    if (waits(due.request)) {
+        releases_->go_back(reader, due.request);
+        return;
+    }
     std::uint32_t& at = ahead_[static_cast<std::size_t>(reader)];
     at = std::min(at, due.request);
 }
@@ -36,17 +106,46 @@ void Schedule::fired(const Due& due, std::int64_t at_ns) {
     CHECK(has_taken(due) && at_ns >= due.due_ns);
     ++fired_;
     CHECK(fired_ <= taken_);
+    if (releases_ != nullptr) {
+        releases_->fired(due.request, at_ns);
+        load_next();
+    }
 }
 
-void Schedule::ended(const Due& due) {
+void Schedule::ended(const Due& due, std::int64_t at_ns, bool answered) {
     CHECK(has_taken(due));
     ++ended_;
     CHECK(ended_ <= taken_);
+    if (releases_ != nullptr) {
+        releases_->ended(due.request, at_ns, answered);
+        load_next();
+    }
+    // Somebody releases what is left, or drops it.
+    CHECK(left() == 0 || has_next_ || ended_ < taken_ || dropped());
+}
+
+std::optional<Due> Schedule::dropped() const {
+    const std::optional<std::uint32_t> request =
+        releases_ == nullptr ? std::nullopt : releases_->dropped();
+    return request ? std::optional<Due>({rows_[*request].due_ns, *request, rows_[*request].row, 0})
+                   : std::nullopt;
+}
+
+void Schedule::take_dropped() {
+    CHECK(releases_ != nullptr);
+    releases_->take_dropped();
+    ++taken_;
+}
+
+void Schedule::stop() {
+    if (releases_ != nullptr) {
+        releases_->stop();
+    }
 }
 
 std::int64_t Schedule::first_due_ns() const {
-    CHECK(!rows_.empty());
-    return rows_.front().due_ns;
+    CHECK(first_ < rows_.size());
+    return rows_[first_].due_ns;
 }
 
 }  // namespace driftless

@@ -1,68 +1,82 @@
 /// Schedule: who decides when each request of a run is sent.
 ///
-/// Recorded instants are all known before time 0: the schedule is then a cursor over the plan. It
-/// tells which request is next (`peek`, `take`), and those who prepare requests what is to come
-/// within a horizon of theirs (`within`). It is told what left (`fired`) and what is over
-/// (`ended`). It reads no clock, builds nothing and sends nothing; all instants are run time, in ns
-/// from time 0. Used by the engine thread alone; the plan outlives it. A copy plays the same dues.
+/// Recorded instants are all known before time 0: the schedule is then a cursor over the plan.
+/// Under closed sessions some requests wait for others (releases.hpp): the cursor then goes over
+/// those that do not, and what the others release comes beside it, by due. It tells which request
+/// is next
+/// (`peek`, `take`), and those who prepare requests what is to come within a horizon of theirs
+/// (`within`). It is told what left (`fired`) and what is over (`ended`). It reads no clock, builds
+/// nothing and sends nothing; all instants are run time, in ns from time 0. Used by the engine
+/// thread alone; the plan outlives it.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "engine/plan/plan.hpp"
 #include "engine/schedule/due.hpp"
+#include "engine/schedule/lookahead.hpp"
+#include "engine/schedule/releases.hpp"
 #include "proto/core/check.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
 
-/// Who looks ahead. Each sees every due once, in the order in which they will be taken, at a pace
-/// of its own.
-enum class Lookahead : std::uint8_t {
-    arming,      ///< makes the bytes of a request
-    binding,     ///< gives it a connection over TLS
-    connecting,  ///< counts the connections that will be needed
-    guarding,    ///< counts the instants that other work must not run into
-};
-inline constexpr std::size_t lookahead_count = 4;
-
 class Schedule {
   public:
-    explicit Schedule(const Plan& plan);
+    /// Every request at its recorded instant.
+    explicit Schedule(const Plan& plan) : Schedule(std::span<const Planned>(plan.rows)) {}
+    /// Closed: what has recorded dependencies waits for them.
+    Schedule(const Trace& trace, const Plan& plan, Speed speed);
 
-    /// The request that goes next, due or not; nullptr where none is known. Until `take`.
-    const Due* peek() const { return taken_ < rows_.size() ? &next_ : nullptr; }
+    /// The same requests, all of them at their recorded instants.
+    Schedule as_recorded() const { return Schedule(rows_); }
+
+    /// The request that goes next, due or not; nullptr where none is known, now or for good
+    /// (`left`). Until `take`, or until something is released.
+    const Due* peek() const { return has_next_ ? &next_ : nullptr; }
     /// That request is on its way from here on, whatever becomes of it. There is one (`peek`).
     Due take();
-    bool has_taken(const Due& due) const { return due.request < taken_; }
+    /// It does not come any more: it was taken, or dropped.
+    bool has_taken(const Due& due) const {
+        return waits(due.request) ? releases_->has_taken(due.request) : due.request < cursor_;
+    }
 
     /// The next request that this reader has not passed and that is not taken, where it is due up
-    /// to `horizon_ns`, inclusive. Its rank is known when it is taken: 0 here.
-    std::optional<Due> within(Lookahead reader, std::int64_t horizon_ns) const {
+    /// to `horizon_ns`, inclusive. Its rank is known when it is taken: 0 here. A request that waits
+    /// is shown for arming as soon as all that it waits for have left; its due is 0 then.
+    std::optional<Due> within(Lookahead reader, std::int64_t horizon_ns) {
         const std::uint32_t at = place_of(reader);
-        if (at >= rows_.size() || rows_[at].due_ns > horizon_ns) {
-            return std::nullopt;
+        std::optional<Due> root;
+        if (at < rows_.size() && rows_[at].due_ns <= horizon_ns) {
+            root = Due{rows_[at].due_ns, at, rows_[at].row, 0};
         }
-        return Due{rows_[at].due_ns, at, rows_[at].row, 0};
+        return releases_ == nullptr ? root : first_of(reader, horizon_ns, root);
     }
     /// The reader has done with the request that `within` has named.
     void pass(Lookahead reader, const Due& due);
-    bool has_passed(Lookahead reader, const Due& due) const {
-        return due.request < ahead_[static_cast<std::size_t>(reader)];
-    }
-    /// The reader sees this request and all behind it once more.
+    bool has_passed(Lookahead reader, const Due& due) const;
+    /// The reader sees this request once more, and what it had passed behind it.
     void go_back(Lookahead reader, const Due& due);
 
     /// The request has left for the first time, not before it was due.
     void fired(const Due& due, std::int64_t at_ns);
-    /// It has got its end, whether it had left or not.
-    void ended(const Due& due);
+    /// It has got its end, whether it had left or not. `answered`: by a whole answer.
+    void ended(const Due& due, std::int64_t at_ns, bool answered);
 
-    /// Requests that were not taken.
+    /// A request that waited for one without a whole answer will never be due: it is to get its end
+    /// unsent. Its due is the recorded one. Nothing where there is none.
+    std::optional<Due> dropped() const;
+    void take_dropped();
+    /// Nothing is to be sent any more: what waits is dropped.
+    void stop();
+
+    /// Requests that were not taken, whether they are known yet or not.
     std::uint32_t left() const { return static_cast<std::uint32_t>(rows_.size()) - taken_; }
     /// Every request was taken and has ended.
     bool over() const { return left() == 0 && ended_ == taken_; }
@@ -70,16 +84,34 @@ class Schedule {
     std::int64_t first_due_ns() const;
 
   private:
-    std::uint32_t place_of(Lookahead reader) const {
-        return std::max(ahead_[static_cast<std::size_t>(reader)], taken_);
+    explicit Schedule(std::span<const Planned> rows);
+
+    bool waits(std::uint32_t request) const {
+        return releases_ != nullptr && !releases_->is_root(request);
     }
+    std::uint32_t place_of(Lookahead reader) const {
+        return std::max(ahead_[static_cast<std::size_t>(reader)], cursor_);
+    }
+    std::uint32_t root_from(std::uint32_t position) const;
+    Due due_of_entry(const DueHeap::Entry& entry) const {
+        return {entry.due_ns, entry.request, rows_[entry.request].row, 0};
+    }
+    std::optional<Due> first_of(Lookahead reader, std::int64_t horizon_ns,
+                                const std::optional<Due>& root);
+    void load_next();
 
     std::span<const Planned> rows_;
-    Due next_;                 ///< of the row at `taken_`, where there is one
-    std::uint32_t taken_ = 0;  ///< the cursor
+    Due next_;                  ///< where `has_next_`
+    Due last_;                  ///< that was taken last, where one was
+    bool has_next_ = false;     ///< one is known
+    std::uint32_t first_ = 0;   ///< first row at a recorded instant
+    std::uint32_t cursor_ = 0;  ///< first row at a recorded instant that was not taken
+    std::uint32_t taken_ = 0;
     std::uint32_t fired_ = 0;
     std::uint32_t ended_ = 0;
-    std::array<std::uint32_t, lookahead_count> ahead_{};  ///< first row that was not passed
+    /// First row at a recorded instant that was not passed.
+    std::array<std::uint32_t, lookahead_count> ahead_{};
+    std::unique_ptr<Releases> releases_;  ///< null: every instant is recorded
 };
 
 }  // namespace driftless

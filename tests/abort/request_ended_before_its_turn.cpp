@@ -6,5 +6,5 @@ int main() {
     driftless::Plan plan;
     plan.rows.push_back({0, 0, 0});
     driftless::Schedule schedule(plan);
-    schedule.ended(*schedule.peek());
+    schedule.ended(*schedule.peek(), 0, true);
 }

@@ -10,6 +10,7 @@
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/laws_of_limits.hpp"
+#include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_waits.hpp"
 
 namespace driftless::sim {
@@ -293,6 +294,9 @@ constexpr Law all_laws[] = {
     {"no stamp before its cause", stamps_in_order},
     {"nothing leaves early", nothing_early},
     {"dues are the plan's", dues_are_the_plans},
+    {"turns wait for their parents", turns_wait},
+    {"no release is lost", no_release_is_lost},
+    {"failures end their trees", failures_end_trees},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},

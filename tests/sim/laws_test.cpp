@@ -42,6 +42,16 @@ Trace dense_trace() {
     return trace;
 }
 
+// Two trees: a chain behind the first row, and a fork with its join and a last turn.
+Trace trace_of_turns() {
+    Trace trace = trace_with_a_gap(0);
+    constexpr auto end = Trigger::completion;
+    trace.dependencies = {{1, 0, end, 0},   {2, 1, end, 0},        {11, 10, end, 100'000},
+                          {12, 11, end, 0}, {13, 11, end, 0},      {14, 12, end, 0},
+                          {14, 13, end, 0}, {rows - 1, 14, end, 0}};
+    return trace;
+}
+
 SimResult run_with(Bug bug) {
     SimOptions options;
     options.seed = 3;
@@ -57,6 +67,11 @@ SimResult run_with(Bug bug) {
     options.tls.on = bug == Bug::crossed_send;
     options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
     options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
+    if (bug == Bug::early_turns || bug == Bug::lost_release) {
+        options.closed = true;
+        options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
+        return run(trace_of_turns(), options);
+    }
     if (bug == Bug::blind_look) {
         options.inflight_max = 2000;
         return run(dense_trace(), options);
@@ -102,6 +117,9 @@ constexpr WorldBug world_bugs[] = {
     {Bug::planned_twice, "one record per row"},
     {Bug::early_engine, "nothing leaves early"},
     {Bug::early_engine, "dues are the plan's"},
+    {Bug::early_turns, "turns wait for their parents"},
+    {Bug::early_turns, "failures end their trees"},
+    {Bug::lost_release, "no release is lost"},
     {Bug::uncounted_loss, "losses are told"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
@@ -231,6 +249,18 @@ TEST(Laws, HoldWhereTheFlagOfTheKernelIsStuck) {
     options.weather.stuck_flag = 0;
     options.bug = Bug::no_proof;
     EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
+}
+
+// What waits for the first row gets no answer, and all else is sent.
+TEST(Laws, HoldWhereTurnsWait) {
+    SimOptions options;
+    options.closed = true;
+    options.server.faults = {{mock::Fault::http_500, 1, 0}};
+    const SimResult result = run(trace_of_turns(), options);
+    EXPECT_EQ(broken_laws(result), "");
+    EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::http_5xx)], 1u);
+    EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 2u);
+    EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], rows - 3);
 }
 
 TEST(Laws, CatchBugsOfTheWorld) {

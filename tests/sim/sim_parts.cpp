@@ -53,6 +53,17 @@ Plan earlier(Plan plan) {
     return plan;
 }
 
+Trace waits_of(const Trace& trace, Bug bug) {
+    Trace waits = trace;
+    for (Dependency& one : waits.dependencies) {
+        one.trigger = bug == Bug::early_turns ? Trigger::dispatch : one.trigger;
+    }
+    if (bug == Bug::lost_release) {
+        waits.dependencies.push_back({trace.rows.back().index, trace.rows.front().index});
+    }
+    return waits;
+}
+
 BodyFrame frame_of(const Dialect& dialect, bool stream) {
     BodySpec spec;
     spec.stream = stream;

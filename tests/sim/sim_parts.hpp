@@ -43,6 +43,8 @@ FiredMarks marks_of(const Trace& trace);
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options);
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options);
+/// The trace as the schedule of closed sessions is told of it.
+Trace waits_of(const Trace& trace, Bug bug);
 /// Where connections go to; `tls` null: plain http everywhere.
 std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options);
 /// Rows that have a mark, by their indices.

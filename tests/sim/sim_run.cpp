@@ -46,8 +46,12 @@ class Simulation {
         witness_.watch(driver_);
         marks_ = marks_of(trace);
         for (const Planned& planned : plan_.rows) {
-            result_.due_ns[trace.rows[planned.row].index] = planned.due_ns;
+            const TraceRow& row = trace.rows[planned.row];
+            if (!options.closed || trace.dependencies_of(row).empty()) {
+                result_.due_ns[row.index] = planned.due_ns;
+            }
         }
+        result_.dependencies = options.closed ? trace.dependencies : result_.dependencies;
         if (segment.rest != nullptr) {
             mark_again(*segment.rest, marks_);
             for (const std::uint32_t row : segment.rest->again) {
@@ -120,7 +124,9 @@ class Simulation {
             arm.row_fields = &row_fields_;
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
-            Schedule schedule(engine_plan_);
+            const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
+            Schedule schedule =
+                options_.closed ? Schedule(waits, engine_plan_, Speed()) : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(driver_,
                        {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
@@ -279,6 +285,7 @@ class Simulation {
             result_.outcomes[i] = writer_.summary().figures().outcomes[i] - result_.outcomes[i];
         }
         result_.disk_failed = writer_.failed();
+        result_.stopped = writer_.failed() || stop_requests_ > 0;
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
         result_.segments_resent = driver_.segments_resent();

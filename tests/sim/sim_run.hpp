@@ -48,6 +48,8 @@ enum class Bug : std::uint8_t {
     no_fired_file,    ///< what is written to fired.jsonl is lost
     blind_look,       ///< the driver says that nothing is waiting, whatever is
     no_proof,         ///< the driver takes no entry that brings nothing for proof of it
+    early_turns,      ///< turns go as soon as what they wait for has left
+    lost_release,     ///< a turn is held to wait for another row, too, which fails
     shared_file,      ///< fired.jsonl and requests.jsonl are one file
 };
 
@@ -66,6 +68,7 @@ struct SimOptions {
     bool capped_by_host = false;  ///< ... is what the host has room for
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
+    bool closed = false;  ///< rows wait for those that the trace says they depend on
     bool warm_sends = false;
     std::size_t body_bytes = 4 << 20;
     std::size_t ring_bytes = 1 << 20;
@@ -146,7 +149,9 @@ struct SimResult {
     std::vector<Sleep> sleeps;   ///< of the host
     Duration unread_max{0};      ///< as `SimDriver::unread_max`
     Duration arithmetic_max{0};  ///< the longest that a step of TLS may have taken
-    std::map<std::uint32_t, std::int64_t> due_ns;     ///< [row] as planned
+    std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] as planned; not of those that wait
+    std::vector<Dependency> dependencies;          ///< of closed sessions
+    bool stopped = false;  ///< before all was sent: by the user, or for want of a disk
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
     std::vector<std::uint32_t> scripted_rows;

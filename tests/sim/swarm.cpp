@@ -1,5 +1,6 @@
 #include "tests/sim/swarm.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "proto/core/hash.hpp"
@@ -19,6 +20,7 @@ constexpr std::uint64_t tls_stream = 0x715;
 constexpr std::uint64_t limits_stream = 0x117;
 constexpr std::uint64_t flags_stream = 0xF1A6;
 constexpr std::uint64_t sleeps_stream = 0x51EE;
+constexpr std::uint64_t turns_stream = 0x70412;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -295,6 +297,30 @@ Trace swarm_trace(std::uint64_t seed, std::uint32_t rows) {
 
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
     return run(swarm_trace(seed, rows), swarm_options(seed));
+}
+
+void close_sessions(Trace& trace, std::uint64_t seed) {
+    Dice dice{Random(mix64(seed ^ turns_stream))};
+    const std::uint32_t reach = dice.number(1, 12);  // 1: one chain; many: wide trees
+    for (std::uint32_t row = 1; row < trace.rows.size(); ++row) {
+        if (dice.one_in(5)) {
+            continue;  // a tree of its own
+        }
+        for (std::uint32_t parents = dice.one_in(4) ? 2 : 1; parents > 0; --parents) {
+            const std::uint32_t back = dice.number(1, std::min(row, reach));
+            const Trigger trigger = dice.one_in(6) ? Trigger::dispatch : Trigger::completion;
+            const Duration gap = dice.one_in(2) ? Duration{0} : dice.duration(milliseconds(30));
+            trace.dependencies.push_back({row, row - back, trigger, gap.ns});
+        }
+    }
+}
+
+SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
+    Trace trace = swarm_trace(seed, rows);
+    close_sessions(trace, seed);
+    SimOptions options = swarm_options(seed);
+    options.closed = true;
+    return run(trace, options);
 }
 
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {

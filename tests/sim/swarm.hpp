@@ -28,6 +28,12 @@ Trace swarm_trace(std::uint64_t seed, std::uint32_t rows);
 /// Trace and faults of a seed, run.
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
 
+/// Makes rows wait for others: chains with branches and joins, most of them for answers, in trees
+/// of any size.
+void close_sessions(Trace& trace, std::uint64_t seed);
+/// The same trace and faults, in a run whose rows wait for each other.
+SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows);
+
 /// How the segments of a run that dies fare: two or three of them, the last of which does not.
 std::vector<Fate> swarm_fates(std::uint64_t seed);
 

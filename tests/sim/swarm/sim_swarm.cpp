@@ -1,7 +1,8 @@
-// sim_swarm FIRST COUNT [killed]: so many simulated runs of 200 rows from seed FIRST on, one
+// sim_swarm FIRST COUNT [killed|closed]: so many simulated runs of 200 rows from seed FIRST on, one
 // process for each CPU that it may use (taskset chooses them); with `killed`, runs that die and are
-// resumed. Prints every seed that breaks a law or dies, then what the runs met and how long they
-// took. Exit 1 when a law was broken, 2 for wrong words.
+// resumed; with `closed`, runs whose rows wait for each other. Prints every seed that breaks a law
+// or dies, then what the runs met and how long they took. Exit 1 when a law was broken, 2 for wrong
+// words.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -11,9 +12,9 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <span>
+#include <string_view>
 
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
@@ -25,6 +26,8 @@ namespace {
 constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t tell_every = 5'000;
 constexpr std::size_t workers_max = 64;
+
+enum class Mode : std::uint8_t { alive, killed, closed };
 
 /// One process's share, in memory that its parent sees: of a process that died, too.
 struct Share {
@@ -54,8 +57,9 @@ void count(Share& share, const Record& record) {
     share.tainted += record.tainted.empty() ? 0 : 1;
 }
 
-std::string run_alive(Share& share) {
-    const SimResult result = run_swarm(share.next, rows);
+std::string run_alive(Share& share, Mode mode) {
+    const SimResult result =
+        mode == Mode::closed ? run_closed_swarm(share.next, rows) : run_swarm(share.next, rows);
     share.full_disks += result.disk_failed ? 1 : 0;
     share.handshakes += result.handshakes;
     share.resumed += result.resumed;
@@ -79,8 +83,8 @@ std::string run_killed(Share& share) {
     return broken_laws(run);
 }
 
-void run_one(Share& share, bool killed) {
-    const std::string broken = killed ? run_killed(share) : run_alive(share);
+void run_one(Share& share, Mode mode) {
+    const std::string broken = mode == Mode::killed ? run_killed(share) : run_alive(share, mode);
     ++share.runs;
     if (!broken.empty()) {
         ++share.broken;
@@ -89,12 +93,12 @@ void run_one(Share& share, bool killed) {
     }
 }
 
-pid_t start(Share& share, bool killed) {
+pid_t start(Share& share, Mode mode) {
     std::fflush(stdout);
     const pid_t child = ::fork();
     if (child == 0) {
         for (; share.next < share.end; share.next += share.step) {
-            run_one(share, killed);
+            run_one(share, mode);
             if (share.runs % tell_every == 0) {
                 std::fprintf(stderr, "%lu runs, up to seed %lu\n", share.runs, share.next);
             }
@@ -105,7 +109,7 @@ pid_t start(Share& share, bool killed) {
 }
 
 /// Waits for all; one that died on a seed is started again behind it.
-void attend(std::map<pid_t, Share*>& workers, bool killed) {
+void attend(std::map<pid_t, Share*>& workers, Mode mode) {
     while (!workers.empty()) {  // ends: a worker ends, or its share shrinks by a seed
         int status = 0;
         const pid_t child = ::waitpid(-1, &status, 0);
@@ -119,7 +123,7 @@ void attend(std::map<pid_t, Share*>& workers, bool killed) {
             std::printf("seed %lu dies, status %d\n", share.next, status);
             ++share.broken;
             share.next += share.step;
-            workers.emplace(start(share, killed), &share);
+            workers.emplace(start(share, mode), &share);
         }
     }
 }
@@ -160,7 +164,7 @@ void tell(std::span<const Share> shares, double seconds) {
                 seconds, shares.size(), sum(shares, &Share::broken));
 }
 
-int swarm(std::uint64_t first, std::uint64_t count, bool killed) {
+int swarm(std::uint64_t first, std::uint64_t count, Mode mode) {
     const std::size_t workers = cpus();
     void* memory = ::mmap(nullptr, workers * sizeof(Share), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -172,9 +176,9 @@ int swarm(std::uint64_t first, std::uint64_t count, bool killed) {
         shares[i].next = first + i;
         shares[i].end = first + count;
         shares[i].step = workers;
-        running.emplace(start(shares[i], killed), &shares[i]);
+        running.emplace(start(shares[i], mode), &shares[i]);
     }
-    attend(running, killed);
+    attend(running, mode);
     tell(shares, now_s() - began);
     return sum(shares, &Share::broken) == 0 ? 0 : 1;
 }
@@ -183,11 +187,16 @@ int swarm(std::uint64_t first, std::uint64_t count, bool killed) {
 }  // namespace driftless::sim
 
 int main(int argc, char** argv) {
-    const bool killed = argc == 4 && std::strcmp(argv[3], "killed") == 0;
-    if (argc != 3 && !killed) {
-        std::fprintf(stderr, "usage: sim_swarm FIRST COUNT [killed]  (seeds; runs of 200 rows)\n");
+    using driftless::sim::Mode;
+    const std::string_view word = argc == 4 ? argv[3] : "";
+    const Mode mode = word == "killed"   ? Mode::killed
+                      : word == "closed" ? Mode::closed
+                                         : Mode::alive;
+    if (argc != 3 && mode == Mode::alive) {
+        std::fprintf(stderr,
+                     "usage: sim_swarm FIRST COUNT [killed|closed]  (seeds; runs of 200 rows)\n");
         return 2;
     }
     return driftless::sim::swarm(std::strtoull(argv[1], nullptr, 10),
-                                 std::strtoull(argv[2], nullptr, 10), killed);
+                                 std::strtoull(argv[2], nullptr, 10), mode);
 }

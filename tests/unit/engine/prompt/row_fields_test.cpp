@@ -145,8 +145,8 @@ TEST(RowFields, StandInTheArmedRequests) {
     while (armer.step({}, INT64_MAX, 100)) {
     }
     Texts ids;
-    while (armer.front() != nullptr) {
-        const ArmedRequest request = armer.take_front();
+    for (const Due* due = schedule.peek(); due != nullptr; due = schedule.peek()) {
+        const ArmedRequest request = armer.take(schedule.take());
         const std::string text(request.bytes);
         ids.push_back(text.substr(0, text.find("\r\n\r\n")));
         EXPECT_LE(request.bytes.size(), armer.room_of(request.due.row));

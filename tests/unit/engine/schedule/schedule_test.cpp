@@ -141,17 +141,17 @@ TEST(Schedule, IsOverWhenEveryRowHasItsEnd) {
     schedule.fired(first, 0);
     EXPECT_FALSE(schedule.over());
     const Due second = schedule.take();
-    schedule.ended(second);  // it never left
+    schedule.ended(second, 10, false);  // it never left
     EXPECT_FALSE(schedule.over());
-    schedule.ended(first);
+    schedule.ended(first, 20, true);
     EXPECT_TRUE(schedule.over());
 }
 
-// A copy plays the same rows, and leaves the first one where it is.
-TEST(Schedule, IsPlayedByItsCopy) {
+// Another one plays the same rows, and leaves the first where it is.
+TEST(Schedule, IsPlayedOnceMore) {
     const Plan plan = plan_of({0, 10});
     Schedule schedule(plan);
-    Schedule copy = schedule;
+    Schedule copy = schedule.as_recorded();
     EXPECT_EQ(copy.take().request, 0u);
     EXPECT_EQ(copy.take().request, 1u);
     EXPECT_EQ(copy.peek(), nullptr);

@@ -1,0 +1,116 @@
+/// Releases: the requests of a plan whose dues are not known before others have left or ended, as a
+/// trace has recorded it (`Trace::dependencies`). A turn is due so long after the last of those
+/// that it waits for as the recording says, divided by the speed.
+///
+/// A turn whose parents cannot release it any more (one of them never left, or has no whole answer)
+/// is dropped, and with it all that wait for it: nobody goes on behind an answer that never came.
+///
+///     waiting --last parent--> known --take--> taken
+///        +----a parent failed--> dropped
+///
+/// Owned by the schedule. All memory is taken when it is made: 24 bytes a request, 24 a dependency
+/// and 24 more a request that waits. Reads no clock; instants are run time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/plan/plan.hpp"
+#include "engine/schedule/due.hpp"
+#include "engine/schedule/lookahead.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// Requests by their dues; those of one instant by their numbers. Bounded: of each request that
+/// waits there is one at most.
+class DueHeap {
+  public:
+    struct Entry {
+        std::int64_t due_ns = 0;
+        std::uint32_t request = 0;
+    };
+    void reserve(std::size_t entries_max) { entries_.reserve(entries_max); }
+    bool empty() const { return entries_.empty(); }
+    const Entry& top() const { return entries_.front(); }
+    void push(const Entry& entry);
+    void pop();
+
+  private:
+    std::vector<Entry> entries_;
+};
+
+class Releases {
+  public:
+    /// Dependencies on rows that are not in the plan are over before it begins.
+    Releases(const Trace& trace, const Plan& plan, Speed speed);
+
+    /// It is due at its recorded instant, and no business of this.
+    bool is_root(std::uint32_t request) const { return turns_[request].state == State::root; }
+    /// Requests that are no roots.
+    std::uint32_t count() const { return count_; }
+
+    /// The earliest due that is known and not taken; nullptr: none is.
+    const DueHeap::Entry* peek() const { return known_.empty() ? nullptr : &known_.top(); }
+    void take(std::uint32_t request);
+    bool has_taken(std::uint32_t request) const {
+        return turns_[request].state == State::taken || turns_[request].state == State::dropped;
+    }
+
+    /// As in Schedule, of these requests alone. Those to be armed come as soon as all that they
+    /// wait for have left: their due is not known yet, and the horizon means nothing.
+    std::optional<DueHeap::Entry> within(Lookahead reader, std::int64_t horizon_ns);
+    void pass(Lookahead reader, std::uint32_t request);
+    bool has_passed(Lookahead reader, std::uint32_t request) const;
+    void go_back(Lookahead reader, std::uint32_t request);
+
+    void fired(std::uint32_t request, std::int64_t at_ns);
+    /// `answered`: its answer is whole, so that others may go on behind it.
+    void ended(std::uint32_t request, std::int64_t at_ns, bool answered);
+
+    /// The next request that will never be due; nothing where there is none.
+    std::optional<std::uint32_t> dropped() const;
+    void take_dropped();
+    /// Whatever waits is dropped.
+    void stop();
+
+  private:
+    enum class State : std::uint8_t { root, waiting, known, taken, dropped };
+    /// What is known of a request. 24 bytes.
+    struct Turn {
+        std::int64_t due_ns = 0;    ///< by the parents so far
+        std::uint32_t parents = 0;  ///< that it still waits for
+        std::uint32_t unfired = 0;  ///< parents that have not left
+        State state = State::root;
+        bool left = false;
+        std::uint8_t passed = 0;  ///< a bit for each Lookahead
+    };
+    struct Edge {
+        std::int64_t delay_ns = 0;
+        std::uint32_t child = 0;
+        Trigger trigger = Trigger::completion;
+    };
+
+    void link(const Trace& trace, const Plan& plan, Speed speed);
+    void reserve();
+    void meet(std::uint32_t request, std::int64_t at_ns);
+    void drop(std::uint32_t request);
+    void drop_descendants();
+    bool is_stale(Lookahead reader, std::uint32_t request) const;
+    DueHeap& heap_of(Lookahead reader) { return ahead_[static_cast<std::size_t>(reader)]; }
+
+    std::vector<Turn> turns_;                 ///< [plan rows]
+    std::vector<std::uint32_t> edges_begin_;  ///< [plan rows + 1]
+    std::vector<Edge> edges_;                 ///< by the request that is waited for
+    std::uint32_t count_ = 0;
+    DueHeap known_;
+    std::array<DueHeap, lookahead_count> ahead_;
+    std::uint32_t wanted_ = 0;            ///< requests that were told to the armer so far
+    std::vector<std::uint32_t> dropped_;  ///< in the order in which they were
+    std::size_t spread_ = 0;              ///< dropped ones whose descendants are dropped, too
+    std::size_t ended_ = 0;               ///< dropped ones that were taken
+};
+
+}  // namespace driftless
