@@ -255,6 +255,7 @@ ArmedRequest Armer::take_retry() {
 }
 
 void Armer::stop() {
+    all_armed_ = all_armed();
     for (const Wanted& wanted : retries_wanted_) {
         if (wanted.storage != nullptr) {
             bodies_.give(wanted.storage);

@@ -85,7 +85,8 @@ class Armer {
     /// wanted again comes; whoever wanted it owes it an end.
     void stop();
 
-    bool all_armed() const { return !job_active_ && (stopped_ || !next(INT64_MAX)); }
+    /// Every request of the schedule has been built, before `stop` where that was called.
+    bool all_armed() const { return stopped_ ? all_armed_ : !job_active_ && !next(INT64_MAX); }
     /// The next request found no room for its bytes, and none has come free since.
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
     std::uint32_t armed_count() const { return armed_.count(); }
@@ -130,6 +131,7 @@ class Armer {
     std::string fields_scratch_;  ///< head fields of one row
 
     bool stopped_ = false;
+    bool all_armed_ = false;  ///< when it was stopped
     std::size_t lacked_at_ = 0;  ///< bytes in use when the next row found no room; 0: it did
     bool job_active_ = false;
     bool job_is_retry_ = false;

@@ -70,7 +70,7 @@ class Containers(Case):
             env={**os.environ, "TMPDIR": str(self.scratch / "missing")},
         )  # fmt: skip
         self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
-        self.assertIn("make a temporary folder failed", done.stderr)
+        self.assertIn("cannot make a temporary folder: No such file", done.stderr)
         self.assertIn("set TMPDIR", done.stderr)
         self.assertNotIn("Linux 6.1", done.stderr)
 

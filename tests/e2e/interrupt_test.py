@@ -54,6 +54,15 @@ class Interrupt(Case):
         self.assertEqual(run.code, INTERRUPTED, run.complained)
         self.check_conservation(run)
 
+    def test_there_is_no_digest_of_some_prompts(self):
+        """Rows that were never built are in no digest: `--from` would compare it with all."""
+        with receiver("--first-ms", 20, "--between-ms", 2) as server:
+            process, folder = self.start(server, "--grace", "60s", "--arm-ahead", "100ms")
+            process.send_signal(signal.SIGINT)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, INTERRUPTED, run.complained)
+        self.assertIsNone(run.json("run.json")["plan"]["prompts_digest"])
+
     def test_while_the_host_is_measured(self):
         """A stop before time 0 ends at once: nothing was sent, and the folder is free again."""
         env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}  # no calibration there
