@@ -50,6 +50,8 @@ void RunTimeline::add_tokens(const Record& record, Segment& segment) {
         ++rows_without_chunks_;
         return;
     }
+    has_unstamped_tokens_ =
+        has_unstamped_tokens_ || (record.chunk_ns.empty() && record.output_tokens.value_or(0) > 0);
     const bool counted =
         record.chunk_tokens_known && record.chunk_tokens.size() == record.chunk_ns.size();
     std::vector<std::uint64_t>& seconds = segment.tokens_in_second;
@@ -93,7 +95,7 @@ RunTimelineFigures RunTimeline::figures() const {
             best = std::max(best, tokens);
         }
     }
-    if (rows_without_chunks_ == 0) {
+    if (rows_without_chunks_ == 0 && (best > 0 || !has_unstamped_tokens_)) {
         figures.max_output_tokens_per_s = best;
     }
     return figures;

@@ -55,6 +55,7 @@ class RunTimeline {
     std::map<std::uint32_t, Segment> segments_;
     std::vector<Step> steps_;
     std::uint64_t rows_without_chunks_ = 0;
+    bool has_unstamped_tokens_ = false;  ///< some answer had tokens and no chunk (--no-stream)
 };
 
 }  // namespace driftless

@@ -100,6 +100,8 @@ def best_second(records):
             for stamp, count in zip(stamps, tokens):
                 second = max(0, row["fired_ns"] + stamp) // 10**9
                 seconds[segment, second] += count
+    if not seconds and any(row["output_tokens"] for row in records):
+        return None  # whole answers: nobody knows when their tokens were made
     return max(seconds.values(), default=0)
 
 

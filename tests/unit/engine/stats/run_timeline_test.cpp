@@ -94,6 +94,16 @@ TEST(RunTimeline, PeakIsOfOneSegment) {
               2u);
 }
 
+// Whole answers (--no-stream) do not say when their tokens were made; no answer, no token.
+TEST(RunTimeline, BestSecondOfWholeAnswersIsNotKnown) {
+    Record failed = row_of(0, 0, 0, s);
+    failed.outcome = Outcome::http_5xx;
+    EXPECT_EQ(of({failed}).max_output_tokens_per_s, 0u);
+    Record whole = row_of(0, s, s, 2 * s);
+    whole.output_tokens = 7;
+    EXPECT_FALSE(of({failed, whole}).max_output_tokens_per_s.has_value());
+}
+
 // A row that was given up before it was sent was never open; its time counts.
 TEST(RunTimeline, RowsThatFailedBeforeTheyWereSent) {
     Record refused = row_of(0, s, 0, 4 * s);
