@@ -27,9 +27,8 @@ constexpr Template templates[] = {
 }  // namespace
 
 Overhead split_overhead(Api api, std::string_view model, std::uint32_t tokens, bool& known) {
-    const bool templated = dialect_of(api).templated;
-    known = !templated && tokens == 0;
-    if (!templated) {
+    known = tokens == 0;  // ids of an API with a template, too
+    if (known || !dialect_of(api).templated) {
         return {tokens, 0};
     }
     const std::string name = lower(model);

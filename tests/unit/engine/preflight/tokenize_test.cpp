@@ -91,6 +91,7 @@ TEST(TemplateTable, SplitsByModelAndCount) {
     EXPECT_EQ(post(Api::openai_chat, "deepseek-ai/DeepSeek-R1", 5), 3);
     EXPECT_EQ(post(Api::openai_chat, "Qwen/Qwen3-8B", 9), -1);
     EXPECT_EQ(post(Api::openai_chat, "mock-model", 8), -1);
+    EXPECT_EQ(post(Api::openai_chat, "mock-model", 0), 0);
     EXPECT_EQ(post(Api::openai_completions, "any", 0), 0);
     EXPECT_EQ(post(Api::openai_completions, "any", 1), -1) << "a BOS in front, if nothing tells";
 }
