@@ -13,6 +13,8 @@ namespace {
 
 /// From here on, a correlation of length and difference explains half of the variance or more.
 constexpr double correlation_min = 0.7071;
+/// Below, a count is nearly the same for prompts of every length: no tokenizer does that.
+constexpr double uncounted_slope = -0.99;
 
 }  // namespace
 
@@ -104,6 +106,10 @@ std::string PromptCounts::explain(PromptCause cause) const {
             break;
         }
         case PromptCause::words:
+            if (slope() < uncounted_slope) {
+                return "the server reports about as many tokens for a long prompt as for a short "
+                       "one: it does not count them";
+            }
             std::snprintf(text, sizeof(text),
                           "the difference grows with the length (%+.*f tokens per 1,000): not "
                           "every word is one token there; give the model's --tokenizer, or "

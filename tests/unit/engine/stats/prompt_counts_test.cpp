@@ -59,6 +59,11 @@ TEST(PromptCounts, GrowthIsTheWords) {
     EXPECT_NE(figures.explanation.find("+100 tokens per 1,000"), std::string::npos)
         << figures.explanation;
     EXPECT_NE(figures.explanation.find("--tokenizer"), std::string::npos);
+    const PromptFigures made_up = counted_as([](std::uint32_t, std::uint32_t) { return 1; });
+    EXPECT_EQ(
+        made_up.explanation,
+        "the server reports about as many tokens for a long prompt as for a short one: it does "
+        "not count them");
     const auto merges = [](std::uint32_t length, std::uint32_t) {
         return std::int64_t{length} + 7 - length / 50;
     };
