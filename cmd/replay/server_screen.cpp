@@ -13,18 +13,17 @@ namespace {
 
 constexpr std::size_t words_shown = 8;
 
-/// What rows will lack; the flags that mend it are in the notes. Where nothing is missing, nothing
-/// is said: run.json has it all.
+/// Counts that rows will be without; the flags that mend it are in the notes, as is an ignore_eos
+/// that was refused. Where nothing is missing, nothing is said: run.json has it all.
 void print_support(const PreflightFindings& found) {
     std::string missing;
     const auto lacks = [&missing](bool there, const char* what) {
         missing += there ? "" : (missing.empty() ? "" : ", ") + std::string(what);
     };
-    lacks(found.has_usage, "no usage");
-    lacks(found.has_cached_tokens, "no cached tokens");
-    lacks(found.ignore_eos, "no ignore_eos");
+    lacks(found.has_usage, "usage");
+    lacks(found.has_cached_tokens, "cached tokens");
     if (!missing.empty()) {
-        std::printf("server: what rows will lack there: %s\n", missing.c_str());
+        std::printf("server: rows will be without: %s\n", missing.c_str());
     }
 }
 
@@ -60,9 +59,10 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
                     words_text(prompt, exact));
     }
     if (found.server_block > 0) {
-        std::printf("server: cache blocks of %lld tokens (%s)\n",
-                    static_cast<long long>(found.server_block),
-                    found.server_block_source == "metrics" ? "its metrics" : "by cached tokens");
+        std::printf(
+            "server: cache blocks of %s (%s)\n",
+            counted(static_cast<std::uint64_t>(found.server_block), "token", "tokens").c_str(),
+            found.server_block_source == "metrics" ? "its metrics" : "by cached tokens");
     }
     print_support(found);
     for (const std::string& note : found.notes) {

@@ -133,8 +133,10 @@ int check_context(const Workload& workload, ModelRoom room) {
     const auto count = std::count_if(rows.begin(), rows.end(), too_long);
     if (count == 0) {
         const bool known = room.context >= 0 || room.input >= 0;
-        std::printf(known ? "server: the longest row needs %lld tokens of its context\n"
-                          : "server: its context is not known; the longest row needs %lld tokens\n",
+        std::printf(known
+                        ? "server: the longest row needs %lld tokens of the model's context\n"
+                        : "server: the model's context length is not known; the longest row needs "
+                          "%lld tokens\n",
                     static_cast<long long>(longest));
         return exit_done;
     }

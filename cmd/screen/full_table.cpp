@@ -262,7 +262,7 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
     }
     if (f.tpot_unknown > 0) {
         table.line("TPOT unknown of rows:",
-                   fmt::format("{} (their tokens came at one instant)", f.tpot_unknown));
+                   fmt::format("{} (all tokens came at one instant)", f.tpot_unknown));
     }
     if (f.itl_rows_left_out > 0) {
         table.line("ITL unknown of rows:",

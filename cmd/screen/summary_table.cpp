@@ -213,7 +213,7 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     if (f.tpot_unknown > 0) {
         lines.add("No TPOT",
-                  fmt::format("{}: their tokens came at one instant", rows_text(f.tpot_unknown)));
+                  fmt::format("{}: all tokens came at one instant", rows_text(f.tpot_unknown)));
     }
     if (f.itl_rows_left_out > 0) {
         lines.add("No ITL",

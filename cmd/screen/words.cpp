@@ -56,8 +56,9 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
     });
     const char* remedy = was_asked ? ", which the server counts at the end only, in spite of "
                                      "--continuous-usage"
-                         : can_count_chunk_tokens(info.backend) ? ": --continuous-usage counts them"
-                                                                : "";
+                         : can_count_chunk_tokens(info.backend)
+                             ? ": --continuous-usage may count them"
+                             : "";
     return std::string("several tokens a chunk") + remedy;
 }
 

@@ -86,7 +86,8 @@ std::string reason_of(const std::vector<CpuLoad>& loads, const CpuLoad& chosen,
     }
     const std::string count = std::to_string(candidates.size());
     if (candidates.size() > 1 && percent_of(chosen) == percent_of(*busiest)) {
-        return "all " + count + " were " + percent_of(chosen) + " busy over 100 ms";
+        return (count == "2" ? "both" : "all " + count) + " were " + percent_of(chosen) +
+               " busy over 100 ms";
     }
     return "the quietest of " + count + " over 100 ms: " + percent_of(chosen) +
            " busy, the busiest " + percent_of(*busiest);

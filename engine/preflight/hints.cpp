@@ -191,9 +191,8 @@ std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
                "for a prompt that the server had seen" +
                lacks;
     }
-    return with_flag(
-        "no cached tokens were reported, not even for a prompt that it had seen" + lacks,
-        flag_of(cache_flags, kind));
+    return with_flag("no cached tokens were reported, even for a prompt that was repeated" + lacks,
+                     flag_of(cache_flags, kind));
 }
 
 /// `--url` takes what stands before the path that was asked, and --endpoint a path.

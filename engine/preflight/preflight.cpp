@@ -217,6 +217,7 @@ Task<void> Preflight::ask_for_stream() {
     }
     if (plan_.body.stream) {
         findings_.stream_chunks = some.chunks;
+        findings_.counts_chunks = some.uncounted_chunks == 0;
         findings_.stream_receives = asker_.reply().body_receives;
     }
     if (some.asked > 0) {

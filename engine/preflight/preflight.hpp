@@ -91,6 +91,7 @@ struct PreflightFindings {
     std::int64_t length_made = -1;      ///< that it had, by usage; else by chunks, if too many
     std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
     std::int64_t stream_receives = -1;  ///< that it came in
+    bool counts_chunks = false;         ///< each chunk said how many tokens there were so far
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event
     WordVerdict words = WordVerdict::not_asked;
     std::int64_t words_asked = -1;    ///< all words, in the first order
@@ -171,6 +172,7 @@ class Preflight {
     Task<Probe> probe_as_taken(const std::string& word);
     Task<void> try_other_length(const std::string& word, Probe& one);
     void note_length();
+    void note_chunks();
 
     // preflight_split.cpp: the split of the overhead and the server's blocks, by cached tokens.
     Task<void> find_split();

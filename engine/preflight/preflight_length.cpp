@@ -88,16 +88,24 @@ void Preflight::note_length() {
             "warning: " + said +
             ": rows may end early, as short_output; --output cap accepts that");
     }
-    if (findings_.stream_chunks > 0 && findings_.stream_chunks < made &&
-        findings_.has_completion_tokens && !plan_.body.continuous_usage && plan_.body.stream &&
-        !findings_.has_token_ids && findings_.unread_member.empty()) {
-        const bool whole = findings_.stream_chunks == 1;
-        findings_.notes.push_back(tokens_text(made) + " came in " +
-                                  std::to_string(findings_.stream_chunks) +
-                                  (whole ? " chunk: TPOT and ITL stay unknown for such rows"
-                                         : " chunks: ITL stays unknown for such rows; "
-                                           "--continuous-usage reports the tokens "
-                                           "of each chunk, where the server can"));
+    note_chunks();
+}
+
+/// Which latencies stay unknown where several tokens come in one chunk.
+void Preflight::note_chunks() {
+    const std::int64_t made = findings_.length_made;
+    const std::int64_t chunks = findings_.stream_chunks;
+    const bool told = findings_.has_completion_tokens && findings_.unread_member.empty();
+    if (!told || chunks <= 0 || chunks >= made || plan_.body.continuous_usage) {
+        return;
+    }
+    const std::string came = tokens_text(made) + " came in ";
+    if (chunks == 1) {
+        findings_.notes.push_back(came + "1 chunk: TPOT and ITL stay unknown for such rows");
+    } else if (!findings_.counts_chunks && !findings_.has_token_ids) {
+        findings_.notes.push_back(
+            came + std::to_string(chunks) + " chunks: ITL stays unknown for such rows" +
+            (plan_.dialect->has_stream_options ? "; --continuous-usage may count each chunk" : ""));
     }
 }
 

@@ -34,6 +34,8 @@ void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocum
         probe.unread_member = std::string(reading.unread_member);
     }
     probe.chunks += reading.token_bearing ? 1 : 0;
+    const bool counted = reading.usage_is_running && reading.completion_tokens >= 0;
+    probe.uncounted_chunks += reading.token_bearing && !counted ? 1 : 0;
     probe.has_token_ids = probe.has_token_ids || reading.token_ids >= 0;
     take_count(probe.prompt_tokens, reading.prompt_tokens);
     take_count(probe.completion_tokens, reading.completion_tokens);

@@ -17,21 +17,21 @@ class Support(Case):
 
     def test_what_is_there(self):
         run, found = self.meet()
-        self.assertNotIn("what rows will lack", run.said)
+        self.assertNotIn("rows will be without", run.said)
         self.assertTrue(all(found[name] for name in (
             "has_usage", "has_cached_tokens", "ignore_eos", "headers_before_token")), found)
         self.assertEqual(found["notes"], [])
         self.assertEqual(found["stream_chunks"], 8)
         self.assertGreater(found["stream_receives"], 2)
         longest = max(r["input_length"] + r["output_length"] for r in run.records().values())
-        self.assertIn(f"server: the longest row needs {longest} tokens of its context\n", run.said)
+        self.assertIn(f"server: the longest row needs {longest} tokens of the model's context\n",
+                      run.said)
         self.assertEqual(run.json("run.json")["plan"]["longest_row_tokens"], longest)
 
     def test_what_is_not_there(self):
         run, found = self.meet("--owned-by", "vllm", "--cached-tokens", "never", "--headers",
                                "late", "--refuse-ignore-eos")
-        self.assertIn("server: what rows will lack there: no cached tokens, no ignore_eos\n",
-                      run.said)
+        self.assertIn("server: rows will be without: cached tokens\n", run.said)
         self.assertEqual((found["owned_by"], found["has_cached_tokens"], found["has_token_ids"],
                           found["ignore_eos"], found["headers_before_token"]),
                          ("vllm", False, False, False, False))
@@ -47,9 +47,23 @@ class Support(Case):
         self.assertTrue(found["has_cached_tokens"])
         self.assertEqual(found["notes"], [])
 
+    def test_several_tokens_a_chunk(self):
+        """What then stays unknown is said, with --continuous-usage where the API has a place for it;
+        llama.cpp's own API counts each chunk. One token is no plural."""
+        several = "8 tokens came in 3 chunks: ITL stays unknown for such rows"
+        asks = "; --continuous-usage may count each chunk"
+        for api, note in (("openai-chat", several + asks), ("anthropic", several),
+                          ("llamacpp", None)):  # fmt: skip
+            run, found = self.meet("--tokens-per-chunk", "3", "--cache-block", "1",
+                                   flags=("--api", api))
+            self.assertEqual(found["notes"], [note] if note else [], api)
+            self.assertIn("server: cache blocks of 1 token (by cached tokens)\n", run.said)
+            left_out = run.json("summary.json")["itl_rows_left_out"]
+            self.assertEqual(left_out > 0, note is not None, api)
+
     def test_no_usage(self):
         run, found = self.meet("--owned-by", "vllm", "--no-usage")
-        self.assertIn("server: what rows will lack there: no usage, no cached tokens\n", run.said)
+        self.assertIn("server: rows will be without: usage, cached tokens\n", run.said)
         self.assertTrue(any("--enable-force-include-usage" in note for note in found["notes"]))
 
     def test_refusals_have_a_remedy(self):

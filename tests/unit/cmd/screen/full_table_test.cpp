@@ -83,9 +83,9 @@ TEST(FullTable, HasTheKnownLayout) {
              "Failed requests:                         1",
              "Outputs exact / short / long / unknown:  1 / 0 / 1 / 0",
              "http_5xx 500: 1                          out of memory",
-             "TPOT unknown of rows:                    2 (their tokens came at one instant)",
+             "TPOT unknown of rows:                    2 (all tokens came at one instant)",
              "ITL unknown of rows:                     1 (several tokens a chunk: "
-             "--continuous-usage counts them)",
+             "--continuous-usage may count them)",
              "Benchmark duration (s):                  2.50",
              "Total input tokens:                      300",
              "Request throughput (req/s):              0.80",

@@ -120,7 +120,7 @@ TEST(SummaryTable, HasEightyColumns) {
     i.split_unknown = true;
     const std::string table = summary_table(f, i);
     for (const char* part :
-         {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage counts",
+         {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage may",
           "held by --max-inflight", "held by a limit of this host",
           "TCP segments of 1,234,567 rows", "in the server's blocks of 512",
           "split of the overhead unknown", "by up to -12345"}) {
@@ -147,7 +147,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "\nTokens          144,793,823 in, 4,122,048 out", "\nGoodput         1.67/s: 6,000 of",
           "\nms                    mean       p50       p90       p95       p99       max\n",
           "\nTTFT                125.00    100.00    200.00    300.00    400.00    500.00\n",
-          "\nTPOT ", "\nE2E ", "\nNo TPOT         2 rows: their tokens came at one instant\n",
+          "\nTPOT ", "\nE2E ", "\nNo TPOT         2 rows: all tokens came at one instant\n",
           "\nServers         http://a:8000/v1/chat/completions: 6,015 rows",
           "\nPrompts         12,000 of exactly the recorded length",
           "\nCache           77,156,352 tokens expected, 77,156,352 hit (100.00 %)",

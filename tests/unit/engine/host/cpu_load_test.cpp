@@ -46,7 +46,7 @@ TEST(CpuLoad, TakesTheQuietest) {
     const CpuChoice choice = choose_quiet_cpu({0, 1}, "\n", {load(0, 0), load(1, 9)}, {});
     EXPECT_EQ(choice.reason, "the quietest of 2 over 100 ms: 0 % busy, the busiest 90 %");
     const CpuChoice alike = choose_quiet_cpu({0, 1}, "\n", {load(0, 10), load(1, 10)}, {});
-    EXPECT_EQ(alike.reason, "all 2 were 100 % busy over 100 ms");
+    EXPECT_EQ(alike.reason, "both were 100 % busy over 100 ms");
 }
 
 // One tick is how the kernel happened to count; two are work.
