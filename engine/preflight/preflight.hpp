@@ -178,6 +178,7 @@ class Preflight {
     Task<void> find_split();
     Task<void> find_block();
     Task<bool> search_cache(std::uint32_t words, SplitSearch& search);
+    Task<bool> ask_cache(std::uint32_t words, SplitSearch& search, bool repeats_first);
     std::uint32_t words_to_share() const;
     void assume_bos();
     std::string shared_prompt(std::uint32_t shared, std::uint32_t words);

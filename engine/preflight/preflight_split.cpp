@@ -57,10 +57,27 @@ void Preflight::assume_bos() {
 }
 
 /// Asks for prompts that share their first words. False where it cannot be asked, or is not found.
+/// Where the counts contradict each other it asks once more, and repeats the first prompt before
+/// each question: a slot of llama.cpp holds its latest prompt alone.
 Task<bool> Preflight::search_cache(std::uint32_t words, SplitSearch& search) {
-    const Probe first = co_await probe(shared_prompt(words, words + own_words));
+    const SplitSearch fresh = search;
+    bool found = co_await ask_cache(words, search, false);
+    if (search.verdict() == SplitSearch::Verdict::varies && !asker_.stopped()) {
+        search = fresh;
+        const bool found_again = co_await ask_cache(words, search, true);
+        found = found_again;
+    }
+    co_return found;
+}
+
+Task<bool> Preflight::ask_cache(std::uint32_t words, SplitSearch& search, bool repeats_first) {
+    const std::string longest = shared_prompt(words, words + own_words);
+    const Probe first = co_await probe(longest);
     bool going = first.ok;
     while (going && search.question() && !asker_.stopped()) {
+        if (repeats_first) {
+            (void)co_await probe(longest);
+        }
         const std::string prompt = shared_prompt(*search.question(), words + own_words);
         const Probe next = co_await probe(prompt);
         going = next.ok;

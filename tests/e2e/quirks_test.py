@@ -232,6 +232,25 @@ class Quirks(Case):
         for record in self.all_ok(run):
             self.assertEqual((record["prompt_tokens"], record["tokens_source"]), (30, "usage"))
 
+    def test_a_cache_of_the_latest_prompt(self):
+        """A slot of llama.cpp holds no other: the split is found all the same."""
+        pre = 3
+        latest = []
+
+        def chat(ask):
+            pairs = zip(ask.words, latest)
+            same = next((i for i, (a, b) in enumerate(pairs) if a != b), len(ask.words))
+            cached = pre + same if latest else 0
+            latest[:] = ask.words
+            return answer(ask, told=counts(len(ask.words) + AROUND, length_of(ask),
+                                           prompt_tokens_details={"cached_tokens": cached}))  # fmt: skip
+
+        run = self.run_of(chat)
+        self.all_ok(run)
+        self.assertIn(f"server: overhead {pre}+{AROUND - pre} tokens (usage, split by cached tokens)",
+                      run.said)
+        self.assertIn("server: cache blocks of 1 token (by cached tokens)", run.said)
+
     def test_reasoning_beside_the_count(self):
         """xAI and Gemini leave hidden tokens out of completion_tokens; the total has them."""
         def told(ask, **more):
