@@ -131,7 +131,7 @@ class Armer {
     std::string fields_scratch_;  ///< head fields of one row
 
     bool stopped_ = false;
-    bool all_armed_ = false;  ///< when it was stopped
+    bool all_armed_ = false;     ///< when it was stopped
     std::size_t lacked_at_ = 0;  ///< bytes in use when the next row found no room; 0: it did
     bool job_active_ = false;
     bool job_is_retry_ = false;

@@ -30,7 +30,7 @@ const char* name_of(PromptCause cause);
 struct PromptFigures {
     std::uint64_t exact = 0;  ///< the server counted what was recorded
     std::uint64_t off = 0;
-    std::uint64_t unknown = 0;     ///< the server did not say
+    std::uint64_t unknown = 0;     ///< they were sent, and the server did not say
     std::int64_t largest_off = 0;  ///< largest difference, server minus recorded, by size
     std::uint64_t short_off = 0;   ///< of those off: recorded no longer than the template
     PromptCause cause = PromptCause::none;

@@ -126,7 +126,7 @@ void Summary::add_prompt(const Record& record) {
         }
         f.cache_rows_above += count_of(*record.cached_tokens) > expected + f.template_pre ? 1 : 0;
     }
-    if (record.input_length) {
+    if (record.input_length && record.fired_ns) {
         prompts_.add(*record.input_length, record.prompt_tokens);
     }
 }

@@ -185,7 +185,7 @@ def sending(records):
 
 
 def prompts(records):
-    measured = [r for r in records if r["input_length"] is not None]
+    measured = [r for r in records if r["input_length"] is not None and r["fired_ns"] is not None]
     offs = [r["prompt_tokens_off"] for r in measured if r["prompt_tokens_off"] is not None]
     cached = [r for r in records if r["cached_tokens"] is not None]
     expected = {r["row"]: r["expected_cached_tokens"] or 0 for r in records}

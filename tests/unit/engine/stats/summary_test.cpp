@@ -261,6 +261,11 @@ TEST(Summary, PromptsAndCacheAreCompared) {
     silent.prompt_tokens.reset();
     silent.expected_cached_tokens = 512;
     summary.add(silent);
+    Record unsent = silent;  // no server was asked
+    unsent.expected_cached_tokens.reset();
+    unsent.fired_ns.reset();
+    unsent.outcome = Outcome::not_sent;
+    summary.add(unsent);
     const SummaryFigures f = summary.figures();
     EXPECT_EQ(f.prompts.exact, 1u);
     EXPECT_EQ(f.prompts.off, 2u);
