@@ -197,30 +197,6 @@ TEST(Summary, HeldRowsStayOutOfDrift) {
     EXPECT_EQ(f.late_causes[static_cast<std::size_t>(LateCause::inflight)], 1u);
 }
 
-// Segments that were sent again are summed; a row that left and was not counted is told.
-TEST(Summary, CountsWhatWasSentAgain) {
-    Summary summary;
-    for (const std::uint32_t segments : {0u, 2u, 3u}) {
-        Record record = ok_record(segments, 0, {}, {1});
-        record.retransmits = segments;
-        if (segments == 3) {
-            record.tainted = {"retransmitted"};
-        }
-        summary.add(record);
-    }
-    summary.add(ok_record(4, 0, {}, {1}));
-    Record gave_up = ok_record(5, 0, {}, {1});  // before the kernel sent anything again
-    gave_up.retransmits = 0;
-    gave_up.tainted = {"retransmitted"};
-    summary.add(gave_up);
-    const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.retransmits, 5u);
-    EXPECT_EQ(f.retransmitted_rows, 2u);
-    EXPECT_EQ(f.tainted_retransmitted, 1u);
-    EXPECT_EQ(f.retransmits_unknown, 1u);
-    EXPECT_EQ(f.tainted_unacknowledged, 1u);
-}
-
 // Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never does.
 TEST(Summary, GoodputMeetsAllBounds) {
     Slo slo;
