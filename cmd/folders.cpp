@@ -24,7 +24,15 @@ int refuse_folder(const std::string& folder) {
     return exit_usage;
 }
 
+int fail_new_file(const char* flag, const std::string& path, const Error& error) {
+    const int code = fail_host((flag + (" " + path)).c_str(), error);
+    return error.code == ErrorCode::exists ? exit_usage : code;
+}
+
 int fail_folder(const std::string& folder, const Error& error) {
+    if (error.code == ErrorCode::exists) {
+        return refuse_folder(folder);
+    }
     std::fprintf(stderr, "driftless: cannot make the folder %s: %s\n", folder.c_str(),
                  reason_of(error).c_str());
     return exit_host;

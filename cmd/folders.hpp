@@ -10,11 +10,14 @@ namespace driftless {
 /// Prints `what` and the error, with what the system says of it; returns `exit_host`.
 int fail_host(const char* what, const Error& error);
 
-/// The same for a folder that cannot be made.
-int fail_folder(const std::string& folder, const Error& error);
+/// The same for a file that a flag names, which may be there already; returns `exit_usage` then.
+int fail_new_file(const char* flag, const std::string& path, const Error& error);
 
 /// Prints that another run has the folder; returns `exit_usage`.
 int refuse_folder(const std::string& folder);
+
+/// The same, or why the folder cannot be made, which returns `exit_host`.
+int fail_folder(const std::string& folder, const Error& error);
 
 /// Whether files and folders can be made at that path: makes an empty folder in the deepest one
 /// above it that is there, and removes it again. Errors: those of mkdir.

@@ -7,6 +7,7 @@
 #include "cmd/convert/from_logs.hpp"
 #include "cmd/convert/options.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
 #include "cmd/load_values.hpp"
 #include "cmd/trace_errors.hpp"
 #include "engine/input/sink.hpp"
@@ -98,9 +99,7 @@ int Conversion::select() {
 }
 
 int Conversion::fail(const Error& error) const {
-    std::fprintf(stderr, "driftless: --out %s: cannot %s: %s\n", options_.out.c_str(), error.doing,
-                 reason_of(error).c_str());
-    return error.code == ErrorCode::exists ? exit_usage : exit_host;
+    return fail_new_file("--out", options_.out, error);
 }
 
 int Conversion::write() {

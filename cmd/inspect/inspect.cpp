@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
 #include "cmd/inspect/options.hpp"
 #include "cmd/screen/inspect_table.hpp"
 #include "cmd/trace_errors.hpp"
@@ -160,9 +161,7 @@ int Inspection::run_each() {
 }
 
 int Inspection::fail_report(const Error& error) const {
-    std::fprintf(stderr, "driftless: --hash-block-report %s: cannot %s: %s\n",
-                 command_.hash_block_report.c_str(), error.doing, reason_of(error).c_str());
-    return error.code == ErrorCode::exists ? exit_usage : exit_host;
+    return fail_new_file("--hash-block-report", command_.hash_block_report, error);
 }
 
 int Inspection::write_report() const {

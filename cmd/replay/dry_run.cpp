@@ -51,8 +51,7 @@ int execute_dry_run(const ReplayOptions& options, const Workload& workload, cons
     }
     const Result<NewFolder> taken = take_new_folder(options.out);
     if (!taken) {
-        return taken.error().code == ErrorCode::exists ? refuse_folder(options.out)
-                                                       : fail_folder(options.out, taken.error());
+        return fail_folder(options.out, taken.error());
     }
     const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
     if (!written) {

@@ -207,8 +207,7 @@ int Execution::open_files() {
         Result<NewFolder> taken =
             options_.out.empty() ? take_numbered_folder(folder_) : take_new_folder(folder_);
         if (!taken) {
-            return taken.error().code == ErrorCode::exists ? refuse_folder(folder_)
-                                                           : fail_folder(folder_, taken.error());
+            return fail_folder(folder_, taken.error());
         }
         taken_ = std::move(taken).value();
     }

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
 #include "cmd/replay/parts.hpp"
 #include "engine/input/sink.hpp"
 #include "proto/api/api_template.hpp"
@@ -20,9 +21,7 @@ constexpr std::size_t write_bytes = std::size_t{256} << 10;
 constexpr std::uint32_t tokens_a_step = 1 << 20;
 
 int fail(const ReplayOptions& options, const Error& error) {
-    std::fprintf(stderr, "driftless: --save-prompts %s: cannot %s: %s\n",
-                 options.save_prompts.c_str(), error.doing, reason_of(error).c_str());
-    return error.code == ErrorCode::exists ? exit_usage : exit_host;
+    return fail_new_file("--save-prompts", options.save_prompts, error);
 }
 
 /// The plan's rows in the order in which they are due, which is that of the armer.

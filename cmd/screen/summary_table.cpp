@@ -13,6 +13,7 @@
 #include "cmd/screen/full_table.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/screen/words.hpp"
+#include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -341,8 +342,8 @@ void add_drift(Lines& lines, const SummaryFigures& f) {
                                   rows_text(held.count), held.max / ns_per_ms));
     }
     if (f.retransmitted_rows > 0) {
-        lines.add("", fmt::format("{} TCP segment{} of {} sent again by the kernel",
-                                  grouped(f.retransmits), f.retransmits == 1 ? "" : "s",
+        lines.add("", fmt::format("{} of {} sent again by the kernel",
+                                  counted(f.retransmits, "TCP segment", "TCP segments"),
                                   rows_text(f.retransmitted_rows)));
     }
 }

@@ -64,8 +64,7 @@ Task<bool> Preflight::search_cache(std::uint32_t words, SplitSearch& search) {
     bool found = co_await ask_cache(words, search, false);
     if (search.verdict() == SplitSearch::Verdict::varies && !asker_.stopped()) {
         search = fresh;
-        const bool found_again = co_await ask_cache(words, search, true);
-        found = found_again;
+        found = co_await ask_cache(words, search, true);
     }
     co_return found;
 }
@@ -83,7 +82,8 @@ Task<bool> Preflight::ask_cache(std::uint32_t words, SplitSearch& search, bool r
         going = next.ok;
         search.take(next.cached_tokens);
     }
-    co_return going&& search.verdict() == SplitSearch::Verdict::found;
+    const bool found = going && search.verdict() == SplitSearch::Verdict::found;
+    co_return found;
 }
 
 /// Words that prompts can share and be counted in; 0: none, or too few to tell anything.

@@ -27,7 +27,7 @@ constexpr Template templates[] = {
 }  // namespace
 
 Overhead split_overhead(Api api, std::string_view model, std::uint32_t tokens, bool& known) {
-    known = tokens == 0;  // ids of an API with a template, too
+    known = tokens == 0;  // nothing to split: ids pass a template by
     if (known || !dialect_of(api).templated) {
         return {tokens, 0};
     }

@@ -42,8 +42,8 @@ bool Pacer::can_fire_late() const {
 }
 
 LateCause Pacer::what_blocks_next() const {
-    if (armer_.ready(*schedule_.peek()) ==
-        nullptr) {  // bodies that nobody takes are in the way, or it is not built yet
+    if (armer_.ready(*schedule_.peek()) == nullptr) {
+        // Bodies that nobody takes are in the way, or it is not built yet.
         return armer_.lacks_room() ? LateCause::limit : LateCause::prepare;
     }
     return !ring_.has_room_for_row()                     ? LateCause::writer
@@ -66,9 +66,6 @@ LateCause Pacer::cause_of_no_lane() const {
 // goes before what it entailed.
 LateCause Pacer::what_held_next() const {
     const Instant due = due_instant(*schedule_.peek());
-    const auto blocked_by = [&](LateCause cause) {
-        return due < blocked_until_[static_cast<std::size_t>(cause)];
-    };
     for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::limit}) {
         if (held_until(due, cause).ns > 0) {
             return cause;
@@ -77,7 +74,8 @@ LateCause Pacer::what_held_next() const {
     if (away_from_ <= due && due < away_until_) {
         return LateCause::wake;
     }
-    return blocked_by(LateCause::prepare) ? LateCause::prepare : LateCause::none;
+    const bool unbuilt = held_until(due, LateCause::prepare).ns > 0;
+    return unbuilt ? LateCause::prepare : LateCause::none;
 }
 
 void Pacer::note_away(Instant from, Instant until) {

@@ -2,12 +2,13 @@
 ///
 /// Recorded instants are all known before time 0: the schedule is then a cursor over the plan.
 /// Under closed sessions some requests wait for others (releases.hpp): the cursor then goes over
-/// those that do not, and what the others release comes beside it, by due. It tells which request
-/// is next
-/// (`peek`, `take`), and those who prepare requests what is to come within a horizon of theirs
-/// (`within`). It is told what left (`fired`) and what is over (`ended`). It reads no clock, builds
-/// nothing and sends nothing; all instants are run time, in ns from time 0. Used by the engine
-/// thread alone; the plan outlives it.
+/// those that do not, and what the others release comes beside it, by due. (No flag asks for that
+/// yet: the simulator alone plays it.)
+///
+/// It tells which request is next (`peek`, `take`), and those who prepare requests what is to come
+/// within a horizon of theirs (`within`). It is told what left (`fired`) and what is over
+/// (`ended`). It reads no clock, builds nothing and sends nothing; all instants are run time, in ns
+/// from time 0. Used by the engine thread alone; the plan outlives it.
 #pragma once
 
 #include <algorithm>

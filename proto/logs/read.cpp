@@ -1,7 +1,5 @@
 #include "proto/logs/read.hpp"
 
-#include <algorithm>
-
 namespace driftless {
 namespace {
 
@@ -35,8 +33,7 @@ LogContext LogReader::context(std::uint64_t line) {
 void LogReader::begin_file(std::string_view name) {
     file_ = name;
     container_ = Container::unknown;
-    text_.clear();
-    text_end_ = {};
+    texts_.clear();
     calls_.clear();
 }
 
@@ -61,41 +58,33 @@ bool LogReader::add_line(std::uint64_t number, std::string_view line) {
 
 /// Takes the line to the text at hand. One that it closes is read; the next begins behind it.
 bool LogReader::gather(std::uint64_t number, std::string_view line) {
-    while (!line.empty() && container_ == Container::gathered) {  // each turn takes a text off
-        if (text_.empty()) {
-            line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-            text_line_ = number;
-        }
-        const std::size_t end = text_end_.find(line);
-        text_ += line.substr(0, end);
-        const bool json = text_.empty() || text_.front() == '{' || text_.front() == '[';
-        if (!json || text_.size() > log_text_bytes_max) {
-            context(text_line_)
+    while (container_ == Container::gathered) {  // each turn takes a text off, or the line's end
+        const JsonTexts::Found found = texts_.take(number, line);
+        const std::string_view text = texts_.text();
+        const bool json = text.empty() || text.front() == '{' || text.front() == '[';
+        if (!json || found == JsonTexts::Found::too_long) {
+            context(texts_.line())
                 .refuse("", json ? "is one JSON text of more than 64 MiB" : "is not a JSON object",
                         json ? "make lines of it: jq -c '.[]'"
                              : "a log is JSON lines, or a JSON array; this version reads " +
                                    log_format_names());
-            text_.clear();
             container_ = Container::refused;
-            return false;
-        }
-        if (end == line.npos) {
-            text_ += text_.empty() ? "" : "\n";
+        } else if (found == JsonTexts::Found::part) {
             return true;
+        } else {
+            json_text(texts_.line(), text);
         }
-        json_text(text_line_, text_);
-        text_.clear();
-        line.remove_prefix(end);
+        texts_.clear();
     }
-    return container_ != Container::refused;
+    return false;
 }
 
 void LogReader::end_file() {
     calls_.clear();
-    if (container_ == Container::gathered && !text_.empty()) {
-        json_text(text_line_, text_);
+    if (container_ == Container::gathered && !texts_.text().empty()) {
+        json_text(texts_.line(), texts_.text());
     }
-    text_.clear();
+    texts_.clear();
     container_ = Container::refused;
 }
 

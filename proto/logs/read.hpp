@@ -12,13 +12,10 @@
 #include <vector>
 
 #include "proto/json/document.hpp"
-#include "proto/json/text_end.hpp"
+#include "proto/json/texts.hpp"
 #include "proto/logs/format.hpp"
 
 namespace driftless {
-
-/// Longest JSON text of several lines that is gathered: as long as a line may be.
-inline constexpr std::size_t log_text_bytes_max = std::size_t{64} << 20;
 
 class LogReader {
   public:
@@ -63,9 +60,7 @@ class LogReader {
 
     std::string file_;
     Container container_ = Container::unknown;
-    std::string text_;  ///< gathered
-    JsonTextEnd text_end_;
-    std::uint64_t text_line_ = 0;
+    JsonTexts texts_;  ///< gathered
 };
 
 }  // namespace driftless

@@ -96,15 +96,15 @@ void TraceReader::begin_file(std::string_view name) {
 
 /// A text that is still open has not been closed in its file.
 void TraceReader::end_file() {
-    if (container_ == Container::gathered && !text_.empty()) {
-        RowContext at_start = context(text_line_);
-        json_text(at_start, text_);
+    if (container_ == Container::gathered && !texts_.text().empty()) {
+        RowContext at_start = context(texts_.line());
+        json_text(at_start, texts_.text());
     } else if (container_ == Container::csv && !text_.empty()) {
         context(text_line_)
             .refuse("", text_, "has a quote that is never closed", "correct the line");
     }
     text_.clear();
-    text_end_ = {};
+    texts_.clear();
     container_ = Container::refused;
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "proto/json/document.hpp"
-#include "proto/json/text_end.hpp"
+#include "proto/json/texts.hpp"
 #include "proto/trace/columns.hpp"
 #include "proto/trace/csv.hpp"
 #include "proto/trace/draft.hpp"
@@ -36,9 +36,6 @@ struct ReadOptions {
     bool output_free = false;            ///< `--output free`: rows need no output length
     std::string model_column;            ///< `--map model=COLUMN`: one of those in `keep`
 };
-
-/// Longest JSON text of several lines that is gathered: as long as a line may be.
-inline constexpr std::size_t json_text_bytes_max = std::size_t{64} << 20;
 
 class TraceReader {
   public:
@@ -90,7 +87,7 @@ class TraceReader {
     void find_doubles();
     bool check_doubles(const RowContext& context);
     void gather(std::uint64_t number, std::string_view line);
-    bool gather_part(std::string_view part);
+    void refuse_long_text();
     void json_text(RowContext& context, std::string_view text);
     void json_object(RowContext& context, const JsonValue& row);
     void refuse_text(const RowContext& context, std::string_view line);
@@ -123,8 +120,8 @@ class TraceReader {
     CsvCells cells_;
     std::vector<DoubleColumn> doubles_;
     bool headerless_ = false;       ///< the file's first line is a row
-    std::string text_;              ///< gathered JSON, or the beginning of a CSV record
-    JsonTextEnd text_end_;          ///< of gathered JSON
+    JsonTexts texts_;               ///< gathered JSON
+    std::string text_;              ///< the beginning of a CSV record
     std::uint64_t text_line_ = 0;   ///< where it begins
     bool format_checked_ = false;   ///< the file's first row looks like the format
     std::size_t rows_ordered_ = 0;  ///< rows that `note_order` has seen

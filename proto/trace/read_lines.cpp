@@ -8,7 +8,6 @@
 namespace driftless {
 namespace {
 
-constexpr std::string_view json_blanks = " \t\r\n";
 constexpr const char* array_remedy =
     "a trace has one JSON object a line: jq -c '.[]' makes them of an array";
 
@@ -47,43 +46,31 @@ void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginn
     container_ = Container::refused;
 }
 
-/// False where the text becomes longer than is gathered.
-bool TraceReader::gather_part(std::string_view part) {
-    if (text_.size() + part.size() < json_text_bytes_max) {
-        text_ += part;
-        return true;
+/// Takes the line to the text at hand. One that it closes is read; the next begins behind it.
+void TraceReader::gather(std::uint64_t number, std::string_view line) {
+    while (container_ == Container::gathered) {  // each turn takes a text off, or the line's end
+        const JsonTexts::Found found = texts_.take(number, line);
+        if (found == JsonTexts::Found::part) {
+            return;
+        }
+        if (found == JsonTexts::Found::too_long) {
+            refuse_long_text();
+        } else {
+            RowContext at_start = context(texts_.line());
+            json_text(at_start, texts_.text());
+        }
+        texts_.clear();
     }
-    const ForeignShape shape = foreign_long_shape(text_);
-    context(text_line_)
+}
+
+void TraceReader::refuse_long_text() {
+    const ForeignShape shape = foreign_long_shape(texts_.text());
+    context(texts_.line())
         .refuse("", "",
                 shape.what.empty() ? "is one JSON text of more than 64 MiB"
                                    : "looks like " + std::string(shape.what),
                 shape.what.empty() ? array_remedy : std::string(shape.remedy));
-    text_.clear();
     container_ = Container::refused;
-    return false;
-}
-
-/// Takes the line to the text at hand. One that it closes is read; the next begins behind it.
-void TraceReader::gather(std::uint64_t number, std::string_view line) {
-    while (container_ == Container::gathered) {  // each turn takes a text off, or the line's end
-        if (text_.empty()) {
-            line.remove_prefix(std::min(line.find_first_not_of(json_blanks), line.size()));
-            text_line_ = number;
-        }
-        const std::size_t end = line.empty() ? line.npos : text_end_.find(line);
-        if (!gather_part(line.substr(0, end))) {
-            return;
-        }
-        if (end == line.npos) {
-            text_ += text_.empty() ? "" : "\n";
-            return;
-        }
-        RowContext at_start = context(text_line_);
-        json_text(at_start, text_);
-        text_.clear();
-        line.remove_prefix(end);
-    }
 }
 
 /// One row or one conversation, or an array of them.

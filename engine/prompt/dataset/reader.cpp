@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "proto/json/text_end.hpp"
+#include "proto/json/texts.hpp"
 #include "proto/json/utf8.hpp"
 
 namespace driftless {
@@ -88,7 +88,8 @@ Result<void> DatasetReader::read_row(std::string_view text, const std::string& r
                       row + "is not UTF-8; convert the file, for instance with iconv");
     }
     if (!value) {
-        const bool goes_on = shape_ == Shape::lines && JsonTextEnd().find(text) == text.npos;
+        const bool goes_on =
+            shape_ == Shape::lines && JsonTexts().take(1, text) == JsonTexts::Found::part;
         return refuse(ErrorCode::bad_json,
                       row + (goes_on ? "ends inside its JSON text; give one text a line (jq -c . "
                                        "FILE > NEW_FILE), or fetch the whole file"

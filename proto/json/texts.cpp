@@ -1,7 +1,11 @@
-#include "proto/json/text_end.hpp"
+#include "proto/json/texts.hpp"
+
+#include <algorithm>
 
 namespace driftless {
 namespace {
+
+constexpr std::string_view blanks = " \t\r\n";
 
 /// Offset behind the closing quote of the string that begins at `at`; npos where it stays open.
 std::size_t behind_string(std::string_view line, std::size_t at) {
@@ -16,14 +20,38 @@ std::size_t behind_string(std::string_view line, std::size_t at) {
 
 }  // namespace
 
-std::size_t JsonTextEnd::find(std::string_view line) {
+JsonTexts::Found JsonTexts::take(std::uint64_t number, std::string_view& line) {
+    if (text_.empty()) {
+        line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+        line_ = number;
+    }
+    const std::size_t end = find_end(line);
+    const std::string_view part = line.substr(0, end);
+    if (text_.size() + part.size() >= bytes_max) {
+        return Found::too_long;
+    }
+    text_ += part;
+    line.remove_prefix(part.size());
+    if (end == line.npos) {
+        text_ += text_.empty() ? "" : "\n";
+        return Found::part;
+    }
+    return Found::whole;
+}
+
+void JsonTexts::clear() {
+    text_.clear();
+    depth_ = 0;
+}
+
+/// Offset just behind the bracket that closes the text; npos where the line does not hold it.
+std::size_t JsonTexts::find_end(std::string_view line) {
     std::size_t at = line.find_first_of("\"{}[]");
     while (at != line.npos) {  // each turn goes behind a bracket or a string
         const char c = line[at];
         if (c == '"') {
             at = behind_string(line, at);
             if (at == line.npos) {
-                depth_ = 0;
                 return line.size();
             }
         } else if (c == '{' || c == '[') {
