@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cmd/options_flags.hpp"
-#include "cmd/replay/option_values.hpp"
+#include "cmd/replay/flags/option_values.hpp"
 #include "cmd/trace_values.hpp"
 #include "engine/input/trace_file.hpp"
 

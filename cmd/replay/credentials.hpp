@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/replay/options.hpp"
+#include "cmd/replay/flags/options.hpp"
 
 namespace driftless {
 

@@ -8,7 +8,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
-#include "cmd/replay/same_run.hpp"
+#include "cmd/replay/resume/same_run.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"

@@ -1,10 +1,10 @@
 /// `--dry-run`: everything but sending.
 #pragma once
 
-#include "cmd/replay/options.hpp"
-#include "cmd/replay/run_file.hpp"
-#include "cmd/replay/server.hpp"
-#include "cmd/replay/workload.hpp"
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/run_json/run_file.hpp"
+#include "cmd/replay/server/server.hpp"
+#include "cmd/replay/workload/workload.hpp"
 
 namespace driftless {
 

@@ -1,0 +1,33 @@
+#include "cmd/replay/flags/described_api.hpp"
+
+#include <utility>
+
+#include "cmd/whole_file.hpp"
+
+namespace driftless {
+
+std::string describe_api(const Dialect*& dialect, const std::string& file,
+                         std::unique_ptr<DescribedApi>& described) {
+    if (dialect->api != Api::user_template) {
+        return file.empty() ? "" : "--template describes the server of --api template: give both";
+    }
+    if (file.empty()) {
+        return "--api template needs --template FILE, which describes the server";
+    }
+    const Result<std::string> text = read_whole_file(file);
+    if (!text) {
+        return "--template " + file + " cannot be read: " + reason_of(text.error());
+    }
+    std::string why;
+    Result<ApiTemplate> form = read_api_template(text.value(), why);
+    if (!form) {
+        return "--template " + file + ": " + why;
+    }
+    described = std::make_unique<DescribedApi>();
+    described->form = std::move(form).value();
+    described->dialect = dialect_of(described->form);
+    dialect = &described->dialect;
+    return "";
+}
+
+}  // namespace driftless

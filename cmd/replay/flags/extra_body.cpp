@@ -1,0 +1,34 @@
+#include "cmd/replay/flags/extra_body.hpp"
+
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+std::string extra_body_contradiction(const ReplayOptions& options) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(options.extra_body);
+    if (options.extra_body.empty() || !extra) {
+        return "";
+    }
+    BodySpec spec;
+    spec.model = "m";
+    spec.prompt = options.prompt;
+    spec.output = options.output;
+    spec.stream = options.stream;
+    spec.length_member = options.length_member;
+    // One by one, so that the one at fault has a name.
+    for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
+        spec.extra_body.clear();
+        JsonWriter json(spec.extra_body);
+        json.begin_object().key(member.key()).raw(member.raw());
+        json.end_object();
+        const Result<BodyFrame> frame = options.dialect->frame(spec);
+        if (!frame) {
+            return "--extra-body: \"" + std::string(member.key()) + "\" " + frame.error().doing;
+        }
+    }
+    return "";
+}
+
+}  // namespace driftless

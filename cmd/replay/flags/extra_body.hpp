@@ -1,0 +1,14 @@
+/// Whether `--extra-body` fits the bodies of the chosen API. Asks the dialect itself; prints
+/// nothing.
+#pragma once
+
+#include <string>
+
+#include "cmd/replay/flags/options.hpp"
+
+namespace driftless {
+
+/// Why its members cannot stand in a body: the message without the program's name. Empty: they can.
+std::string extra_body_contradiction(const ReplayOptions& options);
+
+}  // namespace driftless

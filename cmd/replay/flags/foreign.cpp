@@ -1,0 +1,395 @@
+#include "cmd/replay/flags/foreign.hpp"
+
+#include <algorithm>
+
+#include "cmd/replay/flags/foreign_flags.hpp"
+#include "cmd/secrets.hpp"
+#include "proto/core/decimal.hpp"
+
+namespace driftless {
+namespace {
+
+struct Name {
+    std::string_view typed;
+    std::string_view ours;
+};
+constexpr Name format_names[] = {
+    {"bailian", "qwen"},
+    {"bailian_trace", "qwen"},
+    {"mooncake", "mooncake"},
+    {"mooncake_trace", "mooncake"},
+    {"burst_gpt_trace", "burstgpt"},
+    {"azure", "azure"},
+    {"weka_trace", "weka"},
+    {"weka", "weka"},
+};
+
+std::string_view format_of(std::string_view typed) {
+    for (const Name& name : format_names) {
+        if (name.typed == typed) {
+            return name.ours;
+        }
+    }
+    return typed;
+}
+
+void add(Spelled& out, std::string_view flag, std::string_view value) {
+    out.arguments.emplace_back(flag);
+    out.arguments.emplace_back(value);
+}
+
+void note_ignored(Spelled& out, const std::string& flag, const char* why) {
+    out.notes.push_back(flag + " is ignored: " + why);
+}
+
+void refuse(Spelled& out, std::string_view flag, std::string_view value, const char* why) {
+    if (out.refused.empty()) {
+        out.refused = std::string(flag) + (value.empty() ? "" : " \"" + std::string(value) + "\"") +
+                      ": " + why;
+    }
+}
+
+/// The speed that plays a trace `nano` / 10^9 times as long, as a decimal; empty where none is
+/// exact.
+std::string inverse_text(std::uint64_t nano) {
+    constexpr std::uint64_t billion = 1'000'000'000;
+    if (nano == 0 || billion * billion % nano != 0) {
+        return "";
+    }
+    const std::uint64_t speed = billion * billion / nano;
+    std::string text = std::to_string(speed / billion);
+    if (const std::uint64_t rest = speed % billion; rest != 0) {
+        const std::string digits = std::to_string(billion + rest).substr(1);
+        text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
+    }
+    return text;
+}
+
+/// A decimal in units of 10^-9; 0 where it is none, negative, or has more digits.
+std::uint64_t nano_of(std::string_view text) {
+    const std::optional<Decimal> decimal = scan_decimal(text);
+    const Result<Scaled> nano = decimal ? scale(*decimal, 9) : Result<Scaled>(Scaled{});
+    const bool good = decimal && !decimal->negative && nano && nano.value().exact;
+    return good ? nano.value().value : 0;
+}
+
+constexpr const char* no_inverse =
+    "is not the inverse of a speed; write --speed X, where 2 is twice as fast";
+
+/// Calls `visit(key, value)` for each part of "key=value,key=value".
+template <typename Visit>
+void for_each_pair(std::string_view list, const Visit& visit) {
+    while (!list.empty()) {
+        const std::string_view part = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(part.size() + 1, list.size()));
+        const std::size_t equals = std::min(part.find('='), part.size());
+        visit(part.substr(0, equals), part.substr(std::min(equals + 1, part.size())));
+    }
+}
+
+}  // namespace
+
+constinit const Foreign::Translated Foreign::translations[] = {
+    {"--custom-dataset-type", &Foreign::take_dataset_type},
+    {"--dataset", &Foreign::take_dataset},
+    {"-d", &Foreign::take_dataset},
+    {"--api", &Foreign::take_api},
+    {"-a", &Foreign::take_api},
+    {"--fixed-schedule-start-offset", &Foreign::take_start_offset},
+    {"--fixed-schedule-end-offset", &Foreign::take_end_offset},
+    {"--aibrix-route", &Foreign::take_route},
+    {"--trace-mode", &Foreign::take_trace_mode},
+    {"--profile", &Foreign::take_profile},
+    {"--backend", &Foreign::take_backend},
+    {"--data", &Foreign::take_data},
+    {"--data-args", &Foreign::take_data_arguments},
+    {"--constraint", &Foreign::take_constraint},
+    {"--rate", &Foreign::take_rate},
+    {"--rate-type", &Foreign::take_rate_type},
+    {"--dataset-name", &Foreign::take_dataset_name},
+    {"--ready-check-timeout-sec", &Foreign::take_ready_check},
+    {"--max-concurrency", &Foreign::take_max_concurrency},
+    {"--mooncake-slowdown-factor", &Foreign::take_slowdown},
+    {"--mooncake-num-rounds", &Foreign::take_rounds},
+};
+
+Foreign::Foreign(const std::vector<std::string>& arguments)
+    : has_dataset_path_(std::any_of(arguments.begin(), arguments.end(), [](const auto& one) {
+          return one == "--dataset-path" || one.starts_with("--dataset-path=");
+      })) {}
+
+/// The same name may be a flag of ours with another meaning.
+bool Foreign::is_ours(std::string_view typed, const std::string* next) const {
+    const bool with_value = next != nullptr && !next->starts_with("-");
+    const bool of_trace_replayer = typed == "--dataset" || typed == "--api";
+    return (of_trace_replayer && !has_dataset_path_) ||
+           (typed == "--backend" && !(with_value && next->starts_with("kind="))) ||
+           (typed == "--save-prompts" && with_value);
+}
+
+std::optional<std::size_t> Foreign::take(std::string_view typed, const std::string* next,
+                                         Spelled& out) {
+    if (is_ours(typed, next)) {
+        return std::nullopt;
+    }
+    if (const IgnoredFlag* one = find_ignored_flag(typed); one != nullptr) {
+        note_ignored(out, std::string(typed), one->why);
+        return one->has_value ? 1 : 0;
+    }
+    if (typed == "--save-prompts") {
+        note_ignored(
+            out, std::string(typed),
+            "name a file: --save-prompts FILE; the same --seed makes the same prompts again");
+        return 0;
+    }
+    if (const char* why = why_refused_flag(typed); why != nullptr) {
+        refuse(out, typed, "", why);
+        return 0;
+    }
+    for (const Translated& one : translations) {
+        if (one.typed != typed) {
+            continue;
+        }
+        if (next == nullptr) {
+            refuse(out, typed, "", "needs a value");
+            return 0;
+        }
+        (this->*one.translate)(*next, out);
+        return 1;
+    }
+    return std::nullopt;
+}
+
+void Foreign::take_dataset_type(std::string_view value, Spelled& out) {
+    add(out, "--format", format_of(value));
+}
+
+void Foreign::take_dataset(std::string_view value, Spelled& out) {
+    add(out, "--format", format_of(value));
+}
+
+/// trace-replayer speaks chat only; to others "openai" is the completions API.
+void Foreign::take_api(std::string_view value, Spelled& out) {
+    add(out, "--api", value == "openai" ? "openai-chat" : value);
+}
+
+void Foreign::take_start_offset(std::string_view value, Spelled& out) {
+    add(out, "--start", std::string(value) + "ms");
+}
+
+void Foreign::take_end_offset(std::string_view value, Spelled& out) {
+    add(out, "--end", std::string(value) + "ms");
+}
+
+void Foreign::take_route(std::string_view value, Spelled& out) {
+    add(out, "--header", "routing-strategy: " + std::string(value));
+}
+
+void Foreign::take_trace_mode(std::string_view value, Spelled& out) {
+    if (value != "trace") {
+        refuse(out, "--trace-mode", value, "only the recorded arrivals of a trace are replayed");
+        return;
+    }
+    note_ignored(out, "--trace-mode trace", recorded_schedule_reason);
+}
+
+void Foreign::take_profile(std::string_view value, Spelled& out) {
+    take_profile_of("--profile", value, out);
+}
+
+void Foreign::take_rate_type(std::string_view value, Spelled& out) {
+    take_profile_of("--rate-type", value, out);
+}
+
+void Foreign::take_profile_of(const std::string& flag, std::string_view value, Spelled& out) {
+    if (value != "replay" && value != "kind=replay") {
+        refuse(out, flag, value, "the only profile here is replay");
+        return;
+    }
+    has_replay_profile_ = true;
+    note_ignored(out, flag + " replay", recorded_schedule_reason);
+}
+
+void Foreign::take_backend(std::string_view value, Spelled& out) {
+    for_each_pair(value, [&](std::string_view key, std::string_view part) {
+        if (key == "target") {
+            add(out, "--url", part);
+        } else if (key == "model") {
+            add(out, "--model", part);
+        } else if (key == "request_format") {
+            add(out, "--api", part);
+        } else if (key == "api_key") {
+            add(out, "--api-key", part);
+        } else if (key != "kind" || part != "openai_http") {
+            const std::string pair = std::string(key) + "=" + std::string(part);
+            refuse(out, "--backend", mask_value("--backend", pair),
+                   "is not known here; --url, --model and --api say where requests go");
+        }
+    });
+}
+
+/// "kind=mooncake,source.kind=json_file,source.path=F,.." or a path alone.
+void Foreign::take_data(std::string_view value, Spelled& out) {
+    if (!value.starts_with("kind=")) {
+        out.arguments.emplace_back(value);
+        return;
+    }
+    for_each_pair(value, [&](std::string_view key, std::string_view part) {
+        if (key == "kind" || key == "time_scale") {
+            (key == "kind" ? kind_ : scale_) = part;
+        } else if (key == "source.path") {
+            out.arguments.emplace_back(part);
+        } else if (key == "hash_id_block_size") {
+            add(out, "--block-size", part);
+        } else if (key.ends_with("_column")) {
+            note_column(key, part, out);
+        } else if (key != "source.kind" || !part.ends_with("_file")) {
+            refuse(out, "--data", std::string(key) + "=" + std::string(part),
+                   "has no counterpart here; download the trace and name its file");
+        }
+    });
+}
+
+/// {"type_": "trace_synthetic"}: as GuideLLM took it at first. No other member is known, and none
+/// is let pass.
+void Foreign::take_data_arguments(std::string_view value, Spelled& out) {
+    std::string bare(value);
+    std::erase_if(bare, [](char c) { return c == ' ' || c == '"' || c == '{' || c == '}'; });
+    if (bare != "type_:trace_synthetic") {
+        refuse(out, "--data-args", value,
+               "has no counterpart here; --map time=COLUMN,in=COLUMN,out=COLUMN names columns");
+        return;
+    }
+    kind_ = "trace_synthetic";
+}
+
+void Foreign::take_constraint(std::string_view value, Spelled& out) {
+    std::string_view kind;
+    std::string_view bound;
+    for_each_pair(value, [&](std::string_view key, std::string_view part) {
+        (key == "kind" ? kind : bound) = part;
+    });
+    if (kind == "max_requests") {
+        add(out, "--limit", bound);
+    } else if (kind == "max_seconds" || kind == "max_duration") {
+        add(out, "--duration", bound);
+    } else {
+        refuse(out, "--constraint", value, "has no counterpart here; see --limit and --duration");
+    }
+}
+
+/// GuideLLM's rate of a replay stretches: 2 takes twice as long. Of its other profiles, and of most
+/// tools, it is requests a second: `finish` asks for the profile.
+void Foreign::take_rate(std::string_view value, Spelled&) {
+    rate_ = value;
+}
+
+void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
+    const auto known = [value](const Name& name) { return name.typed == value; };
+    if (std::any_of(std::begin(format_names), std::end(format_names), known)) {
+        add(out, "--format", format_of(value));
+        return;
+    }
+    if (value != "custom" && value != "trace") {
+        refuse(out, "--dataset-name", value,
+               "has no arrival times; replay takes traces (driftless inspect FILE reads one)");
+        return;
+    }
+    note_ignored(out, "--dataset-name " + std::string(value), "the format is found by its keys");
+}
+
+void Foreign::take_ready_check(std::string_view value, Spelled& out) {
+    if (value != "0") {
+        add(out, "--wait-ready", value);
+    }
+}
+
+/// vllm bench's cap is ours; to others the name means users in a closed loop.
+void Foreign::take_max_concurrency(std::string_view value, Spelled& out) {
+    out.notes.push_back("--max-concurrency " + std::string(value) + " is taken as --max-inflight " +
+                        std::string(value) +
+                        ": rows leave at their recorded instants, and wait while so many are open");
+    add(out, "--max-inflight", value);
+}
+
+/// SGLang's: 2 takes twice as long.
+void Foreign::take_slowdown(std::string_view value, Spelled& out) {
+    const std::string speed = inverse_text(nano_of(value));
+    if (speed.empty()) {
+        refuse(out, "--mooncake-slowdown-factor", value, no_inverse);
+    } else if (speed != "1") {
+        add(out, "--speed", speed);
+    }
+}
+
+/// SGLang's sessions of several rounds, which it makes of each row.
+void Foreign::take_rounds(std::string_view value, Spelled& out) {
+    if (value != "1") {
+        refuse(out, "--mooncake-num-rounds", value,
+               "each row is one request here; give a trace whose rows are the rounds");
+    }
+}
+
+void Foreign::note_column(std::string_view name, std::string_view value, Spelled& out) {
+    if (name == "timestamp_column") {
+        time_column_ = value;
+    } else if (name == "prompt_tokens_column") {
+        input_column_ = value;
+    } else if (name == "output_tokens_column") {
+        output_column_ = value;
+    } else {
+        refuse(out, "--data", std::string(name) + "=" + std::string(value),
+               "has no counterpart here; --map hashes=COLUMN,session=COLUMN names such columns");
+    }
+}
+
+/// GuideLLM's plain traces have times and lengths, and no ids even where the file has some.
+void Foreign::add_columns(Spelled& out) const {
+    if (kind_ == "trace_synthetic") {
+        add(out, "--map",
+            "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_);
+    } else {
+        add(out, "--format", format_of(kind_));
+    }
+}
+
+/// Trace times are in seconds there, and the scale makes milliseconds of them; what is left of it
+/// stretches the trace, so that our speed is its inverse.
+void Foreign::add_times(Spelled& out) const {
+    const std::uint64_t scaled = nano_of(scale_.empty() ? "1" : scale_);
+    const std::string speed = inverse_text(scaled);
+    const bool weka = kind_ == "weka";
+    if (speed.empty()) {
+        refuse(out, "the time scale", scale_, no_inverse);
+        return;
+    }
+    if (scaled == 1'000'000 && !weka) {
+        add(out, "--time-unit", "ms");
+        return;
+    }
+    if (!weka && !kind_.empty()) {
+        add(out, "--time-unit", "s");
+    }
+    if (scaled != 1'000'000'000) {
+        add(out, "--speed", speed);
+    }
+}
+
+void Foreign::finish(Spelled& out) {
+    if (!rate_.empty() && !has_replay_profile_) {
+        refuse(out, "--rate", rate_,
+               "is requests a second in some tools, and how far a trace is stretched in GuideLLM's "
+               "replay profile; requests leave at the recorded instants: write --speed X (2 is "
+               "twice as fast), or give --profile replay, too");
+        return;
+    }
+    scale_ = rate_.empty() ? scale_ : rate_;
+    if (!kind_.empty()) {
+        add_columns(out);
+    }
+    if (!kind_.empty() || !scale_.empty()) {
+        add_times(out);
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,91 @@
+#include "cmd/replay/flags/foreign_flags.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* own_thread = "prompts are built by the engine's own thread, ahead of time";
+constexpr const char* streamed = "answers are streamed unless --no-stream is given";
+constexpr const char* in_the_folder = "records and summary are always in the run's folder";
+constexpr const char* every_percentile = "the summary has P25 to P99.9 of everything";
+constexpr const char* goodput_instead = "--goodput \"ttft:MS tpot:MS\" counts what keeps limits";
+
+constexpr IgnoredFlag ignored[] = {
+    {"--fixed-schedule", false, recorded_schedule_reason},
+    {"--fixed-schedule-auto-offset", false, recorded_schedule_reason},
+    {"--use-trace-timestamps", false, recorded_schedule_reason},
+    {"--mooncake-workload", true, "the trace is the file that is given"},
+    {"--streaming", false, streamed},
+    {"--stream", false, streamed},
+    {"--save-result", false, in_the_folder},
+    {"--summary-path", true, in_the_folder},
+    {"--outputs", true, in_the_folder},
+    {"--num-producer", true, own_thread},
+    {"--channel-capacity", true, own_thread},
+    {"--threads", true, own_thread},
+    {"--workers-max", true, own_thread},
+    {"--tokenizer-config", true, "tokenizer.json says all that is needed"},
+    {"--processor", true,
+     "words of one token each need no tokenizer; --tokenizer FILE takes others"},
+    {"--metric-percentile", true, every_percentile},
+    {"--metric-percentiles", true, every_percentile},
+    {"--percentile-metrics", true, every_percentile},
+    {"--ignore-eos", false, "--output exact, the default, sends it"},
+    {"--save-detailed", false, in_the_folder},
+    {"--append-result", false, in_the_folder},
+    {"--result-dir", true, in_the_folder},
+    {"--result-filename", true, in_the_folder},
+    {"--profile-export-prefix", true, in_the_folder},
+    {"--export-level", true, in_the_folder},
+    {"--trust-remote-code", false, "no code of a model's repository runs here"},
+    {"--disable-tqdm", false, "--no-progress does it"},
+    {"--ttft-slo", true, goodput_instead},
+    {"--tpot-slo", true, goodput_instead},
+    {"--early-stop-error-threshold", true, "failures are counted, and the run goes on"},
+    {"--ui", true, "progress is one line; --no-progress turns it off"},
+    {"--ui-type", true, "progress is one line; --no-progress turns it off"},
+};
+
+/// Flags that would change the load, and what to do instead.
+struct Refused {
+    std::string_view typed;
+    const char* why;
+};
+constexpr const char* recorded_only =
+    "requests leave at the recorded instants, not at a rate; --speed X changes the pace (2 is "
+    "twice as fast), --replicate N the load";
+constexpr const char* closed_loop =
+    "a fixed number of users, each sending when its last answer ends, is not offered yet; rows "
+    "leave at their recorded instants, and --max-inflight N holds them back while N are open";
+constexpr Refused refused_flags[] = {
+    {"--concurrency", closed_loop},
+    {"--users", closed_loop},
+    {"--num-users", closed_loop},
+    {"--no-fixed-schedule",
+     "requests follow the recorded schedule; --speed X changes its pace (2 is twice as fast)"},
+    {"--request-rate", recorded_only},
+    {"--qps", recorded_only},
+    {"--rps", recorded_only},
+    {"--user-centric-rate", recorded_only},
+    {"--burstiness", recorded_only},
+    {"--ramp-up-strategy", recorded_only},
+};
+
+}  // namespace
+
+const IgnoredFlag* find_ignored_flag(std::string_view typed) {
+    const auto found = std::find_if(std::begin(ignored), std::end(ignored),
+                                    [typed](const IgnoredFlag& one) { return one.typed == typed; });
+    return found == std::end(ignored) ? nullptr : found;
+}
+
+const char* why_refused_flag(std::string_view typed) {
+    const auto found = std::find_if(std::begin(refused_flags), std::end(refused_flags),
+                                    [typed](const Refused& one) { return one.typed == typed; });
+    return found == std::end(refused_flags) ? nullptr : found->why;
+}
+
+}  // namespace driftless

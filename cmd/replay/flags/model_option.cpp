@@ -1,0 +1,72 @@
+#include "cmd/replay/flags/model_option.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/trace_values.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// The column is kept, so that its text is at hand when the models are named.
+std::string take_mapped_model(ReplayOptions& options) {
+    const std::string column = take_model_column(options.files.map);
+    if (column.empty()) {
+        return "";
+    }
+    if (!options.model.empty()) {
+        return "--model " + options.model + " and --map model=" + column +
+               " both name the model: give one";
+    }
+    if (column.find_first_of("{}") != std::string::npos) {
+        return "--map model=" + column +
+               ": a column with braces in its name cannot be mapped; "
+               "rename it in the trace";
+    }
+    std::vector<std::string>& keep = options.files.keep;
+    if (std::find(keep.begin(), keep.end(), column) == keep.end()) {
+        keep.push_back(column);
+    }
+    options.files.model_column = column;
+    options.model = "{kept." + column + "}";
+    return "";
+}
+
+}  // namespace
+
+std::string complete_model(ReplayOptions& options) {
+    if (std::string why = take_mapped_model(options); !why.empty()) {
+        return why;
+    }
+    std::string unknown;
+    FieldTemplate model = parse_field_template({"--model", options.model}, unknown);
+    const auto is_other = [](const TemplatePiece& piece) {
+        return piece.placeholder != Placeholder::none && piece.placeholder != Placeholder::kept;
+    };
+    const auto other = std::find_if(model.pieces.begin(), model.pieces.end(), is_other);
+    if (other != model.pieces.end()) {
+        unknown = to_text(*other);
+    }
+    if (!unknown.empty()) {
+        return "--model: {" + unknown + "} is not {kept.COLUMN}; {{" + unknown +
+               "}} is that text itself";
+    }
+    if (model.is_literal()) {
+        options.model = model.literal();
+        return "";
+    }
+    if (const std::string why = unkept_column(model, options.files.keep); !why.empty()) {
+        return "--model: " + why;
+    }
+    if (!options.dialect->names_model || options.dialect->form != nullptr ||
+        !names_model_first(*options.dialect)) {
+        return std::string("--model with a column does not go with --api ") +
+               options.dialect->name + ": its requests name no model of their own";
+    }
+    options.row_model = std::move(model);
+    return "";
+}
+
+}  // namespace driftless

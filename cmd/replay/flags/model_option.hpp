@@ -1,0 +1,14 @@
+/// The model of each row: `--model "{kept.COLUMN}"`, or `--map model=COLUMN`, which means the same.
+#pragma once
+
+#include <string>
+
+#include "cmd/replay/flags/options.hpp"
+
+namespace driftless {
+
+/// Turns `model` of the map into a kept column, and a model with columns into `row_model`. Returns
+/// one line that says what is wrong and what mends it, or the empty text.
+std::string complete_model(ReplayOptions& options);
+
+}  // namespace driftless

@@ -1,0 +1,351 @@
+#include "cmd/replay/flags/option_values.hpp"
+
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "cmd/values.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+namespace {
+
+template <typename T>
+struct Choice {
+    std::string_view name;
+    T value;
+};
+
+template <typename T, std::size_t count>
+Result<T> choose(std::string_view text, const std::array<Choice<T>, count>& choices,
+                 const char* remedy) {
+    for (const Choice<T>& choice : choices) {
+        if (choice.name == text) {
+            return choice.value;
+        }
+    }
+    return Error{ErrorCode::invalid, 0, remedy};
+}
+
+/// The whole names that others use for a dialect of ours.
+struct ApiAlias {
+    std::string_view typed;
+    std::string_view name;
+};
+constexpr std::array api_aliases{
+    ApiAlias{"chat", "openai-chat"},
+    ApiAlias{"completions", "openai-completions"},
+    ApiAlias{"openai", "openai-completions"},  // vllm bench: "openai" is the completions API
+    ApiAlias{"vllm", "openai-completions"},
+    ApiAlias{"chat_completions", "openai-chat"},  // GuideLLM
+    ApiAlias{"text_completions", "openai-completions"},
+    ApiAlias{"sglang-native", "sglang"},  // sglang.bench_serving
+    ApiAlias{"sglang-oai", "openai-completions"},
+    ApiAlias{"sglang-oai-chat", "openai-chat"},
+    ApiAlias{"vllm-chat", "openai-chat"},
+    ApiAlias{"llama.cpp", "llamacpp"},
+    ApiAlias{"llama-cpp", "llamacpp"},
+};
+
+constexpr const char* goodput_remedy =
+    "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
+
+constexpr const char* certify_remedy =
+    "is not a limit; use one duration, or sent:5ms read:5ms, both above 0";
+
+Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
+    const std::size_t colon = part.find(':');
+    const std::string_view name = colon == part.npos ? std::string_view() : part.substr(0, colon);
+    const Result<std::int64_t> limit =
+        parse_positive_duration_ns(colon == part.npos ? part : part.substr(colon + 1));
+    if (!limit || !(colon == part.npos || name == "sent" || name == "read")) {
+        return Error{ErrorCode::invalid, 0, certify_remedy};
+    }
+    within.sent_ns = name == "read" ? within.sent_ns : limit.value();
+    within.read_ns = name == "sent" ? within.read_ns : limit.value();
+    return {};
+}
+
+/// Calls `read` for each part between blanks and commas; there must be one.
+template <typename Limits>
+Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::string_view, Limits&),
+                          const char* remedy) {
+    Limits limits;
+    bool any = false;
+    while (!text.empty()) {
+        const std::size_t end = text.find_first_of(" ,");
+        const std::string_view part = text.substr(0, end);
+        if (!part.empty()) {
+            if (const Result<void> done = read(part, limits); !done) {
+                return done.error();
+            }
+            any = true;
+        }
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    }
+    return any ? Result<Limits>(limits) : Result<Limits>(Error{ErrorCode::invalid, 0, remedy});
+}
+
+Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
+    const std::size_t colon = part.find(':');
+    const std::string_view name = part.substr(0, colon);
+    if (colon == part.npos) {
+        return Error{ErrorCode::invalid, 0, goodput_remedy};
+    }
+    std::string value(part.substr(colon + 1));
+    if (value.find_first_not_of("0123456789.") == value.npos) {
+        value += "ms";
+    }
+    const Result<std::int64_t> limit = parse_positive_duration_ns(value);
+    if (!limit) {
+        return Error{ErrorCode::invalid, 0, goodput_remedy};
+    }
+    if (name == "ttft") {
+        limits.ttft_ns = limit.value();
+    } else if (name == "tpot") {
+        limits.tpot_ns = limit.value();
+    } else if (name == "e2e" || name == "e2el") {
+        limits.e2e_ns = limit.value();
+    } else {
+        return Error{ErrorCode::invalid, 0, goodput_remedy};
+    }
+    return {};
+}
+
+}  // namespace
+
+const char* name_of(OutputRule rule) {
+    switch (rule) {
+        case OutputRule::exact:
+            return "exact";
+        case OutputRule::cap:
+            return "cap";
+        case OutputRule::free:
+            return "free";
+    }
+    return "";
+}
+
+const char* name_of(PromptKind kind) {
+    return kind == PromptKind::text ? "text" : "ids";
+}
+
+Result<PromptKind> parse_prompt_kind(std::string_view text) {
+    constexpr std::array choices{Choice<PromptKind>{"text", PromptKind::text},
+                                 Choice<PromptKind>{"ids", PromptKind::ids}};
+    return choose(text, choices, "is not one of text, ids");
+}
+
+Result<OutputRule> parse_output_rule(std::string_view text) {
+    constexpr std::array choices{Choice<OutputRule>{"exact", OutputRule::exact},
+                                 Choice<OutputRule>{"cap", OutputRule::cap},
+                                 Choice<OutputRule>{"free", OutputRule::free}};
+    return choose(text, choices, "is not one of exact, cap, free");
+}
+
+Result<std::string> parse_length_field(std::string_view text) {
+    if (text == "auto") {
+        return std::string();
+    }
+    if (text == "max_tokens" || text == "max_completion_tokens") {
+        return std::string(text);
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of auto, max_tokens, max_completion_tokens"};
+}
+
+Result<WaitRule> parse_wait_rule(std::string_view text) {
+    constexpr std::array choices{
+        Choice<WaitRule>{"auto", WaitRule::automatic}, Choice<WaitRule>{"spin", WaitRule::spin},
+        Choice<WaitRule>{"hybrid", WaitRule::hybrid}, Choice<WaitRule>{"sleep", WaitRule::sleep}};
+    return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
+}
+
+Result<StampRule> parse_stamp_rule(std::string_view text) {
+    constexpr std::array choices{Choice<StampRule>{"full", StampRule::full},
+                                 Choice<StampRule>{"wire", StampRule::wire},
+                                 Choice<StampRule>{"none", StampRule::none}};
+    return choose(text, choices, "is not one of full, wire, none");
+}
+
+Result<ConnectionRule> parse_connection_rule(std::string_view text) {
+    constexpr std::array choices{
+        Choice<ConnectionRule>{name_of(ConnectionRule::reuse), ConnectionRule::reuse},
+        Choice<ConnectionRule>{name_of(ConnectionRule::fresh), ConnectionRule::fresh},
+        Choice<ConnectionRule>{name_of(ConnectionRule::sticky), ConnectionRule::sticky}};
+    return choose(text, choices, "is not one of reuse, fresh, sticky");
+}
+
+Result<Balance> parse_balance(std::string_view text) {
+    constexpr std::array choices{Choice<Balance>{name_of(Balance::turn), Balance::turn},
+                                 Choice<Balance>{name_of(Balance::session), Balance::session}};
+    return choose(text, choices, "is not one of turn, session");
+}
+
+Result<bool> parse_chunks(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"full", true}, Choice<bool>{"none", false}};
+    return choose(text, choices, "is not one of full, none");
+}
+
+Result<const Dialect*> parse_api(std::string_view text) {
+    for (const ApiAlias& alias : api_aliases) {
+        if (alias.typed == text) {
+            text = alias.name;
+            break;
+        }
+    }
+    if (const Dialect* dialect = find_dialect(text); dialect != nullptr) {
+        return dialect;
+    }
+    static const std::string remedy = std::string("is not one of ") + dialect_names();
+    return Error{ErrorCode::invalid, 0, remedy.c_str()};
+}
+
+Result<ArmAhead> parse_arm_ahead(std::string_view text) {
+    if (text == "all") {
+        return ArmAhead{.all = true, .window_ns = 0};
+    }
+    const Result<std::int64_t> window = parse_positive_duration_ns(text);
+    if (!window) {
+        return window.error();
+    }
+    return ArmAhead{.all = false, .window_ns = window.value()};
+}
+
+Result<std::uint64_t> parse_save_responses(std::string_view text) {
+    return text == "all" ? Result<std::uint64_t>(save_all_responses) : parse_count(text);
+}
+
+Result<Overhead> parse_overhead(std::string_view text) {
+    const std::size_t comma = text.find(',');
+    const Result<std::uint32_t> pre = parse_u32(text.substr(0, comma));
+    const Result<std::uint32_t> post =
+        comma == text.npos ? Result<std::uint32_t>(0U) : parse_u32(text.substr(comma + 1));
+    if (!pre || !post || comma == text.npos) {
+        return Error{ErrorCode::invalid, 0, "is not PRE,POST: two numbers of tokens, as in 5,3"};
+    }
+    return Overhead{.pre = pre.value(), .post = post.value()};
+}
+
+Result<GoodputLimits> parse_goodput(std::string_view text) {
+    return read_parts<GoodputLimits>(text, read_goodput_part, goodput_remedy);
+}
+
+Result<CertifyWithin> parse_certify_within(std::string_view text) {
+    return read_parts<CertifyWithin>(text, read_certify_part, certify_remedy);
+}
+
+Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || equals == 0) {
+        return Error{ErrorCode::invalid, 0, "is not a label; use KEY=VALUE"};
+    }
+    return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+Result<std::string> parse_extra_body(std::string_view text) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text);
+    if (!root || !root.value().is(JsonType::object)) {
+        return Error{ErrorCode::invalid, 0, R"(is not a JSON object; use '{"top_p": 0.9}')"};
+    }
+    return std::string(text);
+}
+
+Result<std::uint32_t> parse_u32(std::string_view text) {
+    const Result<std::uint64_t> value = parse_count(text);
+    if (!value) {
+        return value.error();
+    }
+    if (value.value() > std::numeric_limits<std::uint32_t>::max()) {
+        return Error{ErrorCode::out_of_range, 0, "is more than 4294967295"};
+    }
+    return static_cast<std::uint32_t>(value.value());
+}
+
+Result<std::uint32_t> parse_positive_u32(std::string_view text) {
+    const Result<std::uint32_t> value = parse_u32(text);
+    if (value && value.value() == 0) {
+        return Error{ErrorCode::out_of_range, 0, "must be at least 1"};
+    }
+    return value;
+}
+
+Result<std::uint32_t> parse_buffer_count(std::string_view text) {
+    constexpr std::uint32_t most = 32'768;
+    const Result<std::uint32_t> value = parse_u32(text);
+    if (value &&
+        (!std::has_single_bit(value.value()) || value.value() < 2 || value.value() > most)) {
+        return Error{ErrorCode::out_of_range, 0, "must be a power of two from 2 to 32768"};
+    }
+    return value;
+}
+
+Result<std::int64_t> parse_positive_duration_ns(std::string_view text) {
+    const Result<std::int64_t> value = parse_duration_ns(text);
+    if (value && value.value() == 0) {
+        return Error{ErrorCode::out_of_range, 0, "must be longer than 0"};
+    }
+    return value;
+}
+
+Result<std::string> parse_text(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "must not be empty"};
+    }
+    return std::string(text);
+}
+
+Result<Header> parse_added_header(std::string_view text) {
+    Result<Header> header = parse_header(text);
+    if (!header && text.find_first_of("\r\n") != text.npos) {
+        return Error{ErrorCode::invalid, 0,
+                     "has a line end in it, which would begin another header; remove it"};
+    }
+    if (!header) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not a header that can be added; use 'Name: value' (framing headers cannot "
+                     "be overridden)"};
+    }
+    return header;
+}
+
+Result<Url> parse_connect_to(std::string_view text) {
+    return parse_place(text);
+}
+
+Result<std::string> parse_header_name(std::string_view text) {
+    if (!is_header_name(text)) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not the name of a header; use the name alone, as in X-Pod"};
+    }
+    return std::string(text);
+}
+
+const char* name_of(WaitRule rule) {
+    switch (rule) {
+        case WaitRule::automatic:
+            return "auto";
+        case WaitRule::spin:
+            return "spin";
+        case WaitRule::hybrid:
+            return "hybrid";
+        case WaitRule::sleep:
+            return "sleep";
+    }
+    return "unknown";
+}
+
+std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep) {
+    for (const TemplatePiece& piece : field.pieces) {
+        if (piece.placeholder == Placeholder::kept &&
+            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
+            return "{" + to_text(piece) + "} is a column that is not kept: give --keep " +
+                   piece.text;
+        }
+    }
+    return "";
+}
+
+}  // namespace driftless

@@ -1,0 +1,66 @@
+/// Values of replay flags that have a small grammar of their own.
+///
+/// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cmd/replay/flags/options.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// As the flags spell them.
+const char* name_of(OutputRule rule);
+const char* name_of(PromptKind kind);
+
+Result<PromptKind> parse_prompt_kind(std::string_view text);
+Result<OutputRule> parse_output_rule(std::string_view text);
+/// Empty for "auto".
+Result<std::string> parse_length_field(std::string_view text);
+Result<WaitRule> parse_wait_rule(std::string_view text);
+const char* name_of(WaitRule rule);
+Result<StampRule> parse_stamp_rule(std::string_view text);
+Result<Balance> parse_balance(std::string_view text);
+Result<ConnectionRule> parse_connection_rule(std::string_view text);
+/// "full" or "none".
+Result<bool> parse_chunks(std::string_view text);
+/// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").
+Result<const Dialect*> parse_api(std::string_view text);
+
+/// "2s" or "all".
+Result<ArmAhead> parse_arm_ahead(std::string_view text);
+/// "100" or "all".
+Result<std::uint64_t> parse_save_responses(std::string_view text);
+/// "PRE,POST" tokens.
+Result<Overhead> parse_overhead(std::string_view text);
+/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`.
+Result<GoodputLimits> parse_goodput(std::string_view text);
+/// "5ms", or "sent:5ms read:1ms": what is not named keeps its default.
+Result<CertifyWithin> parse_certify_within(std::string_view text);
+/// "KEY=VALUE".
+Result<std::pair<std::string, std::string>> parse_label(std::string_view text);
+/// A JSON object, as typed.
+Result<std::string> parse_extra_body(std::string_view text);
+/// 1 ... 2^32 - 1.
+Result<std::uint32_t> parse_positive_u32(std::string_view text);
+/// 0 ... 2^32 - 1.
+Result<std::uint32_t> parse_u32(std::string_view text);
+/// A power of two from 2 to 32,768, the most that the kernel's ring takes.
+Result<std::uint32_t> parse_buffer_count(std::string_view text);
+Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
+/// Any text but the empty one.
+Result<std::string> parse_text(std::string_view text);
+/// A header field; those that frame a request are refused.
+Result<Header> parse_added_header(std::string_view text);
+/// HOST:PORT or unix:PATH.
+Result<Url> parse_connect_to(std::string_view text);
+/// The name of a header field, alone.
+Result<std::string> parse_header_name(std::string_view text);
+
+/// Why a placeholder of it cannot be filled from the columns that are kept; empty: all can.
+std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep);
+
+}  // namespace driftless

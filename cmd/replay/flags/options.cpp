@@ -1,0 +1,321 @@
+#include "cmd/replay/flags/options.hpp"
+
+#include "cmd/options_flags.hpp"
+#include "cmd/options_load.hpp"
+#include "cmd/options_trace.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/flags/options_check.hpp"
+#include "cmd/replay/flags/spelling.hpp"
+#include "cmd/table_kind.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* description =
+    "Replays a request trace against an inference server: every request leaves at its recorded\n"
+    "instant, every streamed token is stamped.\n";
+
+constexpr const char* footer =
+    R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
+
+Standard output has what was chosen, then the result; standard error has progress, warnings and
+errors. --quiet leaves out what was chosen, and progress.
+
+APIs:
+  openai-chat         /v1/chat/completions, as most servers have it
+  openai-completions  /v1/completions; takes token ids
+  openai-responses    /v1/responses
+  anthropic           /v1/messages
+  llamacpp            llama.cpp's /completion; takes token ids
+  sglang              SGLang's /generate; takes token ids
+  tgi                 /generate_stream of Text Generation Inference
+  ollama              /api/generate, without a template
+  triton              /v2/models/ensemble/generate_stream; counts no tokens
+  aibrix              openai-chat with the headers of AIBrix's gateway
+  dynamo              openai-chat with NVIDIA Dynamo's nvext; takes token ids
+  template            what --template FILE describes (proto/api/README.md)
+
+Headers of rows: {row}, {session}, {turn} and {kept.COLUMN} in a --header are the row's own; a row
+that has none goes without that header. What could begin another header is refused.
+
+Examples:
+  driftless replay trace.jsonl --url http://127.0.0.1:8000
+  driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
+  driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
+  driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
+  driftless replay trace.jsonl --url https://llm.example.com/v1 --ca our-ca.pem
+  driftless replay trace.jsonl --url http://a:8000 --header "X-Session: {session}"
+  driftless replay trace.jsonl --dry-run
+  driftless replay --resume runs/20261121T062957Z-trace
+  driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
+
+Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
+5 no request was answered whole, 6 not certified, 7 the host lacks or fails, 130 interrupted.)";
+
+void add_trace_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Trace");
+    add_trace_flags(flags, options.files);
+    flags.value("--keep", "A,B", "trace columns carried into every record [none]", nullptr,
+                parse_list, options.files.keep);
+    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
+                nullptr, parse_duration_ns, options.plan.start_ns);
+    flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
+                options.plan.end_ns);
+    flags.value("--limit", "N", "rows at most, counted after sorting [all]", nullptr,
+                parse_positive_count, options.plan.limit);
+    flags.value("--duration", "T", "rows due within T of wall time [all]", nullptr,
+                parse_positive_duration_ns, options.plan.duration_ns);
+    add_load_flags(flags, options.load);
+}
+
+void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
+    flags.group("Server");
+    flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH", parse_url,
+                 server.urls);
+    flags.value("--balance", "RULE", "several --url: turn (row by row), or session (each to one)",
+                "turn", parse_balance, options.balance);
+    flags.value("--connect-to", "PLACE",
+                "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", nullptr,
+                parse_connect_to, options.connect_to);
+    flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
+                parse_text, server.endpoint);
+    flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",
+                parse_api, options.dialect);
+    flags.value("--template", "FILE", "JSON that describes the server of --api template", nullptr,
+                parse_text, options.template_file);
+    flags.value("--routing-strategy", "NAME", "header of that name; for aibrix [the gateway's]",
+                nullptr, parse_text, options.routing_strategy);
+    flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
+                options.user);
+    flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" of each row [first of /v1/models]",
+                nullptr, parse_text, options.model);
+    flags.values("--header", "K:V", "header of every request, or K:env:NAME; of rows: below",
+                 parse_added_header, options.headers);
+    flags.on_off("--traceparent",
+                 "name each row's trace to the server; sampled, which costs it work",
+                 options.traceparent);
+    flags.values("--record-header", "NAME", "field of the answer's head in every record, 256 bytes",
+                 parse_header_name, options.record_headers);
+    flags.value("--extra-body", "JSON", "object whose members go into every body [none]", nullptr,
+                parse_extra_body, options.extra_body);
+    flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
+                nullptr, parse_text, options.api_key);
+    flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
+                parse_text, options.tls.ca_file);
+    flags.on_off("--insecure", "https without checking the server's certificate",
+                 options.tls.verify, false);
+    flags.value("--cert", "FILE", "PEM chain of a client certificate for https [none]", nullptr,
+                parse_text, options.tls.cert_file);
+    flags.value("--key", "FILE", "PEM of its key [in --cert]", nullptr, parse_text,
+                options.tls.key_file);
+    flags.value("--wait-ready", "T", "time to wait for the server to be there [0]", nullptr,
+                parse_positive_duration_ns, options.wait_ready_ns);
+    flags.on_off("--no-preflight", "send no probes; needs --model", options.preflight, false);
+    flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
+                nullptr, parse_overhead, options.overhead);
+    flags.value("--server-block", "TOKENS",
+                "the server's cache blocks: hits are forecast in them, too [probed]", nullptr,
+                parse_positive_u32, options.server_block);
+    flags.group("");  // not in the help: the spelling of other tools
+    flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
+    flags.value("--port", "N", "", "8000", parse_positive_u32, server.port);
+}
+
+void add_prompt_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Prompts and answers");
+    flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
+                options.prompt);
+    flags.value("--tokenizer", "FILE|DIR",
+                "its words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
+                parse_text, options.tokenizer);
+    flags.value("--dataset", "FILE",
+                "prompts of its text: ShareGPT or JSON lines; needs --tokenizer [words]", nullptr,
+                parse_text, options.dataset);
+    flags.value("--dataset-column", "NAME",
+                "its column of texts [conversations, messages, text, prompt, ..]", nullptr,
+                parse_text, options.dataset_column);
+    flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
+                parse_u32, options.ids_from);
+    flags.value("--verify-prompts", "N",
+                "rows first held against the server's /tokenize, ids against usage", "0", parse_u32,
+                options.verify_prompts);
+    flags.value("--save-prompts", "FILE",
+                "new file for the exact bodies, to be replayed again [none]", nullptr, parse_text,
+                options.save_prompts);
+    flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
+                "1M", parse_bytes, options.block_cache_bytes);
+    flags.value("--cache-salt", "TEXT|random",
+                "sets this run's prompts apart from those of other salts [none]", nullptr,
+                parse_text, options.cache_salt);
+    flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
+                "exact", parse_output_rule, options.output);
+    flags.value("--length-field", "NAME",
+                "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
+                parse_length_field, options.length_member);
+    flags.on_off("--continuous-usage", "ask for token counts on every chunk",
+                 options.continuous_usage);
+    flags.on_off("--no-stream", "ask for whole answers: no first token, no chunks", options.stream,
+                 false);
+    flags.value("--seed", "N", "seed of prompts, --spread and load", "0", parse_count,
+                options.plan.seed);
+}
+
+void add_schedule_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Schedule");
+    flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.speed_text);
+    flags.on_off("--spread", "spread rows of one instant over the gap to the next",
+                 options.plan.spread);
+    flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
+                options.arm_ahead);
+    flags.value("--max-inflight", "N", "open exchanges at most [file limit - 64]", nullptr,
+                parse_positive_u32, options.inflight_max);
+    flags.value("--connections", "N", "connections kept open [as the schedule needs]", nullptr,
+                parse_positive_u32, options.connections);
+    flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",
+                "reuse", parse_connection_rule, options.connection);
+    flags.value("--timeout-connect", "T", "until a connection is established", "5s",
+                parse_positive_duration_ns, options.timeouts.connect_ns);
+    flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
+                "600s", parse_positive_duration_ns, options.timeouts.first_byte_ns);
+    flags.value("--timeout-idle", "T", "silence inside an answer", "120s",
+                parse_positive_duration_ns, options.timeouts.idle_ns);
+    flags.value("--timeout-total", "T", "from the fire to the end of the answer", "3600s",
+                parse_positive_duration_ns, options.timeouts.total_ns);
+    flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
+                parse_duration_ns, options.grace_ns);
+    flags.on_off("--dry-run", "everything but sending", options.dry_run);
+}
+
+void add_output_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Output");
+    flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", nullptr,
+                parse_text, options.out);
+    flags.value("--output-path", "FILE", "file of the records [requests.jsonl in the folder]",
+                nullptr, parse_text, options.records_path);
+    flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
+                parse_chunks, options.chunks);
+    flags.value("--save-responses", "N|all", "answers kept in responses.jsonl", "0",
+                parse_save_responses, options.save_responses);
+    flags.value("--goodput", "LIMITS", "limits in ms: \"ttft:200 tpot:50 e2e:3000\" [none]",
+                nullptr, parse_goodput, options.goodput);
+    flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
+                 options.labels);
+    flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
+                "short", parse_table_kind, options.table);
+    flags.on_off("--no-progress", "no progress on standard error (a line; in logs one every 30 s)",
+                 options.progress, false);
+    flags.on_off("--quiet", "print the result, warnings and errors only", options.quiet);
+}
+
+void add_host_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Host");
+    flags.value("--cpu", "N", "CPU of the engine thread [the quietest of those allowed]", nullptr,
+                parse_u32, options.cpu);
+    flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engine's]",
+                nullptr, parse_u32, options.writer_cpu);
+    flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
+                "auto", parse_wait_rule, options.wait);
+    flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
+                 options.realtime);
+    flags.on_off("--warm-send",
+                 "a loopback byte 0.1 ms before an isolated request, to warm the path",
+                 options.warm_sends);
+    flags.value("--receive-buffers", "N", "of 4 KiB each, a power of two", "4096",
+                parse_buffer_count, options.receive_buffers);
+    flags.value("--stamps", "WHICH", "kernel stamps: full, wire (of what is sent only) or none",
+                "full", parse_stamp_rule, options.stamps);
+    flags.value("--calibration", "auto|none|FILE",
+                "figures of this host; auto: those of driftless calibrate, else it is\n"
+                "measured for up to 2 s before time 0",
+                "auto", parse_text, options.calibration);
+    flags.value("--certify-within", "T",
+                "taint each row later than this: 5ms, or sent:5ms read:5ms", "5ms",
+                parse_certify_within, options.certify_within);
+    flags.on_off("--require-certified", "exit 6 unless the verdict is certified",
+                 options.require_certified);
+}
+
+void add_again_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Again");
+    flags.value("--resume", "RUN", "go on with a run that was killed, in its own folder", nullptr,
+                parse_text, options.resume);
+    flags.on_off("--resend", "with --resume: send again what had left and has no record",
+                 options.resend);
+    flags.value("--from", "RUN", "repeat a run; refused where schedule or prompts differ", nullptr,
+                parse_text, options.from);
+}
+
+/// What was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
+std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOptions& options) {
+    std::vector<std::string> given = options.files.paths;
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->count() == 0 || !option->nonpositional()) {
+            continue;
+        }
+        if (option->get_expected_max() == 0) {
+            given.push_back(option->get_name());
+            continue;
+        }
+        for (const std::string& value : option->results()) {
+            given.push_back(option->get_name() + "=" + value);
+        }
+    }
+    return given;
+}
+
+ReplayCommandLine refused(const std::string& why) {
+    ReplayCommandLine line;
+    line.kind = ReplayCommandLine::Kind::refused;
+    line.text = "driftless replay: " + why + " (see driftless replay --help)";
+    return line;
+}
+
+}  // namespace
+
+ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
+                                       const std::string& api_key) {
+    Spelled spelled = spell(arguments);
+    if (!spelled.refused.empty()) {
+        return refused(spelled.refused);
+    }
+    ReplayCommandLine line;
+    line.notes = spelled.notes;
+    ReplayOptions& options = line.options;
+    ServerFlags server;
+    CLI::App app{description, "driftless replay"};
+    app.footer(footer);
+    app.get_formatter()->column_width(30);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this and exit");
+    add_trace_argument(app, options.files);
+    Flags flags(app);
+    add_trace_flags(flags, options);
+    add_server_flags(flags, server, options);
+    add_prompt_flags(flags, options);
+    add_schedule_flags(flags, options);
+    add_output_flags(flags, options);
+    add_host_flags(flags, options);
+    add_again_flags(flags, options);
+    try {
+        app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
+    } catch (const CLI::CallForHelp&) {
+        line.kind = ReplayCommandLine::Kind::help;
+        line.text = help_of(app);
+        return line;
+    } catch (const CLI::ParseError& error) {
+        return refused(error.what());
+    }
+    std::string why = unknown_argument(app);
+    line.arguments = given_arguments(app, options);
+    if (why.empty() && options.resume.empty() && options.from.empty()) {
+        why = complete(server, api_key, options);
+    }
+    if (!why.empty()) {
+        return refused(why);
+    }
+    return line;
+}
+
+}  // namespace driftless

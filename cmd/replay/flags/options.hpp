@@ -1,0 +1,179 @@
+/// ReplayOptions: what the user asked of `driftless replay`, as plain values.
+///
+/// Made once by `parse_replay_options` and never changed. Parsing touches no clock, no socket and
+/// no file but that of --template, which says what other flags mean; what needs them (does the
+/// output folder exist? is the model there?) is asked later. Durations are ns. A flag is here when
+/// it works.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/replay/flags/described_api.hpp"
+#include "cmd/screen/summary_table.hpp"
+#include "engine/input/trace_file.hpp"
+#include "engine/plan/balance.hpp"
+#include "engine/plan/load.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/prompt/builder.hpp"
+#include "engine/record/taint.hpp"
+#include "engine/replay/settings.hpp"
+#include "engine/tls/context.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/http/field_template.hpp"
+#include "proto/http/request.hpp"
+#include "proto/http/url.hpp"
+
+namespace driftless {
+
+/// How the engine waits for the next due instant. `automatic`: spin where at least 3 CPUs are
+/// allowed, else hybrid.
+enum class WaitRule : std::uint8_t { automatic, spin, hybrid, sleep };
+
+/// Which stamps the kernel is asked for. `wire`: of what leaves, not of what is received.
+enum class StampRule : std::uint8_t { full, wire, none };
+
+/// One server: where it is, and the paths that are joined to it.
+struct ReplayTarget {
+    Url url;
+    std::string api_path;   ///< request target of every row, for instance "/v1/chat/completions"
+    std::string root_path;  ///< what stands before "/v1": empty, or for instance "/proxy"
+};
+
+struct ReplayTimeouts {
+    std::int64_t connect_ns = 0;
+    std::int64_t first_byte_ns = 0;
+    std::int64_t idle_ns = 0;
+    std::int64_t total_ns = 0;
+};
+
+/// `--goodput`: a request is good when it is ok and keeps all limits that are given.
+struct GoodputLimits {
+    std::optional<std::int64_t> ttft_ns;
+    std::optional<std::int64_t> tpot_ns;
+    std::optional<std::int64_t> e2e_ns;
+};
+
+/// `--arm-ahead`.
+struct ArmAhead {
+    bool all = false;  ///< everything before the start; `window_ns` means nothing then
+    std::int64_t window_ns = 0;
+};
+
+/// `--record-header` may be given so many times: each costs a look through every answer's head.
+inline constexpr std::size_t record_headers_max = 8;
+
+/// `--save-responses all`.
+inline constexpr std::uint64_t save_all_responses = std::numeric_limits<std::uint64_t>::max();
+
+struct ReplayOptions {
+    // The trace.
+    TraceFiles files;
+
+    // The server.
+    std::vector<ReplayTarget> targets;  ///< at least one, but under `dry_run`
+    std::optional<Url> connect_to;      ///< where connections go to; empty: where the URLs say
+    const Dialect* dialect = nullptr;   ///< never nullptr after parsing
+    std::string template_file;          ///< `--api template`; else empty
+    std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
+    std::string model;                        ///< empty: the first of /v1/models
+    std::optional<FieldTemplate> row_model;   ///< `--model` with placeholders
+    std::vector<Header> headers;         ///< `--header`, then Authorization where there is a key
+    std::vector<Header> secret_headers;  ///< those of them whose values came as `env:NAME`
+    bool traceparent = false;            ///< each request names its trace
+    std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
+    std::vector<FieldTemplate> row_headers;   ///< `--header` with placeholders
+    TlsClientOptions tls;                     ///< of https targets
+    std::string extra_body;                   ///< JSON object text, or empty
+    std::string api_key;                      ///< to be masked wherever text leaves us; empty: none
+    bool preflight = true;
+    std::optional<std::int64_t> wait_ready_ns;
+    std::optional<Overhead> overhead;           ///< empty: what preflight finds, or none
+    std::optional<std::uint32_t> server_block;  ///< `--server-block`; empty: what preflight finds
+
+    // The prompts and answers.
+    PromptKind prompt = PromptKind::text;
+    std::string tokenizer;  ///< file whose vocabulary gives the words; empty: the built-in words
+    std::string dataset;    ///< file whose text prompts are cut from; empty: words only
+    std::string dataset_column;  ///< empty: detected
+    std::uint32_t ids_from = 0;
+    std::string save_prompts;          ///< new file for the exact bodies; empty: none
+    std::uint32_t verify_prompts = 0;  ///< rows held against the server's tokenize endpoint
+    std::uint64_t block_cache_bytes = 0;
+    std::string cache_salt;  ///< empty: none; never "random", which becomes a salt of its own
+    OutputRule output = OutputRule::exact;
+    bool continuous_usage = false;
+    bool stream = true;
+    std::string length_member;     ///< `--length-field`; empty: the dialect's, or what is obeyed
+    std::string routing_strategy;  ///< `--api aibrix`
+    std::string user;              ///< `--api aibrix`
+
+    // The schedule. `plan.seed` is the seed of everything.
+    LoadOptions load;
+    PlanOptions plan;
+    std::string speed_text;  ///< as typed, for run.json
+    ArmAhead arm_ahead;
+    std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
+    std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
+    ConnectionRule connection = ConnectionRule::reuse;
+    Balance balance = Balance::turn;
+    ReplayTimeouts timeouts;
+    std::int64_t grace_ns = 0;
+
+    // What is written.
+    std::string out;           ///< folder; empty: runs/<UTC time>-<trace name>
+    std::string records_path;  ///< `--output-path`; empty: requests.jsonl in the folder
+    bool chunks = true;        ///< chunk arrays in the records
+    std::uint64_t save_responses = 0;
+    GoodputLimits goodput;
+    std::vector<std::pair<std::string, std::string>> labels;
+    bool progress = true;
+    bool quiet = false;  ///< errors and the result only
+    TableKind table = TableKind::compact;
+    bool dry_run = false;
+
+    // Again: what the flags of an earlier run say is added by whoever reads it (recall.hpp).
+    std::string resume;  ///< folder of the run that goes on; empty: a new one
+    bool resend = false;
+    std::string from;  ///< folder of the run that is repeated; empty: none
+
+    // The host.
+    std::optional<std::uint32_t> cpu;
+    std::optional<std::uint32_t> writer_cpu;
+    WaitRule wait = WaitRule::automatic;
+    bool warm_sends = false;
+    bool realtime = false;              ///< the engine thread before all ordinary ones
+    std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two
+    StampRule stamps = StampRule::full;
+    std::string calibration;  ///< file, or "none"; empty: where `calibrate` puts it
+    CertifyWithin certify_within;
+    bool require_certified = false;
+};
+
+/// What came of a command line.
+struct ReplayCommandLine {
+    enum class Kind : std::uint8_t {
+        run,      ///< `options` is complete
+        help,     ///< `text` is the help, for standard output; exit 0
+        refused,  ///< `text` is one line for standard error; exit 2
+    };
+    Kind kind = Kind::run;
+    std::string text;
+    /// run: what was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
+    std::vector<std::string> arguments;
+    std::vector<std::string> notes;  ///< run: flags of other tools that were ignored, and why
+    ReplayOptions options;
+};
+
+/// Parses everything after the command's name. With `--resume` or `--from` the rest is only read,
+/// and not held to be complete: what the earlier run says is missing. `api_key` is the value of
+/// OPENAI_API_KEY, empty where it is not set; `--api-key` goes before it.
+ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
+                                       const std::string& api_key);
+
+}  // namespace driftless

@@ -1,0 +1,155 @@
+#include "cmd/replay/flags/spelling.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "cmd/replay/flags/foreign.hpp"
+#include "cmd/replay/flags/program_words.hpp"
+#include "cmd/secrets.hpp"
+
+namespace driftless {
+
+namespace {
+
+struct Alias {
+    std::string_view typed;
+    std::string_view name;
+};
+/// Names of vllm bench, UCM, AIPerf, GuideLLM and trace-replayer that mean the same.
+constexpr std::array aliases{
+    Alias{"--base-url", "--url"},
+    Alias{"--backend", "--api"},
+    Alias{"--endpoint-type", "--api"},
+    Alias{"--model-name", "--model"},
+    Alias{"-m", "--model"},
+    Alias{"-u", "--url"},
+    Alias{"--scale-factor", "--speed"},
+    Alias{"--num-prompts", "--limit"},
+    Alias{"--max-requests", "--limit"},
+    Alias{"--request-count", "--limit"},
+    Alias{"--data-samples", "--limit"},
+    Alias{"--time-in-secs", "--duration"},
+    Alias{"-t", "--duration"},
+    Alias{"--max-seconds", "--duration"},
+    Alias{"--benchmark-duration", "--duration"},
+    Alias{"--benchmark-grace-period", "--grace"},
+    Alias{"-o", "--out"},
+    Alias{"--output-dir", "--out"},
+    Alias{"--artifact-dir", "--out"},
+    Alias{"--output-artifact-dir", "--out"},
+    Alias{"--target", "--url"},
+    Alias{"--request-type", "--api"},
+    Alias{"--random-seed", "--seed"},
+    Alias{"--isl-block-size", "--block-size"},
+    Alias{"--prompt-input-tokens-block-size", "--block-size"},
+    Alias{"--request-timeout-seconds", "--timeout-total"},
+    // Their value alone is an argument of ours: a trace.
+    Alias{"--trace", ""},
+    Alias{"--trace-file", ""},
+    Alias{"--input-file", ""},
+    Alias{"--trace-path", ""},
+    Alias{"--dataset-path", ""},
+};
+
+constexpr const char* time_scale_refusal =
+    "--time-scale: means 'slower' in one tool and 'faster' in another; "
+    "write --speed X, where 2 is twice as fast";
+
+std::string_view own_name(std::string_view typed) {
+    for (const Alias& alias : aliases) {
+        if (alias.typed == typed) {
+            return alias.name;
+        }
+    }
+    return typed;
+}
+
+bool is_goodput_part(std::string_view argument) {
+    return argument.starts_with("ttft:") || argument.starts_with("tpot:") ||
+           argument.starts_with("e2e:") || argument.starts_with("e2el:");
+}
+
+/// One pass over the arguments.
+class Speller {
+  public:
+    explicit Speller(const std::vector<std::string>& arguments)
+        : arguments_(arguments), at_(count_program_words(arguments)), foreign_(arguments) {
+        if (at_ > 0) {
+            const std::vector<std::string> masked = mask_command(arguments);
+            std::string words = masked[0];
+            for (std::size_t i = 1; i < at_; ++i) {
+                words += " " + masked[i];
+            }
+            out_.notes.push_back("\"" + words + "\" is ignored: driftless itself is the tool");
+        }
+    }
+
+    Spelled spell() {
+        while (at_ < arguments_.size() && out_.refused.empty()) {
+            const std::string_view argument = arguments_[at_++];
+            if (argument == "--") {
+                --at_;
+                break;
+            }
+            const bool is_flag = argument.size() > 1 && argument.front() == '-';
+            is_flag ? flag(argument) : word(argument);
+        }
+        foreign_.finish(out_);
+        for (; at_ < arguments_.size(); ++at_) {
+            out_.arguments.push_back(arguments_[at_]);
+        }
+        return std::move(out_);
+    }
+
+  private:
+    void word(std::string_view argument) {
+        if (in_goodput_ && is_goodput_part(argument)) {
+            out_.arguments.back() += " " + std::string(argument);
+            return;
+        }
+        // The value of `--goodput` begins what may be gathered.
+        in_goodput_ = !out_.arguments.empty() && out_.arguments.back() == "--goodput";
+        out_.arguments.emplace_back(argument);
+    }
+
+    void flag(std::string_view argument) {
+        const std::size_t equals = argument.find('=');
+        const std::string_view typed = argument.substr(0, equals);
+        in_goodput_ = false;
+        if (typed == "--time-scale") {
+            out_.refused = time_scale_refusal;
+            return;
+        }
+        const bool has_value = equals != argument.npos;
+        const std::string value = has_value ? std::string(argument.substr(equals + 1)) : "";
+        const std::string* behind = at_ < arguments_.size() ? &arguments_[at_] : nullptr;
+        const auto taken = foreign_.take(typed, has_value ? &value : behind, out_);
+        if (taken) {
+            at_ += has_value ? 0 : std::min(*taken, arguments_.size() - at_);
+            return;
+        }
+        const std::string_view name = own_name(typed);
+        if (!name.empty()) {
+            out_.arguments.emplace_back(name);
+        }
+        if (has_value) {
+            out_.arguments.push_back(value);
+            in_goodput_ = typed == "--goodput";
+        }
+    }
+
+    const std::vector<std::string>& arguments_;
+    std::size_t at_ = 0;
+    Foreign foreign_;
+    Spelled out_;
+    bool in_goodput_ = false;
+};
+
+}  // namespace
+
+Spelled spell(const std::vector<std::string>& arguments) {
+    return Speller(arguments).spell();
+}
+
+}  // namespace driftless

@@ -1,0 +1,173 @@
+#include "cmd/replay/resume/recall.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cmd/secrets.hpp"
+#include "proto/core/letter_case.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/http/url.hpp"
+
+namespace driftless {
+
+namespace {
+
+// What holds for one run alone: never kept.
+constexpr std::array<std::string_view, 10> of_one_run{
+    "--out",    "--output-path", "--save-prompts", "--resume", "--from",
+    "--resend", "--dry-run",     "--no-progress",  "--quiet",  "--table"};
+constexpr std::array<std::string_view, 7> paths{
+    "--tokenizer", "--dataset", "--calibration", "--template", "--ca", "--cert", "--key"};
+constexpr std::string_view extra_body = "--extra-body";
+constexpr std::string_view socket_scheme = "unix:";
+constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
+constexpr std::array<std::string_view, 20> resumable{
+    "",           "--url",    "--host",       "--port",   "--connect-to",  "--endpoint",
+    "--api-key",  "--header", "--wait-ready", "--cpu",    "--writer-cpu",  "--wait",
+    "--realtime", "--grace",  "--resume",     "--resend", "--no-progress", "--require-certified",
+    "--quiet",    "--table"};
+
+template <typename List>
+bool holds(const List& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+/// "" for TRACE.
+std::string_view name_of(std::string_view argument) {
+    return argument.starts_with("--") ? argument.substr(0, argument.find('=')) : "";
+}
+std::string_view value_of(std::string_view argument) {
+    const std::size_t equals = argument.find('=');
+    return equals == argument.npos ? "" : argument.substr(equals + 1);
+}
+std::string_view header_name(std::string_view argument) {
+    const std::string_view value = value_of(argument);
+    return trim_blanks(value.substr(0, value.find_first_of(":=")));
+}
+
+bool is_server(std::string_view argument) {
+    return holds(server_flags, name_of(argument)) ||
+           (name_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
+}
+
+/// `unix:PATH` below `folder` where the path is relative; abstract sockets are in no folder.
+std::string absolute_socket(const std::string& value, const std::string& folder) {
+    const std::string path = value.substr(socket_scheme.size());
+    return std::string(socket_scheme) +
+           (path.starts_with('@') ? path : absolute_path(path, folder));
+}
+
+/// Whether a kept argument has a mask where it had a key.
+bool is_masked(std::string_view argument) {
+    const std::string_view name = name_of(argument);
+    const std::string_view value = value_of(argument);
+    if (name == extra_body) {
+        const std::vector<SecretMember> members = secret_members(value);
+        return std::any_of(members.begin(), members.end(),
+                           [](const SecretMember& member) { return member.value == mask_text; });
+    }
+    if (name == "--endpoint" || name == "--url") {
+        return value.find(mask_text) != value.npos;
+    }
+    return (name == "--api-key" || name == "--header") && value.ends_with(mask_text);
+}
+
+/// What must be given again in the place of a masked argument, as a clause.
+std::string ask_again(std::string_view argument) {
+    const std::string_view name = name_of(argument);
+    if (name == "--api-key") {
+        return "--api-key, which is never recorded: give it again, or set OPENAI_API_KEY";
+    }
+    if (name == extra_body) {
+        return "a key in --extra-body, which is never recorded: give all of --extra-body again";
+    }
+    if (name != "--header") {
+        return "a key in " + std::string(name) + ", which is never recorded: give " +
+               std::string(name) + " again";
+    }
+    return "--header " + std::string(header_name(argument)) +
+           ", whose value is never recorded: give it again";
+}
+
+bool replaces(std::string_view given, std::string_view kept) {
+    if (name_of(given) == "--header" && name_of(kept) == "--header") {
+        return equal_ignoring_case(header_name(given), header_name(kept));
+    }
+    const bool leads_elsewhere = is_server(kept) || name_of(kept) == "--connect-to";
+    return name_of(given) == name_of(kept) || (is_server(given) && leads_elsewhere);
+}
+
+}  // namespace
+
+std::string absolute_path(const std::string& path, const std::string& folder) {
+    return path.empty() || path.front() == '/' ? path : folder + "/" + path;
+}
+
+std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,
+                                           const std::string& folder) {
+    std::vector<std::string> kept;
+    for (const std::string& argument : arguments) {
+        const std::string name(name_of(argument));
+        const std::string value(value_of(argument));
+        if (holds(of_one_run, name)) {
+            continue;
+        }
+        if (name.empty()) {
+            kept.push_back(argument == "-" ? argument : absolute_path(argument, folder));
+        } else if (holds(paths, name) && value != "none" && value != "auto") {
+            kept.push_back(name + "=" + absolute_path(value, folder));
+        } else if ((is_server(argument) || name == "--connect-to") &&
+                   equal_ignoring_case(value.substr(0, socket_scheme.size()), socket_scheme)) {
+            kept.push_back(name + "=" + absolute_socket(value, folder));
+        } else {
+            kept.push_back(value.empty() ? argument : name + "=" + mask_value(name, value));
+        }
+    }
+    return kept;
+}
+
+Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
+                bool key_in_environment) {
+    Recalled recalled;
+    for (const std::string& argument : kept) {
+        const bool replaced = std::any_of(given.begin(), given.end(), [&](const std::string& one) {
+            return replaces(one, argument);
+        });
+        const std::string_view name = name_of(argument);
+        const bool masked = is_masked(argument);
+        if (replaced || (masked && name == "--api-key" && key_in_environment)) {
+            continue;
+        }
+        if (masked) {
+            recalled.refused = "the run was given " + ask_again(argument);
+            return recalled;
+        }
+        if (argument == "-") {
+            recalled.refused =
+                "the run read its trace from standard input: save it to a file and name that";
+            return recalled;
+        }
+        recalled.arguments.push_back(argument);
+    }
+    for (const std::string& argument : given) {
+        constexpr std::array<std::string_view, 3> taken{"--resume", "--resend", "--from"};
+        if (!holds(taken, name_of(argument))) {
+            recalled.arguments.push_back(argument);
+        }
+    }
+    return recalled;
+}
+
+std::string flag_not_to_resume_with(const std::vector<std::string>& given,
+                                    const std::vector<std::string>& kept) {
+    const auto changes = [&kept](const std::string& argument) {
+        const std::string name(name_of(argument));
+        return name == extra_body ? !holds(kept, name + "=" + mask_value(name, value_of(argument)))
+                                  : !holds(resumable, name);
+    };
+    const auto found = std::find_if(given.begin(), given.end(), changes);
+    return found == given.end() ? "" : std::string(name_of(*found));
+}
+
+}  // namespace driftless

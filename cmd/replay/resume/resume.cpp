@@ -1,0 +1,144 @@
+#include "cmd/replay/resume/resume.hpp"
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+
+namespace driftless {
+
+namespace {
+
+double seconds_of(std::int64_t ns) {
+    return static_cast<double>(ns) / 1e9;
+}
+
+}  // namespace
+
+int Resumption::open(const std::string& folder, RunFacts facts) {
+    Result<FolderLock> lock = FolderLock::take(folder);
+    if (!lock) {
+        const bool busy = lock.error().code == ErrorCode::exists;
+        std::fprintf(stderr, "driftless: --resume %s: %s\n", folder.c_str(),
+                     busy ? "the run is still being written by another process; let it end"
+                          : "the folder cannot be locked");
+        return busy ? exit_usage : exit_host;
+    }
+    folder_ = folder;
+    lock_ = std::move(lock).value();
+    facts_ = std::move(facts);
+    past_ = std::make_unique<Past>(facts_);
+    std::string why;
+    const Result<PastFiles> files = read_past(folder, facts_.records_path, *past_, why);
+    if (!files) {
+        std::fprintf(stderr, "driftless: --resume: %s; nothing was changed\n", why.c_str());
+        return exit_input;
+    }
+    if (facts_.ended && past_->records() >= facts_.rows) {
+        const std::uint64_t unsent =
+            past_->summary().figures().outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+        const std::string ended =
+            unsent == 0 ? ""
+                        : "; " + std::to_string(unsent) +
+                              " were not sent because it was interrupted, which ends a run: "
+                              "only one that was killed can be resumed";
+        std::fprintf(stderr,
+                     "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
+                     "repeats all of them in a new run\n",
+                     folder.c_str(), static_cast<unsigned long long>(facts_.rows), ended.c_str(),
+                     folder.c_str());
+        return exit_usage;
+    }
+    return exit_done;
+}
+
+/// Those of rows of the run.
+std::uint64_t Resumption::known_records(const Workload& workload) const {
+    std::uint64_t known = 0;
+    for (const Planned& planned : workload.plan.rows) {
+        known += past_->has_record(workload.trace.rows[planned.row].index) ? 1 : 0;
+    }
+    return known;
+}
+
+int Resumption::check(const ReplayOptions& options, const Workload& workload,
+                      const Server& server) {
+    if (server.findings.model != facts_.info.model_id) {
+        std::fprintf(stderr,
+                     "driftless: --resume: the run asked for model \"%s\", this server offers "
+                     "\"%s\"; repeat the run there with --from\n",
+                     facts_.info.model_id.c_str(), server.findings.model.c_str());
+        return exit_preflight;
+    }
+    if (options.described && options.described->form.digest != facts_.template_digest) {
+        std::fprintf(stderr,
+                     "driftless: --resume: %s is not as it was in the run; give back the file, or "
+                     "repeat the run with --from\n",
+                     options.template_file.c_str());
+        return exit_input;
+    }
+    const std::uint64_t foreign = past_->records() - known_records(workload);
+    if (foreign > 0) {
+        std::fprintf(
+            stderr,
+            "driftless: --resume %s: %llu of its records are of rows that the run has not; "
+            "nothing was changed\n",
+            folder_.c_str(), static_cast<unsigned long long>(foreign));
+        return exit_input;
+    }
+    const int code = check_words(facts_, options, server, "--resume");
+    if (code != exit_done) {
+        return code;
+    }
+    const Result<PromptSums> sums = sum_prompts(options, workload, server);
+    if (!sums) {
+        return fail_host("bodies", sums.error());
+    }
+    prompts_ = sums.value();
+    return exit_done;
+}
+
+std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const {
+    Result<FiredMarks> marks =
+        FiredMarks::open(facts_.segments.back().run_id, workload.trace.rows.size());
+    if (!marks) {
+        const bool foreign = marks.error().code == ErrorCode::denied;
+        std::printf(
+            "resume: the run's marks in shared memory are %s: rows that were due when it "
+            "died may have left\n",
+            foreign ? "not this user's alone, and are not read" : "gone");
+        return {};
+    }
+    return std::move(marks).value();
+}
+
+void Resumption::narrow(bool resend, Workload& workload) {
+    whole_ = workload.plan;
+    const std::optional<FiredMarks> marks = find_marks(workload);
+    rest_ = rest_of(remains(workload.trace, marks ? &*marks : nullptr), resend);
+    workload.plan.rows = rest_.send;
+    std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", segment(),
+                folder_.c_str(), static_cast<unsigned long long>(past_->records()),
+                static_cast<unsigned long long>(facts_.rows));
+    std::printf("resume: %zu rows had left%s, and are %s%s\n",
+                rest_.given_up.size() + rest_.again.size(), marks ? "" : ", or may have",
+                resend ? "sent again" : "interrupted",
+                resend || rest_.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!rest_.send.empty()) {
+        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest_.send.size(),
+                    seconds_of(rest_.send.front().due_ns));
+    }
+}
+
+Remains Resumption::remains(const Trace& trace, const FiredMarks* marks) const {
+    return {trace, whole_, *past_, marks, facts_.segments.back().first_due_ns};
+}
+
+std::vector<Record> Resumption::interrupted(const AssemblerConfig& config) const {
+    return interrupted_records(remains(*config.trace, nullptr), rest_, config);
+}
+
+}  // namespace driftless

@@ -1,0 +1,134 @@
+#include "cmd/replay/resume/same_run.hpp"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "cmd/replay/run/parts.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+using Long = unsigned long long;
+
+int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
+                  const char* remedy) {
+    std::fprintf(stderr,
+                 "driftless: %s: other %s than the run's: digest %016llx, not %016llx; %s\n", flag,
+                 what, static_cast<Long>(is), static_cast<Long>(was), remedy);
+    return exit_input;
+}
+
+/// `--from` with another salt: the same workload in other words, which no cache knows yet.
+bool salt_is_new(const RunFacts& facts, const ReplayOptions& options, std::string_view flag) {
+    return flag == "--from" && options.cache_salt != facts.cache_salt.value_or("");
+}
+
+/// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
+/// from.
+int check_sources(const RunFacts& facts, const ReplayOptions& options, const Server& server,
+                  const char* flag) {
+    if (options.plan.seed != facts.seed) {
+        std::fprintf(stderr, "driftless: %s: the run had --seed %llu, not %llu; remove this flag\n",
+                     flag, static_cast<Long>(facts.seed), static_cast<Long>(options.plan.seed));
+        return exit_input;
+    }
+    const std::uint64_t dataset = server.text ? server.text->corpus.digest() : 0;
+    if (dataset != facts.dataset_digest.value_or(0)) {
+        return refuse_digest(flag, "text in --dataset", facts.dataset_digest.value_or(0), dataset,
+                             "the file has changed, or the flag is new: give the one that the run "
+                             "read");
+    }
+    return exit_done;
+}
+
+}  // namespace
+
+Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& workload,
+                               const Server& server) {
+    ReplayParts parts(options, workload, server, "00000000");
+    const Result<void> opened = parts.open();
+    if (!opened) {
+        return opened.error();
+    }
+    Armer& armer = parts.armer();
+    Schedule& schedule = parts.schedule();
+    constexpr std::uint32_t tokens_a_step = 1 << 20;
+    PromptSums sums;
+    while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
+        for (const Due* due = schedule.peek(); due != nullptr && armer.ready(*due);
+             due = schedule.peek()) {
+            const ArmedRequest request = armer.take(schedule.take());
+            sums.request_bytes += request.bytes.size();
+            armer.give_back(request);
+        }
+    }
+    CHECK(armer.all_armed());
+    sums.digest = armer.prompts_digest();
+    sums.clamped_rows = armer.clamped_rows();
+    sums.words = parts.words().size();
+    sums.words_digest = parts.words().digest();
+    return sums;
+}
+
+int check_schedule(const RunFacts& facts, const Workload& workload, const char* flag) {
+    if (workload.trace.digest != facts.trace_digest) {
+        return refuse_digest(flag, "rows in the trace", facts.trace_digest, workload.trace.digest,
+                             "the file has changed; give the one that the run read as TRACE");
+    }
+    if (workload.plan.schedule_digest != facts.schedule_digest) {
+        return refuse_digest(flag, "due instants", facts.schedule_digest,
+                             workload.plan.schedule_digest,
+                             "remove the flags that select and time rows");
+    }
+    return exit_done;
+}
+
+int check_words(const RunFacts& facts, const ReplayOptions& options, const Server& server,
+                const char* flag) {
+    std::optional<WordTable> storage;
+    const WordTable& words = words_for(server, options.ids_from, storage);
+    const Overhead& overhead = server.findings.overhead;
+    const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
+    if (overhead.pre != facts.overhead_pre || overhead.post != facts.overhead_post) {
+        std::fprintf(stderr,
+                     "driftless: %s: the server adds %u+%u tokens to a prompt, in the run it added "
+                     "%u+%u; --overhead %u,%u makes the same prompts\n",
+                     flag, overhead.pre, overhead.post, facts.overhead_pre, facts.overhead_post,
+                     facts.overhead_pre, facts.overhead_post);
+        return exit_input;
+    }
+    if (facts.prompt != prompt || words.digest() != facts.words_digest) {
+        return refuse_digest(flag, "words", facts.words_digest, words.digest(),
+                             "this server counts other words as one token, or --tokenizer or "
+                             "--prompt is another");
+    }
+    return facts.prompts_digest ? exit_done : check_sources(facts, options, server, flag);
+}
+
+int check_prompts(const RunFacts& facts, const ReplayOptions& options, const Workload& workload,
+                  const Server& server, const char* flag) {
+    const int words = check_words(facts, options, server, flag);
+    if (words != exit_done || !facts.prompts_digest) {
+        return words;
+    }
+    if (salt_is_new(facts, options,
+                    flag)) {  // their digest must differ; what else decides it must not
+        return check_sources(facts, options, server, flag);
+    }
+    const Result<PromptSums> sums = sum_prompts(options, workload, server);
+    if (!sums) {
+        return fail_host("bodies", sums.error());
+    }
+    if (sums.value().digest != *facts.prompts_digest) {
+        return refuse_digest(flag, "prompts", *facts.prompts_digest, sums.value().digest,
+                             "remove --seed, --cache-salt and --tokenizer");
+    }
+    return exit_done;
+}
+
+}  // namespace driftless

@@ -1,0 +1,204 @@
+#include "cmd/replay/run/calibration_lookup.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cmd/calibrate/measuring.hpp"
+#include "cmd/exit_codes.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/stop.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::int64_t window_ns = 10'000'000'000;
+constexpr std::int64_t window_s = 10;
+constexpr const char* without = "none";
+constexpr const char* automatic = "auto";
+
+/// The figures, or why there are none; and how long it took to measure them, 0: not now.
+struct Lookup {
+    FoundCalibration found;
+    std::int64_t measured_ns = 0;
+};
+
+double milliseconds_of(std::int64_t ns) {
+    return static_cast<double>(ns) / 1e6;
+}
+
+std::int64_t monotonic_ns() {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+bool names_file(const ReplayOptions& options) {
+    return options.calibration != without && options.calibration != automatic;
+}
+
+/// Before this run, on its own thread and CPU, waiting as it will.
+Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
+    MeasuredHost measured{host.engine_cpu.cpu, host.writer_cpus, facts.cpus_allowed, realtime,
+                          &stop_requests()};
+    Lookup lookup;
+    Calibration calibration = begin_calibration(facts, measured);
+    std::string why_no_rehearsal;
+    const std::int64_t begin_ns = monotonic_ns();
+    const Result<void> done =
+        measure_briefly(measured, name_of(host.wait), calibration, why_no_rehearsal);
+    lookup.measured_ns = monotonic_ns() - begin_ns;
+    if (!done) {
+        lookup.found.why_not =
+            std::string("the host could not be measured before this run (cannot ") +
+            done.error().doing + ": " + reason_of(done.error()) + ")";
+        return lookup;
+    }
+    if (!why_no_rehearsal.empty() && !measured.stopped()) {
+        std::printf("calibration: no rehearsal (%s): --certify-within alone bounds the reading\n",
+                    why_no_rehearsal.c_str());
+    }
+    lookup.found.calibration = std::move(calibration);
+    return lookup;
+}
+
+Lookup look_up(const ReplayOptions& options, const HostFacts& facts, const HostChoice& host) {
+    if (options.calibration == without) {
+        return {{std::nullopt, "--calibration none", false}, 0};
+    }
+    if (names_file(options)) {
+        return {find_calibration(options.calibration, facts, options.realtime), 0};
+    }
+    FoundCalibration found = find_calibration("", facts, options.realtime);
+    if (found.calibration) {
+        return {std::move(found), 0};
+    }
+    std::printf("calibration: measuring this host for 2 s (%s)\n", found.why_not.c_str());
+    return measure_now(facts, host, options.realtime);
+}
+
+void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
+    if (c.chunks_per_s_max > 0 && chunks_per_s > c.chunks_per_s_max) {
+        std::fprintf(
+            stderr,
+            "driftless: warning: the plan asks for %lld tokens/s in its busiest 10 s, this "
+            "host reads %lld chunks/s at 60 %% of its core; lower --speed, or expect the "
+            "verdict client-limited where the server keeps up\n",
+            static_cast<long long>(chunks_per_s), static_cast<long long>(c.chunks_per_s_max));
+    }
+    if (c.connections_max > 0 && workload.plan.burst_rows_max > c.connections_max) {
+        std::fprintf(stderr,
+                     "driftless: warning: %u rows are due at one instant, this host can open %u "
+                     "connections; raise the limit of open files, or set --max-inflight\n",
+                     workload.plan.burst_rows_max, c.connections_max);
+    }
+    for (const std::string& what : noise_of(c)) {
+        std::fprintf(stderr, "driftless: warning: while this host was measured %s\n", what.c_str());
+    }
+}
+
+void print_limits(const TaintLimits& limits) {
+    std::printf(
+        "calibration: rows sent more than %.3f ms late, or read %.3f ms late, are tainted\n",
+        milliseconds_of(limits.drift_ns), milliseconds_of(limits.receive_delay_ns));
+}
+
+}  // namespace
+
+std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
+    std::int64_t tokens = 0;
+    std::int64_t most = 0;
+    auto oldest = plan.rows.begin();
+    for (const Planned& planned : plan.rows) {
+        tokens += trace.rows[planned.row].output_length;
+        for (; planned.due_ns - oldest->due_ns >= window_ns; ++oldest) {
+            tokens -= trace.rows[oldest->row].output_length;
+        }
+        most = std::max(most, tokens);
+    }
+    return most / window_s;
+}
+
+int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
+    if (!names_file(options)) {
+        return exit_done;
+    }
+    const FoundCalibration found = find_calibration(options.calibration, facts, options.realtime);
+    if (found.unreadable) {
+        std::fprintf(stderr,
+                     "driftless: --calibration: %s; make it with driftless calibrate --out FILE, "
+                     "or use --calibration auto\n",
+                     found.why_not.c_str());
+        return exit_usage;
+    }
+    if (found.calibration || !options.require_certified) {
+        return exit_done;
+    }
+    std::fprintf(stderr,
+                 "driftless: --require-certified: %s; remove --calibration to have this host "
+                 "measured before the run\n",
+                 found.why_not.c_str());
+    return exit_usage;
+}
+
+int check_calibration_again(const ReplayOptions& options, const RunFacts& run,
+                            const HostFacts& facts) {
+    if (!options.require_certified) {
+        return exit_done;
+    }
+    std::string why;
+    if (!run.calibration.why_not.empty() || run.calibration.date.empty()) {
+        why = "the run has no calibration (" + run.calibration.why_not + ")";
+    } else if (!run.kernel.empty() && run.kernel != facts.kernel) {
+        why = "its calibration was made under " + run.kernel + ", this is " + facts.kernel;
+    } else if (!run.cpu_model.empty() && run.cpu_model != facts.cpu_model) {
+        why = "its calibration was made on " + run.cpu_model + ", this is " + facts.cpu_model;
+    }
+    if (why.empty()) {
+        return exit_done;
+    }
+    std::fprintf(
+        stderr,
+        "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
+        "--require-certified, or repeat the run with --from\n",
+        options.resume.c_str(), why.c_str());
+    return exit_usage;
+}
+
+CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFacts& facts,
+                                     const HostChoice& host, const Workload& workload) {
+    const Lookup lookup = look_up(options, facts, host);
+    CalibrationFacts out;
+    if (stop_requests().load() > 0) {
+        return out;  // there will be no run
+    }
+    if (!lookup.found.calibration) {
+        out.why_not = lookup.found.why_not;
+        out.limits = taint_limits(options.certify_within);
+        std::printf("calibration: none (%s)\n", out.why_not.c_str());
+        print_limits(out.limits);
+        return out;
+    }
+    const Calibration& calibration = *lookup.found.calibration;
+    const std::int64_t chunks_per_s = chunks_asked(workload.trace, workload.plan);
+    out.date = calibration.date;
+    out.measured_ns = lookup.measured_ns;
+    out.taken_share = taken_share(calibration);
+    out.limits = taint_limits(calibration, chunks_per_s, options.certify_within);
+    if (out.measured_ns > 0) {
+        std::printf("calibration: measured for %.1f s\n",
+                    static_cast<double>(out.measured_ns) / 1e9);
+    } else {
+        std::printf("calibration: of %s%s\n", out.date.c_str(),
+                    options.realtime && !calibration.realtime
+                        ? ", of an ordinary thread (driftless calibrate --realtime)"
+                        : "");
+    }
+    print_limits(out.limits);
+    warn(calibration, chunks_per_s, workload);
+    return out;
+}
+
+}  // namespace driftless

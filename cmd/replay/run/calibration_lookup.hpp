@@ -1,0 +1,36 @@
+/// Calibration lookup: what a replay knows of its host before it starts: figures from a file, those
+/// that it measures itself, or none; and the limits that follow from them. `--calibration`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cmd/calibration_file.hpp"
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/run/host_choice.hpp"
+#include "cmd/replay/workload/workload.hpp"
+#include "engine/history/run_facts.hpp"
+#include "engine/stats/verdict.hpp"
+
+namespace driftless {
+
+/// Tokens per second that the plan asks for in its busiest 10 s of due instants, one a chunk: what
+/// a server would send that keeps up. Plans shorter than that count as 10 s long.
+std::int64_t chunks_asked(const Trace& trace, const Plan& plan);
+
+/// Before anything is sent: a file that is named must be one, and `--require-certified` with a file
+/// that does not hold for this host can only end in exit 6. Prints why; returns an exit code.
+int check_calibration(const ReplayOptions& options, const HostFacts& facts);
+
+/// The same for a run that goes on: it keeps the calibration that it began with, and where that is
+/// missing, or was made on another host, its verdict cannot be certified.
+int check_calibration_again(const ReplayOptions& options, const RunFacts& run,
+                            const HostFacts& facts);
+
+/// Finds the calibration or measures it for up to 2 s (the calling thread is pinned as the engine
+/// will be), prints what follows from it, and warns where the plan asks for more than this host was
+/// measured to do. A stop ends the measuring; what is returned then means nothing.
+CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFacts& facts,
+                                     const HostChoice& host, const Workload& workload);
+
+}  // namespace driftless

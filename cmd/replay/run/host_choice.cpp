@@ -1,0 +1,236 @@
+#include "cmd/replay/run/host_choice.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/pinning.hpp"
+#include "cmd/realtime.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/run/needs.hpp"
+#include "cmd/replay/run_json/stamp_facts.hpp"
+#include "cmd/ring_errors.hpp"
+#include "engine/host/cpu_load.hpp"
+
+namespace driftless {
+
+namespace {
+
+// More than this needs more memory than a laptop has; 28,232 ephemeral ports come first anyway.
+constexpr std::uint64_t inflight_most = 65'536;
+constexpr std::size_t spin_cpus_min = 3;
+
+UringOptions ring_options(const HostChoice& host, const Workload& workload,
+                          const ReplayOptions& asked) {
+    UringOptions options;
+    // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
+    options.ops_max = 4 * lanes_most(asked, workload, host) + 16;
+    options.buffers = asked.receive_buffers;
+    options.stamps = stamps_of(asked.stamps);
+    options.warm_sends = asked.warm_sends;
+    return options;
+}
+
+/// Ports for outgoing connections: each address and port of a server has all of them. Unix sockets
+/// need none, and then nothing is said.
+std::uint64_t ports_for(const ReplayOptions& options) {
+    std::vector<std::string> servers;
+    for (const ReplayTarget& target : options.targets) {
+        const Url& place = options.connect_to ? *options.connect_to : target.url;
+        if (place.unix_socket) {
+            return 0;
+        }
+        servers.push_back(host_header(place));
+    }
+    std::sort(servers.begin(), servers.end());
+    const auto distinct = std::unique(servers.begin(), servers.end()) - servers.begin();
+    return std::uint64_t{ephemeral_ports()} * static_cast<std::uint64_t>(distinct);
+}
+
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
+/// How long a port that was used is not there for the next row.
+std::int64_t port_kept(const ReplayOptions& options) {
+    const std::uint32_t rule = reused_ports();  // 1: all; 2: those of the loopback
+    for (const ReplayTarget& target : options.targets) {
+        const Url& place = options.connect_to ? *options.connect_to : target.url;
+        if (rule == 0 || (rule == 2 && !is_loopback(place.host))) {
+            return port_kept_ns;
+        }
+    }
+    return port_reused_ns;
+}
+
+/// Said and not refused: a server that closes first keeps the port of its own side instead.
+void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
+    if (options.connection != ConnectionRule::fresh || ports == 0) {
+        return;
+    }
+    const std::int64_t kept_ns = port_kept(options);
+    const std::string text = ports_run_out(rows_within(plan, kept_ns), kept_ns, ports);
+    if (!text.empty()) {
+        std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
+    }
+}
+
+/// What must be open at once is known for the rows of one instant, and where a flag says it.
+std::string why_not_enough(const ReplayOptions& options, const Workload& workload,
+                           const ConnectionRoom& room) {
+    if (options.connections) {
+        return why_too_many(*options.connections,
+                            "--connections " + std::to_string(*options.connections) + " are asked",
+                            room);
+    }
+    const std::uint32_t burst = workload.plan.burst_rows_max;
+    const std::uint32_t needed = std::min(burst, options.inflight_max.value_or(burst));
+    return why_too_many(needed, std::to_string(burst) + " rows are due", room);
+}
+
+/// Said and not refused: the server may be faster than anybody thinks.
+void warn_of_limits(const ReplayOptions& options, const Workload& workload,
+                    const ConnectionRoom& room) {
+    if (options.connections) {
+        return;
+    }
+    OpenEstimate estimate = open_estimate(workload.plan, workload.trace);
+    estimate.most =
+        std::min<std::uint64_t>(estimate.most, options.inflight_max.value_or(UINT32_MAX));
+    if (const std::string text = open_warning(estimate, room); !text.empty()) {
+        std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
+    }
+}
+
+}  // namespace
+
+std::uint32_t connections_most(const ConnectionRoom& room) {
+    const std::uint64_t files = connection_files(room.file_limit);
+    const std::uint64_t ports = room.ports == 0 ? inflight_most : room.ports;
+    return static_cast<std::uint32_t>(std::min({files, ports, inflight_most}));
+}
+
+std::string why_too_many(std::uint64_t needed, const std::string& what,
+                         const ConnectionRoom& room) {
+    const std::uint32_t most = connections_most(room);
+    if (needed <= most) {
+        return "";
+    }
+    const std::string held = ", or hold rows back with --max-inflight " + std::to_string(most);
+    const std::string text = what + " at once, each on a connection of its own";
+    if (room.ports > 0 && needed > room.ports) {
+        return text + "; the kernel has " + std::to_string(room.ports) +
+               " ports for them: widen net.ipv4.ip_local_port_range, give further --url" + held;
+    }
+    if (needed > inflight_most) {
+        return text + "; more than " + std::to_string(inflight_most) + " are not supported" + held;
+    }
+    return text + "; the limit of " + std::to_string(room.file_limit) +
+           " open files is too low: ulimit -n " + std::to_string(needed + files_reserved) + held;
+}
+
+std::uint32_t lanes_most(const ReplayOptions& options, const Workload& workload,
+                         const HostChoice& host) {
+    const auto rows = static_cast<std::uint32_t>(
+        std::min<std::size_t>(workload.plan.rows.size(), host.inflight_max));
+    return options.connections.value_or(std::max(rows, 1u));
+}
+
+std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {
+    std::size_t most = 0;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; end < plan.rows.size(); ++end) {
+        while (plan.rows[end].due_ns - plan.rows[begin].due_ns >= stretch_ns) {
+            ++begin;
+        }
+        most = std::max(most, end - begin + 1);
+    }
+    return most;
+}
+
+std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports) {
+    if (rows <= ports) {
+        return "";
+    }
+    const std::string seconds = std::to_string(kept_ns / 1'000'000'000);
+    return "--connection fresh: " + std::to_string(rows) + " rows are due within " + seconds +
+           " s, and a port is kept for as long behind its connection; the kernel has " +
+           std::to_string(ports) +
+           ": unless the server closes first, rows will fail to connect. Widen "
+           "net.ipv4.ip_local_port_range, give further --url" +
+           (kept_ns > port_reused_ns ? ", or set net.ipv4.tcp_tw_reuse to 1" : "");
+}
+
+int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host) {
+    const std::vector<std::uint32_t> allowed = allowed_cpus();
+    host.engine_cpu =
+        options.cpu ? CpuChoice{*options.cpu, "--cpu"} : find_quiet_cpu(options.writer_cpu);
+    for (const std::uint32_t cpu : allowed) {
+        const bool shared = allowed.size() == 1;
+        if (options.writer_cpu ? cpu == *options.writer_cpu
+                               : shared || cpu != host.engine_cpu.cpu) {
+            host.writer_cpus.push_back(cpu);
+        }
+    }
+    if (host.writer_cpus.empty()) {
+        std::fprintf(stderr,
+                     "driftless: --writer-cpu %u: this process may not use that CPU; it may use "
+                     "%s\n",
+                     options.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
+        return exit_usage;
+    }
+    const bool may_spin = allowed.size() >= spin_cpus_min && !options.realtime;
+    host.wait = options.wait != WaitRule::automatic ? options.wait
+                : may_spin                          ? WaitRule::spin
+                                                    : WaitRule::hybrid;
+    host.file_limit = raise_file_limit();
+    const ConnectionRoom room{host.file_limit, ports_for(options)};
+    if (const std::string why = why_not_enough(options, workload, room); !why.empty()) {
+        std::fprintf(stderr, "driftless: %s\n", why.c_str());
+        return exit_host;
+    }
+    warn_of_ports(options, workload.plan, room.ports);
+    const std::uint32_t most = connections_most(room);
+    host.capped_by_host = !options.inflight_max || *options.inflight_max > most;
+    host.inflight_max = std::min(options.inflight_max.value_or(most), most);
+    warn_of_limits(options, workload, room);
+    const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
+    if (!pinned) {
+        std::fprintf(stderr, "driftless: %s\n",
+                     pinning_refusal(host.engine_cpu.cpu, pinned.error()).c_str());
+        return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
+    }
+    sharpen_timers();
+    if (options.realtime && !run_before_others()) {
+        std::fprintf(stderr, "driftless: %s\n", realtime_refusal);
+        return exit_host;
+    }
+    std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,
+                host.engine_cpu.reason.c_str(), name_of(host.wait),
+                options.realtime ? ", before ordinary threads" : "");
+    return exit_done;
+}
+
+std::unique_ptr<UringDriver> make_driver(const ReplayOptions& options, const HostChoice& host,
+                                         const Workload& workload) {
+    Result<std::unique_ptr<UringDriver>> driver =
+        UringDriver::make(ring_options(host, workload, options));
+    if (!driver) {
+        std::fprintf(stderr, "driftless: %s\n",
+                     ring_refusal(driver.error(), read_ring_bars()).c_str());
+        return nullptr;
+    }
+    return std::move(driver).value();
+}
+
+void note_host(RunFile& file, const HostChoice& host, const UringDriver& driver) {
+    file.engine_cpu = host.engine_cpu.cpu;
+    file.engine_cpu_reason = host.engine_cpu.reason;
+    file.writer_cpus = host.writer_cpus;
+    file.wait = name_of(host.wait);
+    file.inflight_max = host.inflight_max;
+    file.file_limit = host.file_limit;
+    file.ring = driver.features();
+}
+
+}  // namespace driftless

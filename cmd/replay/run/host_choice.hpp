@@ -1,0 +1,64 @@
+/// The host side of a replay, decided before time 0: CPUs, waiting, limits, rings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/run_json/run_file.hpp"
+#include "cmd/replay/workload/workload.hpp"
+#include "engine/host/host.hpp"
+#include "engine/io/uring.hpp"
+
+namespace driftless {
+
+struct HostChoice {
+    CpuChoice engine_cpu;
+    std::vector<std::uint32_t> writer_cpus;
+    WaitRule wait = WaitRule::hybrid;
+    std::uint64_t file_limit = 0;
+    std::uint32_t inflight_max = 0;
+    bool capped_by_host = false;  ///< `inflight_max` is what there is room for, not what was asked
+};
+
+/// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing
+/// and how much of it; returns an exit code.
+int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host);
+
+/// Connections that may be in use at once.
+std::uint32_t lanes_most(const ReplayOptions& options, const Workload& workload,
+                         const HostChoice& host);
+
+/// How many connections can be open, and what bounds them.
+struct ConnectionRoom {
+    std::uint64_t file_limit = 0;  ///< open files of this process
+    std::uint64_t ports = 0;       ///< over all targets; 0: nothing bounds them
+};
+/// At least one.
+std::uint32_t connections_most(const ConnectionRoom& room);
+/// Why `needed` connections at once cannot be, with the numbers and the remedies; or empty. `what`
+/// says what needs them.
+std::string why_too_many(std::uint64_t needed, const std::string& what, const ConnectionRoom& room);
+
+/// A connection that we close first keeps its port for this long (the kernel's TIME_WAIT), or,
+/// where net.ipv4.tcp_tw_reuse lets the port be taken again, for a second.
+inline constexpr std::int64_t port_kept_ns = 60'000'000'000;
+inline constexpr std::int64_t port_reused_ns = 1'000'000'000;
+
+/// Most rows that are due within any stretch of that length, its end left out.
+std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns);
+
+/// Under `--connection fresh` each row takes a port: what is to be said where `rows` of them are
+/// due while one port is kept for `kept_ns`, and there are no more than `ports`; or empty.
+std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports);
+
+/// The rings of the run; null where the kernel refuses, which is printed with the remedy.
+std::unique_ptr<UringDriver> make_driver(const ReplayOptions& options, const HostChoice& host,
+                                         const Workload& workload);
+
+/// What `run.json` says of it.
+void note_host(RunFile& file, const HostChoice& host, const UringDriver& driver);
+
+}  // namespace driftless

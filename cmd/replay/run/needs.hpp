@@ -1,0 +1,45 @@
+/// Needs: what a whole plan will want of this host, estimated before time 0, so that a limit that
+/// nobody asked for is named with its remedy while it can still be raised. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cmd/replay/run/host_choice.hpp"
+#include "engine/plan/plan.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// Assumed time per output token. Nearly all servers need more, and the prompt is counted as 0, so
+/// the estimate is low.
+inline constexpr std::int64_t token_ns_estimated = 5'000'000;
+
+/// The most requests that are open at one instant, each on a connection of its own.
+struct OpenEstimate {
+    std::uint64_t most = 0;
+    std::int64_t at_ns = 0;  ///< run time of the first such instant
+};
+OpenEstimate open_estimate(const Plan& plan, const Trace& trace,
+                           std::int64_t token_ns = token_ns_estimated);
+
+/// What is to be said where more are estimated to be open than the host has room for; or empty.
+std::string open_warning(const OpenEstimate& estimate, const ConnectionRoom& room);
+
+/// Bodies are held from arming until the kernel has taken them. Within this time as many are built
+/// and handed over as the memory for them can hold (64 MiB at 1.3 GB/s: half of what building
+/// reaches, and a 10 Gbit/s interface).
+inline constexpr std::int64_t bodies_turnover_ns = 50'000'000;
+
+/// The most bytes that are due within any stretch of that length, its end left out. `bytes` is
+/// that of each row of the plan.
+std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& bytes,
+                           std::int64_t stretch_ns);
+
+/// What is to be said where `needed` bytes of bodies are due at once and there is room for `room`;
+/// or empty.
+std::string bodies_warning(std::uint64_t needed, std::uint64_t room);
+
+}  // namespace driftless

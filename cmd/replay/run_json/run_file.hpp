@@ -1,0 +1,131 @@
+/// RunFile: what `run.json` says about a run. Written before time 0 without the facts of the end,
+/// and again at the end; a file that is there is always whole.
+///
+/// Plain values, filled by whoever knows them; nothing here is secret: the command line comes
+/// masked, and what `--resume` and `--from` repeat from `arguments` holds none (recall.hpp). Keys
+/// are the names of the fields, in this order; unknown is null.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/run_json/engine_facts.hpp"
+#include "cmd/replay/run_json/tls_facts.hpp"
+#include "engine/history/run_facts.hpp"
+#include "engine/host/host.hpp"
+#include "engine/plan/load.hpp"
+#include "engine/preflight/preflight.hpp"
+#include "engine/preflight/verify.hpp"
+#include "engine/prompt/dataset/load_corpus.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
+#include "engine/prompt/word_selection.hpp"
+#include "proto/core/result.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+/// High-water marks of everything that is bounded. Bytes unless named otherwise.
+struct RunMarks {
+    std::uint64_t resident_max = 0;
+    std::uint64_t body_region = 0;
+    std::uint64_t body_max = 0;
+    std::uint64_t row_fields = 0;  ///< headers that differ from row to row
+    std::uint64_t event_ring = 0;
+    std::uint64_t event_ring_max = 0;
+    std::uint64_t block_cache = 0;
+    std::uint64_t block_cache_hits = 0;    ///< blocks
+    std::uint64_t block_cache_misses = 0;  ///< blocks
+    std::uint64_t frames = 0;
+    std::uint64_t frames_max = 0;  ///< coroutines at once
+    std::uint64_t lanes_max = 0;   ///< connections at once
+};
+
+/// Kernel stamps: how they came, how many, and why there are none where there are none.
+struct StampFacts {
+    std::string transmit;  ///< "io_uring", "error queue" or "no"
+    bool receive = false;
+    std::string reason;         ///< for what is missing; empty: nothing is
+    std::uint64_t wire = 0;     ///< rows that have `wire_ns`
+    std::uint64_t missing = 0;  ///< rows that left on a connection with stamps, and have none
+    std::uint64_t refused = 0;  ///< transmit stamps outside what is possible
+    std::uint64_t stray = 0;    ///< transmit stamps that came after the end of their exchange
+    std::int64_t clock_offset_ns = 0;  ///< CLOCK_REALTIME - CLOCK_MONOTONIC at the end
+    std::int64_t clock_error_ns = 0;   ///< width of the reading that it comes from
+    std::uint64_t clock_steps = 0;     ///< times that it jumped
+};
+
+/// What the end adds. Counters of a run that was resumed are those of its last segment.
+struct RunEnd {
+    std::uint64_t rows_fired = 0;
+    std::uint64_t records = 0;
+    bool interrupted = false;
+    std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
+    std::uint64_t clamped_rows = 0;
+    std::uint64_t connects = 0;
+    std::uint64_t connect_failures = 0;
+    std::uint64_t stale_retries = 0;
+    std::uint64_t closed_idle = 0;   ///< idle connections that a server closed
+    std::uint64_t retired_idle = 0;  ///< ... that we closed before it would
+    /// How long servers let a connection stand idle, as they said or as was seen: the shortest.
+    std::optional<std::int64_t> idle_limit_ns;
+    std::uint64_t system_calls = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t no_buffers = 0;
+    std::uint64_t overflows = 0;
+    std::int64_t guard_ns = 0;
+    std::int64_t margin_ns = 0;
+    RunMarks marks;
+    StampFacts stamps;
+    std::vector<TlsFacts> tls;  ///< one per https target
+    std::string verdict;
+    std::vector<std::string> verdict_reasons;
+    int exit_code = 0;
+};
+
+struct RunFile {
+    std::string run_id;                ///< of this segment
+    std::vector<std::string> command;  ///< of this segment, as typed, keys masked
+    std::vector<std::string>
+        arguments;             ///< the same, in our spelling: TRACE.., then `--flag=value`
+    std::string records_path;  ///< `--output-path`, absolute; empty: in the folder
+    const ReplayOptions* options = nullptr;
+    const Trace* trace = nullptr;
+    LoadFigures load;
+    const Plan* plan = nullptr;
+    std::vector<std::string> notes;
+    std::optional<RecordedFigures> recorded;      ///< the trace holds recorded requests
+    const PreflightFindings* findings = nullptr;  ///< null: no preflight
+    std::optional<VerifyFindings> verified;       ///< `--verify-prompts`
+    CalibrationFacts calibration;
+    std::string model;
+    Overhead overhead;
+    bool split_unknown = false;                 ///< of the overhead
+    std::optional<std::uint32_t> server_block;  ///< tokens of the server's cache blocks
+    std::string length_member;                  ///< empty: the dialect's own
+    PromptKind prompt = PromptKind::text;
+    std::uint32_t words = 0;
+    std::uint64_t words_digest = 0;          ///< of the table of words or ids
+    const WordFigures* tokenizer = nullptr;  ///< null: the built-in words, or ids
+    const LoadedCorpus* text = nullptr;      ///< `--dataset`; null: words only
+    HostFacts host;
+    std::uint32_t engine_cpu = 0;
+    std::string engine_cpu_reason;
+    std::vector<std::uint32_t> writer_cpus;
+    std::string wait;
+    std::uint32_t inflight_max = 0;
+    std::uint64_t file_limit = 0;
+    NamedValues ring;
+    std::optional<EngineFacts> engine;
+    std::vector<RunSegment> segments;  ///< empty under `--dry-run`
+    std::optional<RunEnd> end;
+};
+
+std::string to_json(const RunFile& file);
+
+}  // namespace driftless

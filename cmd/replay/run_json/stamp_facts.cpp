@@ -1,0 +1,53 @@
+#include "cmd/replay/run_json/stamp_facts.hpp"
+
+namespace driftless {
+
+namespace {
+
+// Clauses; several may hold.
+std::string why_not(const ReplayOptions& options, const UringDriver& driver,
+                    const LaneCounts& lanes) {
+    if (options.stamps == StampRule::none) {
+        return "--stamps none";
+    }
+    std::string why = options.stamps == StampRule::wire ? "--stamps wire" : "";
+    const auto add = [&](const char* reason) {
+        why += (why.empty() ? "" : "; ") + std::string(reason);
+    };
+    if (lanes.lanes_without_stamps > 0) {
+        add("the kernel stamps packets of TCP only, and Unix sockets have none");
+    }
+    if (options.stamps == StampRule::full && !driver.receive_stamps()) {
+        add("the kernel refuses receive stamps");
+    }
+    if (lanes.stamps_refused > 0) {
+        add("the clock was set during the run");
+    } else if (lanes.wire_missing > 0) {
+        add("the kernel did not give all of them");
+    }
+    return why;
+}
+
+}  // namespace
+
+StampSupport stamps_of(StampRule rule) {
+    return {rule != StampRule::none, rule == StampRule::full};
+}
+
+StampFacts stamp_facts(const ReplayOptions& options, const UringDriver& driver, Run& run) {
+    const LaneCounts& lanes = run.lane_counts();
+    StampFacts facts;
+    facts.transmit = driver.transmit_stamps();
+    facts.receive = driver.receive_stamps();
+    facts.reason = why_not(options, driver, lanes);
+    facts.wire = lanes.wire_stamps;
+    facts.missing = lanes.wire_missing;
+    facts.refused = lanes.stamps_refused;
+    facts.stray = lanes.stamps_stray;
+    facts.clock_offset_ns = run.clock().offset_ns;
+    facts.clock_error_ns = run.clock().error_ns;
+    facts.clock_steps = run.clock().steps;
+    return facts;
+}
+
+}  // namespace driftless

@@ -1,0 +1,34 @@
+#include "cmd/replay/run_json/tls_facts.hpp"
+
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+std::vector<TlsFacts> tls_facts(const ReplayOptions& options, const Server& server) {
+    std::vector<TlsFacts> facts;
+    for (const std::unique_ptr<TlsPeer>& peer : server.peers) {
+        const char* trust = !options.tls.verify           ? "none"
+                            : options.tls.ca_file.empty() ? "system"
+                                                          : "file";
+        facts.push_back(
+            {peer->name(), trust, peer->version, peer->cipher, peer->handshakes, peer->resumed});
+    }
+    return facts;
+}
+
+void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers) {
+    json.key("tls").begin_array();
+    for (const TlsFacts& peer : peers) {
+        json.begin_object();
+        json.key("name").string(peer.name);
+        json.key("trust").string(peer.trust);
+        json.key("version").string(peer.version);
+        json.key("cipher").string(peer.cipher);
+        json.key("handshakes").unsigned_integer(peer.handshakes);
+        json.key("resumed").unsigned_integer(peer.resumed);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace driftless

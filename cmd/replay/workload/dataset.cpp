@@ -1,0 +1,115 @@
+#include "cmd/replay/workload/dataset.hpp"
+
+#include <time.h>
+
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+double monotonic_seconds() {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+void print_text(const ReplayOptions& options, const LoadedCorpus& text, double seconds) {
+    const CorpusFigures& figures = text.figures;
+    const double megabytes = static_cast<double>(figures.bytes) / 1e6;
+    std::printf("dataset: %llu texts of %s%s%s%s, %.1f MB: %u tokens (%.1f s, %.1f MB/s)\n",
+                static_cast<unsigned long long>(figures.texts), options.dataset.c_str(),
+                text.column.empty() ? "" : " (", text.column.c_str(),
+                text.column.empty() ? "" : ")", megabytes, text.corpus.tokens(), seconds,
+                megabytes / seconds);
+    if (!text.is_whole) {
+        std::printf("dataset: the first %zu MiB of text are used\n", Corpus::bytes_max >> 20);
+    }
+    const std::uint64_t left_out = figures.left_out_bytes;
+    if (left_out > 0) {
+        std::printf(
+            "dataset: %llu bytes are left out (special tokens, control characters, long "
+            "runs of one character)\n",
+            static_cast<unsigned long long>(left_out));
+    }
+    if (figures.words_put_in > 0) {
+        std::printf("dataset: %llu words were inserted where the text has no place to cut\n",
+                    static_cast<unsigned long long>(figures.words_put_in));
+    }
+}
+
+int refuse(const ReplayOptions& options, const TraceRow& row, const std::string& why) {
+    std::fprintf(stderr, "driftless: --dataset %s: the row at line %u %s\n",
+                 options.dataset.c_str(), row.line, why.c_str());
+    return exit_input;
+}
+
+}  // namespace
+
+int choose_text(const ReplayOptions& options, Tokenizer& tokenizer, Server& server) {
+    std::string why;
+    const double begin = monotonic_seconds();
+    Result<LoadedCorpus> loaded = load_corpus(options.dataset, options.dataset_column, tokenizer,
+                                              server.words->table.word(0), why);
+    if (!loaded) {
+        std::fprintf(stderr, "driftless: --dataset %s\n", why.c_str());
+        return exit_input;
+    }
+    server.text.emplace(std::move(loaded).value());
+    print_text(options, *server.text, monotonic_seconds() - begin);
+    return exit_done;
+}
+
+int check_text(const ReplayOptions& options, const Workload& workload, const Server& server) {
+    if (!server.text) {
+        return exit_done;
+    }
+    const std::uint32_t tokens = server.text->corpus.tokens();
+    for (const Planned& planned : workload.plan.rows) {
+        const TraceRow& row = workload.trace.rows[planned.row];
+        if (row.ids_count > 0) {
+            return refuse(
+                options, row,
+                "has block ids, and --dataset is for rows without them; remove --dataset");
+        }
+        if (row.input_length > tokens && workload.trace.body_of(row).empty()) {
+            return refuse(options, row,
+                          "asks for " + std::to_string(row.input_length) +
+                              " tokens, and the dataset has " + std::to_string(tokens) +
+                              "; use a longer one, or exclude such rows");
+        }
+    }
+    return exit_done;
+}
+
+void write_text(JsonWriter& json, const ReplayOptions& options, const LoadedCorpus* text) {
+    json.key("dataset");
+    if (text == nullptr) {
+        json.null();
+        return;
+    }
+    const CorpusFigures& figures = text->figures;
+    char digest[17];
+    std::snprintf(digest, sizeof(digest), "%016llx",
+                  static_cast<unsigned long long>(text->corpus.digest()));
+    json.begin_object();
+    json.key("file").string(options.dataset);
+    json.key("column");
+    text->column.empty() ? json.null() : json.string(text->column);
+    json.key("whole").boolean(text->is_whole);
+    json.key("texts").unsigned_integer(figures.texts);
+    json.key("empty_texts").unsigned_integer(figures.empty_texts);
+    json.key("bytes").unsigned_integer(figures.bytes);
+    json.key("bytes_left_out").unsigned_integer(figures.left_out_bytes);
+    json.key("sections_left_out").unsigned_integer(figures.sections_left_out);
+    json.key("words_put_in").unsigned_integer(figures.words_put_in);
+    json.key("pieces").unsigned_integer(text->corpus.pieces());
+    json.key("tokens").unsigned_integer(text->corpus.tokens());
+    json.key("digest").string(digest);
+    json.end_object();
+}
+
+}  // namespace driftless

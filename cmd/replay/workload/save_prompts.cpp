@@ -1,0 +1,141 @@
+#include "cmd/replay/workload/save_prompts.hpp"
+
+#include <sys/stat.h>
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "cmd/replay/run/parts.hpp"
+#include "engine/input/sink.hpp"
+#include "proto/api/api_template.hpp"
+#include "proto/core/check.hpp"
+#include "proto/trace/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t write_bytes = std::size_t{256} << 10;
+constexpr std::uint32_t tokens_a_step = 1 << 20;
+
+int fail(const ReplayOptions& options, const Error& error) {
+    return fail_new_file("--save-prompts", options.save_prompts, error);
+}
+
+/// The plan's rows in the order in which they are due, which is that of the armer.
+std::vector<WrittenRow> planned_rows(const Plan& plan) {
+    std::vector<WrittenRow> rows;
+    rows.reserve(plan.rows.size());
+    for (const Planned& planned : plan.rows) {
+        rows.push_back({planned.row, planned.due_ns});
+    }
+    return rows;
+}
+
+/// Whom bodies are made for. Two servers that files describe are told apart by those files.
+std::string api_of(const Dialect& dialect) {
+    if (dialect.form == nullptr) {
+        return dialect.name;
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, "%s:%016" PRIx64, dialect.name, dialect.form->digest);
+    return text;
+}
+
+std::string_view body_of(const ArmedRequest& request) {
+    return request.bytes.substr(request.bytes.find("\r\n\r\n") + 4);
+}
+
+}  // namespace
+
+int save_prompts(const ReplayOptions& options, const Workload& workload, const Server& server) {
+    if (options.save_prompts.empty()) {
+        return exit_done;
+    }
+    ReplayParts parts(options, workload, server, "save");
+    const Result<void> opened = parts.open();
+    if (!opened) {
+        return fail(options, opened.error());
+    }
+    Result<OutputSink> sink = OutputSink::create(options.save_prompts);
+    if (!sink) {
+        return fail(options, sink.error());
+    }
+    TraceTarget target = canonical_target;
+    target.by_time = true;
+    TraceWriter writer(workload.trace, target, planned_rows(workload.plan));
+    const std::string api = api_of(*options.dialect);
+    writer.replace_bodies(api);
+    std::string text;
+    writer.begin(text);
+    Armer& armer = parts.armer();
+    Schedule& schedule = parts.schedule();
+    Result<void> written;
+    while (written && armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
+        for (const Due* due = schedule.peek(); written && due != nullptr && armer.ready(*due);
+             due = schedule.peek()) {
+            const ArmedRequest request = armer.take(schedule.take());
+            CHECK(writer.next(text, body_of(request)));
+            armer.give_back(request);
+            if (text.size() >= write_bytes) {
+                written = sink.value().write(text);
+                text.clear();
+            }
+        }
+    }
+    if (written) {
+        written = sink.value().write(text);
+    }
+    if (written) {
+        written = sink.value().finish();
+    }
+    if (!written) {
+        return fail(options, written.error());
+    }
+    for (const std::string& loss : writer.losses()) {
+        std::printf("loss: %s\n", loss.c_str());
+    }
+    std::printf("prompts: %zu bodies saved in %s\n", workload.plan.rows.size(),
+                options.save_prompts.c_str());
+    return exit_done;
+}
+
+int check_bodies(const ReplayOptions& options, const Trace& trace) {
+    struct stat facts{};
+    if (!options.save_prompts.empty() && ::lstat(options.save_prompts.c_str(), &facts) == 0) {
+        std::fprintf(stderr,
+                     "driftless: --save-prompts %s: exists already; name a new file or remove it\n",
+                     options.save_prompts.c_str());
+        return exit_usage;
+    }
+    if (trace.body_ends.empty()) {
+        return exit_done;
+    }
+    if (const std::string api = api_of(*options.dialect);
+        !trace.recorded && trace.body_api != api) {
+        const bool by_file = trace.body_api.starts_with(options.dialect->name);
+        std::fprintf(stderr,
+                     "driftless: the trace holds bodies that were saved for --api %s, not %s; %s, "
+                     "or replay the trace that they were made from\n",
+                     trace.body_api.c_str(), api.c_str(),
+                     by_file ? "give the --template that they were made with" : "say so");
+        return exit_usage;
+    }
+    if (options.load.copies > 1) {
+        std::fprintf(stderr,
+                     "driftless: --replicate: copies share nothing, but whole bodies and recorded "
+                     "requests say the same; replicate a trace of lengths and block ids\n");
+        return exit_usage;
+    }
+    if (options.verify_prompts > 0) {
+        std::fprintf(stderr,
+                     "driftless: --verify-prompts: the trace holds whole bodies, not prompts that "
+                     "are built; verify the trace that they were made from\n");
+        return exit_usage;
+    }
+    return exit_done;
+}
+
+}  // namespace driftless

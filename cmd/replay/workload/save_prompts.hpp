@@ -1,0 +1,20 @@
+/// `--save-prompts`: the exact request bodies of a run with their due times, as a canonical trace
+/// whose rows have a `body`. Replaying that file sends the same bytes again.
+#pragma once
+
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/server/server.hpp"
+#include "cmd/replay/workload/workload.hpp"
+
+namespace driftless {
+
+/// Where the flag was given: builds every body before time 0, as the run will build it, and writes
+/// it to the new file `options.save_prompts` (plain, .gz, .zst by its ending). Headers, and so
+/// keys, are never in it. Prints what it wrote; returns an exit code.
+int save_prompts(const ReplayOptions& options, const Workload& workload, const Server& server);
+
+/// Rows with bodies of their own speak one API, and are no prompts to verify. Prints what is wrong;
+/// returns an exit code.
+int check_bodies(const ReplayOptions& options, const Trace& trace);
+
+}  // namespace driftless

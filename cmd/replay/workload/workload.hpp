@@ -1,0 +1,57 @@
+/// The workload of a replay: the trace, read and validated, and the plan made from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/replay/flags/options.hpp"
+#include "engine/plan/load.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/plan/row_models.hpp"
+#include "engine/prompt/builder.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+struct Workload {
+    Trace trace;
+    LoadFigures load;
+    Plan plan;
+    RowModels models;                ///< `--model` with a column; else of no row
+    std::vector<std::string> notes;  ///< what was chosen and found, as printed
+};
+
+/// Reads and plans; prints notes on standard output and refusals on standard error. Returns
+/// `exit_done`, or the exit code of the refusal.
+int load_workload(const ReplayOptions& options, Workload& workload);
+
+/// What will be sent, as two lines: rows, wall time and pace; tokens.
+std::string selection_text(const Workload& workload, const std::string& speed);
+
+/// Rows whose values cannot stand in the headers that `--header` makes of them are refused, all of
+/// them listed.
+int check_row_headers(const ReplayOptions& options, const Workload& workload);
+
+/// Tokens of the longest row, prompt and output together.
+std::int64_t longest_row(const Trace& trace, const Plan& plan);
+
+/// What a model takes, in tokens; -1: not known.
+struct ModelRoom {
+    std::int64_t context = -1;  ///< prompt and output together
+    std::int64_t input = -1;    ///< the prompt alone
+};
+
+/// Rows that a model has no room for are refused before anything is sent. Unknown: nothing is
+/// refused. Prints what the longest row needs.
+int check_context(const Workload& workload, ModelRoom room);
+
+/// What is lost where the split of `overhead` tokens is taken to be all in front and is not: one
+/// line, with the flag that sets it.
+std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated);
+
+/// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
+/// nothing.
+std::string short_answers_warning(const ReplayOptions& options, const Workload& workload,
+                                  std::uint32_t least);
+
+}  // namespace driftless

@@ -1,0 +1,360 @@
+// The example commands of other tools become our flags, one by one, or are ignored with a reason.
+#include "cmd/replay/flags/foreign.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cmd/replay/flags/options.hpp"
+
+namespace driftless {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words spelled(const Words& arguments) {
+    const Spelled out = spell(arguments);
+    EXPECT_EQ(out.refused, "");
+    EXPECT_TRUE(parse_replay_options(arguments, "").kind == ReplayCommandLine::Kind::run)
+        << parse_replay_options(arguments, "").text;
+    return out.arguments;
+}
+
+std::string refusal(const Words& arguments) {
+    return spell(arguments).refused;
+}
+
+bool notes(const Spelled& spelled, const char* flag) {
+    for (const std::string& note : spelled.notes) {
+        if (note.starts_with(std::string(flag) + " is ignored: ")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// blitz-serving/trace-replayer, README.md.
+TEST(Foreign, TraceReplayer) {
+    const Words command{"--tokenizer",
+                        "/m/tokenizer.json",
+                        "--tokenizer-config",
+                        "/m/tokenizer_config.json",
+                        "--endpoint",
+                        "http://localhost:8080/v1/chat/completions",
+                        "--api",
+                        "openai",
+                        "--dataset",
+                        "bailian",
+                        "--dataset-path",
+                        "/t/qwen_traceA_blksz_16.jsonl",
+                        "--scale-factor",
+                        "1.5",
+                        "--time-in-secs",
+                        "1200",
+                        "--num-producer",
+                        "32",
+                        "--channel-capacity",
+                        "40960",
+                        "--output-path",
+                        "/o/client.jsonl",
+                        "--model-name",
+                        "M"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--tokenizer", "/m/tokenizer.json", "--endpoint",
+                     "http://localhost:8080/v1/chat/completions", "--api", "openai-chat",
+                     "--format", "qwen", "/t/qwen_traceA_blksz_16.jsonl", "--speed", "1.5",
+                     "--duration", "1200", "--output-path", "/o/client.jsonl", "--model", "M"}));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 3U);
+    EXPECT_TRUE(notes(out, "--tokenizer-config"));
+    EXPECT_TRUE(notes(out, "--num-producer"));
+    EXPECT_TRUE(notes(out, "--channel-capacity"));
+}
+
+// Its short flags, and the route of AIBrix as the header that its gateway reads.
+TEST(Foreign, TraceReplayerShort) {
+    EXPECT_EQ(spelled({"-d", "mooncake", "--dataset-path=t.jsonl", "-a", "openai", "-t", "60",
+                       "--aibrix-route", "prefix-cache", "--endpoint", "http://h:1"}),
+              (Words{"--format", "mooncake", "t.jsonl", "--api", "openai-chat", "--duration", "60",
+                     "--header", "routing-strategy: prefix-cache", "--endpoint", "http://h:1"}));
+}
+
+// --dataset is trace-replayer's only beside --dataset-path; alone it is left as it is.
+TEST(Foreign, DatasetAloneIsNotTheirs) {
+    EXPECT_EQ(spell({"t.jsonl", "--dataset", "bailian"}).arguments,
+              (Words{"t.jsonl", "--dataset", "bailian"}));
+}
+
+// ModelEngine-Group/unified-cache-management, benchmarks/trace_replay.py.
+TEST(Foreign, UcmTraceReplay) {
+    const Words command{
+        "--model",    "/m",           "--backend",     "vllm",           "--trace-path",
+        "/t/c.jsonl", "--trace-mode", "trace",         "--host",         "127.0.0.1",
+        "--port",     "7800",         "--save-result", "--save-prompts", "--max-concurrency",
+        "20"};
+    EXPECT_EQ(spelled(command), (Words{"--model", "/m", "--api", "vllm", "/t/c.jsonl", "--host",
+                                       "127.0.0.1", "--port", "7800", "--max-inflight", "20"}));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 4U) << "--max-concurrency, too";
+    EXPECT_TRUE(notes(out, "--save-result"));
+    EXPECT_TRUE(notes(out, "--save-prompts"));
+    EXPECT_NE(refusal({"t", "--trace-mode", "benchmark"}), "");
+    EXPECT_EQ(spell({"t", "--save-prompts", "f.jsonl"}).arguments,
+              (Words{"t", "--save-prompts", "f.jsonl"}));
+}
+
+// ai-dynamo/aiperf, docs/benchmark-modes/trace-replay.md.
+TEST(Foreign, Aiperf) {
+    const Words command{"--model",
+                        "Qwen/Qwen3-0.6B",
+                        "--endpoint-type",
+                        "chat",
+                        "--streaming",
+                        "--url",
+                        "localhost:8000",
+                        "--input-file",
+                        "custom_trace.jsonl",
+                        "--custom-dataset-type",
+                        "mooncake_trace",
+                        "--fixed-schedule"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--model", "Qwen/Qwen3-0.6B", "--api", "chat", "--url", "localhost:8000",
+                     "custom_trace.jsonl", "--format", "mooncake"}));
+    EXPECT_EQ(spell(command).notes.size(), 2U);
+    EXPECT_EQ(spelled({"t", "--url", "h", "--fixed-schedule-start-offset", "2000",
+                       "--fixed-schedule-end-offset=4000", "--random-seed", "7"}),
+              (Words{"t", "--url", "h", "--start", "2000ms", "--end", "4000ms", "--seed", "7"}));
+    EXPECT_NE(refusal({"t", "--no-fixed-schedule"}), "");
+}
+
+// vllm-project/guidellm, docs/guides/trace_replay.md: seconds, and no ids even where there are.
+TEST(Foreign, Guidellm) {
+    EXPECT_EQ(spelled({"--backend", "kind=openai_http,target=http://localhost:8000", "--profile",
+                       "kind=replay", "--data",
+                       "kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,time_"
+                       "scale=1.0"}),
+              (Words{"--url", "http://localhost:8000", "replay.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_EQ(
+        spelled({"--backend", "kind=openai_http,target=h:1", "--profile", "kind=replay", "--data",
+                 "kind=trace_synthetic,source.kind=json_file,source.path=r.jsonl,timestamp_column="
+                 "ts,prompt_tokens_column=input_tokens,output_tokens_column=generated_tokens,time_"
+                 "scale=0.5",
+                 "--constraint", "kind=max_requests,count=30"}),
+        (Words{"--url", "h:1", "r.jsonl", "--limit", "30", "--map",
+               "time=ts,in=input_tokens,out=generated_tokens", "--time-unit", "s", "--speed",
+               "2"}));
+}
+
+// As it was spelled at first.
+TEST(Foreign, GuidellmBefore) {
+    EXPECT_EQ(spelled({"--target", "http://localhost:8000", "--data", "path/to/trace.jsonl",
+                       "--data-args", R"({"type_": "trace_synthetic"})", "--profile", "replay",
+                       "--rate", "1.0"}),
+              (Words{"--url", "http://localhost:8000", "path/to/trace.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_NE(refusal({"--data-args", R"({"type_": "trace_synthetic", "x": 1})"}), "");
+    EXPECT_NE(refusal({"--profile", "sweep"}), "");
+}
+
+// Its scale is in seconds per unit: 0.001 says that the file has milliseconds, as Mooncake's does.
+TEST(Foreign, GuidellmScalesOfMilliseconds) {
+    EXPECT_EQ(
+        spelled({"--data", "kind=mooncake,source.path=t.jsonl,time_scale=0.001", "--target", "h"}),
+        (Words{"t.jsonl", "--url", "h", "--format", "mooncake", "--time-unit", "ms"}));
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0.3"}), "");
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0"}), "");
+}
+
+// `--rate` is requests a second to most people: it stretched the trace tenfold in silence.
+TEST(Foreign, RateNeedsTheReplayProfile) {
+    EXPECT_NE(refusal({"t", "--url", "h", "--rate", "10"}).find("--rate \"10\": "),
+              std::string::npos);
+    EXPECT_NE(refusal({"t", "--url", "h", "--rate=10"}).find("--speed X"), std::string::npos);
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10", "--profile", "replay"}),
+              (Words{"t", "--url", "h", "--speed", "0.1"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
+              (Words{"t", "--url", "h", "--speed", "2"}));
+    EXPECT_TRUE(
+        refusal({"t", "--rate-type", "constant"}).starts_with("--rate-type \"constant\": "));
+    EXPECT_NE(refusal({"t", "--url", "h", "--request-rate", "inf"}), "");
+    EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
+}
+
+// A closed loop is another workload; a cap of vllm bench is ours.
+TEST(Foreign, ConcurrencyIsRefusedWithTheReason) {
+    const std::string why = refusal({"t", "--url", "h", "--concurrency", "20"});
+    EXPECT_NE(why.find("--concurrency: "), std::string::npos);
+    EXPECT_NE(why.find("--max-inflight N"), std::string::npos);
+    EXPECT_NE(refusal({"t", "--url", "h", "--concurrency=20"}), "");
+    EXPECT_EQ(refusal({"t", "--url", "h", "--users", "3"}).find("--users: a fixed number"), 0U);
+    EXPECT_EQ(spelled({"t", "--url", "h", "--max-concurrency", "20"}),
+              (Words{"t", "--url", "h", "--max-inflight", "20"}));
+    const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
+    ASSERT_EQ(capped.notes.size(), 1U);
+    EXPECT_TRUE(
+        capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
+}
+
+// Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
+TEST(Foreign, NamesOfManyTools) {
+    for (const char* flag : {"--qps", "--rps", "--request-rate"}) {
+        EXPECT_NE(refusal({"t", "--url", "h", flag, "10"}).find("not at a rate; --speed X"),
+                  std::string::npos)
+            << flag;
+    }
+    EXPECT_EQ(spelled({"--trace", "t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+    EXPECT_EQ(spelled({"--trace=t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+}
+
+// The short flags of AIPerf and of genai-perf before it.
+TEST(Foreign, AiperfShort) {
+    for (const char* tool : {"aiperf", "genai-perf"}) {
+        EXPECT_EQ(spelled({tool, "profile", "-m", "M", "-u", "h:8000", "--input-file", "t.jsonl"}),
+                  (Words{"--model", "M", "--url", "h:8000", "t.jsonl"}));
+    }
+}
+
+// sgl-project/sglang, python/sglang/bench_serving.py: its replay of Mooncake's traces.
+TEST(Foreign, SglangBenchServing) {
+    const Words command{"python3",
+                        "-m",
+                        "sglang.bench_serving",
+                        "--backend",
+                        "sglang-oai",
+                        "--host",
+                        "h",
+                        "--port",
+                        "8000",
+                        "--dataset-name",
+                        "mooncake",
+                        "--dataset-path",
+                        "t.jsonl",
+                        "--mooncake-slowdown-factor",
+                        "2.0",
+                        "--mooncake-num-rounds",
+                        "1",
+                        "--mooncake-workload",
+                        "conversation",
+                        "--use-trace-timestamps",
+                        "--num-prompts",
+                        "100"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--api", "sglang-oai", "--host", "h", "--port", "8000", "--format", "mooncake",
+                     "t.jsonl", "--speed", "0.5", "--limit", "100"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--mooncake-slowdown-factor", "1.0"}),
+              (Words{"t", "--url", "h"}));
+    EXPECT_NE(refusal({"t", "--mooncake-slowdown-factor", "0.3"}), "");
+    EXPECT_NE(refusal({"t", "--mooncake-num-rounds", "3"}), "");
+}
+
+// Whole command lines, program words included.
+TEST(Foreign, ProgramWordsAreDropped) {
+    const Words rest{"--url", "localhost:8000", "--input-file", "t.jsonl"};
+    for (const Words& program :
+         {Words{"aiperf", "profile"}, Words{"guidellm", "benchmark"},
+          Words{"guidellm", "benchmark", "run"}, Words{"vllm", "bench", "serve"},
+          Words{"vllm-bench"}, Words{"genai-perf", "profile"}, Words{"python3", "trace_replay.py"},
+          Words{"python3.12", "-u", "benchmarks/trace_replay.py"},
+          Words{"/usr/bin/python", "-m", "aiperf", "profile"},
+          Words{"python", "-m", "vllm.entrypoints.cli.main", "bench", "serve"},
+          Words{"./trace_replay.py"}, Words{"uv", "run", "aiperf", "profile"},
+          Words{"uvx", "guidellm", "benchmark"},
+          Words{"CUDA_VISIBLE_DEVICES=0", "vllm", "bench", "serve"},
+          Words{"nohup", "/opt/venv/bin/aiperf", "profile"},
+          Words{"cargo", "run", "--release", "--bin", "client", "--"}}) {
+        Words command = program;
+        command.insert(command.end(), rest.begin(), rest.end());
+        EXPECT_EQ(spelled(command), (Words{"--url", "localhost:8000", "t.jsonl"})) << program[0];
+        EXPECT_EQ(spell(command).notes.size(), 1U) << program[0];
+    }
+    EXPECT_EQ(spelled({"target/release/client", "--dataset-path", "t.jsonl", "--url", "h"}),
+              (Words{"t.jsonl", "--url", "h"}));
+}
+
+// A key of the shell that the command was pasted from is not shown.
+TEST(Foreign, KeysBeforeProgramsAreMasked) {
+    const Spelled out = spell({"OPENAI_API_KEY=sk-1", "vllm", "bench", "serve", "--model", "m"});
+    ASSERT_EQ(out.notes.size(), 1U);
+    EXPECT_EQ(out.notes[0],
+              "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: driftless itself is the tool");
+    EXPECT_EQ(spell({"API_KEY=sk-1", "t.jsonl", "--url", "h"}).arguments,
+              (Words{"t.jsonl", "--url", "h"}));
+}
+
+// GuideLLM's backend may have the key.
+TEST(Foreign, GuidellmKeyOfBackend) {
+    EXPECT_EQ(spelled({"t", "--backend", "kind=openai_http,target=h:1,api_key=sk-1"}),
+              (Words{"t", "--url", "h:1", "--api-key", "sk-1"}));
+    const std::string why = refusal({"--backend", "kind=openai_http,extra_key=sk-1"});
+    EXPECT_NE(why.find("extra_key=***"), std::string::npos) << why;
+    EXPECT_EQ(why.find("sk-1"), std::string::npos) << why;
+}
+
+// Traces that are named as programs are stay traces.
+TEST(Foreign, OurOwnTracesStay) {
+    EXPECT_EQ(spell({"python.jsonl", "java.jsonl"}).arguments,
+              (Words{"python.jsonl", "java.jsonl"}));
+    for (const char* trace :
+         {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x", "python.jsonl",
+          "python", "python3.jsonl", "traces/vllm", "traces/aiperf", "./guidellm"}) {
+        EXPECT_EQ(spell({trace, "--url", "h"}).arguments, (Words{trace, "--url", "h"}));
+        EXPECT_TRUE(spell({trace, "--url", "h"}).notes.empty());
+    }
+    EXPECT_TRUE(spell({}).arguments.empty());
+    EXPECT_EQ(spell({"A=b"}).arguments, (Words{"A=b"}));
+    EXPECT_EQ(spell({"t", "aiperf"}).arguments, (Words{"t", "aiperf"}));
+}
+
+// vllm bench serve: what names a dataset without arrival times is refused.
+TEST(Foreign, VllmBench) {
+    EXPECT_EQ(spelled({"vllm",
+                       "bench",
+                       "serve",
+                       "--backend",
+                       "vllm",
+                       "--model",
+                       "m",
+                       "--host",
+                       "h",
+                       "--port",
+                       "8000",
+                       "--dataset-name",
+                       "mooncake",
+                       "--dataset-path",
+                       "t.jsonl",
+                       "--num-prompts",
+                       "50",
+                       "--ignore-eos",
+                       "--percentile-metrics",
+                       "ttft,tpot",
+                       "--metric-percentiles",
+                       "50,99",
+                       "--save-result",
+                       "--result-dir",
+                       "r",
+                       "--ready-check-timeout-sec",
+                       "600",
+                       "--goodput",
+                       "ttft:200",
+                       "tpot:50"}),
+              (Words{"--api", "vllm", "--model", "m", "--host", "h", "--port", "8000", "--format",
+                     "mooncake", "t.jsonl", "--limit", "50", "--wait-ready", "600", "--goodput",
+                     "ttft:200 tpot:50"}));
+    EXPECT_NE(refusal({"--dataset-name", "sharegpt", "--dataset-path", "s.json"})
+                  .find("has no arrival times"),
+              std::string::npos);
+}
+
+// What would change the load, and what cannot be fetched, is refused and not ignored.
+TEST(Foreign, GuidellmWhatHasNoCounterpart) {
+    for (const char* data :
+         {"kind=mooncake,source.kind=huggingface,source.source=a/b", "kind=weka,max_wait=30",
+          "kind=mooncake,source.path=t,hash_ids_column=ids"}) {
+        EXPECT_NE(refusal({"--data", data}), "") << data;
+    }
+    EXPECT_NE(refusal({"--constraint", "kind=max_errors,count=3"}), "");
+    EXPECT_NE(refusal({"--backend", "kind=vllm_python"}), "");
+    EXPECT_NE(refusal({"--data"}), "");
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,66 @@
+// What bounds the connections of a run is told with the number that is needed, at the limit and
+// beside it.
+#include "cmd/replay/run/host_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace driftless {
+namespace {
+
+TEST(ConnectionRoom, FilesBound) {
+    const ConnectionRoom room{1064, 0};  // 64 are kept for files, rings and streams
+    EXPECT_EQ(connections_most(room), 1000u);
+    EXPECT_EQ(why_too_many(999, "x", room), "");
+    EXPECT_EQ(why_too_many(1000, "x", room), "");
+    const std::string why = why_too_many(1001, "1001 rows are due", room);
+    EXPECT_TRUE(why.starts_with("1001 rows are due at once")) << why;
+    EXPECT_NE(why.find("limit of 1064 open files"), std::string::npos) << why;
+    EXPECT_NE(why.find("ulimit -n 1065"), std::string::npos) << why;
+    EXPECT_NE(why.find("--max-inflight 1000"), std::string::npos) << why;
+}
+
+TEST(ConnectionRoom, PortsBound) {
+    const ConnectionRoom room{1 << 20, 28'232};
+    EXPECT_EQ(connections_most(room), 28'232u);
+    EXPECT_EQ(why_too_many(28'232, "x", room), "");
+    const std::string why = why_too_many(28'233, "x", room);
+    EXPECT_NE(why.find("28232 ports"), std::string::npos) << why;
+    EXPECT_NE(why.find("ip_local_port_range"), std::string::npos) << why;
+}
+
+TEST(ConnectionRoom, NeverNone) {
+    EXPECT_EQ(connections_most({10, 0}), 1u);
+    EXPECT_EQ(connections_most({1 << 20, 0}), 65'536u);
+    EXPECT_NE(why_too_many(65'537, "x", {1 << 20, 0}).find("65536"), std::string::npos);
+}
+
+Plan due_at(const std::vector<std::int64_t>& instants) {
+    Plan plan;
+    for (const std::int64_t due_ns : instants) {
+        plan.rows.push_back({due_ns});
+    }
+    return plan;
+}
+
+TEST(FreshPorts, AStretchLeavesOutItsEnd) {
+    EXPECT_EQ(rows_within(due_at({}), 10), 0u);
+    EXPECT_EQ(rows_within(due_at({0, 0, 0}), 10), 3u);
+    EXPECT_EQ(rows_within(due_at({0, 9}), 10), 2u);
+    EXPECT_EQ(rows_within(due_at({0, 10}), 10), 1u);
+    EXPECT_EQ(rows_within(due_at({0, 5, 9, 14, 14, 30}), 10), 4u);  // from 5 to 14
+}
+
+TEST(FreshPorts, AreCountedOverTheTimeThatTheyAreKept) {
+    EXPECT_EQ(ports_run_out(28'232, port_kept_ns, 28'232), "");
+    const std::string text = ports_run_out(28'233, port_kept_ns, 28'232);
+    EXPECT_NE(text.find("28233 rows are due within 60 s"), std::string::npos) << text;
+    EXPECT_NE(text.find("the kernel has 28232"), std::string::npos) << text;
+    EXPECT_NE(text.find("tcp_tw_reuse to 1"), std::string::npos) << text;
+    EXPECT_EQ(ports_run_out(9, port_reused_ns, 8).find("tcp_tw_reuse"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace driftless
