@@ -27,7 +27,7 @@ struct Reader {
         Event event;
         event.kind = kind;
         event.flags = flags;
-        event.request = lane.exchange.request.due.request;
+        event.request = lane.exchange.request;
         event.lane = lane.number;
         event.stamp_ns = done.stamp.ns;
         event.status =
@@ -95,7 +95,7 @@ struct Reader {
             }
             const std::uint8_t flags = chunks > 0 ? event_coalesced : std::uint8_t{0};
             push(EventKind::chunk, bytes.substr(0, cut), flags);
-            probe_chunk(exchange.request.due.request, cut, done.stamp.ns);
+            probe_chunk(exchange.request, cut, done.stamp.ns);
             counts.chunks += 1;
             counts.coalesced_chunks += chunks > 0 ? 1 : 0;
             ++chunks;
@@ -209,7 +209,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
     exchange.first_byte = exchange.any_byte ? exchange.first_byte : done.stamp;
     exchange.last_byte = done.stamp;
     exchange.bytes_received += done.bytes.size();
-    probe_receive(exchange.request.due.request, done.bytes.size(), done.stamp.ns);
+    probe_receive(exchange.request, done.bytes.size(), done.stamp.ns);
     Reader reader{lane, ring, counts, done};
     if (lane.tls == nullptr) {
         exchange.any_byte = true;

@@ -62,9 +62,9 @@ Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& wor
     while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
         for (const Due* due = schedule.peek(); due != nullptr && armer.ready(*due);
              due = schedule.peek()) {
-            const ArmedRequest request = armer.take(schedule.take());
+            RowUnderway& request = armer.take(schedule.take());
             sums.request_bytes += request.bytes.size();
-            armer.give_back(request);
+            armer.discard(request);
         }
     }
     CHECK(armer.all_armed());

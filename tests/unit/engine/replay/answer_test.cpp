@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <string>
 
 namespace driftless {
 namespace {
@@ -21,7 +22,8 @@ Ending end_of(std::int32_t result, std::size_t unsent, std::int32_t send_errno) 
     ReceiveCounts counts;
     Lane lane;
     lane.state = LaneState::busy;
-    lane.exchange.request_bytes = 100;
+    const std::string request(100, 'x');
+    lane.exchange.bytes = request;
     lane.exchange.accepted = 100 - unsent;
     lane.exchange.send_failed = send_errno != 0;
     lane.exchange.sys_errno = send_errno;
