@@ -150,10 +150,22 @@ bool Run::turn() {
     // What is due and was not fired just now waits for bytes, an answer or a connection.
     const Instant next = pacer_.next_due(now);
     const Instant due = next <= now ? never : next;
-    const Duration guard_window = Idling::guard_window;
-    idling_.set_guard(
-        zero_ == never ? 0 : pacer_.ahead().instants_until((now - zero_ + guard_window).ns));
-    if (pacer_.needs_arm(now)) {  // late already: its bytes come before everything else
+    set_guard(now);
+    if (!serve_next(now, due)) {
+        serve_others(now, due);
+    }
+    return true;
+}
+
+void Run::set_guard(Instant now) {
+    const std::int64_t until_ns = (now - zero_ + Idling::guard_window).ns;
+    idling_.set_guard(zero_ == never ? 0 : pacer_.ahead().instants_until(until_ns));
+}
+
+// What goes before everything else: bytes of a row that is late already, a row that is due within
+// the guard, records of a row that is late. False where there is no such thing.
+bool Run::serve_next(Instant now, Instant due) {
+    if (pacer_.needs_arm(now)) {
         if (preparing_.arm_slice(now)) {
             (void)spent(Work::prepare, now);
             return true;
@@ -166,37 +178,36 @@ bool Run::turn() {
         }
         return true;
     }
-    if (lanes_.sealing().next_is_late() && due - now > guard() + arm_slice_max) {  // late, too
+    if (lanes_.sealing().next_is_late() && due - now > guard() + arm_slice_max) {
         (void)preparing_.seal_slice(now);
         (void)spent(Work::prepare, now);
         return true;
     }
+    return false;
+}
+
+// Nothing is due within the guard: receive, then prepare, then wait.
+void Run::serve_others(Instant now, Instant due) {
     Instant at = now;
     const bool received = reading_.step(now, due, guard());
     if (received) {
         at = spent(Work::receive, now);
         idling_.note_slice(at - now);
         if (!reading_.gives_way()) {
-            return true;
+            return;
         }
     }
     if (reading_.collect_stamps(at, due, guard())) {
         (void)spent(Work::stamps, at);
-        return true;
-    }
-    if (watch_stop(at) || (due - at > guard() + arm_slice_max && prepare(at, due))) {
+    } else if (watch_stop(at) || (due - at > guard() + arm_slice_max && prepare(at, due))) {
         (void)spent(Work::prepare, at);
-        return true;
-    }
-    if (received) {
-        return true;
-    }
-    if (idling_.warm_send(now, due, last_fire_)) {
+    } else if (received) {
+        return;
+    } else if (idling_.warm_send(now, due, last_fire_)) {
         (void)spent(Work::prepare, now);
-        return true;
+    } else {
+        wait(now, due);
     }
-    wait(now, due);
-    return true;
 }
 
 bool Run::watch_stop(Instant now) {

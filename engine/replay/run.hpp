@@ -84,6 +84,9 @@ class Run {
     bool over() const;
     bool closed(Instant now);
     void note_gap(Instant from, Instant to);
+    void set_guard(Instant now);
+    bool serve_next(Instant now, Instant due);
+    void serve_others(Instant now, Instant due);
     bool watch_stop(Instant now);
     bool sample_clock(Instant now);
     bool prepare(Instant now, Instant due);
