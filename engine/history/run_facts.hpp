@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/prompt/overhead.hpp"
 #include "engine/record/taint.hpp"
 #include "engine/stats/summary.hpp"
 #include "engine/stats/verdict.hpp"
@@ -68,10 +69,9 @@ struct RunFacts {
     std::uint64_t words_digest = 0;
     std::string prompt;                            ///< "text" or "ids"
     std::optional<std::uint64_t> template_digest;  ///< of `--api template`
-    std::uint32_t overhead_pre = 0;
-    std::uint32_t overhead_post = 0;
+    Overhead overhead;
 
-    Slo slo;
+    GoodputLimits goodput;
     CalibrationFacts calibration;
     std::string kernel;  ///< of the host that it began on; empty: not told
     std::string cpu_model;

@@ -155,10 +155,12 @@ Result<std::string> parse_length_field(std::string_view text) {
     return Error{ErrorCode::invalid, 0, "is not one of auto, max_tokens, max_completion_tokens"};
 }
 
-Result<WaitRule> parse_wait_rule(std::string_view text) {
-    constexpr std::array choices{
-        Choice<WaitRule>{"auto", WaitRule::automatic}, Choice<WaitRule>{"spin", WaitRule::spin},
-        Choice<WaitRule>{"hybrid", WaitRule::hybrid}, Choice<WaitRule>{"sleep", WaitRule::sleep}};
+Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text) {
+    using Wait = Choice<std::optional<WaitPolicy>>;
+    constexpr std::array choices{Wait{"auto", std::nullopt},
+                                 Wait{name_of(WaitPolicy::spin), WaitPolicy::spin},
+                                 Wait{name_of(WaitPolicy::hybrid), WaitPolicy::hybrid},
+                                 Wait{name_of(WaitPolicy::sleep), WaitPolicy::sleep}};
     return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
 }
 
@@ -321,20 +323,6 @@ Result<std::string> parse_header_name(std::string_view text) {
                      "is not the name of a header; use the name alone, as in X-Pod"};
     }
     return std::string(text);
-}
-
-const char* name_of(WaitRule rule) {
-    switch (rule) {
-        case WaitRule::automatic:
-            return "auto";
-        case WaitRule::spin:
-            return "spin";
-        case WaitRule::hybrid:
-            return "hybrid";
-        case WaitRule::sleep:
-            return "sleep";
-    }
-    return "unknown";
 }
 
 std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep) {

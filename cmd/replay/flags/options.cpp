@@ -176,13 +176,13 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",
                 "reuse", parse_connection_rule, options.connection);
     flags.value("--timeout-connect", "T", "until a connection is established", "5s",
-                parse_positive_duration_ns, options.timeouts.connect_ns);
+                parse_positive_duration_ns, options.timeouts.connect.ns);
     flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
-                "600s", parse_positive_duration_ns, options.timeouts.first_byte_ns);
+                "600s", parse_positive_duration_ns, options.timeouts.first_byte.ns);
     flags.value("--timeout-idle", "T", "silence inside an answer", "120s",
-                parse_positive_duration_ns, options.timeouts.idle_ns);
+                parse_positive_duration_ns, options.timeouts.idle.ns);
     flags.value("--timeout-total", "T", "from the fire to the end of the answer", "3600s",
-                parse_positive_duration_ns, options.timeouts.total_ns);
+                parse_positive_duration_ns, options.timeouts.total.ns);
     flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
                 parse_duration_ns, options.grace_ns);
     flags.on_off("--dry-run", "everything but sending", options.dry_run);
@@ -216,7 +216,7 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engine's]",
                 nullptr, parse_u32, options.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
-                "auto", parse_wait_rule, options.wait);
+                "auto", parse_wait_policy, options.wait);
     flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
                  options.realtime);
     flags.on_off("--warm-send",

@@ -247,11 +247,11 @@ std::string host_contradiction(const ReplayOptions& options) {
         return "--require-certified compares with a calibration and --calibration none forbids it: "
                "give one";
     }
-    if (options.warm_sends && options.wait == WaitRule::sleep) {
+    if (options.warm_sends && options.wait == WaitPolicy::sleep) {
         return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
                "--wait hybrid";
     }
-    if (options.realtime && options.wait == WaitRule::spin) {
+    if (options.realtime && options.wait == WaitPolicy::spin) {
         return "--realtime with --wait spin loses 5 % of the time: use --wait hybrid";
     }
     return "";

@@ -223,9 +223,7 @@ int Execution::open_files() {
             const int code = fail_host(failed.c_str(), sinks.error());
             return sinks.error().code == ErrorCode::exists ? exit_usage : code;
         }
-        const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
-        const Overhead& overhead = server_.findings.overhead;
-        writer_.emplace(config, Summary(slo, {overhead.pre, overhead.post}),
+        writer_.emplace(config, Summary(options_.goodput, server_.findings.overhead),
                         std::move(sinks).value());
         return exit_done;
     }

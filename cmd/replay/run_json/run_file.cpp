@@ -184,10 +184,10 @@ void write_request(JsonWriter& json, const RunFile& file) {
     file.server_block ? json.unsigned_integer(*file.server_block) : json.null();
     json.key("length_member");
     file.length_member.empty() ? json.null() : json.string(file.length_member);
-    json.key("timeout_connect_ns").integer(options.timeouts.connect_ns);
-    json.key("timeout_first_byte_ns").integer(options.timeouts.first_byte_ns);
-    json.key("timeout_idle_ns").integer(options.timeouts.idle_ns);
-    json.key("timeout_total_ns").integer(options.timeouts.total_ns);
+    json.key("timeout_connect_ns").integer(options.timeouts.connect.ns);
+    json.key("timeout_first_byte_ns").integer(options.timeouts.first_byte.ns);
+    json.key("timeout_idle_ns").integer(options.timeouts.idle.ns);
+    json.key("timeout_total_ns").integer(options.timeouts.total.ns);
     json.key("grace_ns").integer(options.grace_ns);
     json.key("inflight_max").unsigned_integer(file.inflight_max);
     json.key("max_concurrency");

@@ -47,9 +47,9 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.seed, 7u);
     EXPECT_EQ(facts.cache_salt, "s");
     EXPECT_FALSE(facts.dataset_digest.has_value());
-    EXPECT_EQ(facts.overhead_pre, 3u);
-    EXPECT_EQ(facts.slo.ttft_ns, 200);
-    EXPECT_FALSE(facts.slo.tpot_ns.has_value());
+    EXPECT_EQ(facts.overhead.pre, 3u);
+    EXPECT_EQ(facts.goodput.ttft_ns, 200);
+    EXPECT_FALSE(facts.goodput.tpot_ns.has_value());
     EXPECT_EQ(facts.info.tokenizer_id, "/k.json");
     EXPECT_EQ(facts.info.max_concurrency, 8u);
     EXPECT_EQ(facts.info.date, "20261121-105716");

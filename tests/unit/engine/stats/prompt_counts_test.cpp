@@ -7,11 +7,11 @@
 namespace driftless {
 namespace {
 
-constexpr TemplateOverhead template_tokens = {5, 3};
+constexpr Overhead template_tokens = {5, 3};
 
 // Rows of 100 to 1,990 tokens, counted as `count` does.
 template <typename Count>
-PromptFigures counted_as(Count count, TemplateOverhead overhead = template_tokens) {
+PromptFigures counted_as(Count count, Overhead overhead = template_tokens) {
     PromptCounts counts(overhead);
     for (std::uint32_t i = 0; i < 190; ++i) {
         const std::uint32_t length = 100 + 10 * i;
