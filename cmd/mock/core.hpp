@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/mock/answer.hpp"
+#include "cmd/mock/answer_text.hpp"
 #include "cmd/mock/asked.hpp"
 #include "cmd/mock/behaviour.hpp"
 #include "cmd/mock/body_reader.hpp"

@@ -11,8 +11,8 @@
 
 #include "engine/history/past.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/record/fill_record.hpp"
 #include "engine/record/fired_marks.hpp"
-#include "engine/record/judge.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
 

@@ -247,12 +247,12 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     return out;
 }
 
-Judgement judge(const CalibrationFacts& calibration, const SummaryFigures& figures,
-                const ClientTotals& client) {
+Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
+                    const ClientTotals& client) {
     if (!calibration.why_not.empty()) {
-        return uncalibrated(calibration.why_not, figures, client, calibration.limits);
+        return judge_uncalibrated(calibration.why_not, figures, client, calibration.limits);
     }
-    Judgement judged = judge_run(figures, client, calibration.limits);
+    Judgement judged = judge_calibrated(figures, client, calibration.limits);
     judged.reasons.push_back(how_calibrated(calibration));
     return judged;
 }

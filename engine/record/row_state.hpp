@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/record/answer.hpp"
+#include "engine/record/answer_state.hpp"
 #include "engine/record/event.hpp"
 #include "proto/record/record.hpp"
 
@@ -56,7 +56,7 @@ struct RowState {
     bool event_over = false;     ///< the event that goes on is over `event_bytes_max`
 
     std::uint64_t tokens_counted = 0;  ///< of this row, in the running count of the progress line
-    Answer answer;
+    AnswerState answer;
 
     void reset(const Due& whose, bool keep_text);
 };

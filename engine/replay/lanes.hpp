@@ -12,11 +12,11 @@
 #include "engine/io/loop.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"
-#include "engine/replay/answer.hpp"
 #include "engine/replay/bound_lanes.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/lane_list.hpp"
 #include "engine/replay/lane_shelf.hpp"
+#include "engine/replay/read_answer.hpp"
 #include "engine/replay/settings.hpp"
 
 namespace driftless {

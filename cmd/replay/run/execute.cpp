@@ -354,7 +354,7 @@ int Execution::close_books() {
         end_.clamped_rows = resumption_->prompts().clamped_rows;
     }
     info.clamped_rows = end_.clamped_rows;
-    const Judgement judged = judge(file_.calibration, figures, writer_->client());
+    const Judgement judged = judge_run(file_.calibration, figures, writer_->client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.limits = file_.calibration.limits;

@@ -169,7 +169,7 @@ TEST(Rest, TaintsWhatLeftLate) {
     EXPECT_EQ(figures.tainted_first, (std::vector<std::uint32_t>{20}));
     EXPECT_EQ(figures.tainted_late[static_cast<std::size_t>(LateCause::wake)], 1u);
     EXPECT_EQ(figures.interrupted_untainted, 2u);
-    const Judgement judged = judge_run(figures, {}, config.limits);
+    const Judgement judged = judge_calibrated(figures, {}, config.limits);
     EXPECT_EQ(judged.verdict, Verdict::client_limited);  // more was lost by our end than was late
     EXPECT_NE(judged.reasons[0].find("1 row sent more than"), std::string::npos);
 }

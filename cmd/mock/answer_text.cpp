@@ -1,4 +1,4 @@
-#include "cmd/mock/answer.hpp"
+#include "cmd/mock/answer_text.hpp"
 
 #include <algorithm>
 #include <array>
