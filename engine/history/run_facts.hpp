@@ -73,7 +73,7 @@ struct RunFacts {
 
     GoodputLimits goodput;
     CalibrationFacts calibration;
-    std::string kernel;  ///< of the host that it began on; empty: not told
+    std::string kernel;  ///< of the host that it began on; empty: not known
     std::string cpu_model;
     SummaryInfo info;  ///< all but the verdict
 };

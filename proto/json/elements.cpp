@@ -6,6 +6,7 @@
 #include "proto/core/text.hpp"
 
 namespace driftless {
+
 void JsonElements::feed(std::string_view piece) {
     CHECK(piece_.empty());
     piece_ = piece;

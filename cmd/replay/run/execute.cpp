@@ -169,7 +169,7 @@ void Execution::open_marks() {
     if (marks) {
         marks_ = std::move(marks).value();
         if (resumption_ != nullptr) {
-            mark_again(resumption_->rest(), marks_);
+            mark_again(resumption_->remaining(), marks_);
         }
     } else {
         std::printf("marks: none, after a kill --resume guesses at what had left (cannot %s: %s)\n",
