@@ -95,12 +95,12 @@ std::string with_flag(std::string text, const char* flag) {
 }
 
 /// What an API has a place for, however its server was started.
-struct CountsTold {
+struct CountsReported {
     bool prompt = true;
     bool cached = true;
 };
 
-CountsTold counts_told(const Dialect& dialect) {
+CountsReported counts_reported(const Dialect& dialect) {
     if (dialect.form != nullptr) {
         return {dialect.form->prompt_tokens.leads(), dialect.form->cached_tokens.leads()};
     }
@@ -114,7 +114,7 @@ std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect
                                   ? ": prompt counts cannot be verified"
                                   : ": tokens are counted by chunks, and prompt counts cannot be "
                                     "verified";
-    if (!counts_told(dialect).prompt) {
+    if (!counts_reported(dialect).prompt) {
         return (dialect.form != nullptr ? "the template has no event.prompt_tokens"
                                         : "this API does not report prompt tokens") +
                lacks;
@@ -181,7 +181,7 @@ std::string remedy_of_unreadable(Unreadable unreadable) {
 
 std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
     const std::string lacks = ": cache hits stay unknown";
-    if (!counts_told(dialect).cached) {
+    if (!counts_reported(dialect).cached) {
         return (dialect.form != nullptr ? "the template has no event.cached_tokens"
                                         : "this API does not report cached tokens") +
                lacks;

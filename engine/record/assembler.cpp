@@ -120,7 +120,7 @@ const Record* Assembler::consume(const Event& event, std::string_view payload) {
         case EventKind::sent:
             state->sent_ns =
                 (event.flags & event_unfinished) != 0 ? state->sent_ns : event.stamp_ns;
-            state->rest_waited_ns = event.waited_ns;
+            state->request_waited_ns = event.waited_ns;
             state->accept_ns = event.sent.accept_ns;
             break;
         case EventKind::part:

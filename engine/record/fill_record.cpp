@@ -388,7 +388,7 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     }
     add_taints(record,
                {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns,
-                state.rest_waited_ns, end.end.request_lost},
+                state.request_waited_ns, end.end.request_lost},
                config.limits, state.due.rank);
 }
 

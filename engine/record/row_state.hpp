@@ -37,8 +37,8 @@ struct RowState {
     std::int64_t sent_ns = no_stamp;
     std::int64_t headers_ns = no_stamp;
     std::int64_t first_byte_ns = no_stamp;
-    std::int64_t accept_ns = no_stamp;  ///< from the fire until the kernel had taken some of it
-    std::int64_t rest_waited_ns = 0;    ///< so long parts of the request waited for us, in sum
+    std::int64_t accept_ns = no_stamp;   ///< from the fire until the kernel had taken some of it
+    std::int64_t request_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
 
     int status = 0;  ///< 0: no head
     BodyKind body = BodyKind::unknown;

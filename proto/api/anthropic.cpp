@@ -27,7 +27,7 @@ void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
     const std::int64_t written = count_of(usage.find("cache_creation_input_tokens"));
     const std::int64_t sum = computed + std::max(reading.cached_tokens, std::int64_t{0}) +
                              std::max(written, std::int64_t{0});
-    reading.prompt_tokens = sum > tokens_told_max ? -1 : sum;
+    reading.prompt_tokens = sum > tokens_reported_max ? -1 : sum;
 }
 
 void read_delta(const JsonValue& delta, EventReading& reading) {

@@ -153,7 +153,7 @@ std::int64_t count_in(std::string_view text) {
     std::int64_t count = -1;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
     const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-    return whole && count >= 0 && count <= tokens_told_max ? count : -1;
+    return whole && count >= 0 && count <= tokens_reported_max ? count : -1;
 }
 
 Usage read_usage(const JsonValue& usage) {

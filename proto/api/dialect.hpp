@@ -64,7 +64,7 @@ struct BodyFrame {
 
 /// Largest count of tokens that a server is believed, that of a trace's row (`row_tokens_max`):
 /// what is above it is unknown. Sums and differences of such counts never overflow.
-inline constexpr std::int64_t tokens_told_max = std::int64_t{1} << 27;
+inline constexpr std::int64_t tokens_reported_max = std::int64_t{1} << 27;
 
 /// A count that a header field holds, of digits alone; -1 where it is none, or too large.
 std::int64_t count_in(std::string_view text);

@@ -26,7 +26,7 @@ std::optional<std::string_view> error_said(const JsonValue& error);
 /// A string's text; empty for all else.
 std::string_view text_of(const JsonValue& value);
 /// A count, also one that is written as a float (12.0); -1 where it is absent, negative, has a
-/// fraction or an exponent, or is above `tokens_told_max`.
+/// fraction or an exponent, or is above `tokens_reported_max`.
 std::int64_t count_of(const JsonValue& value);
 
 }  // namespace driftless

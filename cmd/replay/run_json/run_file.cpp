@@ -121,8 +121,8 @@ void write_recorded(JsonWriter& json, const RunFile& file) {
     json.begin_object();
     json.key("rows").unsigned_integer(file.recorded->requests);
     json.key("unknown_lengths").unsigned_integer(file.recorded->unbounded);
-    for (const MendName& name : recorded_mend_names()) {
-        json.key(name.key).unsigned_integer(file.recorded->mends.*name.count);
+    for (const FixName& name : recorded_fix_names()) {
+        json.key(name.key).unsigned_integer(file.recorded->fixes.*name.count);
     }
     json.end_object();
 }

@@ -78,7 +78,7 @@ TEST(Host, WhatCannotBeReadIsUnknown) {
     }
 }
 
-// The reason names what would mend it.
+// The reason names what would fix it.
 TEST(Host, SaysWhyInstructionsAreNotCounted) {
     const auto reason = [](int sys_errno) {
         std::string why;

@@ -33,7 +33,7 @@ TEST(PromptCounts, ExactRowsNeedNoWords) {
     EXPECT_EQ(figures.explanation, "");
 }
 
-// The same difference everywhere is the template; the flag that is named mends it.
+// The same difference everywhere is the template; the flag that is named fixes it.
 TEST(PromptCounts, AConstantIsTheOverhead) {
     const auto by = [](std::int64_t off) {
         return counted_as([off](std::uint32_t length, std::uint32_t) { return length + off; });

@@ -7,7 +7,7 @@ namespace driftless {
 namespace {
 
 // As design and schema spell them.
-TEST(Verdict, IsToldByItsName) {
+TEST(Verdict, HasAName) {
     EXPECT_STREQ(name_of(Verdict::certified), "certified");
     EXPECT_STREQ(name_of(Verdict::certified_with_exclusions), "certified-with-exclusions");
     EXPECT_STREQ(name_of(Verdict::client_limited), "client-limited");
@@ -234,7 +234,7 @@ TEST(Verdict, AReadIsBlamedOnTheSecondInWhichBytesWaited) {
 }
 
 // Others may have the CPU as long as no row was late for it, and what is left is enough.
-TEST(Verdict, ATakenCpuIsToldAndCountedAgainstTheLoad) {
+TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.49)), Verdict::certified);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.51)), Verdict::host_noisy);
     SummaryFigures late = figures_of(100);
