@@ -109,7 +109,7 @@ bool Preflight::fail(const std::string& what) {
 /// is not asked again.
 Task<void> Preflight::find_tokenize() {
     std::string_view missing;
-    for (const TokenizeForm form : tokenize_forms(plan_.dialect->api)) {
+    for (const TokenizeForm form : plan_.dialect->tokenize_forms) {
         if (missing == tokenize_path(form) || asker_.stopped()) {
             continue;
         }

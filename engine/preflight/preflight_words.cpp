@@ -79,7 +79,7 @@ Task<bool> Preflight::count_by_usage(const std::string& prompt, std::int64_t& to
 /// goes before what /tokenize says; `--overhead` goes before both.
 Task<bool> Preflight::settle_overhead(std::int64_t counted) {
     const bool by_tokenize =
-        findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
+        findings_.tokenize && sees_template(*findings_.tokenize, *plan_.dialect);
     bool going = true;
     if (!findings_.has_usage) {
         findings_.overhead = by_tokenize ? findings_.tokenize_overhead : Overhead{};
@@ -137,13 +137,12 @@ void Preflight::take_overhead(std::int64_t around) {
     around_ = around;
     const auto tokens = static_cast<std::uint32_t>(around);
     findings_.overhead_source = "usage";
-    const bool sees = findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
+    const bool sees = findings_.tokenize && sees_template(*findings_.tokenize, *plan_.dialect);
     if (!sees && split_by_template(tokens)) {
         return;
     }
     if (!sees) {
-        findings_.overhead =
-            split_overhead(plan_.dialect->api, model(), tokens, findings_.split_known);
+        findings_.overhead = split_overhead(*plan_.dialect, model(), tokens, findings_.split_known);
         findings_.split_source = findings_.split_known ? "model" : "none";
         return;
     }

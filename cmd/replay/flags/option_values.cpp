@@ -29,26 +29,6 @@ Result<T> choose(std::string_view text, const std::array<Choice<T>, count>& choi
     return Error{ErrorCode::invalid, 0, remedy};
 }
 
-/// The whole names that others use for a dialect of ours.
-struct ApiAlias {
-    std::string_view typed;
-    std::string_view name;
-};
-constexpr std::array api_aliases{
-    ApiAlias{"chat", "openai-chat"},
-    ApiAlias{"completions", "openai-completions"},
-    ApiAlias{"openai", "openai-completions"},  // vllm bench: "openai" is the completions API
-    ApiAlias{"vllm", "openai-completions"},
-    ApiAlias{"chat_completions", "openai-chat"},  // GuideLLM
-    ApiAlias{"text_completions", "openai-completions"},
-    ApiAlias{"sglang-native", "sglang"},  // sglang.bench_serving
-    ApiAlias{"sglang-oai", "openai-completions"},
-    ApiAlias{"sglang-oai-chat", "openai-chat"},
-    ApiAlias{"vllm-chat", "openai-chat"},
-    ApiAlias{"llama.cpp", "llamacpp"},
-    ApiAlias{"llama-cpp", "llamacpp"},
-};
-
 constexpr const char* goodput_remedy =
     "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
 
@@ -191,16 +171,10 @@ Result<bool> parse_chunks(std::string_view text) {
 }
 
 Result<const Dialect*> parse_api(std::string_view text) {
-    for (const ApiAlias& alias : api_aliases) {
-        if (alias.typed == text) {
-            text = alias.name;
-            break;
-        }
-    }
     if (const Dialect* dialect = find_dialect(text); dialect != nullptr) {
         return dialect;
     }
-    static const std::string remedy = std::string("is not one of ") + dialect_names();
+    static const std::string remedy = "is not one of " + dialect_names();
     return Error{ErrorCode::invalid, 0, remedy.c_str()};
 }
 

@@ -285,7 +285,7 @@ std::string contradiction(const ReplayOptions& options) {
         return std::string("--verify-prompts asks the server and ") +
                (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";
     }
-    if (options.dialect->api != Api::aibrix &&
+    if (!options.dialect->has_routing_headers &&
         (!options.routing_strategy.empty() || !options.user.empty())) {
         return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
     }
