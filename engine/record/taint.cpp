@@ -29,7 +29,7 @@ std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
 void note_delays(Record& record, const RowLosses& losses) {
     if (record.fired_ns) {
         record.wire_delay_bound_ns = wire_delay_of(record, losses);
-        record.request_delay_ns = losses.rest_waited_ns;
+        record.request_delay_ns = losses.request_waited_ns;
     }
 }
 
@@ -61,7 +61,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
         record.receive_delay_ns.value_or(0) > limits.receive_delay_ns) {
         record.tainted.emplace_back(taint_read_late);
     }
-    if (limits.receive_delay_ns > 0 && losses.rest_waited_ns > limits.receive_delay_ns) {
+    if (limits.receive_delay_ns > 0 && losses.request_waited_ns > limits.receive_delay_ns) {
         record.tainted.emplace_back(taint_sent_late);
     }
     // A stale connection may have taken nothing: the wire then saw the retry first.

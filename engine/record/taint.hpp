@@ -34,8 +34,8 @@ struct RowLosses {
     bool payload_dropped = false;  ///< their bytes did
     /// From the fire until we saw that the kernel had taken some of it; -1: it never said.
     std::int64_t accept_ns = -1;
-    std::int64_t rest_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
-    bool request_lost = false;        ///< a part of the request, on the way: it was sent again
+    std::int64_t request_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
+    bool request_lost = false;           ///< a part of the request, on the way: it was sent again
 };
 
 /// Fills `record.tainted` and the two delays of the request once all else of the record is known. A

@@ -1,17 +1,17 @@
 /// Exchanges: what happens on a lane from the fire to the end of the answer: the request goes out,
 /// its first bytes at once and the rest in slices; time is watched; in the end the row is over, or
-/// asks for another connection. Reading the answer is `read_answer`'s (answer.hpp). It opens and
-/// closes no connection. Owned by the pool, whose lanes outlive it.
+/// asks for another connection. Reading the answer is `read_answer`'s (read_answer.hpp). It opens
+/// and closes no connection. Owned by the pool, whose lanes outlive it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/replay/answer.hpp"
 #include "engine/replay/in_flight.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lane_shelf.hpp"
+#include "engine/replay/read_answer.hpp"
 #include "engine/replay/wire_stamps.hpp"
 
 namespace driftless {

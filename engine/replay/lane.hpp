@@ -7,8 +7,8 @@
 ///
 /// (TLS: idle --bind--> bound --fire--> busy.)
 ///
-/// Whoever reads bytes (answer.hpp) and whoever watches time only note what happened and wake the
-/// lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
+/// Whoever reads bytes (read_answer.hpp) and whoever watches time only note what happened and wake
+/// the lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
 #pragma once
 
 #include <cstdint>

@@ -58,9 +58,9 @@ class KilledSimulation {
     void live(const Fate& fate, const Past& past) {
         const bool first = run_.lives.empty();
         const FiredMarks* const marks = marks_ ? &*marks_ : nullptr;
-        const Rest rest = first
-                              ? Rest{whole_.rows, {}, {}}
-                              : rest_of({trace_, whole_, past, marks, first_due_ns_}, fate.resend);
+        const RemainingRows remaining =
+            first ? RemainingRows{whole_.rows, {}, {}}
+                  : remaining_rows({trace_, whole_, past, marks, first_due_ns_}, fate.resend);
         Life& life = run_.lives.emplace_back();
         life.number = number_;
         life.resend = !first && fate.resend;
@@ -69,47 +69,48 @@ class KilledSimulation {
         life.lines_lost = lines_lost_;
         life.found = whole_lines(disk_.read("requests.jsonl"));
         life.found_fired = whole_lines(disk_.read("fired.jsonl"));
-        for (const Planned& planned : rest.send) {
+        for (const Planned& planned : remaining.send) {
             life.planned.insert(index_of(planned.row));
         }
-        for (const std::uint32_t row : rest.again) {
+        for (const std::uint32_t row : remaining.again) {
             life.again.insert(index_of(row));
         }
-        for (const std::uint32_t position : rest.given_up) {
+        for (const std::uint32_t position : remaining.given_up) {
             life.given_up.insert(index_of(whole_.rows[position].row));
         }
-        const SimOptions options = options_in(fate, rest, first);
+        const SimOptions options = options_in(fate, remaining, first);
         life.result = run_segment(trace_, options,
-                                  {disk_, whole_, kill_of(fate, options, rest), number_,
-                                   first ? nullptr : &past, first ? nullptr : &rest});
+                                  {disk_, whole_, kill_of(fate, options, remaining), number_,
+                                   first ? nullptr : &past, first ? nullptr : &remaining});
         if (life.result.stood) {
-            first_due_ns_ = rest.send.empty() ? whole_.last_due_ns : rest.send.front().due_ns;
+            first_due_ns_ =
+                remaining.send.empty() ? whole_.last_due_ns : remaining.send.front().due_ns;
         }
     }
 
-    SimOptions options_in(const Fate& fate, const Rest& rest, bool first) const {
+    SimOptions options_in(const Fate& fate, const RemainingRows& remaining, bool first) const {
         SimOptions options = options_;
         options.disk = fate.disk;
         if (!first) {
-            options.stop_at_ns = fate.stop_ns < 0 || rest.send.empty()
+            options.stop_at_ns = fate.stop_ns < 0 || remaining.send.empty()
                                      ? -1
-                                     : rest.send.front().due_ns + fate.stop_ns;
+                                     : remaining.send.front().due_ns + fate.stop_ns;
             options.stop_again_ns = -1;
         }
         return options;
     }
 
     std::optional<Kill> kill_of(const Fate& fate, const SimOptions& options,
-                                const Rest& rest) const {
+                                const RemainingRows& remaining) const {
         if (!fate.dies) {
             return std::nullopt;
         }
         Kill kill{0, fate.steps, fate.dice, fate.resuming && number_ > 0};
         if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
             kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
-        } else if (!rest.send.empty()) {
-            const std::int64_t from = rest.send.front().due_ns - before_ns;
-            const std::int64_t to = rest.send.back().due_ns + behind_ns;
+        } else if (!remaining.send.empty()) {
+            const std::int64_t from = remaining.send.front().due_ns - before_ns;
+            const std::int64_t to = remaining.send.back().due_ns + behind_ns;
             kill.at_ns = from + static_cast<std::int64_t>(fate.at * static_cast<double>(to - from));
         }
         return kill;

@@ -52,9 +52,9 @@ class Simulation {
             }
         }
         result_.dependencies = options.closed ? trace.dependencies : result_.dependencies;
-        if (segment.rest != nullptr) {
-            mark_again(*segment.rest, marks_);
-            for (const std::uint32_t row : segment.rest->again) {
+        if (segment.remaining != nullptr) {
+            mark_again(*segment.remaining, marks_);
+            for (const std::uint32_t row : segment.remaining->again) {
                 result_.again.insert(trace.rows[row].index);
             }
         }
@@ -95,8 +95,8 @@ class Simulation {
             if (result_.killed) {
                 disk_.die_after(Random(segment_.kill->dice).below(20'000));
             }
-            const Remains remains{trace_, segment_.whole, *segment_.past};
-            writer_.add(interrupted_records(remains, *segment_.rest, config()));
+            const InterruptedRun run{trace_, segment_.whole, *segment_.past};
+            writer_.add(interrupted_records(run, *segment_.remaining, config()));
             result_.disk_failed = writer_.failed();
             result_.stood = !result_.killed && !result_.disk_failed;
         }

@@ -48,7 +48,7 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
     EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
 }
 
-// What an API or its template has no place for is said of it, and no flag of a server mends it.
+// What an API or its template has no place for is said of it, and no flag of a server fixes it.
 TEST(Hints, KnowTheApi) {
     PreflightFindings found;
     found.owned_by = "vllm";

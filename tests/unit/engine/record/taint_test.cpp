@@ -115,13 +115,13 @@ TEST(Taint, ARowWithoutAStampOfTheWireByWhatWasSeen) {
 // What the taints were judged by stands in the record; a row that never left has neither.
 TEST(Taint, TheDelaysOfTheRequestStandInTheRecord) {
     Record record;
-    add_taints(record, {.accept_ns = 70, .rest_waited_ns = 5}, {}, 0);
+    add_taints(record, {.accept_ns = 70, .request_waited_ns = 5}, {}, 0);
     EXPECT_EQ(record.wire_delay_bound_ns, std::nullopt);
     EXPECT_EQ(record.request_delay_ns, std::nullopt);
     record.fired_ns = 10'000;
     record.ended_ns = 12'000;
     record.submit_ns = 60;
-    add_taints(record, {.accept_ns = 70, .rest_waited_ns = 5}, {}, 0);
+    add_taints(record, {.accept_ns = 70, .request_waited_ns = 5}, {}, 0);
     EXPECT_EQ(record.wire_delay_bound_ns, 70);
     EXPECT_EQ(record.request_delay_ns, 5);
     add_taints(record, {}, {}, 0);
@@ -141,9 +141,9 @@ TEST(Taint, ARowThatWasSentAgain) {
 
 TEST(Taint, ARequestOfWhichAPartWaited) {
     Record record;
-    add_taints(record, {.rest_waited_ns = 1'000}, {.receive_delay_ns = 1'000}, 0);
+    add_taints(record, {.request_waited_ns = 1'000}, {.receive_delay_ns = 1'000}, 0);
     EXPECT_EQ(record.tainted, Reasons{});
-    add_taints(record, {.rest_waited_ns = 1'001}, {.receive_delay_ns = 1'000}, 0);
+    add_taints(record, {.request_waited_ns = 1'001}, {.receive_delay_ns = 1'000}, 0);
     EXPECT_EQ(record.tainted, Reasons{"sent_late"});
 }
 

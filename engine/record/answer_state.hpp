@@ -1,5 +1,6 @@
-/// Answer: what one answer, streamed or whole, has said so far. Fed with one event at a time; it
-/// stamps nothing itself, owns its texts, and never judges (judge.hpp does, at the end of the row).
+/// AnswerState: what one answer, streamed or whole, has said so far. Fed with one event at a time;
+/// it stamps nothing itself, owns its texts, and decides no outcome (fill_record.hpp does, at the
+/// end of the row).
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ struct SavedText {
     bool cut = false;
 };
 
-struct Answer {
+struct AnswerState {
     // Stamps, absolute, of the events that completed them.
     std::int64_t first_token_ns = no_stamp;
     std::int64_t first_content_ns = no_stamp;

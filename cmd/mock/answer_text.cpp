@@ -1,4 +1,4 @@
-#include "cmd/mock/answer.hpp"
+#include "cmd/mock/answer_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -68,7 +68,7 @@ void AnswerText::begin(const Voice& voice, const AnswerFacts& facts) {
     facts_.request_id = id_;
     facts_.model = model_;
     so_far_.clear();
-    const bool reasons = voice.api == Api::openai_chat;
+    const bool reasons = voice.is_chat;
     facts_.reasoning_tokens = reasons ? std::min(facts.reasoning_tokens, facts.output_tokens) : 0;
     if (voice.tokens == nullptr) {
         begin_vllm();
@@ -76,7 +76,7 @@ void AnswerText::begin(const Voice& voice, const AnswerFacts& facts) {
 }
 
 void AnswerText::begin_vllm() {
-    const bool chat = voice_->api == Api::openai_chat;
+    const bool chat = voice_->is_chat;
     opening_ = facts_.stream ? R"(data: {"id":")" : R"({"id":")";
     opening_ += chat ? "chatcmpl-" : "cmpl-";
     append_json_escaped(opening_, id_);
@@ -138,7 +138,7 @@ void AnswerText::append_opening(std::string& out) {
         }
         return;
     }
-    if (voice_->api != Api::openai_chat) {
+    if (!voice_->is_chat) {
         return;
     }
     event_ = opening_;
@@ -170,7 +170,7 @@ void AnswerText::append_tokens(std::string& out, std::uint32_t first, std::uint3
         append_voice_tokens(out, first, count);
         return;
     }
-    const bool chat = voice_->api == Api::openai_chat;
+    const bool chat = voice_->is_chat;
     const bool last = first + count >= facts_.output_tokens;
     const std::string& before = first < facts_.reasoning_tokens ? before_reasoning_ : before_words_;
     const std::string_view after =
@@ -246,7 +246,7 @@ void AnswerText::append_body(std::string& out) {
         voice_->body(out, facts_, words_);
         return;
     }
-    const bool chat = voice_->api == Api::openai_chat;
+    const bool chat = voice_->is_chat;
     event_ = opening_;
     if (chat) {
         event_ += R"("choices":[{"index":0,"message":{"role":"assistant","reasoning":)";

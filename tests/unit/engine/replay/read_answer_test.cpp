@@ -1,6 +1,6 @@
 // What the end of a connection means for the exchange on it.
 
-#include "engine/replay/answer.hpp"
+#include "engine/replay/read_answer.hpp"
 
 #include <gtest/gtest.h>
 

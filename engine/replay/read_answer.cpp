@@ -1,4 +1,4 @@
-#include "engine/replay/answer.hpp"
+#include "engine/replay/read_answer.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-/// The judge: from all that is known about a row to its record, and to its one outcome. Pure: it
+/// fill_record: from all that is known about a row to its record, and to its one outcome. Pure: it
 /// reads the state, writes the record, and keeps nothing.
 ///
 /// Precedence of the outcome, first that holds: what the engine says, where that is not `ok`; the
@@ -52,7 +52,7 @@ void fill_origin(Record& record, const Due& due, const AssemblerConfig& config);
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is
 /// scratch for error bodies. Takes the chunk arrays out of the state.
-void judge_row(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
-               std::int64_t time_zero_ns, JsonDocument& document);
+void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
+                 std::int64_t time_zero_ns, JsonDocument& document);
 
 }  // namespace driftless

@@ -1,4 +1,4 @@
-#include "engine/record/judge.hpp"
+#include "engine/record/fill_record.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -73,7 +73,7 @@ AnswerLimits limits_of(const Record& record, const AssemblerConfig& config) {
 /// The outcome of a stream whose framing is complete.
 Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
                           const AssemblerConfig& config) {
-    const Answer& answer = state.answer;
+    const AnswerState& answer = state.answer;
     const bool lost = lost_bytes(state, end);
     // More tokens than events may come were not asked for.
     if (answer.over_limit ||
@@ -214,7 +214,7 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
 
 /// Best source first; what was counted from a damaged stream is the number of its chunks.
 void fill_token_counts(Record& record, const RowState& state, bool lost) {
-    const Answer& answer = state.answer;
+    const AnswerState& answer = state.answer;
     record.prompt_tokens = known(answer.prompt_tokens);
     if (record.prompt_tokens && record.input_length) {
         record.prompt_tokens_off =
@@ -260,7 +260,7 @@ void fill_chunks(Record& record, RowState& state) {
 
 void fill_answer(Record& record, const RowState& state, const EndInfo& end,
                  std::int64_t time_zero_ns) {
-    const Answer& answer = state.answer;
+    const AnswerState& answer = state.answer;
     record.headers_ns = from_zero(state.headers_ns, time_zero_ns);
     record.first_byte_ns = from_zero(state.first_byte_ns, time_zero_ns);
     record.first_token_ns = from_zero(answer.first_token_ns, time_zero_ns);
@@ -285,7 +285,7 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
 
 void fill_texts(Record& record, const RowState& state, const EndInfo& end,
                 const AssemblerConfig& config, JsonDocument& document) {
-    const Answer& answer = state.answer;
+    const AnswerState& answer = state.answer;
     const bool has_head = end.entries_dropped == 0;  // else a piece of it may be among them
     const std::string_view request_id = has_head ? state.request_id : std::string_view{};
     const std::string_view id = answer.response_id.empty() ? request_id : answer.response_id;
@@ -358,8 +358,8 @@ void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) 
     }
 }
 
-void judge_row(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
-               std::int64_t time_zero_ns, JsonDocument& document) {
+void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
+                 std::int64_t time_zero_ns, JsonDocument& document) {
     clear(record);
     fill_origin(record, state.due, config);
     fill_sending(record, state, config, time_zero_ns);
@@ -388,7 +388,7 @@ void judge_row(Record& record, RowState& state, const Event& end, const Assemble
     }
     add_taints(record,
                {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns,
-                state.rest_waited_ns, end.end.request_lost},
+                state.request_waited_ns, end.end.request_lost},
                config.limits, state.due.rank);
 }
 

@@ -1,4 +1,4 @@
-#include "engine/record/answer.hpp"
+#include "engine/record/answer_state.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -29,7 +29,7 @@ bool append_bounded(std::string& out, std::string_view text) {
 
 }  // namespace
 
-void Answer::reset(bool keep_text) {
+void AnswerState::reset(bool keep_text) {
     std::vector<std::int64_t> stamps = std::move(chunk_stamps);
     std::vector<std::int32_t> tokens = std::move(chunk_tokens);
     SavedText texts = std::move(text);
@@ -39,14 +39,14 @@ void Answer::reset(bool keep_text) {
     clear(texts.reasoning, kept_bytes_max);
     clear(texts.tool_text, kept_bytes_max);
     texts.cut = false;
-    *this = Answer{};
+    *this = AnswerState{};
     chunk_stamps = std::move(stamps);
     chunk_tokens = std::move(tokens);
     text = std::move(texts);
     keeps_text = keep_text;
 }
 
-void Answer::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
+void AnswerState::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
     if (chunk_stamps.size() == chunks_per_row_max) {
         over_limit = true;
         return;
@@ -61,7 +61,7 @@ void Answer::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
 
 /// Continuous usage is a running sum: a token that showed no text is counted to the next chunk that
 /// does, whose gap it explains.
-void Answer::count_tokens(const EventReading& reading) {
+void AnswerState::count_tokens(const EventReading& reading) {
     const bool has_running = reading.usage_is_running && reading.completion_tokens >= 0;
     const bool has_ids = reading.token_ids >= 0;
     ids_on_all = ids_on_all && has_ids;
@@ -84,7 +84,7 @@ void Answer::count_tokens(const EventReading& reading) {
     chunk_tokens.push_back(static_cast<std::int32_t>(tokens));
 }
 
-void Answer::take_usage(const EventReading& reading) {
+void AnswerState::take_usage(const EventReading& reading) {
     if (!reading.has_usage) {
         return;
     }
@@ -96,15 +96,15 @@ void Answer::take_usage(const EventReading& reading) {
     }
 }
 
-void Answer::keep_text_of(const EventReading& reading) {
+void AnswerState::keep_text_of(const EventReading& reading) {
     const bool content = append_bounded(text.content, reading.content);
     const bool reasoning = append_bounded(text.reasoning, reading.reasoning);
     const bool tool_text = append_bounded(text.tool_text, reading.tool_text);
     text.cut = text.cut || !content || !reasoning || !tool_text;
 }
 
-void Answer::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
-                  bool coalesced) {
+void AnswerState::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
+                       bool coalesced) {
     switch (reading.kind) {
         case EventReading::Kind::ignored:
             return;
@@ -148,7 +148,7 @@ void Answer::take(const EventReading& reading, std::string_view data, std::int64
 
 /// What is new in an event that repeats the text so far. Without a new token and new text it bears
 /// none.
-EventReading Answer::without_repetition(const EventReading& reading) {
+EventReading AnswerState::without_repetition(const EventReading& reading) {
     EventReading fresh = reading;
     fresh.content.remove_prefix(std::min(repeated_bytes, fresh.content.size()));
     fresh.reasoning.remove_prefix(std::min(repeated_reasoning_bytes, fresh.reasoning.size()));
@@ -161,7 +161,7 @@ EventReading Answer::without_repetition(const EventReading& reading) {
     return fresh;
 }
 
-void Answer::take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced) {
+void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced) {
     if (!reading.token_bearing) {
         return;
     }
@@ -183,7 +183,7 @@ void Answer::take_tokens(const EventReading& reading, std::int64_t stamp_ns, boo
     }
 }
 
-void Answer::take_unread(std::int64_t stamp_ns, bool coalesced) {
+void AnswerState::take_unread(std::int64_t stamp_ns, bool coalesced) {
     has_tokens = true;
     stamp_chunk(stamp_ns, coalesced);
     counting = Counting::none;
@@ -191,7 +191,7 @@ void Answer::take_unread(std::int64_t stamp_ns, bool coalesced) {
     ids_on_all = false;
 }
 
-std::string Answer::worker() const {
+std::string AnswerState::worker() const {
     std::string json;
     for (const auto& [name, said] :
          {std::pair{"worker_id", &worker_id}, std::pair{"timing", &worker_timing}}) {

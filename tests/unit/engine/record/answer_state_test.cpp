@@ -1,13 +1,13 @@
 // A long answer leaves no memory to the rows after it.
-#include "engine/record/answer.hpp"
+#include "engine/record/answer_state.hpp"
 
 #include <gtest/gtest.h>
 
 namespace driftless {
 namespace {
 
-TEST(Answer, KeepsNoMemoryOfALongOne) {
-    Answer answer;
+TEST(AnswerState, KeepsNoMemoryOfALongOne) {
+    AnswerState answer;
     answer.reset(true);
     answer.text.content.assign(1 << 20, 'x');
     answer.text.reasoning.assign(100, 'x');

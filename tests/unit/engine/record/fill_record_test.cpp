@@ -1,5 +1,5 @@
 // Every outcome that needs content, in its precedence, and what a record says of a failure.
-#include "engine/record/judge.hpp"
+#include "engine/record/fill_record.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ Record record_of(const Tell& tell, Outcome engine = Outcome::ok, bool close_deli
 }
 
 // What the engine saw goes first, whatever had come before; tokens that came keep their stamps.
-TEST(Judge, TheEnginesOutcomeGoesFirst) {
+TEST(FillRecord, TheEnginesOutcomeGoesFirst) {
     const auto tell = [](Script& row) { row.head(1).text(2, "a"); };
     const Record record = record_of(tell, Outcome::timeout_idle);
     EXPECT_EQ(record.outcome, Outcome::timeout_idle);
@@ -42,7 +42,7 @@ TEST(Judge, TheEnginesOutcomeGoesFirst) {
 }
 
 // Each class of status has its outcome, and the message is the server's.
-TEST(Judge, StatusDecidesAndTheMessageIsKept) {
+TEST(FillRecord, StatusDecidesAndTheMessageIsKept) {
     const auto with = [](std::uint16_t status) {
         static std::uint16_t current;
         current = status;
@@ -68,7 +68,7 @@ TEST(Judge, StatusDecidesAndTheMessageIsKept) {
 }
 
 // A 200 that is encoded, or of another content type, is no stream of the API.
-TEST(Judge, ForeignContentIsBadContent) {
+TEST(FillRecord, ForeignContentIsBadContent) {
     const Record encoded = record_of([](Script& row) {
         row.head(1, 200, "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n");
         row.chunk(2, "\x1F\x8B\n\n");
@@ -93,7 +93,7 @@ TEST(Judge, ForeignContentIsBadContent) {
 }
 
 // No content type, or one in other letters and with parameters, is read as a stream.
-TEST(Judge, LaxContentTypesAreRead) {
+TEST(FillRecord, LaxContentTypesAreRead) {
     EXPECT_EQ(record_of([](Script& row) { row.head(1, 200, "").text(2, "a"); }).outcome,
               Outcome::ok);
     EXPECT_EQ(record_of([](Script& row) {
@@ -106,7 +106,7 @@ TEST(Judge, LaxContentTypesAreRead) {
 }
 
 // An error inside a 200 is a failure even when tokens came and `[DONE]` follows (vLLM does that).
-TEST(Judge, ErrorInTheStreamIsAFailure) {
+TEST(FillRecord, ErrorInTheStreamIsAFailure) {
     const Record record = record_of([](Script& row) {
         row.head(1).text(2, "a");
         row.data(3, R"({"error":{"message":"Internal server error","type":"InternalServerError",)"
@@ -119,7 +119,7 @@ TEST(Judge, ErrorInTheStreamIsAFailure) {
 }
 
 // An event that is no JSON is a failure, shown as it came; after `[DONE]` nothing has a meaning.
-TEST(Judge, BadEventsAreFailures) {
+TEST(FillRecord, BadEventsAreFailures) {
     const Record record = record_of([](Script& row) { row.head(1).data(2, "{oops").text(3, "a"); });
     EXPECT_EQ(record.outcome, Outcome::bad_event);
     EXPECT_EQ(record.error, "{oops");
@@ -128,7 +128,7 @@ TEST(Judge, BadEventsAreFailures) {
 }
 
 // A close-delimited answer is complete only with a finish or `[DONE]`.
-TEST(Judge, CloseDelimitedNeedsAnEnding) {
+TEST(FillRecord, CloseDelimitedNeedsAnEnding) {
     const auto tokens = [](Script& row) { row.head(1).text(2, "a"); };
     EXPECT_EQ(record_of(tokens, Outcome::ok, true).outcome, Outcome::truncated);
     EXPECT_EQ(record_of(tokens, Outcome::ok, false).outcome, Outcome::ok);
@@ -142,14 +142,14 @@ TEST(Judge, CloseDelimitedNeedsAnEnding) {
 }
 
 // The last event may lack its empty line when the framing is complete.
-TEST(Judge, LastEventMayLackItsEmptyLine) {
+TEST(FillRecord, LastEventMayLackItsEmptyLine) {
     const Record record = record_of(
         [](Script& row) { row.head(1).text(2, "a").part(3, "data: [DONE]\n"); }, Outcome::ok, true);
     EXPECT_EQ(record.outcome, Outcome::ok);
 }
 
 // Complete, no error, and not one token: role, usage and pings are none.
-TEST(Judge, NoTokens) {
+TEST(FillRecord, NoTokens) {
     const Record record = record_of([](Script& row) {
         row.head(1).chunk(2, ": ping\n\n");
         row.data(3, R"({"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})");
@@ -161,7 +161,7 @@ TEST(Judge, NoTokens) {
 }
 
 // llama.cpp holds back half a character: of one token, only the count is seen.
-TEST(Judge, TokensThatOnlyTheServerSaw) {
+TEST(FillRecord, TokensThatOnlyTheServerSaw) {
     static int tokens;
     const auto tell = [](Script& row) {
         row.head(1).data(2, R"({"choices":[{"index":0,"text":"","finish_reason":"length"}]})");
@@ -179,7 +179,7 @@ TEST(Judge, TokensThatOnlyTheServerSaw) {
 }
 
 // Short at asked - 1, ok at asked, long at asked + 1; only under exact, and only by a real count.
-TEST(Judge, LengthsAreExact) {
+TEST(FillRecord, LengthsAreExact) {
     static int tokens;
     const auto tell = [](Script& row) { row.head(1).text(2, "a").usage(3, tokens).done(3); };
     for (tokens = 3; tokens <= 5; ++tokens) {
@@ -199,7 +199,7 @@ TEST(Judge, LengthsAreExact) {
 
 // Several tokens in one chunk, and chunks that one read brought: the time between is not known. One
 // nanosecond apart is.
-TEST(Judge, TokensOfOneInstantHaveNoTpot) {
+TEST(FillRecord, TokensOfOneInstantHaveNoTpot) {
     const auto tpot = [](std::int64_t second_ns) {
         static std::int64_t at;
         at = second_ns;
@@ -218,7 +218,7 @@ TEST(Judge, TokensOfOneInstantHaveNoTpot) {
 }
 
 // A head that lost bytes in the ring says nothing: its type may be cut anywhere.
-TEST(Judge, LostHeadIsNoForeignAnswer) {
+TEST(FillRecord, LostHeadIsNoForeignAnswer) {
     const Record record = record_of([](Script& row) {
         row.part(0, "HTTP/1.1 200 OK\r\nContent-Type: text/ev");
         row.part(0, "", event_payload_dropped);
@@ -230,7 +230,7 @@ TEST(Judge, LostHeadIsNoForeignAnswer) {
 
 // A row that lost bytes in the ring keeps its stamps, is tainted, falls to counting chunks, and is
 // never short, bad, truncated or without tokens on the ground of what was lost.
-TEST(Judge, LostBytesTaintAndNeverBlame) {
+TEST(FillRecord, LostBytesTaintAndNeverBlame) {
     const Record record = record_of(
         [](Script& row) {
             row.head(1).text(2, "a").chunk(3, "", event_payload_dropped);
@@ -249,7 +249,7 @@ TEST(Judge, LostBytesTaintAndNeverBlame) {
 
 // The status comes with the end, too: a row whose head found the ring full is still refused where
 // the server refused it, and not blamed for content that nobody saw.
-TEST(Judge, LostHeadLeavesTheStatus) {
+TEST(FillRecord, LostHeadLeavesTheStatus) {
     ScriptTrace input(2);
     Assembler assembler(input.config());
     assembler.begin({script_zero_ns});
@@ -269,7 +269,7 @@ TEST(Judge, LostHeadLeavesTheStatus) {
 }
 
 // Dropped entries taint too, with their own word.
-TEST(Judge, LostEntriesTaint) {
+TEST(FillRecord, LostEntriesTaint) {
     ScriptTrace input(1);
     Assembler assembler(input.config());
     assembler.begin({script_zero_ns});
@@ -285,7 +285,7 @@ TEST(Judge, LostEntriesTaint) {
 }
 
 // An event at its limit is read, one byte more is over it; the answer after it is read on.
-TEST(Judge, EventLimitIsExact) {
+TEST(FillRecord, EventLimitIsExact) {
     for (const std::size_t over : {std::size_t{0}, std::size_t{1}}) {
         ScriptTrace input(1);
         Assembler assembler(input.config());
@@ -312,7 +312,7 @@ TEST(Judge, EventLimitIsExact) {
 }
 
 // Four times the asked tokens, and 64, are believed; what no answer can count is unknown.
-TEST(Judge, CountsBeyondTheAskedAreOverTheLimit) {
+TEST(FillRecord, CountsBeyondTheAskedAreOverTheLimit) {
     const auto counted = [](const std::string& tokens) {
         return record_of([&tokens](Script& row) {
             row.head(1).text(2, "a").text(3, "b");
@@ -339,7 +339,7 @@ TEST(Judge, CountsBeyondTheAskedAreOverTheLimit) {
 }
 
 // Whatever the limit was, the error names it, and what the server said before does not hide it.
-TEST(Judge, TheErrorNamesTheLimit) {
+TEST(FillRecord, TheErrorNamesTheLimit) {
     const auto over = [](AnswerLimit limit) {
         ScriptTrace input(1);
         Assembler assembler(input.config());
@@ -360,7 +360,7 @@ TEST(Judge, TheErrorNamesTheLimit) {
 
 // Secrets never stand in a record, and neither does half a one: each text is masked before it is
 // cut.
-TEST(Judge, MasksSecretsBeforeItCuts) {
+TEST(FillRecord, MasksSecretsBeforeItCuts) {
     static const std::string secret = "sk-0123456789abcdef0123456789abcdef";
     static const std::string head(id_bytes_max - 10, 'i');
     const Record crossing = record_of(
@@ -381,7 +381,7 @@ TEST(Judge, MasksSecretsBeforeItCuts) {
 }
 
 // Where nobody answered, the error is what the kernel said.
-TEST(Judge, KernelErrorsAreNamed) {
+TEST(FillRecord, KernelErrorsAreNamed) {
     ScriptTrace input(1);
     Assembler assembler(input.config());
     assembler.begin({script_zero_ns});
