@@ -40,10 +40,7 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       clock_(driver.sample_clock()),
       clock_due_(started_ + clock_period),
       last_look_(started_) {
-    // Those that are armed ahead and those that are in flight, as far as there are so many.
-    const std::uint32_t ahead = parts_.armer.armed_max();
-    parts_.armer.rows().reserve(
-        std::min(parts_.schedule.left(), ahead + std::min(settings_.inflight_max, ahead)));
+    parts_.armer.rows().reserve(std::min(parts_.schedule.left(), parts_.armer.armed_max()));
 }
 
 Run::~Run() = default;
