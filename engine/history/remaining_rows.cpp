@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/record/taint.hpp"
+#include "engine/stats/taint.hpp"
 
 namespace driftless {
 

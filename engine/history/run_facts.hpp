@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/prompt/overhead.hpp"
-#include "engine/record/taint.hpp"
 #include "engine/stats/summary.hpp"
+#include "engine/stats/taint.hpp"
 #include "engine/stats/verdict.hpp"
 #include "proto/core/result.hpp"
 #include "proto/json/document.hpp"

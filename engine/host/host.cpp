@@ -14,8 +14,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "engine/io/sockets.hpp"
-
 namespace driftless {
 
 namespace {

@@ -16,7 +16,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/record/row_state.hpp"
-#include "engine/record/taint.hpp"
+#include "engine/stats/taint.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"

@@ -5,10 +5,10 @@
 #include "engine/host/thread_meter.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/prompt/body_pool.hpp"
-#include "engine/record/client_sample.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
+#include "proto/record/client_sample.hpp"
 
 namespace driftless {
 

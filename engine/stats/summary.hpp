@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "engine/prompt/overhead.hpp"
-#include "engine/record/taint.hpp"
 #include "engine/stats/by_url.hpp"
 #include "engine/stats/cache_excess.hpp"
 #include "engine/stats/client_totals.hpp"
@@ -28,6 +27,7 @@
 #include "engine/stats/run_description.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
+#include "engine/stats/taint.hpp"
 #include "engine/stats/tainted.hpp"
 #include "proto/record/record.hpp"
 

@@ -26,9 +26,9 @@
 #include <vector>
 
 #include "engine/host/calibration.hpp"
-#include "engine/record/taint.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
+#include "engine/stats/taint.hpp"
 
 namespace driftless {
 

@@ -1,4 +1,4 @@
-#include "engine/record/client_sample.hpp"
+#include "proto/record/client_sample.hpp"
 
 #include "proto/json/write.hpp"
 

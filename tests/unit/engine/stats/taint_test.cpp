@@ -1,5 +1,5 @@
 // Which rows are tainted: beyond a limit that grows by rank, and never for what the user wanted.
-#include "engine/record/taint.hpp"
+#include "engine/stats/taint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/record/taint.hpp"
+#include "engine/stats/taint.hpp"
 
 #include <algorithm>
 
