@@ -33,12 +33,12 @@ struct ByHand : RowsToArm {
                 settings, bodies, ring,
                 settings.connection == ConnectionRule::sticky ? trace.sessions.size() : 0) {}
     ~ByHand() {
-        lanes.unbind_all();
-        lanes.for_each_busy([](Lane& lane) { lane.end(Outcome::cancelled); });
-        lanes.close_all();
-        while (lanes.in_use() > 0) {
+        lanes.pool.unbind_all();
+        lanes.pool.for_each_busy([](Lane& lane) { lane.end(Outcome::cancelled); });
+        lanes.pool.close_all();
+        while (lanes.pool.in_use() > 0) {
             turn();
-            lanes.close_all();
+            lanes.pool.close_all();
         }
         loop.jobs().reap();
     }
@@ -47,7 +47,7 @@ struct ByHand : RowsToArm {
     void turn() {
         (void)driver.turn({driver.now() + milliseconds(1), 16, Wait::sleep, true});
         (void)driver.collect_stamps(16, nullptr);
-        (void)lanes.connecting().handshake_slice();
+        (void)lanes.connecting.handshake_slice();
         (void)loop.ready().run(64);
         loop.jobs().reap();
     }
@@ -58,8 +58,8 @@ struct ByHand : RowsToArm {
     }
     /// Opens a connection and waits until it stands, or has failed.
     void open(std::uint32_t target = 0) {
-        CHECK(lanes.open_one(target));
-        while (lanes.targets()[target].connecting > 0) {
+        CHECK(lanes.pool.open_one(target));
+        while (lanes.parts.targets[target].connecting > 0) {
             turn();
         }
     }
@@ -70,7 +70,7 @@ struct ByHand : RowsToArm {
         RowUnderway& row = take();
         armer.give_back(row);
         row.enter(RowStage::in_flight);
-        lanes.in_flight().add(row);
+        lanes.in_flight.add(row);
         return row;
     }
     /// ... and has got its answer; its place came free then.
@@ -81,7 +81,7 @@ struct ByHand : RowsToArm {
         event.stamp_ns = freed.ns;
         event.end.outcome = Outcome::ok;
         event.end.status = 200;
-        lanes.in_flight().end(row, event, freed);
+        lanes.in_flight.end(row, event, freed);
     }
 
     /// The writer hangs: no further row may leave.
@@ -116,7 +116,7 @@ struct ByHand : RowsToArm {
     const ReplaySettings settings;
     Loop loop;
     EventRing ring{1 << 16, 4};
-    LanePool lanes;
+    Lanes lanes;
 };
 
 }  // namespace driftless::sim

@@ -139,7 +139,7 @@ TEST_F(CappedByHost, LacksLanesByItsLimit) {
 
 TEST_F(Causes, LanesThatTheUserCappedAreLanes) {
     hand_.open();
-    EXPECT_TRUE(hand_.lanes.full());
+    EXPECT_TRUE(hand_.lanes.pool.full());
     EXPECT_EQ(late_.of_no_lane(), LateCause::lane);
 }
 

@@ -31,7 +31,7 @@ struct Waiting : ByHand {
     RowUnderway& add_retry() {
         RowUnderway& row = take();
         row.enter(RowStage::in_flight);
-        lanes.in_flight().add(row);
+        lanes.in_flight.add(row);
         row.tries = 1;
         row.enter(RowStage::again);
         armer.arm_again(row);
@@ -41,17 +41,17 @@ struct Waiting : ByHand {
         return row;
     }
     /// The idle lane has carried an answer.
-    void use_idle_lane() { lanes.shelf().find(0, {}, driver.now())->used = true; }
+    void use_idle_lane() { lanes.shelf.find(0, {}, driver.now())->used = true; }
     void fail_connect(std::int32_t sys_errno = ECONNREFUSED) {
-        lanes.targets()[0].failures += 1;
-        lanes.targets()[0].failure_errno = sys_errno;
+        lanes.parts.targets[0].failures += 1;
+        lanes.parts.targets[0].failure_errno = sys_errno;
     }
 
     RowsAhead ahead{trace, schedule, armer, armer_targets(), false};
     WaitingRows rows{lanes, armer, ring, ahead};
 
   private:
-    std::size_t armer_targets() { return lanes.targets().size(); }
+    std::size_t armer_targets() { return lanes.parts.targets.size(); }
 };
 
 Waiting::Options places(std::uint32_t inflight_max, std::uint32_t lanes_max = 8) {
@@ -85,7 +85,7 @@ TEST(WaitingRows, LeaveInTheirOrder) {
     EXPECT_TRUE(waiting.rows.empty());
     for (RowUnderway* row : {&first, &second}) {
         row->enter(RowStage::in_flight);
-        waiting.lanes.in_flight().add(*row);
+        waiting.lanes.in_flight.add(*row);
         waiting.armer.give_back(*row);
     }
 }
@@ -109,7 +109,7 @@ TEST(WaitingRows, ARetryNeedsNoPlaceInFlight) {
     Waiting waiting(4, places(1));
     RowUnderway& retry = waiting.add_retry();
     (void)waiting.add();
-    EXPECT_TRUE(waiting.lanes.in_flight().full());
+    EXPECT_TRUE(waiting.lanes.in_flight.full());
     EXPECT_EQ(waiting.rows.count(0), 1u) << "without those that are sent once more";
     waiting.open();
     EXPECT_TRUE(waiting.rows.can_leave());
@@ -136,7 +136,7 @@ TEST(WaitingRows, ARetryWantsAConnectionThatNobodyHasUsed) {
     ASSERT_EQ(step.row, &row) << "for others it does";
     step.lane->exchange.row = &row;
     row.enter(RowStage::in_flight);
-    waiting.lanes.in_flight().add(row);
+    waiting.lanes.in_flight.add(row);
     waiting.armer.give_back(row);
 }
 
@@ -144,11 +144,11 @@ TEST(WaitingRows, ARetryWantsAConnectionThatNobodyHasUsed) {
 TEST(WaitingRows, HaveAConnectionOpened) {
     Waiting waiting;
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.targets()[0].connecting, 0u) << "nobody waits";
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "nobody waits";
     (void)waiting.add();
     EXPECT_FALSE(waiting.rows.answer_failures());
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.targets()[0].connecting, 1u);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
 }
 
 TEST(WaitingRows, HaveNoConnectionOpenedThatTheyMayNotUse) {
@@ -156,7 +156,7 @@ TEST(WaitingRows, HaveNoConnectionOpenedThatTheyMayNotUse) {
     (void)waiting.leave();
     (void)waiting.add();
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.targets()[0].connecting, 0u) << "all places are taken";
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "all places are taken";
 }
 
 TEST(WaitingRows, HaveNoConnectionOpenedWhereOneIsIdle) {
@@ -164,7 +164,7 @@ TEST(WaitingRows, HaveNoConnectionOpenedWhereOneIsIdle) {
     waiting.open();
     (void)waiting.add();
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.targets()[0].connecting, 0u);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u);
 }
 
 // A connect that failed ends one row, the first; for the next another one is opened.
@@ -177,8 +177,8 @@ TEST(WaitingRows, AFailedConnectEndsTheFirst) {
     EXPECT_EQ(first.stage, RowStage::ended);
     EXPECT_EQ(first.storage, nullptr);
     EXPECT_EQ(second.stage, RowStage::waiting);
-    EXPECT_EQ(waiting.lanes.targets()[0].failures, 0u);
-    EXPECT_EQ(waiting.lanes.targets()[0].connecting, 1u);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].failures, 0u);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
     const std::vector<Event> events = waiting.drain();
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[0].kind, EventKind::armed);
@@ -195,7 +195,7 @@ TEST(WaitingRows, AFailedConnectEndsARetryBeforeOthers) {
     EXPECT_TRUE(waiting.rows.answer_failures());
     EXPECT_EQ(retry.stage, RowStage::ended);
     EXPECT_EQ(waiting.rows.count(0), 1u);
-    EXPECT_EQ(waiting.lanes.in_flight().count(), 0u) << "its place is free";
+    EXPECT_EQ(waiting.lanes.in_flight.count(), 0u) << "its place is free";
 }
 
 // A connection that was opened ahead of need has failed: that is no row's end, now or later.
@@ -243,7 +243,7 @@ TEST(WaitingRows, SayHowTheConnectFailed) {
                              Case{failure(ENETUNREACH, false, false), Outcome::connect_failed}}) {
         Waiting waiting;
         (void)waiting.add();
-        LaneTarget& target = waiting.lanes.targets()[0];
+        LaneTarget& target = waiting.lanes.parts.targets[0];
         target.failure_errno = each.failure.failure_errno;
         target.failure_is_tls = each.failure.failure_is_tls;
         target.failure_timed_out = each.failure.failure_timed_out;
@@ -261,12 +261,12 @@ TEST(WaitingRows, HaveRoomMadeAtAnotherServer) {
     waiting.open(1);
     (void)waiting.add();
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.shelf().count(1), 0u);
-    while (waiting.lanes.in_use() > 0) {
+    EXPECT_EQ(waiting.lanes.shelf.count(1), 0u);
+    while (waiting.lanes.pool.in_use() > 0) {
         waiting.turn();
     }
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.targets()[0].connecting, 1u);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
 }
 
 // A used connection that no row may take gives way to the fresh one that a retry needs: also where
@@ -278,7 +278,7 @@ TEST(WaitingRows, HaveRoomMadeForARetry) {
     (void)waiting.add_retry();
     (void)waiting.add();
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.shelf().count(0), 0u);
+    EXPECT_EQ(waiting.lanes.shelf.count(0), 0u);
 }
 
 // A stop cancels what has left; what has not gets its end one by one, as the ring has room, and no
@@ -291,7 +291,7 @@ TEST(WaitingRows, EndAtAStop) {
     waiting.rows.stop();
     EXPECT_EQ(waiting.ends(), Outcomes{Outcome::cancelled});
     EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.targets()[0].connecting, 0u);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u);
     waiting.fill_ring();
     EXPECT_FALSE(waiting.rows.end_one());
     (void)waiting.drain();
