@@ -19,6 +19,7 @@ constexpr std::array rooms{
     Room{"engine/replay", 4},  Room{"engine/preflight", 4}, Room{"engine/calibrate", 4},
     Room{"engine/inspect", 4}, Room{"engine/history", 4},   Room{"engine/crypto", 0},
     Room{"engine/logs", 4},    Room{"engine/tls", 0},       Room{"engine/schedule", 2},
+    Room{"engine/session", 5},
 };
 
 int rank_of(const std::string& path) {

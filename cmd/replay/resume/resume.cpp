@@ -115,30 +115,23 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
     return std::move(marks).value();
 }
 
-void Resumption::narrow(bool resend, Workload& workload) {
-    whole_ = workload.plan;
+ResumedRun Resumption::resume(bool resend, const Workload& workload) const {
     const std::optional<FiredMarks> marks = find_marks(workload);
-    rest_ = rest_of(remains(workload.trace, marks ? &*marks : nullptr), resend);
-    workload.plan.rows = rest_.send;
-    std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", segment(),
+    ResumedRun resumed = resume_run(workload.trace, workload.plan, *past_, facts_.segments,
+                                    marks ? &*marks : nullptr, resend);
+    const Rest& rest = resumed.rest;
+    std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
     std::printf("resume: %zu rows had left%s, and are %s%s\n",
-                rest_.given_up.size() + rest_.again.size(), marks ? "" : ", or may have",
+                rest.given_up.size() + rest.again.size(), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
-                resend || rest_.given_up.empty() ? "" : " (--resend sends them again)");
-    if (!rest_.send.empty()) {
-        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest_.send.size(),
-                    seconds_of(rest_.send.front().due_ns));
+                resend || rest.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!rest.send.empty()) {
+        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest.send.size(),
+                    seconds_of(rest.send.front().due_ns));
     }
-}
-
-Remains Resumption::remains(const Trace& trace, const FiredMarks* marks) const {
-    return {trace, whole_, *past_, marks, facts_.segments.back().first_due_ns};
-}
-
-std::vector<Record> Resumption::interrupted(const AssemblerConfig& config) const {
-    return interrupted_records(remains(*config.trace, nullptr), rest_, config);
+    return resumed;
 }
 
 }  // namespace driftless
