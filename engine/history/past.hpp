@@ -35,8 +35,7 @@ struct LineBytes {
 
 class Past {
   public:
-    explicit Past(const RunFacts& facts)
-        : summary_(facts.slo, {facts.overhead_pre, facts.overhead_post}) {}
+    explicit Past(const RunFacts& facts) : summary_(facts.goodput, facts.overhead) {}
 
     // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
     // the row has a record already. `doing` is the key or says what is wrong.

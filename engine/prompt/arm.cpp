@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
@@ -12,8 +13,7 @@
 namespace driftless {
 
 namespace {
-constexpr std::size_t digits_max = 20;        // of a 64-bit number
-constexpr std::size_t retries_reserved = 64;  // stale connections come in bursts of a few
+constexpr std::size_t digits_max = 20;  // of a 64-bit number
 }  // namespace
 
 Armer::Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, BodyPool& bodies,
@@ -26,7 +26,7 @@ Armer::Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, Bod
       heads_(heads),
       frame_(frame),
       options_(options),
-      armed_(options.armed_max) {
+      rows_(options.armed_max) {
     CHECK(heads.size() == options.targets && options.targets > 0);
     const std::size_t fields_max =
         (options.row_fields != nullptr ? options.row_fields->bytes_max() : 0) +
@@ -37,12 +37,10 @@ Armer::Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, Bod
         head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
     }
     head_scratch_.resize(head_room_);
-    retries_wanted_.reserve(retries_reserved);
-    retries_done_.reserve(retries_reserved);
 }
 
 Armer::~Armer() {
-    stop();
+    (void)stop();
 }
 
 std::uint32_t Armer::target_of(const Due& due) const {
@@ -75,49 +73,51 @@ std::size_t Armer::front_room_of(std::uint32_t row) const {
     return head_room_ + (options_.for_tls ? seal_room(bytes) : 0);
 }
 
-// Those that have storage first: they wait for nobody.
-std::vector<Armer::Wanted>::iterator Armer::next_retry() {
-    const auto with_storage =
-        std::find_if(retries_wanted_.begin(), retries_wanted_.end(),
-                     [](const Wanted& wanted) { return wanted.storage != nullptr; });
-    return with_storage != retries_wanted_.end() ? with_storage : retries_wanted_.begin();
+// The first that is not armed yet. Those that have storage first: they wait for nobody.
+RowUnderway* Armer::next_again() const {
+    RowUnderway* bare = nullptr;
+    for (RowUnderway* row = again_.first; row != nullptr; row = row->next) {
+        if (row->stage != RowStage::armed && row->storage != nullptr) {
+            return row;
+        }
+        bare = bare == nullptr && row->stage != RowStage::armed ? row : bare;
+    }
+    return bare;
 }
 
 // What is built again may wait for rows that cannot leave before it: all places in flight are taken
 // by rows like it, and all memory by rows behind them.
-char* Armer::take_storage(const Due& due, char* kept) {
+char* Armer::take_storage(const Due& due, const RowUnderway* again) {
     const std::size_t room = room_of(due.row);
-    char* const storage = !job_is_retry_    ? bodies_.take(room)
-                          : kept != nullptr ? kept
-                                            : bodies_.take_or_spare(room);
-    lacked_at_ = storage == nullptr && !job_is_retry_ ? bodies_.used_bytes() : 0;
+    char* const storage = again == nullptr            ? bodies_.take(room)
+                          : again->storage != nullptr ? again->storage
+                                                      : bodies_.take_or_spare(room);
+    lacked_at_ = storage == nullptr && again == nullptr ? bodies_.used_bytes() : 0;
     return storage;
 }
 
 bool Armer::begin_job(std::int64_t horizon_ns) {
-    job_is_retry_ = !retries_wanted_.empty();
-    if (!job_is_retry_ && (stopped_ || armed_.full())) {
+    CHECK(job_ == nullptr);
+    RowUnderway* const again = again_.count > rebuilt_ ? next_again() : nullptr;
+    if (again == nullptr && (stopped_ || full())) {
         return false;
     }
-    const auto wanted = next_retry();
-    const std::optional<Due> due = job_is_retry_ ? wanted->due : next(horizon_ns);
+    const std::optional<Due> due = again != nullptr ? again->due : next(horizon_ns);
     if (!due) {
         return false;
     }
-    char* const storage = take_storage(*due, job_is_retry_ ? wanted->storage : nullptr);
+    char* const storage = take_storage(*due, again);
     if (storage == nullptr) {
-        job_is_retry_ = false;
         return false;
     }
-    job_is_new_ = !job_is_retry_ || wanted->is_new;
-    if (job_is_retry_) {
-        retries_wanted_.erase(wanted);
-    } else {
+    job_is_again_ = again != nullptr;
+    job_ = job_is_again_ ? again : &rows_.add(*due);
+    job_is_new_ = job_->stage == RowStage::wanted;
+    job_->enter(RowStage::arming);
+    job_->storage = storage;
+    if (!job_is_again_) {
         schedule_.pass(Lookahead::arming, *due);
     }
-    job_active_ = true;
-    job_due_ = *due;
-    job_storage_ = storage;
     job_body_ = storage + front_room_of(due->row);
     cursor_ = prompts_.begin(trace_.rows[due->row]);
     job_is_recorded_ = !cursor_.recorded.empty();
@@ -132,7 +132,7 @@ bool Armer::begin_job(std::int64_t horizon_ns) {
 }
 
 bool Armer::step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max) {
-    if (!job_active_ && !begin_job(horizon_ns)) {
+    if (job_ == nullptr && !begin_job(horizon_ns)) {
         return false;
     }
     char* prompt = job_body_ + job_before_bytes_;
@@ -152,7 +152,7 @@ std::size_t Armer::write_head(const TraceRow& row, std::size_t body_bytes) {
     std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
     fields_scratch_.clear();
     if (options_.row_fields != nullptr) {
-        fields_scratch_ = options_.row_fields->of(job_due_.request);
+        fields_scratch_ = options_.row_fields->of(job_->due.request);
         const bool has_own_id = header_value(fields_scratch_, "X-Request-Id").data() != nullptr;
         request_id = has_own_id ? std::string_view{} : request_id;
     }
@@ -162,15 +162,15 @@ std::size_t Armer::write_head(const TraceRow& row, std::size_t body_bytes) {
         (void)write_traceparent(fields_scratch_.data() + before,
                                 trace_context_of(options_.run_id, row.index));
     }
-    const std::size_t bytes = heads_[target_of(job_due_)].write(head_scratch_.data(), request_id,
-                                                                body_bytes, fields_scratch_);
+    const std::size_t bytes = heads_[target_of(job_->due)].write(head_scratch_.data(), request_id,
+                                                                 body_bytes, fields_scratch_);
     CHECK(bytes <= head_room_);
     return bytes;
 }
 
 // The prompt is complete: the rest of the body behind it, the head right before the body.
 void Armer::finish_job(Instant now) {
-    const TraceRow& row = trace_.rows[job_due_.row];
+    const TraceRow& row = trace_.rows[job_->due.row];
     char* const body = job_body_;
     char* at = body + job_before_bytes_ + cursor_.bytes;
     const auto append = [&at](std::string_view text) {
@@ -188,92 +188,109 @@ void Armer::finish_job(Instant now) {
     char* const begin = body - head_bytes;
     std::memcpy(begin, head_scratch_.data(), head_bytes);
 
-    ArmedRequest armed;
-    armed.due = job_due_;
-    armed.storage = job_storage_;
-    armed.bytes = {begin, static_cast<std::size_t>(at - begin)};
-    armed.armed = now;
-    job_active_ = false;
+    CHECK(begin >= job_->storage);
+    job_->bytes = {begin, static_cast<std::size_t>(at - begin)};
+    job_->armed = now;
+    job_->enter(RowStage::armed);
+    rebuilt_ += job_is_again_ ? 1 : 0;
     if (job_is_new_) {
         prompts_digest_ += PromptBuilder::digest_of(cursor_);
         clamped_rows_ += prompts_.clamped(row) ? 1 : 0;
     }
-    if (job_is_retry_) {
-        job_is_retry_ = false;
-        retries_done_.push_back(armed);
-        return;
-    }
-    armed_.put(armed);
+    job_ = nullptr;
 }
 
-const ArmedRequest* Armer::ready(const Due& due) {
-    const ArmedRequest* armed = armed_.find(due.request);
-    const bool whole =
-        armed != nullptr && (armed->storage != nullptr || armed->lane != ArmedRequest::no_lane);
-    return whole ? armed : nullptr;
+RowUnderway* Armer::ready(const Due& due) {
+    RowUnderway* const row = rows_.find(due.request);
+    return row != nullptr && row->is_ready() ? row : nullptr;
 }
 
-ArmedRequest Armer::take(const Due& due) {
-    return armed_.take(due.request);
+RowUnderway& Armer::take(const Due& due) {
+    RowUnderway* const row = ready(due);
+    CHECK(row != nullptr);
+    rows_.take(*row, due);
+    return *row;
 }
 
-void Armer::put_back(const ArmedRequest& request) {
-    ArmedRequest* place = find(request.due);
-    CHECK(place != nullptr && place->storage == nullptr);
-    *place = request;
-}
-
-void Armer::give_back(const ArmedRequest& request) {
-    if (request.storage != nullptr) {
-        bodies_.give(request.storage);
+void Armer::give_back(RowUnderway& row) {
+    if (row.storage != nullptr) {
+        bodies_.give(row.storage);
+        row.storage = nullptr;
+        row.bytes = {};
     }
 }
 
-void Armer::forget(const Due& due) {
-    if (job_active_ && !job_is_retry_ && job_due_.request == due.request) {
-        bodies_.give(job_storage_);
-        job_active_ = false;
-    } else if (find(due) != nullptr) {
-        give_back(take(due));
+void Armer::discard(RowUnderway& row) {
+    give_back(row);
+    row.enter(RowStage::ended);
+    rows_.remove(row);
+}
+
+/// The row that is being built is not built any further.
+void Armer::drop_job() {
+    CHECK(job_ != nullptr);
+    job_->enter(job_is_new_ ? RowStage::wanted : RowStage::again);
+    give_back(*job_);
+    job_ = nullptr;
+}
+
+RowUnderway& Armer::give_up(const Due& due) {
+    RowUnderway* const there = rows_.find(due.request);
+    RowUnderway& row = there != nullptr ? *there : rows_.add(due);
+    CHECK(row.stage != RowStage::bound);  // those that are bound have a due, and come to their turn
+    if (job_ == &row) {
+        drop_job();
     }
+    give_back(row);
+    rows_.take(row, due);
+    return row;
 }
 
-void Armer::arm_again(const Due& due, char* storage) {
-    retries_wanted_.push_back({due, storage});
+void Armer::arm_again(RowUnderway& row) {
+    CHECK(row.stage == RowStage::again && !stopped_);
+    again_.push_back(row);
 }
 
-void Armer::arm_late(const Due& due) {
-    CHECK(find(due) == nullptr && !schedule_.has_passed(Lookahead::arming, due));
-    retries_wanted_.push_back({due, nullptr, true});
+RowUnderway& Armer::arm_late(const Due& due) {
+    CHECK(rows_.find(due.request) == nullptr && !schedule_.has_passed(Lookahead::arming, due));
+    RowUnderway& row = rows_.add(due);
+    rows_.take(row, due);
+    again_.push_back(row);
+    return row;
 }
 
-ArmedRequest Armer::take_retry() {
-    CHECK(!retries_done_.empty());
-    const ArmedRequest armed = retries_done_.front();
-    retries_done_.erase(retries_done_.begin());
-    return armed;
+RowUnderway* Armer::take_again() {
+    RowUnderway* row = rebuilt_ > 0 ? again_.first : nullptr;
+    while (row != nullptr && row->stage != RowStage::armed) {
+        row = row->next;
+    }
+    if (row != nullptr) {
+        again_.remove(*row);
+        --rebuilt_;
+    }
+    return row;
 }
 
-void Armer::stop() {
+RowList Armer::stop() {
     all_armed_ = all_armed();
-    for (const Wanted& wanted : retries_wanted_) {
-        if (wanted.storage != nullptr) {
-            bodies_.give(wanted.storage);
+    if (job_ != nullptr) {
+        drop_job();
+    }
+    for (RowUnderway* row = again_.first; row != nullptr; row = row->next) {
+        give_back(*row);
+        if (row->stage == RowStage::armed) {
+            row->enter(RowStage::again);
         }
     }
-    retries_wanted_.clear();
-    if (job_active_) {
-        bodies_.give(job_storage_);
-        job_active_ = false;
-        job_is_retry_ = false;
-    }
-    while (retry_ready()) {
-        bodies_.give(take_retry().storage);
-    }
-    while (armed_.count() > 0) {
-        give_back(armed_.take_any());
-    }
+    rebuilt_ = 0;
+    rows_.for_each_untaken([this](RowUnderway& row) {
+        if (row.stage == RowStage::armed) {  // a connection's are given back with it
+            give_back(row);
+            row.enter(RowStage::wanted);
+        }
+    });
     stopped_ = true;
+    return std::exchange(again_, {});
 }
 
 }  // namespace driftless

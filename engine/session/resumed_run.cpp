@@ -5,14 +5,14 @@
 namespace driftless {
 
 Plan ResumedRun::remaining_plan() const {
-    Plan plan = remains.plan;
-    plan.rows = rest.send;
+    Plan plan = whole.plan;
+    plan.rows = remaining.send;
     return plan;
 }
 
 std::vector<Record> ResumedRun::interrupted(const AssemblerConfig& config) const {
     CHECK(config.segment == segment());
-    return interrupted_records(remains, rest, config);
+    return interrupted_records(whole, remaining, config);
 }
 
 ResumedRun resume_run(const Trace& trace, const Plan& whole, const Past& past,
@@ -20,8 +20,8 @@ ResumedRun resume_run(const Trace& trace, const Plan& whole, const Past& past,
                       bool resend) {
     CHECK(!segments.empty());
     const std::int64_t first_due_ns = segments.back().first_due_ns;
-    Rest rest = rest_of({trace, whole, past, marks, first_due_ns}, resend);
-    return {{trace, whole, past, nullptr, first_due_ns}, segments, std::move(rest)};
+    RemainingRows remaining = remaining_rows({trace, whole, past, marks, first_due_ns}, resend);
+    return {{trace, whole, past, nullptr, first_due_ns}, segments, std::move(remaining)};
 }
 
 }  // namespace driftless

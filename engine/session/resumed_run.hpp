@@ -9,20 +9,20 @@
 #include <vector>
 
 #include "engine/history/past.hpp"
-#include "engine/history/rest.hpp"
+#include "engine/history/remaining_rows.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/record/fill_record.hpp"
 #include "engine/record/fired_marks.hpp"
-#include "engine/record/judge.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
 
 struct ResumedRun {
-    Remains remains;                   ///< its marks are not kept: null
+    InterruptedRun whole;              ///< its marks are not kept: null
     std::vector<RunSegment> segments;  ///< those that were killed, in order; at least one
-    Rest rest;
+    RemainingRows remaining;
 
     std::uint32_t segment() const { return static_cast<std::uint32_t>(segments.size()); }
     /// The plan of the rows that are to be sent; none where all had left.

@@ -13,8 +13,8 @@ RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
     segment.rows = rows.size();
     if (const ResumedRun* const resumed = parts_.resumed; resumed != nullptr) {
         parts_.config.segment = resumed->segment();
-        segment.rows_interrupted = resumed->rest.given_up.size();
-        segment.first_due_ns = resumed->remains.plan.last_due_ns;
+        segment.rows_interrupted = resumed->remaining.given_up.size();
+        segment.first_due_ns = resumed->whole.plan.last_due_ns;
     }
     if (!rows.empty()) {
         segment.first_due_ns = rows.front().due_ns;
@@ -47,7 +47,7 @@ OrderEnd RunOrder::play(Run& run) {
 
 OrderEnd RunOrder::play_without_rows() {
     CHECK(plan().rows.empty() && parts_.resumed != nullptr);
-    const Instant zero = driver_.now() - Duration{parts_.resumed->remains.plan.last_due_ns};
+    const Instant zero = driver_.now() - Duration{parts_.resumed->whole.plan.last_due_ns};
     if (!open_files() || !name_segment(zero)) {
         return OrderEnd::refused;
     }
@@ -79,7 +79,7 @@ bool RunOrder::open_files() {
         writer_.emplace(parts_.config, parts_.summary, std::move(*sinks));
         return true;
     }
-    const Past& past = resumed->remains.past;
+    const Past& past = resumed->whole.past;
     writer_.emplace(parts_.config, past.summary(), std::move(*sinks), past.client());
     writer_->add(resumed->interrupted(parts_.config));
     return !writer_->failed();
@@ -88,7 +88,7 @@ bool RunOrder::open_files() {
 void RunOrder::open_marks() {
     parts_.marks = host_.create_marks(parts_.segment.run_id, parts_.config.trace->rows.size());
     if (parts_.resumed != nullptr) {
-        mark_again(parts_.resumed->rest, parts_.marks);
+        mark_again(parts_.resumed->remaining, parts_.marks);
     }
 }
 
@@ -140,7 +140,7 @@ void RunOrder::give_up() {
 
 // The conservation law: rows selected = records written = sum over outcomes.
 void RunOrder::close_books(Run* run) {
-    const Plan& whole = parts_.resumed != nullptr ? parts_.resumed->remains.plan : plan();
+    const Plan& whole = parts_.resumed != nullptr ? parts_.resumed->whole.plan : plan();
     CHECK(writer_->counts().ended == plan().rows.size());
     CHECK(writer_->counts().unended == 0);
     CHECK(writer_->summary().figures().rows == whole.rows.size());

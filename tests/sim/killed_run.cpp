@@ -63,7 +63,8 @@ class KilledSimulation {
             resumed.emplace(resume_run(trace_, whole_, past, machine_.segments,
                                        marks ? &*marks : nullptr, fate.resend));
         }
-        const Rest rest = first ? Rest{whole_.rows, {}, {}} : resumed->rest;
+        const RemainingRows remaining =
+            first ? RemainingRows{whole_.rows, {}, {}} : resumed->remaining;
         Life& life = run_.lives.emplace_back();
         life.number = static_cast<std::uint32_t>(machine_.segments.size());
         life.resend = !first && fate.resend;
@@ -73,36 +74,36 @@ class KilledSimulation {
         life.lines_lost = lines_lost_;
         life.found = whole_lines(disk_.read("requests.jsonl"));
         life.found_fired = whole_lines(disk_.read("fired.jsonl"));
-        for (const Planned& planned : rest.send) {
+        for (const Planned& planned : remaining.send) {
             life.planned.insert(index_of(planned.row));
         }
-        for (const std::uint32_t row : rest.again) {
+        for (const std::uint32_t row : remaining.again) {
             life.again.insert(index_of(row));
         }
-        for (const std::uint32_t position : rest.given_up) {
+        for (const std::uint32_t position : remaining.given_up) {
             life.given_up.insert(index_of(whole_.rows[position].row));
         }
-        const SimOptions options = options_in(fate, rest, first);
+        const SimOptions options = options_in(fate, remaining, first);
         life.result = run_segment(trace_, options,
-                                  {disk_, machine_, whole_, kill_of(fate, options, rest), name(),
-                                   resumed ? &*resumed : nullptr});
+                                  {disk_, machine_, whole_, kill_of(fate, options, remaining),
+                                   name(), resumed ? &*resumed : nullptr});
     }
 
-    SimOptions options_in(const Fate& fate, const Rest& rest, bool first) const {
+    SimOptions options_in(const Fate& fate, const RemainingRows& remaining, bool first) const {
         SimOptions options = options_;
         options.disk = fate.disk;
         options.run_json_fault = fate.run_json;
         if (!first) {
-            options.stop_at_ns = fate.stop_ns < 0 || rest.send.empty()
+            options.stop_at_ns = fate.stop_ns < 0 || remaining.send.empty()
                                      ? -1
-                                     : rest.send.front().due_ns + fate.stop_ns;
+                                     : remaining.send.front().due_ns + fate.stop_ns;
             options.stop_again_ns = -1;
         }
         return options;
     }
 
     std::optional<Kill> kill_of(const Fate& fate, const SimOptions& options,
-                                const Rest& rest) const {
+                                const RemainingRows& remaining) const {
         if (!fate.dies) {
             return std::nullopt;
         }
@@ -112,9 +113,9 @@ class KilledSimulation {
             kill.resuming = false;
         } else if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
             kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
-        } else if (!rest.send.empty()) {
-            const std::int64_t from = rest.send.front().due_ns - before_ns;
-            const std::int64_t to = rest.send.back().due_ns + behind_ns;
+        } else if (!remaining.send.empty()) {
+            const std::int64_t from = remaining.send.front().due_ns - before_ns;
+            const std::int64_t to = remaining.send.back().due_ns + behind_ns;
             kill.at_ns = from + static_cast<std::int64_t>(fate.at * static_cast<double>(to - from));
         }
         return kill;

@@ -47,7 +47,7 @@ class Simulation {
         }
         result_.dependencies = options.closed ? trace.dependencies : result_.dependencies;
         if (segment.resumed != nullptr) {
-            for (const std::uint32_t row : segment.resumed->rest.again) {
+            for (const std::uint32_t row : segment.resumed->remaining.again) {
                 result_.again.insert(trace.rows[row].index);
             }
         }

@@ -119,17 +119,17 @@ ResumedRun Resumption::resume(bool resend, const Workload& workload) const {
     const std::optional<FiredMarks> marks = find_marks(workload);
     ResumedRun resumed = resume_run(workload.trace, workload.plan, *past_, facts_.segments,
                                     marks ? &*marks : nullptr, resend);
-    const Rest& rest = resumed.rest;
+    const RemainingRows& remaining = resumed.remaining;
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
     std::printf("resume: %zu rows had left%s, and are %s%s\n",
-                rest.given_up.size() + rest.again.size(), marks ? "" : ", or may have",
+                remaining.given_up.size() + remaining.again.size(), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
-                resend || rest.given_up.empty() ? "" : " (--resend sends them again)");
-    if (!rest.send.empty()) {
-        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest.send.size(),
-                    seconds_of(rest.send.front().due_ns));
+                resend || remaining.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!remaining.send.empty()) {
+        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining.send.size(),
+                    seconds_of(remaining.send.front().due_ns));
     }
     return resumed;
 }

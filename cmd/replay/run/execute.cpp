@@ -125,13 +125,12 @@ int Execution::play() {
 }
 
 OrderParts Execution::order_parts() {
-    const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
-    const Overhead& overhead = prepared_.server.findings.overhead;
     RunSegment segment;
     segment.run_id = file_.run_id;
     segment.command = file_.command;
     return {assembler_config(options_, prepared_.workload, prepared_.plan, file_),
-            Summary(slo, {overhead.pre, overhead.post}), segment, marks_, prepared_.resumed};
+            Summary(options_.goodput, prepared_.server.findings.overhead), segment, marks_,
+            prepared_.resumed};
 }
 
 bool Execution::refuse(int code) {
@@ -294,7 +293,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         end_.clamped_rows = prepared_.prompts.clamped_rows;
     }
     info.clamped_rows = end_.clamped_rows;
-    const Judgement judged = judge(file_.calibration, figures, writer.client());
+    const Judgement judged = judge_run(file_.calibration, figures, writer.client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.limits = file_.calibration.limits;
