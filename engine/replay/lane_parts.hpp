@@ -59,6 +59,8 @@ struct LaneParts {
     /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
     /// connection ended while it was bound to them (they have kept their storage).
     RowList again;
+
+    bool has_tls(std::uint32_t target) const { return targets[target].tls != nullptr; }
 };
 
 }  // namespace driftless

@@ -13,7 +13,7 @@ constexpr Duration replacement_gap = milliseconds(50);
 }  // namespace
 
 std::uint32_t LaneSupply::wanted(std::uint32_t target) const {
-    const auto targets = static_cast<std::uint32_t>(lanes_.targets().size());
+    const auto targets = static_cast<std::uint32_t>(lanes_.parts.targets.size());
     CHECK(target < targets);
     if (settings_.connections_fixed > 0) {
         return (settings_.connections_fixed + targets - 1) / targets;
@@ -27,19 +27,19 @@ std::uint32_t LaneSupply::wanted(std::uint32_t target) const {
 }
 
 std::uint32_t LaneSupply::in_stock(std::uint32_t target) const {
-    const LaneTarget& at = lanes_.targets()[target];
-    const LaneShelf& shelf = lanes_.shelf();
+    const LaneTarget& at = lanes_.parts.targets[target];
+    const LaneShelf& shelf = lanes_.shelf;
     CHECK(at.open >= shelf.ageing(target));
     return settings_.connections_fixed > 0 ? at.open - shelf.ageing(target)
                                            : shelf.young(target) + at.bound;
 }
 
 bool LaneSupply::open_one(Instant now) {
-    for (std::uint32_t number = 0; number < lanes_.targets().size(); ++number) {
-        LaneTarget& target = lanes_.targets()[number];
+    for (std::uint32_t number = 0; number < lanes_.parts.targets.size(); ++number) {
+        LaneTarget& target = lanes_.parts.targets[number];
         target.wanted = wanted(number);
         const std::uint32_t there = in_stock(number) + target.connecting;
-        if (there < target.wanted && now >= target.quiet_until && lanes_.open_one(number)) {
+        if (there < target.wanted && now >= target.quiet_until && lanes_.pool.open_one(number)) {
             return true;
         }
     }
@@ -49,21 +49,22 @@ bool LaneSupply::open_one(Instant now) {
 // The successors of ageing lanes come first; then these go, at the latest when they may not be used
 // any more.
 bool LaneSupply::age_slice(Instant now, Duration gap) {
-    LaneShelf& shelf = lanes_.shelf();
-    for (std::uint32_t number = 0; number < lanes_.targets().size(); ++number) {
+    LaneShelf& shelf = lanes_.shelf;
+    for (std::uint32_t number = 0; number < lanes_.parts.targets.size(); ++number) {
         if (shelf.age(number, now)) {
             return true;
         }
-        const LaneTarget& target = lanes_.targets()[number];
+        const LaneTarget& target = lanes_.parts.targets[number];
         const bool replaced = in_stock(number) >= target.wanted;
-        const bool in_the_way = lanes_.full() && target.connecting == 0 && gap >= replacement_gap;
+        const bool in_the_way =
+            lanes_.pool.full() && target.connecting == 0 && gap >= replacement_gap;
         Lane* over = shelf.over(number, now);
         if (over == nullptr && (replaced || in_the_way)) {
             over = shelf.oldest_ageing(number);
         }
         if (over != nullptr) {
-            lanes_.counts().retired_idle += 1;
-            lanes_.close_idle(*over);
+            lanes_.parts.counts.retired_idle += 1;
+            lanes_.pool.close_idle(*over);
             return true;
         }
     }

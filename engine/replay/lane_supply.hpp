@@ -13,7 +13,7 @@ namespace driftless {
 
 class LaneSupply {
   public:
-    LaneSupply(const ReplaySettings& settings, LanePool& lanes, const RowsAhead& ahead)
+    LaneSupply(const ReplaySettings& settings, Lanes& lanes, const RowsAhead& ahead)
         : settings_(settings), lanes_(lanes), ahead_(ahead) {}
 
     /// Starts one connection that is wanted; false where enough stand or are under way, or none can
@@ -34,7 +34,7 @@ class LaneSupply {
     std::uint32_t wanted(std::uint32_t target) const;
 
     const ReplaySettings& settings_;
-    LanePool& lanes_;
+    Lanes& lanes_;
     const RowsAhead& ahead_;
 };
 

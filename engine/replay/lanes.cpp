@@ -8,75 +8,100 @@
 
 namespace driftless {
 
-namespace {
+/// Of the operations and timers of lanes: each goes to the part that has the lane at the moment.
+struct LanePool::Handlers {
+    static Lane& lane_of(const Op& op) { return *static_cast<Lane*>(op.owner); }
 
-Lane& lane_of(const Op& op) {
-    return *static_cast<Lane*>(op.owner);
-}
+    static void on_connect(Op& op, const Completion& done) {
+        Connecting::connected(lane_of(op), done);
+    }
 
-void on_connect(Op& op, const Completion& done) {
-    Connecting::connected(lane_of(op), done);
-}
+    static void on_cancelled(Op& op, const Completion&) { lane_of(op).progress.notify(); }
 
-void on_sent(Op& op, const Completion& done) {
-    LanePool::sent(lane_of(op), done);
-}
-
-void on_receive(Op& op, const Completion& done) {
-    LanePool::received(lane_of(op), done);
-}
-
-void on_cancelled(Op& op, const Completion&) {
-    lane_of(op).progress.notify();
-}
-
-void on_stamp(Op& op, const Completion& done) {
-    Lane& lane = lane_of(op);
-    if (done.more) {
-        lane.pool->stamps().take(lane, done);
-    } else {
+    static void on_sent(Op& op, const Completion& done) {
+        Lane& lane = lane_of(op);
+        if (lane.state == LaneState::busy) {
+            lane.pool->exchanges_.sent(lane, done);
+            return;
+        }
+        if (lane.tls != nullptr) {
+            Connecting::own_sent(lane, done);
+        }
         lane.progress.notify();
     }
-}
 
-void on_timer(Timer& timer, Instant now) {
-    Lane& lane = *static_cast<Lane*>(timer.owner);
-    if (lane.state == LaneState::connecting) {
-        lane.timed_out = true;
-        lane.progress.notify();
-    } else if (lane.state == LaneState::busy) {
-        lane.pool->exchanges().watch(lane, now);
-    }
-}
-
-// By an end of stream, an error or a close_notify, which comes before either.
-bool has_ended(const Lane& lane, const Completion& done) {
-    return done.result <= 0 ||
-           (lane.tls != nullptr && lane.tls->stream.state() == TlsStream::State::ended);
-}
-
-}  // namespace
-
-LanePool::LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
-                   BodyPool& bodies, EventRing& ring, std::size_t sessions)
-    : parts_{loop, settings, bodies, ring, {}, {}, {}},
-      shelf_(targets.size(), sessions),
-      stamps_(parts_),
-      in_flight_(parts_),
-      connecting_(parts_, stamps_),
-      sealing_(parts_, in_flight_),
-      exchanges_(parts_, shelf_, stamps_, in_flight_) {
-    parts_.targets.resize(targets.size());
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-        parts_.targets[i].address = targets[i].address;
-        parts_.targets[i].tls = targets[i].tls;
-        shelf_.limit(static_cast<std::uint32_t>(i)).hear(targets[i].said);
-        if (targets[i].tls != nullptr && plain_ == nullptr) {
-            plain_ = std::make_unique<char[]>(record_bytes_max);
+    static void on_receive(Op& op, const Completion& done) {
+        Lane& lane = lane_of(op);
+        LanePool& pool = *lane.pool;
+        if (lane.state != LaneState::busy || lane.exchange.over) {
+            pool.parts_.counts.bytes_stray += done.bytes.size();
+        }
+        if (lane.state == LaneState::busy) {
+            pool.exchanges_.received(lane, done);
+        } else if (lane.state == LaneState::connecting) {
+            pool.connecting_.received(lane, done);
+        } else if ((lane.state == LaneState::idle || lane.state == LaneState::bound) &&
+                   !Connecting::only_tls(lane, done)) {
+            pool.retire(lane, has_ended(lane, done));
+        }
+        if (!done.more || lane.broken) {
+            lane.progress.notify();
         }
     }
-    lanes_.reserve(settings.lanes_max);
-    blocks_.reserve(settings.lanes_max / block_lanes + 1);
+    // By an end of stream, an error or a close_notify, which comes before either.
+    static bool has_ended(const Lane& lane, const Completion& done) {
+        return done.result <= 0 ||
+               (lane.tls != nullptr && lane.tls->stream.state() == TlsStream::State::ended);
+    }
+
+    static void on_stamp(Op& op, const Completion& done) {
+        Lane& lane = lane_of(op);
+        if (done.more) {
+            lane.pool->stamps_.take(lane, done);
+        } else {
+            lane.progress.notify();
+        }
+    }
+
+    static void on_timer(Timer& timer, Instant now) {
+        Lane& lane = *static_cast<Lane*>(timer.owner);
+        if (lane.state == LaneState::connecting) {
+            lane.timed_out = true;
+            lane.progress.notify();
+        } else if (lane.state == LaneState::busy) {
+            lane.pool->exchanges_.watch(lane, now);
+        }
+    }
+};
+
+Lanes::Lanes(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
+             BodyPool& bodies, EventRing& ring, std::size_t sessions)
+    : parts{loop, settings, bodies, ring, {}, {}, {}},
+      shelf(targets.size(), sessions),
+      stamps(parts),
+      in_flight(parts),
+      connecting(parts, stamps),
+      sealing(parts, in_flight),
+      exchanges(parts, shelf, stamps, in_flight),
+      pool(parts, shelf, stamps, connecting, sealing, exchanges) {
+    for (const Endpoint& target : targets) {
+        LaneTarget& added = parts.targets.emplace_back();
+        added.address = target.address;
+        added.tls = target.tls;
+        shelf.limit(static_cast<std::uint32_t>(parts.targets.size() - 1)).hear(target.said);
+    }
+}
+
+LanePool::LanePool(LaneParts& parts, LaneShelf& shelf, WireStamps& stamps, Connecting& connecting,
+                   Sealing& sealing, Exchanges& exchanges)
+    : parts_(parts),
+      shelf_(shelf),
+      stamps_(stamps),
+      connecting_(connecting),
+      sealing_(sealing),
+      exchanges_(exchanges) {
+    lanes_.reserve(parts.settings.lanes_max);
+    blocks_.reserve(parts.settings.lanes_max / block_lanes + 1);
 }
 
 LanePool::~LanePool() {
@@ -93,13 +118,13 @@ Lane& LanePool::make_lane() {
     Lane& lane = blocks_.back()[number % block_lanes];
     lane.pool = this;
     lane.number = number;
-    lane.connect.handler = &on_connect;
-    lane.send.handler = &on_sent;
-    lane.receive.handler = &on_receive;
-    lane.cancel.handler = &on_cancelled;
-    lane.timer.handler = &on_timer;
-    lane.stamps.handler = &on_stamp;
-    lane.stamps_cancel.handler = &on_cancelled;
+    lane.connect.handler = &Handlers::on_connect;
+    lane.send.handler = &Handlers::on_sent;
+    lane.receive.handler = &Handlers::on_receive;
+    lane.cancel.handler = &Handlers::on_cancelled;
+    lane.timer.handler = &Handlers::on_timer;
+    lane.stamps.handler = &Handlers::on_stamp;
+    lane.stamps_cancel.handler = &Handlers::on_cancelled;
     for (Op* op : {&lane.connect, &lane.send, &lane.receive, &lane.cancel, &lane.stamps,
                    &lane.stamps_cancel}) {
         op->owner = &lane;
@@ -123,7 +148,10 @@ bool LanePool::open_one(std::uint32_t target) {
     lane.timed_out = false;
     lane.answers_left = Lane::answers_unknown;
     lane.progress.clear();
-    if (parts_.targets[target].tls != nullptr) {
+    if (parts_.has_tls(target)) {
+        if (plain_ == nullptr) {
+            plain_ = std::make_unique<char[]>(record_bytes_max);
+        }
         lane.tls = std::make_unique<LaneTls>();
         lane.tls->plain = plain_.get();
     } else {
@@ -199,35 +227,6 @@ void LanePool::close_all() {
         } else if (lane->state != LaneState::closed && !lane->broken) {
             lane->break_off();
         }
-    }
-}
-
-void LanePool::sent(Lane& lane, const Completion& done) {
-    if (lane.state == LaneState::busy) {
-        lane.pool->exchanges_.sent(lane, done);
-        return;
-    }
-    if (lane.tls != nullptr) {
-        Connecting::own_sent(lane, done);
-    }
-    lane.progress.notify();
-}
-
-void LanePool::received(Lane& lane, const Completion& done) {
-    LanePool& pool = *lane.pool;
-    if (lane.state != LaneState::busy || lane.exchange.over) {
-        pool.parts_.counts.bytes_stray += done.bytes.size();
-    }
-    if (lane.state == LaneState::busy) {
-        pool.exchanges_.received(lane, done);
-    } else if (lane.state == LaneState::connecting) {
-        pool.connecting_.received(lane, done);
-    } else if ((lane.state == LaneState::idle || lane.state == LaneState::bound) &&
-               !Connecting::only_tls(lane, done)) {
-        pool.retire(lane, has_ended(lane, done));
-    }
-    if (!done.more || lane.broken) {
-        lane.progress.notify();
     }
 }
 

@@ -1,8 +1,8 @@
-/// LanePool: all connections of a run, and the coroutine that lives on each of them.
+/// Lanes: all connections of a run, as the parts that lead them through their lives. Each part is
+/// open to whoever works with lanes; it changes no lane that is another's at the moment. Owned by
+/// the run; one thread.
 ///
-/// It opens lanes, hands idle ones to rows, leads each lane through its life by its parts, and
-/// closes what must be closed. It never decides when a row is fired. Owned by the run; one thread.
-///
+///     LanePool     opens lanes, hands idle ones to rows, and closes what must be closed
 ///     Connecting   how a lane comes to stand, and how it ends
 ///     LaneShelf    lanes that stand idle
 ///     Sealing      TLS: lanes that are bound to a row, whose bytes become records
@@ -26,11 +26,11 @@
 
 namespace driftless {
 
+/// Keeps the lanes, with the coroutine that lives on each. It never decides when a row is fired.
 class LanePool {
   public:
-    /// `sessions`: how many can come up in wishes.
-    LanePool(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
-             BodyPool& bodies, EventRing& ring, std::size_t sessions = 0);
+    LanePool(LaneParts& parts, LaneShelf& shelf, WireStamps& stamps, Connecting& connecting,
+             Sealing& sealing, Exchanges& exchanges);
     ~LanePool();
     LanePool(const LanePool&) = delete;
     LanePool& operator=(const LanePool&) = delete;
@@ -38,18 +38,6 @@ class LanePool {
     // Home of the pool's own coroutines (task.hpp).
     FramePool& frames() { return parts_.loop.frames(); }
     ReadyList& ready() { return parts_.loop.ready(); }
-
-    std::vector<LaneTarget>& targets() { return parts_.targets; }
-    LaneCounts& counts() { return parts_.counts; }
-    /// Rows whose bytes must be built once more (lane_parts.hpp).
-    RowList& again() { return parts_.again; }
-    Connecting& connecting() { return connecting_; }
-    LaneShelf& shelf() { return shelf_; }
-    Sealing& sealing() { return sealing_; }
-    Exchanges& exchanges() { return exchanges_; }
-    WireStamps& stamps() { return stamps_; }
-    InFlight& in_flight() { return in_flight_; }
-    const InFlight& in_flight() const { return in_flight_; }
 
     /// Starts one more connection to the target; false where `lanes_max` are in use.
     bool open_one(std::uint32_t target);
@@ -99,11 +87,9 @@ class LanePool {
     std::uint32_t in_use() const { return in_use_; }  ///< lanes that are not closed
     bool full() const { return in_use_ >= parts_.settings.lanes_max; }
 
-    /// An operation of a lane has made progress; for the handlers alone.
-    static void sent(Lane& lane, const Completion& done);
-    static void received(Lane& lane, const Completion& done);
-
   private:
+    struct Handlers;  ///< of the operations and timers of lanes
+
     Lane& make_lane();
     Task<void> live(Lane& lane);
     Task<void> exchange(Lane& lane);
@@ -112,13 +98,12 @@ class LanePool {
     void now_idle(Lane& lane);
     Lane* leave_shelf_for(std::uint32_t target, const LaneWish& wish);
 
-    LaneParts parts_;
-    LaneShelf shelf_;
-    WireStamps stamps_;
-    InFlight in_flight_;
-    Connecting connecting_;
-    Sealing sealing_;
-    Exchanges exchanges_;
+    LaneParts& parts_;
+    LaneShelf& shelf_;
+    WireStamps& stamps_;
+    Connecting& connecting_;
+    Sealing& sealing_;
+    Exchanges& exchanges_;
 
     static constexpr std::uint32_t block_lanes = 64;
     std::vector<std::unique_ptr<Lane[]>> blocks_;
@@ -127,6 +112,21 @@ class LanePool {
     std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
     std::uint32_t in_use_ = 0;
     bool making_room_ = false;  ///< a lane is closing for another one
+};
+
+struct Lanes {
+    /// `sessions`: how many can come up in wishes.
+    Lanes(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
+          BodyPool& bodies, EventRing& ring, std::size_t sessions = 0);
+
+    LaneParts parts;
+    LaneShelf shelf;
+    WireStamps stamps;
+    InFlight in_flight;
+    Connecting connecting;
+    Sealing sealing;
+    Exchanges exchanges;
+    LanePool pool;
 };
 
 }  // namespace driftless

@@ -12,26 +12,26 @@ LateCause LateCauses::of_cap() const {
 }
 
 LateCause LateCauses::of_caps() const {
-    return !ring_.has_room_for_row()   ? LateCause::writer
-           : lanes_.in_flight().full() ? of_cap()
-                                       : LateCause::none;
+    return !ring_.has_room_for_row() ? LateCause::writer
+           : lanes_.in_flight.full() ? of_cap()
+                                     : LateCause::none;
 }
 
 // The host allows no further connection, though the row may leave: others are closing.
 LateCause LateCauses::of_no_lane() const {
     const bool capped = settings_.capped_by_host && settings_.lanes_max == settings_.inflight_max;
-    return capped && lanes_.full() ? LateCause::limit : LateCause::lane;
+    return capped && lanes_.pool.full() ? LateCause::limit : LateCause::lane;
 }
 
 // A place comes free when an answer has ended, not when we read so: nobody wanted a row to wait
 // while this process was stopped.
 void LateCauses::note_caps(Instant now) {
     Instant& capped_until = blocked_until(of_cap());
-    if (lanes_.in_flight().full()) {
+    if (lanes_.in_flight.full()) {
         capped_until = now;
         full_ = true;
     } else if (std::exchange(full_, false)) {
-        capped_until = lanes_.in_flight().freed();
+        capped_until = lanes_.in_flight.freed();
         room_.free(capped_until);
     }
     if (!ring_.has_room_for_row()) {
@@ -41,7 +41,7 @@ void LateCauses::note_caps(Instant now) {
 
 void LateCauses::note_fire(Instant at, Instant done) {
     CHECK(at <= done);
-    if (lanes_.in_flight().full()) {
+    if (lanes_.in_flight.full()) {
         full_ = true;
         room_.fill(at);
     }

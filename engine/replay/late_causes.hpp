@@ -14,7 +14,7 @@ namespace driftless {
 
 class LateCauses {
   public:
-    LateCauses(Driver& driver, const ReplaySettings& settings, LanePool& lanes, EventRing& ring)
+    LateCauses(Driver& driver, const ReplaySettings& settings, Lanes& lanes, EventRing& ring)
         : driver_(driver), settings_(settings), lanes_(lanes), ring_(ring) {}
 
     /// At the beginning of each step: a cap that is full, or a ring without room, holds back every
@@ -58,7 +58,7 @@ class LateCauses {
 
     Driver& driver_;
     const ReplaySettings& settings_;
-    LanePool& lanes_;
+    Lanes& lanes_;
     EventRing& ring_;
     Instant busy_until_;
     Instant away_from_;

@@ -1,35 +1,22 @@
 #include "engine/replay/pacer.hpp"
 
-#include <algorithm>
-
-#include "engine/host/probes.hpp"
-#include "engine/plan/answer_limits.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
 
-namespace {
-
-// What the entry of a fire can hold.
-constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
-
-}  // namespace
-
-Pacer::Pacer(Loop& loop, const Trace& trace, Schedule& schedule, Armer& armer, LanePool& lanes,
+Pacer::Pacer(Loop& loop, const Trace& trace, Schedule& schedule, Armer& armer, Lanes& lanes,
              EventRing& ring, FiredMarks* marks, Health& health, const ReplaySettings& settings)
-    : loop_(loop),
-      trace_(trace),
+    : driver_(loop.driver()),
       schedule_(schedule),
       armer_(armer),
       lanes_(lanes),
       ring_(ring),
-      marks_(marks),
       health_(health),
-      settings_(settings),
-      ahead_(trace, schedule, armer, lanes.targets().size(),
+      ahead_(trace, schedule, armer, lanes.parts.targets.size(),
              settings.connection == ConnectionRule::sticky),
       late_(loop.driver(), settings, lanes, ring),
-      waiting_(lanes, armer, ring, ahead_) {}
+      waiting_(lanes, armer, ring, ahead_),
+      firing_(loop, trace, schedule, lanes, ring, marks, health, settings, late_) {}
 
 void Pacer::begin(Instant zero) {
     CHECK(zero_ == never && zero != never);
@@ -48,8 +35,8 @@ bool Pacer::needs_arm(Instant now) const {
 
 // A row that was due before it was all records, and is now.
 bool Pacer::may_fire_late() const {
-    const Lane* lane = lanes_.sealing().late_front();
-    return lane != nullptr && (lanes_.in_flight().has_room() || lane->tls->row->tries > 0);
+    const Lane* lane = lanes_.sealing.late_front();
+    return lane != nullptr && (lanes_.in_flight.has_room() || lane->tls->row->tries > 0);
 }
 
 Instant Pacer::next_due(Instant now) const {
@@ -61,13 +48,13 @@ Instant Pacer::next_due(Instant now) const {
         return never;
     }
     const Instant due = due_instant(*next);
-    return due <= now && !lanes_.in_flight().has_room() ? never : due;
+    return due <= now && !lanes_.in_flight.has_room() ? never : due;
 }
 
 bool Pacer::done() const {
     return waiting_.empty() && schedule_.left() == 0 && armer_.again_count() == 0 &&
-           lanes_.again().empty() && lanes_.in_flight().ended().empty() &&
-           lanes_.sealing().late_count() == 0;
+           lanes_.parts.again.empty() && lanes_.in_flight.ended().empty() &&
+           lanes_.sealing.late_count() == 0;
 }
 
 void Pacer::note_away(Instant from, Instant until) {
@@ -90,8 +77,8 @@ bool Pacer::step(Instant now) {
 // What has ended since the last look: the schedule may release others, and the row is on its way no
 // more. Whoever ends a row does not know who waits for that.
 void Pacer::note_ends() {
-    while (RowUnderway* row = lanes_.in_flight().ended().pop_front()) {
-        schedule_.ended(row->due, now_in_run(row->ended), row->answered);
+    while (RowUnderway* row = lanes_.in_flight.ended().pop_front()) {
+        schedule_.ended(row->due, (row->ended - zero_).ns, row->answered);
         armer_.rows().remove(*row);
     }
 }
@@ -110,7 +97,7 @@ bool Pacer::fire_next(Instant now) {
         }
         return set_aside_next(now);
     }
-    if (lanes_.give_up_old(*armed)) {
+    if (lanes_.pool.give_up_old(*armed)) {
         return true;
     }
     RowUnderway& row = take_next(now);
@@ -120,15 +107,15 @@ bool Pacer::fire_next(Instant now) {
     }
     if (row.stage == RowStage::bound) {  // it is still being made into records
         row.cause = row.cause == LateCause::none ? LateCause::prepare : row.cause;
-        lanes_.now_late(row);
+        lanes_.pool.now_late(row);
         return true;
     }
     health_.note_missing_lane();
     row.cause = row.cause == LateCause::none ? late_.of_no_lane() : row.cause;
     waiting_.add(row);
     const std::uint32_t target = ahead_.target_of(row.due);
-    if (lanes_.targets()[target].connecting < waiting_.count(target)) {
-        (void)lanes_.open_one(target);
+    if (lanes_.parts.targets[target].connecting < waiting_.count(target)) {
+        (void)lanes_.pool.open_one(target);
     }
     return true;
 }
@@ -136,11 +123,12 @@ bool Pacer::fire_next(Instant now) {
 // For the row that is next or was just taken; nullptr where none is ready.
 Lane* Pacer::take_lane(const RowUnderway& row) {
     const std::uint32_t target = ahead_.target_of(row.due);
-    if (has_tls(target)) {
-        return lanes_.take_ready(row);
+    if (lanes_.parts.has_tls(target)) {
+        return lanes_.pool.take_ready(row);
     }
-    return waiting_.count(target) == 0 ? lanes_.take_idle(target, ahead_.wish_of(row.due, false))
-                                       : nullptr;
+    return waiting_.count(target) == 0
+               ? lanes_.pool.take_idle(target, ahead_.wish_of(row.due, false))
+               : nullptr;
 }
 
 // The next row, with what has kept it so far.
@@ -154,8 +142,8 @@ RowUnderway& Pacer::take_next(Instant now) {
 bool Pacer::fire_on_time() {
     const Due* next = schedule_.peek();
     RowUnderway* armed = next == nullptr ? nullptr : armer_.ready(*next);
-    if (stopped_ || armed == nullptr || !lanes_.in_flight().has_room() ||
-        lanes_.give_up_old(*armed)) {
+    if (stopped_ || armed == nullptr || !lanes_.in_flight.has_room() ||
+        lanes_.pool.give_up_old(*armed)) {
         return false;
     }
     Lane* lane = take_lane(*armed);
@@ -165,10 +153,10 @@ bool Pacer::fire_on_time() {
     const Instant due = due_instant(*next);
     RowUnderway& row = take_next(due);
     CHECK(&row == armed);
-    const FiredInfo info = prepare(*lane, row);
-    while (loop_.driver().now() < due) {  // bounded by the guard
+    const FiredInfo info = firing_.prepare(*lane, row);
+    while (driver_.now() < due) {  // bounded by the guard
     }
-    let_go(*lane, row, info);
+    firing_.let_go(*lane, row, due, info);
     return true;
 }
 
@@ -176,9 +164,9 @@ bool Pacer::fire_late() {
     if (!may_fire_late()) {
         return false;
     }
-    RowUnderway& row = *lanes_.sealing().late_front()->tls->row;
-    if (!lanes_.give_up_old(row)) {
-        Lane* lane = lanes_.take_ready(row);
+    RowUnderway& row = *lanes_.sealing.late_front()->tls->row;
+    if (!lanes_.pool.give_up_old(row)) {
+        Lane* lane = lanes_.pool.take_ready(row);
         late_.end(row, due_instant(row.due));
         fire(*lane, row);
     }
@@ -195,64 +183,7 @@ bool Pacer::fire_waiting() {
 }
 
 void Pacer::fire(Lane& lane, RowUnderway& row) {
-    let_go(lane, row, prepare(lane, row));
-}
-
-// Everything that can be done before the instant: the exchange, its bounds, the mark that the row
-// may have left, the entry in the queue.
-FiredInfo Pacer::prepare(Lane& lane, RowUnderway& row) {
-    FiredInfo info{};
-    info.connect_ns = lane.connected.ns;
-    info.held_ns = row.held_ns;
-    info.inflight = lanes_.in_flight().count();
-    info.target = lane.target;
-    info.reused = lane.used;
-    info.connection = lane.taken_as;
-    if (marks_ != nullptr) {
-        marks_->mark(row.due.row);
-    }
-    lanes_.exchanges().prepare(lane, row,
-                               answer_limits(trace_.rows[row.due.row].output_length,
-                                             settings_.output, settings_.repeats_text));
-    return info;
-}
-
-void Pacer::let_go(Lane& lane, RowUnderway& row, FiredInfo info) {
-    const Instant at = loop_.driver().now();
-    const bool taken = loop_.driver().flush();
-    const Instant after = loop_.driver().now();
-
-    const bool first = row.tries == 0;
-    lanes_.exchanges().fired(lane, first ? at : row.fired);
-    if (first) {
-        const Instant due = due_instant(row.due);
-        schedule_.fired(row.due, now_in_run(at));
-        info.late_cause = late_.of(row, due, at - due);
-        info.submit_ns = taken
-                             ? static_cast<std::uint32_t>(std::min((after - at).ns, submit_ns_max))
-                             : FiredInfo::not_taken;
-        push_fired(lane, row, info);
-        probe_fire(row.due.request, due.ns, at.ns);
-        health_.note_fire((at - due).ns, (after - at).ns);
-        ++rows_fired_;
-    }
-    late_.note_fire(at, after);
-}
-
-void Pacer::push_fired(const Lane& lane, const RowUnderway& row, const FiredInfo& info) {
-    Event event;
-    event.request = row.due.request;
-    event.lane = lane.number;
-    event.kind = EventKind::armed;
-    event.stamp_ns = row.armed.ns;
-    event.due = row.due;
-    const EventRing::Push armed = ring_.push(event);
-    event.kind = EventKind::fired;
-    event.stamp_ns = row.fired.ns;
-    event.fired = info;
-    const EventRing::Push fired = ring_.push(event);
-    CHECK(armed == EventRing::Push::whole);  // `has_room` was asked
-    CHECK(fired == EventRing::Push::whole);
+    firing_.let_go(lane, row, due_instant(row.due), firing_.prepare(lane, row));
 }
 
 }  // namespace driftless

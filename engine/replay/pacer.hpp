@@ -11,6 +11,7 @@
 #include "engine/prompt/arm.hpp"
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/ring.hpp"
+#include "engine/replay/firing.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/late_causes.hpp"
@@ -23,7 +24,7 @@ namespace driftless {
 
 class Pacer {
   public:
-    Pacer(Loop& loop, const Trace& trace, Schedule& schedule, Armer& armer, LanePool& lanes,
+    Pacer(Loop& loop, const Trace& trace, Schedule& schedule, Armer& armer, Lanes& lanes,
           EventRing& ring, FiredMarks* marks, Health& health, const ReplaySettings& settings);
 
     /// Time 0 is set; nothing is fired before this.
@@ -63,14 +64,11 @@ class Pacer {
     void forget_waiting() { waiting_.forget(); }
 
     RowsAhead& ahead() { return ahead_; }
-    std::uint64_t rows_fired() const { return rows_fired_; }
-    std::int64_t now_in_run(Instant now) const { return (now - zero_).ns; }
+    std::uint64_t rows_fired() const { return firing_.rows(); }
 
   private:
     Instant due_instant(const Due& due) const { return zero_ + Duration{due.due_ns}; }
-    Duration due_in(const Due& due) const;
     bool has_due(Instant now) const;
-    bool has_tls(std::uint32_t target) const { return lanes_.targets()[target].tls != nullptr; }
     bool may_fire_late() const;
 
     void note_ends();
@@ -85,26 +83,20 @@ class Pacer {
     Lane* take_lane(const RowUnderway& row);
 
     void fire(Lane& lane, RowUnderway& row);
-    FiredInfo prepare(Lane& lane, RowUnderway& row);
-    void let_go(Lane& lane, RowUnderway& row, FiredInfo info);
-    void push_fired(const Lane& lane, const RowUnderway& row, const FiredInfo& info);
 
-    Loop& loop_;
-    const Trace& trace_;
+    Driver& driver_;
     Schedule& schedule_;
     Armer& armer_;
-    LanePool& lanes_;
+    Lanes& lanes_;
     EventRing& ring_;
-    FiredMarks* marks_;  ///< null: none are kept
     Health& health_;
-    const ReplaySettings& settings_;
 
     RowsAhead ahead_;
     LateCauses late_;
     WaitingRows waiting_;
+    Firing firing_;
     Instant zero_ = never;
     bool stopped_ = false;
-    std::uint64_t rows_fired_ = 0;
 };
 
 }  // namespace driftless

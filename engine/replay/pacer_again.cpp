@@ -6,12 +6,6 @@
 
 namespace driftless {
 
-// Before time 0 is set, from the first row on: all that is armed is bound for a start.
-Duration Pacer::due_in(const Due& due) const {
-    return zero_ == never ? Duration{due.due_ns - schedule_.first_due_ns()}
-                          : due_instant(due) - loop_.driver().now();
-}
-
 bool Pacer::bind_ahead(std::int64_t horizon_ns) {
     while (const std::optional<Due> due = schedule_.within(Lookahead::binding, horizon_ns)) {
         RowUnderway* row = stopped_ ? nullptr : armer_.ready(*due);
@@ -19,11 +13,13 @@ bool Pacer::bind_ahead(std::int64_t horizon_ns) {
             return false;  // not armed yet, or not any more
         }
         const std::uint32_t target = ahead_.target_of(*due);
-        const bool binds = has_tls(target) && row->stage == RowStage::armed;
+        const bool binds = lanes_.parts.has_tls(target) && row->stage == RowStage::armed;
         if (binds) {
             LaneWish wish = ahead_.wish_of(*due, false);
-            wish.lead = due_in(*due);
-            if (lanes_.bind(target, *row, wish, false) == nullptr) {
+            // Before time 0 is set, from the first row on: all that is armed is bound for a start.
+            wish.lead = zero_ == never ? Duration{due->due_ns - schedule_.first_due_ns()}
+                                       : due_instant(*due) - driver_.now();
+            if (lanes_.pool.bind(target, *row, wish, false) == nullptr) {
                 return false;
             }
         }
@@ -39,7 +35,7 @@ bool Pacer::bind_ahead(std::int64_t horizon_ns) {
 // for a connection that nobody has used, those that are due for any, the others keep their place.
 bool Pacer::take_retries() {
     bool any = false;
-    while (RowUnderway* row = lanes_.again().pop_front()) {
+    while (RowUnderway* row = lanes_.parts.again.pop_front()) {
         take_again(*row);
         any = true;
     }
@@ -51,7 +47,7 @@ bool Pacer::take_retries() {
             continue;
         }
         waiting_.add(*row);
-        (void)lanes_.open_one(ahead_.target_of(row->due));
+        (void)lanes_.pool.open_one(ahead_.target_of(row->due));
     }
     return any;
 }
@@ -63,7 +59,7 @@ void Pacer::take_again(RowUnderway& row) {
     }
     armer_.give_back(row);
     if (row.tries > 0) {
-        lanes_.in_flight().end_without_lane(row, Outcome::cancelled);
+        lanes_.in_flight.end_without_lane(row, Outcome::cancelled);
     } else if (row.taken) {
         waiting_.add(row);  // `drop_unsent` ends it
     } else {
@@ -78,7 +74,7 @@ bool Pacer::end_dropped() {
         return false;
     }
     schedule_.take_dropped();
-    lanes_.in_flight().end_without_lane(armer_.give_up(*dropped), Outcome::not_sent);
+    lanes_.in_flight.end_without_lane(armer_.give_up(*dropped), Outcome::not_sent);
     return true;
 }
 
@@ -105,7 +101,7 @@ void Pacer::stop() {
     ahead_.stop();
     schedule_.stop();
     RowList unbuilt = armer_.stop();
-    lanes_.unbind_all();
+    lanes_.pool.unbind_all();
     while (RowUnderway* row = unbuilt.pop_front()) {
         take_again(*row);
     }
@@ -119,7 +115,7 @@ bool Pacer::drop_unsent(std::uint32_t rows_max) {
     }
     for (; dropped < rows_max && schedule_.peek() != nullptr && ring_.has_room_for_row();
          ++dropped) {
-        lanes_.in_flight().end_without_lane(armer_.give_up(ahead_.take()), Outcome::not_sent);
+        lanes_.in_flight.end_without_lane(armer_.give_up(ahead_.take()), Outcome::not_sent);
     }
     return dropped > 0;
 }

@@ -40,7 +40,7 @@ bool Preparing::arm_slice(Instant now) {
 
 // One record of a request, or a lane for the next one.
 bool Preparing::seal_slice(Instant now) {
-    return pacer_.bind_ahead(place_in_run_ns(now) + bind_ahead.ns) || lanes_.seal_slice();
+    return pacer_.bind_ahead(place_in_run_ns(now) + bind_ahead.ns) || lanes_.pool.seal_slice();
 }
 
 bool Preparing::open_lane(Instant now) {
@@ -53,7 +53,7 @@ bool Preparing::open_lane(Instant now) {
 }
 
 bool Preparing::handshake_slice(Instant now, Instant due, Duration guard) {
-    const Instant wanted = lanes_.connecting().handshake_wanted();
+    const Instant wanted = lanes_.connecting.handshake_wanted();
     if (wanted == never) {
         return false;
     }
@@ -61,7 +61,7 @@ bool Preparing::handshake_slice(Instant now, Instant due, Duration guard) {
     if (due - now <= guard + step && now - wanted < handshake_patience) {
         return false;
     }
-    (void)lanes_.connecting().handshake_slice();
+    (void)lanes_.connecting.handshake_slice();
     handshake_steps_.add((driver_.now() - now).ns);
     return true;
 }

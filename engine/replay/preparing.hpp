@@ -18,7 +18,7 @@ namespace driftless {
 class Preparing {
   public:
     Preparing(Driver& driver, const ReplaySettings& settings, const Schedule& schedule,
-              Armer& armer, LanePool& lanes, Pacer& pacer)
+              Armer& armer, Lanes& lanes, Pacer& pacer)
         : driver_(driver),
           settings_(settings),
           schedule_(schedule),
@@ -49,7 +49,7 @@ class Preparing {
     const ReplaySettings& settings_;
     const Schedule& schedule_;
     Armer& armer_;
-    LanePool& lanes_;
+    Lanes& lanes_;
     Pacer& pacer_;
     LaneSupply supply_;
     Instant zero_ = never;

@@ -50,7 +50,7 @@ void Reading::note_suspension() {
         return;
     }
     suspended_ns_ = all_ns;
-    lanes_.for_each_busy([length](Lane& lane) {
+    lanes_.pool.for_each_busy([length](Lane& lane) {
         lane.exchange.heard = true;
         lane.exchange.waited = std::max(lane.exchange.waited, length);
     });
@@ -86,7 +86,7 @@ bool Reading::step(Instant now, Instant due, Duration guard) {
     if (all_read && loop_.timers().expire(at, expire_max) > 0) {
         return true;
     }
-    return (due - at > guard + rest_slice_max && lanes_.exchanges().send_rest_slice()) || received;
+    return (due - at > guard + rest_slice_max && lanes_.exchanges.send_rest_slice()) || received;
 }
 
 bool Reading::gives_way() {
@@ -100,7 +100,7 @@ bool Reading::gives_way() {
 // Behind the receives: a stamp does not grow old. A row that ends before has its own asked for.
 bool Reading::collect_stamps(Instant now, Instant due, Duration guard) {
     return due - now > guard + stamps_slice_max && driver_.stamps_waiting(now) &&
-           lanes_.stamps().collect();
+           lanes_.stamps.collect();
 }
 
 }  // namespace driftless

@@ -12,7 +12,7 @@ namespace driftless {
 
 class Reading {
   public:
-    Reading(Driver& driver, Loop& loop, LanePool& lanes)
+    Reading(Driver& driver, Loop& loop, Lanes& lanes)
         : driver_(driver), loop_(loop), lanes_(lanes), suspended_ns_(driver.suspended_ns()) {}
 
     /// Something may have been waiting for too long, and what is due has had its half of the time.
@@ -35,7 +35,7 @@ class Reading {
 
     Driver& driver_;
     Loop& loop_;
-    LanePool& lanes_;
+    Lanes& lanes_;
     Instant read_again_;           ///< no read goes before what is due until then
     bool last_was_first_ = false;  ///< one that did: a turn for all else comes next
     std::uint32_t receives_ = 0;   ///< since a look found nothing to read

@@ -53,7 +53,7 @@ bool Run::warm() {
     if (preparing_.arm_slice(now) || preparing_.seal_slice(now)) {
         return false;
     }
-    for (const LaneTarget& target : lanes_.targets()) {
+    for (const LaneTarget& target : lanes_.parts.targets) {
         if (target.connecting > 0) {
             return false;
         }
@@ -75,14 +75,14 @@ void Run::abandon() {
     pacer_.forget_waiting();
     preparing_.stop();
     closing_ = true;
-    lanes_.close_all();
+    lanes_.pool.close_all();
     while (turn()) {  // bounded: every operation of a closing lane ends
     }
     pacer_.forget_waiting();  // late rows, which came back from TLS lanes
 }
 
 bool Run::over() const {
-    return pacer_.done() && lanes_.in_flight().count() == 0 && (zero_ != never || stopping_);
+    return pacer_.done() && lanes_.in_flight.count() == 0 && (zero_ != never || stopping_);
 }
 
 // Of two looks at the clock with nothing but work of ours between them.
@@ -114,9 +114,9 @@ bool Run::closed(Instant now) {
         closing_ = true;
         preparing_.stop();
         sampler_.report(now, clock_);
-        lanes_.close_all();
+        lanes_.pool.close_all();
     }
-    if (!closing_ || lanes_.in_use() > 0 || driver_.in_flight() > 0) {
+    if (!closing_ || lanes_.pool.in_use() > 0 || driver_.in_flight() > 0) {
         return false;
     }
     loop_.jobs().reap();
@@ -175,7 +175,7 @@ bool Run::serve_next(Instant now, Instant due) {
         }
         return true;
     }
-    if (lanes_.sealing().next_is_late() && due - now > guard() + arm_slice_max) {
+    if (lanes_.sealing.next_is_late() && due - now > guard() + arm_slice_max) {
         (void)preparing_.seal_slice(now);
         (void)spent(Work::prepare, now);
         return true;
@@ -221,8 +221,8 @@ bool Run::watch_stop(Instant now) {
     if (!stopping_) {
         return false;
     }
-    if (lanes_.in_flight().count() > 0 && (requests > 1 || now >= grace_ends_)) {
-        lanes_.for_each_busy([](Lane& lane) { lane.end(Outcome::cancelled); });
+    if (lanes_.in_flight.count() > 0 && (requests > 1 || now >= grace_ends_)) {
+        lanes_.pool.for_each_busy([](Lane& lane) { lane.end(Outcome::cancelled); });
     }
     return pacer_.drop_unsent(drop_max);
 }
@@ -249,7 +249,7 @@ bool Run::prepare(Instant now, Instant due) {
 // nobody wakes this thread when the writer has made room.
 void Run::wait(Instant now, Instant due) {
     const Duration room_nap = parts_.ring.has_room_for_row() ? sleep_max : full_ring_nap;
-    const Duration nap = lanes_.in_flight().count() > 0 ? stream_nap_max : room_nap;
+    const Duration nap = lanes_.in_flight.count() > 0 ? stream_nap_max : room_nap;
     const Idling::Pause pause = idling_.wait(now, due, loop_.timers().next(), nap);
     if (pause.spun) {
         last_was_spin_ = true;

@@ -71,9 +71,9 @@ class Run {
 
     /// The user stopped it before its end.
     bool interrupted() const { return interrupted_; }
-    const LaneCounts& lane_counts() { return lanes_.counts(); }
+    const LaneCounts& lane_counts() { return lanes_.parts.counts; }
     /// How long the servers let a connection stand idle: the shortest that is known.
-    IdleLimit idle_limit() { return lanes_.shelf().shortest_limit(); }
+    IdleLimit idle_limit() { return lanes_.shelf.shortest_limit(); }
     const ClockSample& clock() const { return clock_; }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
     Duration guard() const { return idling_.guard(); }
@@ -97,7 +97,7 @@ class Run {
     RunParts parts_;
     ReplaySettings settings_;
     Loop loop_;
-    LanePool lanes_;
+    Lanes lanes_;
     Health health_;
     Pacer pacer_;
     Reading reading_;

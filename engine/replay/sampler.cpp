@@ -11,8 +11,8 @@ void Sampler::begin() {
 
 void Sampler::report(Instant now, const ClockSample& clock) {
     ClientSample sample = health_.take(now);
-    ReceiveCounts& received = lanes_.exchanges().receive_counts();
-    LaneCounts& counts = lanes_.counts();
+    ReceiveCounts& received = lanes_.exchanges.receive_counts();
+    LaneCounts& counts = lanes_.parts.counts;
     sample.receives = received.receives;
     sample.bytes_received = received.bytes;
     sample.chunks = received.chunks;
@@ -25,9 +25,9 @@ void Sampler::report(Instant now, const ClockSample& clock) {
     sample.rows_ended = std::exchange(counts.rows_ended, 0);
     sample.bytes_sent = std::exchange(counts.bytes_sent, 0);
     sample.slow_connects = std::exchange(counts.slow_connects, 0);
-    sample.inflight = lanes_.in_flight().count();
-    sample.lanes_open = lanes_.in_use();
-    sample.lanes_idle = lanes_.shelf().count();
+    sample.inflight = lanes_.in_flight.count();
+    sample.lanes_open = lanes_.pool.in_use();
+    sample.lanes_idle = lanes_.shelf.count();
     const DriverCounters& driver = driver_.counters();
     const auto since = [&](auto DriverCounters::* count) {
         return static_cast<std::int64_t>(driver.*count - driver_before_.*count);
@@ -47,8 +47,8 @@ void Sampler::report(Instant now, const ClockSample& clock) {
 }
 
 void Sampler::report_stamps(ClientSample& sample, const ClockSample& clock) {
-    const ReceiveCounts& received = lanes_.exchanges().receive_counts();
-    LaneCounts& counts = lanes_.counts();
+    const ReceiveCounts& received = lanes_.exchanges.receive_counts();
+    LaneCounts& counts = lanes_.parts.counts;
     const auto since = [&](std::uint64_t LaneCounts::* count) {
         return static_cast<std::int64_t>(counts.*count - lanes_before_.*count);
     };

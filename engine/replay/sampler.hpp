@@ -16,7 +16,7 @@ class Sampler {
   public:
     /// `meter` null: what the kernel counts of the thread is not asked.
     Sampler(Driver& driver, const ThreadMeter* meter, EventRing& ring, const BodyPool& bodies,
-            LanePool& lanes, Health& health)
+            Lanes& lanes, Health& health)
         : driver_(driver),
           meter_(meter),
           ring_(ring),
@@ -37,7 +37,7 @@ class Sampler {
     const ThreadMeter* meter_;
     EventRing& ring_;
     const BodyPool& bodies_;
-    LanePool& lanes_;
+    Lanes& lanes_;
     Health& health_;
     // As of the last report.
     DriverCounters driver_before_;

@@ -16,8 +16,12 @@ Outcome outcome_of_failure(const LaneTarget& target) {
 
 }  // namespace
 
-WaitingRows::WaitingRows(LanePool& lanes, Armer& armer, EventRing& ring, const RowsAhead& ahead)
-    : lanes_(lanes), armer_(armer), ring_(ring), ahead_(ahead), queues_(lanes.targets().size()) {}
+WaitingRows::WaitingRows(Lanes& lanes, Armer& armer, EventRing& ring, const RowsAhead& ahead)
+    : lanes_(lanes),
+      armer_(armer),
+      ring_(ring),
+      ahead_(ahead),
+      queues_(lanes.parts.targets.size()) {}
 
 void WaitingRows::add(RowUnderway& row) {
     CHECK(row.taken);
@@ -36,17 +40,17 @@ bool WaitingRows::empty() const {
 }
 
 bool WaitingRows::has_lane(std::uint32_t target, const RowList& rows) const {
-    if (rows.empty() || lanes_.shelf().count(target) == 0) {
+    if (rows.empty() || lanes_.shelf.count(target) == 0) {
         return false;
     }
     const LaneWish wish = ahead_.wish_of(rows.first->due, is_retry(rows, target));
-    return lanes_.has_idle(target, wish);
+    return lanes_.pool.has_idle(target, wish);
 }
 
 bool WaitingRows::can_leave() const {
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         const Queue& queue = queues_[target];
-        if ((lanes_.in_flight().has_room() && has_lane(target, queue.rows)) ||
+        if ((lanes_.in_flight.has_room() && has_lane(target, queue.rows)) ||
             has_lane(target, queue.retries)) {
             return true;
         }
@@ -58,14 +62,14 @@ WaitingRows::Step WaitingRows::step() {
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         for (RowList* rows : {&queues_[target].retries, &queues_[target].rows}) {
             const bool retry = is_retry(*rows, target);
-            if (rows->empty() || !(retry || lanes_.in_flight().has_room())) {
+            if (rows->empty() || !(retry || lanes_.in_flight.has_room())) {
                 continue;
             }
             RowUnderway& row = *rows->first;
             const LaneWish wish = ahead_.wish_of(row.due, retry);
-            const bool tls = lanes_.targets()[target].tls != nullptr;
-            Lane* lane =
-                tls ? lanes_.bind(target, row, wish, true) : lanes_.take_idle(target, wish);
+            const bool tls = lanes_.parts.targets[target].tls != nullptr;
+            Lane* lane = tls ? lanes_.pool.bind(target, row, wish, true)
+                             : lanes_.pool.take_idle(target, wish);
             if (lane == nullptr) {
                 continue;
             }
@@ -80,7 +84,7 @@ bool WaitingRows::answer_failures() {
     bool any = false;
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         Queue& queue = queues_[target];
-        LaneTarget& lanes = lanes_.targets()[target];
+        LaneTarget& lanes = lanes_.parts.targets[target];
         for (; lanes.failures > 0; --lanes.failures) {
             RowList& rows = !queue.retries.empty() ? queue.retries : queue.rows;
             if (rows.empty()) {
@@ -93,7 +97,7 @@ bool WaitingRows::answer_failures() {
             end(*rows.pop_front(), outcome_of_failure(lanes), lanes.failure_errno);
             any = true;
         }
-        if (!stopped_ && wants_connection(target) && !lanes_.open_one(target)) {
+        if (!stopped_ && wants_connection(target) && !lanes_.pool.open_one(target)) {
             make_room(!queue.retries.empty());
         }
     }
@@ -102,14 +106,14 @@ bool WaitingRows::answer_failures() {
 
 // A row waits that may leave, and nothing that is there or under way can carry it.
 bool WaitingRows::wants_connection(std::uint32_t target) const {
-    const LaneTarget& lanes = lanes_.targets()[target];
+    const LaneTarget& lanes = lanes_.parts.targets[target];
     if (lanes.connecting > 0 || lanes.failures > 0) {
         return false;
     }
     const Queue& queue = queues_[target];
-    return queue.retries.empty() ? lanes_.in_flight().has_room() && !queue.rows.empty() &&
-                                       !has_lane(target, queue.rows)
-                                 : !has_lane(target, queue.retries);
+    return queue.retries.empty()
+               ? lanes_.in_flight.has_room() && !queue.rows.empty() && !has_lane(target, queue.rows)
+               : !has_lane(target, queue.retries);
 }
 
 // All connections that are allowed are in use: one that stands idle, and that no row waits for,
@@ -118,9 +122,9 @@ bool WaitingRows::wants_connection(std::uint32_t target) const {
 void WaitingRows::make_room(bool retry) {
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         const Queue& queue = queues_[target];
-        const bool wanted = (!queue.rows.empty() && (lanes_.in_flight().has_room() || !retry)) ||
+        const bool wanted = (!queue.rows.empty() && (lanes_.in_flight.has_room() || !retry)) ||
                             has_lane(target, queue.retries);
-        if (!wanted && lanes_.make_room(target)) {
+        if (!wanted && lanes_.pool.make_room(target)) {
             return;
         }
     }
@@ -128,7 +132,7 @@ void WaitingRows::make_room(bool retry) {
 
 void WaitingRows::end(RowUnderway& row, Outcome outcome, std::int32_t sys_errno) {
     armer_.give_back(row);
-    lanes_.in_flight().end_without_lane(row, outcome, sys_errno);
+    lanes_.in_flight.end_without_lane(row, outcome, sys_errno);
 }
 
 void WaitingRows::stop() {

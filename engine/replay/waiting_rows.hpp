@@ -16,7 +16,7 @@ namespace driftless {
 
 class WaitingRows {
   public:
-    WaitingRows(LanePool& lanes, Armer& armer, EventRing& ring, const RowsAhead& ahead);
+    WaitingRows(Lanes& lanes, Armer& armer, EventRing& ring, const RowsAhead& ahead);
 
     /// The row waits from here on.
     void add(RowUnderway& row);
@@ -61,7 +61,7 @@ class WaitingRows {
         return &rows == &queues_[target].retries;
     }
 
-    LanePool& lanes_;
+    Lanes& lanes_;
     Armer& armer_;
     EventRing& ring_;
     const RowsAhead& ahead_;

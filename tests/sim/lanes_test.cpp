@@ -16,15 +16,15 @@ class OneLane : public testing::Test {
   protected:
     OneLane() {
         CHECK(static_cast<bool>(bodies_.open(1 << 20)));
-        (void)lanes_.open_one(0);
-        while (lanes_.shelf().count() == 0) {
+        (void)lanes_.pool.open_one(0);
+        while (lanes_.shelf.count() == 0) {
             turn();
             resume(64);
         }
     }
     ~OneLane() override {
-        lanes_.close_all();
-        while (lanes_.in_use() > 0) {
+        lanes_.pool.close_all();
+        while (lanes_.pool.in_use() > 0) {
             turn();
             resume(64);
         }
@@ -39,7 +39,7 @@ class OneLane : public testing::Test {
 
     /// Fires as the pacer does.
     Lane& fire(std::uint32_t number, std::string_view request) {
-        Lane& lane = *lanes_.take_idle(0, {});
+        Lane& lane = *lanes_.pool.take_idle(0, {});
         RowUnderway& row = rows_.emplace_back();
         row.due.request = number;
         row.taken = true;
@@ -47,9 +47,9 @@ class OneLane : public testing::Test {
         row.storage = bodies_.take(request.size());
         std::memcpy(row.storage, request.data(), request.size());
         row.bytes = {row.storage, request.size()};
-        lanes_.exchanges().prepare(lane, row, {100, 1 << 20});
+        lanes_.exchanges.prepare(lane, row, {100, 1 << 20});
         driver_.flush();
-        lanes_.exchanges().fired(lane, driver_.now());
+        lanes_.exchanges.fired(lane, driver_.now());
         return lane;
     }
 
@@ -68,7 +68,7 @@ class OneLane : public testing::Test {
     std::deque<RowUnderway> rows_;
     BodyPool bodies_;
     EventRing ring_{1 << 16, 4};
-    LanePool lanes_{loop_, {Endpoint{}}, settings_, bodies_, ring_};
+    Lanes lanes_{loop_, {Endpoint{}}, settings_, bodies_, ring_};
 };
 
 // A lane is idle again before its coroutine knows it. Where it is fired on at once, and the answer
@@ -80,13 +80,13 @@ TEST_F(OneLane, SettlesARowThatCameAndWentWhileItSlept) {
         turn();
     }
     resume(1);  // the exchange: settles; the life behind it waits for its turn
-    ASSERT_EQ(lanes_.shelf().count(), 1u);
+    ASSERT_EQ(lanes_.shelf.count(), 1u);
     ASSERT_EQ(&fire(1, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), &lane);
     while (!lane.broken) {
         turn();
     }
     resume(64);
-    EXPECT_EQ(lanes_.in_flight().count(), 0u);
+    EXPECT_EQ(lanes_.in_flight.count(), 0u);
     EXPECT_EQ(rows_ended(), 2u);
 }
 
