@@ -24,7 +24,7 @@ struct Flying : ByHand {
         options.settings.inflight_max = inflight_max;
         return options;
     }
-    InFlight& rows = lanes.in_flight();
+    InFlight& rows = lanes.in_flight;
 };
 
 TEST(InFlight, CountsARowOnceHoweverOftenItIsSent) {

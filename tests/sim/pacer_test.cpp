@@ -37,7 +37,7 @@ struct Pacing : ByHand {
     }
     /// Until every row that is in flight has its answer.
     void answer_all() {
-        while (lanes.in_flight().count() > 0) {
+        while (lanes.in_flight.count() > 0) {
             turn();
         }
     }
@@ -93,7 +93,7 @@ TEST(Pacer, DoesNotWaitForWhatARowLacks) {
     pacing.open();
     EXPECT_FALSE(pacing.pacer.fire_on_time()) << "no place in flight";
     pacing.answer_all();
-    pacing.lanes.close_all();
+    pacing.lanes.pool.close_all();
     EXPECT_FALSE(pacing.pacer.fire_on_time()) << "no lane";
     EXPECT_EQ(pacing.pacer.rows_fired(), 1u);
 }
@@ -118,10 +118,10 @@ TEST(Pacer, ARowWithoutALaneHasOneOpened) {
     pacing.arm();
     pacing.begin(milliseconds(-1));
     EXPECT_TRUE(pacing.step());
-    EXPECT_EQ(pacing.lanes.targets()[0].connecting, 1u);
+    EXPECT_EQ(pacing.lanes.parts.targets[0].connecting, 1u);
     EXPECT_EQ(pacing.pacer.next_due(pacing.driver.now()), never) << "an answer or a connect";
     EXPECT_FALSE(pacing.step());
-    while (pacing.lanes.shelf().count() == 0) {
+    while (pacing.lanes.shelf.count() == 0) {
         pacing.turn();
     }
     const Instant now = pacing.driver.now();
@@ -139,7 +139,7 @@ TEST(Pacer, RowsThatWaitGoFirst) {
     pacing.arm();
     pacing.begin(milliseconds(-1));
     EXPECT_TRUE(pacing.step());
-    while (pacing.lanes.shelf().count() == 0) {
+    while (pacing.lanes.shelf.count() == 0) {
         pacing.turn();
     }
     EXPECT_TRUE(pacing.step());
@@ -236,7 +236,7 @@ TEST(Pacer, ATurnWaitsForItsParent) {
         EXPECT_EQ(pacing.pacer.rows_fired(), 1u);
         pacing.arm();
         RowUnderway* parent = nullptr;
-        pacing.lanes.for_each_busy([&](Lane& lane) {
+        pacing.lanes.pool.for_each_busy([&](Lane& lane) {
             parent = lane.exchange.row;
             lane.end(Outcome::cancelled);
         });

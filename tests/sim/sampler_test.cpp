@@ -36,12 +36,12 @@ struct Sampling : ByHand {
 
 TEST(Sampler, CountsWhatHappenedSinceTheLastReport) {
     Sampling run;
-    run.lanes.counts().bytes_sent = 7;
-    run.lanes.counts().rows_ended = 2;
-    run.lanes.counts().slow_connects = 1;
-    run.lanes.counts().wire_stamps = 5;
-    run.lanes.counts().wire_delay_sum_ns = 50;
-    run.lanes.exchanges().receive_counts().receives = 3;
+    run.lanes.parts.counts.bytes_sent = 7;
+    run.lanes.parts.counts.rows_ended = 2;
+    run.lanes.parts.counts.slow_connects = 1;
+    run.lanes.parts.counts.wire_stamps = 5;
+    run.lanes.parts.counts.wire_delay_sum_ns = 50;
+    run.lanes.exchanges.receive_counts().receives = 3;
     run.health.note_fire(10, 20);
     const ClientSample first = run.report();
     EXPECT_EQ(first.bytes_sent, 7);
@@ -51,7 +51,7 @@ TEST(Sampler, CountsWhatHappenedSinceTheLastReport) {
     EXPECT_EQ(first.wire_delay_sum_ns, 50);
     EXPECT_EQ(first.receives, 3);
     EXPECT_EQ(first.rows_fired, 1);
-    run.lanes.counts().wire_stamps += 1;
+    run.lanes.parts.counts.wire_stamps += 1;
     const ClientSample second = run.report();
     EXPECT_EQ(second.from_ns, first.to_ns);
     EXPECT_EQ(second.bytes_sent, 0);
