@@ -20,7 +20,7 @@ struct Reads : ByHand {
     void leave_unread(Duration length) {
         while (reading.slice()) {
         }
-        CHECK(lanes.open_one(0));
+        CHECK(lanes.pool.open_one(0));
         (void)loop.ready().run(64);
         pass(milliseconds(1));  // it has come within this
         (void)driver.unread_since(driver.now());
@@ -91,13 +91,13 @@ TEST(Reading, TheRestOfABodyGoesWhereThereIsTimeForIt) {
     reads.arm();
     const std::string request =
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + std::string(100'000, 'x');
-    Lane& lane = *reads.lanes.take_idle(0, {});
+    Lane& lane = *reads.lanes.pool.take_idle(0, {});
     RowUnderway& row = reads.take();
     reads.armer.give_back(row);
     row.bytes = request;
-    reads.lanes.exchanges().prepare(lane, row, {100, 1 << 20});
+    reads.lanes.exchanges.prepare(lane, row, {100, 1 << 20});
     (void)reads.driver.flush();
-    reads.lanes.exchanges().fired(lane, reads.driver.now());
+    reads.lanes.exchanges.fired(lane, reads.driver.now());
     for (int i = 0; i < 100 && !lane.rest_queued; ++i) {
         reads.turn();
     }
