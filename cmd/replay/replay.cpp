@@ -200,6 +200,8 @@ int Preparation::load() {
     file_.trace = &workload_.trace;
     file_.load = workload_.load;
     file_.plan = &workload_.plan;
+    file_.closed = workload_.closed;
+    file_.waits = workload_.waits;
     file_.notes = workload_.notes;
     file_.host = read_host_facts();
     if (code != exit_done) {
@@ -319,7 +321,7 @@ int Preparation::run() {
     file_.prompt = server_.prompt;
     note_host(file_, host_, *driver_);
     if (resumption_ != nullptr) {
-        resumption_->narrow(options_.resend, workload_);
+        resumption_->narrow(options_, workload_);
         file_.plan = &resumption_->whole();
     }
     const std::string folder =

@@ -230,6 +230,7 @@ void Armer::give_back(const ArmedRequest& request) {
 }
 
 void Armer::forget(const Due& due) {
+    forgot_ = true;
     if (job_active_ && !job_is_retry_ && job_due_.request == due.request) {
         bodies_.give(job_storage_);
         job_active_ = false;

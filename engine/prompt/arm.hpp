@@ -85,8 +85,11 @@ class Armer {
     /// wanted again comes; whoever wanted it owes it an end.
     void stop();
 
-    /// Every request of the schedule has been built, before `stop` where that was called.
-    bool all_armed() const { return stopped_ ? all_armed_ : !job_active_ && !next(INT64_MAX); }
+    /// Every request of the schedule has been built, before `stop` where that was called. False for
+    /// good once one was forgotten.
+    bool all_armed() const {
+        return !forgot_ && (stopped_ ? all_armed_ : !job_active_ && !next(INT64_MAX));
+    }
     /// The next request found no room for its bytes, and none has come free since.
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
     std::uint32_t armed_count() const { return armed_.count(); }
@@ -132,6 +135,7 @@ class Armer {
 
     bool stopped_ = false;
     bool all_armed_ = false;     ///< when it was stopped
+    bool forgot_ = false;        ///< some request, built or not
     std::size_t lacked_at_ = 0;  ///< bytes in use when the next row found no room; 0: it did
     bool job_active_ = false;
     bool job_is_retry_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/schedule/schedule.hpp"
 #include "proto/core/check.hpp"
 #include "tests/sim/sim_parts.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::int64_t unsynced_ns = 900'000'000;
 constexpr std::int64_t before_ns = 200'000'000;  // a segment begins before its first row
 constexpr std::int64_t behind_ns = 300'000'000;  // and goes on behind its last
+constexpr std::int64_t waits_stretch = 3;        // rows that wait for answers take longer
 
 std::string whole_lines(std::string text) {
     text.erase(text.rfind('\n') + 1);
@@ -31,11 +33,15 @@ class KilledSimulation {
         for (const Planned& planned : whole_.rows) {
             run_.due_ns[index_of(planned.row)] = planned.due_ns;
         }
+        if (options.closed) {
+            run_.dependencies = trace.dependencies;
+            facts_.info.run.sessions = "closed";
+        }
     }
 
     KilledRun go(const std::vector<Fate>& fates) {
         for (const Fate& fate : fates) {
-            Past past{RunFacts()};
+            Past past{facts_};
             const Result<PastFiles> files =
                 read_past(disk_.folder(), "", past, run_.why_unreadable);
             if (!files || past.records() == whole_.rows.size()) {
@@ -58,9 +64,10 @@ class KilledSimulation {
     void live(const Fate& fate, const Past& past) {
         const bool first = run_.lives.empty();
         const FiredMarks* const marks = marks_ ? &*marks_ : nullptr;
-        const Rest rest = first
-                              ? Rest{whole_.rows, {}, {}}
-                              : rest_of({trace_, whole_, past, marks, first_due_ns_}, fate.resend);
+        const Rest rest =
+            first ? all_rows()
+                  : rest_of({trace_, whole_, past, marks, first_due_ns_, options_.closed, Speed()},
+                            fate.resend);
         Life& life = run_.lives.emplace_back();
         life.number = number_;
         life.resend = !first && fate.resend;
@@ -78,22 +85,39 @@ class KilledSimulation {
         for (const std::uint32_t position : rest.given_up) {
             life.given_up.insert(index_of(whole_.rows[position].row));
         }
+        for (const Rest::Dropped& one : rest.dropped) {
+            life.dropped.insert(index_of(whole_.rows[one.position].row));
+        }
         const SimOptions options = options_in(fate, rest, first);
         life.result = run_segment(trace_, options,
                                   {disk_, whole_, kill_of(fate, options, rest), number_,
                                    first ? nullptr : &past, first ? nullptr : &rest});
         if (life.result.stood) {
-            first_due_ns_ = rest.send.empty() ? whole_.last_due_ns : rest.send.front().due_ns;
+            first_due_ns_ = rest.send.empty() ? whole_.last_due_ns : first_due_of(rest);
         }
+    }
+
+    Rest all_rows() const {
+        Rest rest;
+        rest.send = whole_.rows;
+        return rest;
+    }
+
+    std::int64_t first_due_of(const Rest& rest) const {
+        if (!options_.closed) {
+            return rest.send.front().due_ns;
+        }
+        Plan plan = whole_;
+        plan.rows = rest.send;
+        return Schedule(trace_, plan, Speed(), rest.earlier).first_due_ns();
     }
 
     SimOptions options_in(const Fate& fate, const Rest& rest, bool first) const {
         SimOptions options = options_;
         options.disk = fate.disk;
         if (!first) {
-            options.stop_at_ns = fate.stop_ns < 0 || rest.send.empty()
-                                     ? -1
-                                     : rest.send.front().due_ns + fate.stop_ns;
+            options.stop_at_ns =
+                fate.stop_ns < 0 || rest.send.empty() ? -1 : first_due_of(rest) + fate.stop_ns;
             options.stop_again_ns = -1;
         }
         return options;
@@ -108,8 +132,10 @@ class KilledSimulation {
         if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
             kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
         } else if (!rest.send.empty()) {
-            const std::int64_t from = rest.send.front().due_ns - before_ns;
-            const std::int64_t to = rest.send.back().due_ns + behind_ns;
+            const std::int64_t from = first_due_of(rest) - before_ns;
+            const std::int64_t planned = rest.send.back().due_ns - rest.send.front().due_ns;
+            const std::int64_t to =
+                first_due_of(rest) + planned * (options_.closed ? waits_stretch : 1) + behind_ns;
             kill.at_ns = from + static_cast<std::int64_t>(fate.at * static_cast<double>(to - from));
         }
         return kill;
@@ -156,7 +182,7 @@ class KilledSimulation {
 
     void look_back() {
         run_.jsonl = disk_.read("requests.jsonl");
-        Past past{RunFacts()};
+        Past past{facts_};
         std::string why;
         if (const Result<PastFiles> files = read_past(disk_.folder(), "", past, why); !files) {
             run_.why_unreadable = why;
@@ -170,6 +196,7 @@ class KilledSimulation {
     const Plan whole_;
     const bool steady_;  ///< nothing keeps the run from its signs of life
     SimDisk disk_;
+    RunFacts facts_;
     KilledRun run_;
     std::optional<FiredMarks> marks_;  ///< of the last segment that stood
     std::uint32_t number_ = 0;

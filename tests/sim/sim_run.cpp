@@ -51,7 +51,9 @@ class Simulation {
                 result_.due_ns[row.index] = planned.due_ns;
             }
         }
-        result_.dependencies = options.closed ? trace.dependencies : result_.dependencies;
+        if (options.closed) {
+            result_.dependencies = waits_within(trace, plan_);
+        }
         if (segment.rest != nullptr) {
             mark_again(*segment.rest, marks_);
             for (const std::uint32_t row : segment.rest->again) {
@@ -83,6 +85,8 @@ class Simulation {
     AssemblerConfig config() const {
         AssemblerConfig config = assembler_of(trace_, plan_, dialect_, options_);
         config.segment = segment_.number;
+        config.numbers = segment_.rest != nullptr ? segment_.rest->positions : config.numbers;
+        config.closed = options_.closed;
         return config;
     }
 
@@ -95,8 +99,9 @@ class Simulation {
             if (result_.killed) {
                 disk_.die_after(Random(segment_.kill->dice).below(20'000));
             }
-            const Remains remains{trace_, segment_.whole, *segment_.past};
-            writer_.add(interrupted_records(remains, *segment_.rest, config()));
+            const Remains remains{trace_, segment_.whole,  *segment_.past, nullptr,
+                                  0,      options_.closed, Speed()};
+            writer_.add(records_of_rest(remains, *segment_.rest, config()));
             result_.disk_failed = writer_.failed();
             result_.stood = !result_.killed && !result_.disk_failed;
         }
@@ -125,13 +130,17 @@ class Simulation {
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
             const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
-            Schedule schedule =
-                options_.closed ? Schedule(waits, engine_plan_, Speed()) : Schedule(engine_plan_);
+            const bool knows = segment_.rest != nullptr && options_.bug != Bug::forgotten_past;
+            const EarlierRows earlier = knows ? segment_.rest->earlier : EarlierRows();
+            Schedule schedule = options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier)
+                                                : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(driver_,
                        {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
                         stop_requests_, nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
                        settings_of(options_));
+            result_.first_due_ns =
+                options_.closed ? schedule.first_due_ns() : plan_.rows.front().due_ns;
             play(replay);
             plant_leftovers();
             count_what_is_left(replay);
@@ -148,8 +157,7 @@ class Simulation {
         while (!replay.warm() && ++result_.turns < most) {
             (void)replay.turn();
         }
-        const Duration first_due{plan_.rows.front().due_ns};
-        const Instant zero = driver_.now() + lead - first_due;
+        const Instant zero = driver_.now() + lead - Duration{result_.first_due_ns};
         result_.zero_ns = zero.ns;
         replay.begin(zero);
         writer_.begin(zero);

@@ -51,6 +51,7 @@ enum class Bug : std::uint8_t {
     early_turns,      ///< turns go as soon as what they wait for has left
     lost_release,     ///< a turn is held to wait for another row, too, which fails
     shared_file,      ///< fired.jsonl and requests.jsonl are one file
+    forgotten_past,   ///< a segment is not told of the rows that ended before it
 };
 
 struct SimOptions {
@@ -159,9 +160,10 @@ struct SimResult {
     // What its end tells whoever resumes it.
     bool stood = true;  ///< it had begun: its number and its marks hold
     bool killed = false;
-    bool in_turn = false;          ///< while the engine was at work
-    std::int64_t died_ns = 0;      ///< run time
-    std::set<std::uint32_t> left;  ///< rows that were fired, whatever the files say
+    bool in_turn = false;           ///< while the engine was at work
+    std::int64_t first_due_ns = 0;  ///< of its first row
+    std::int64_t died_ns = 0;       ///< run time
+    std::set<std::uint32_t> left;   ///< rows that were fired, whatever the files say
     std::vector<Flushed> flushes;
     std::string summary;  ///< `summary_of` the writer's sums
 

@@ -7,6 +7,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 
 namespace driftless {
 
@@ -115,11 +116,20 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
     return std::move(marks).value();
 }
 
-void Resumption::narrow(bool resend, Workload& workload) {
+void Resumption::narrow(const ReplayOptions& options, Workload& workload) {
     whole_ = workload.plan;
+    closed_ = workload.closed;
+    speed_ = options.plan.speed;
     const std::optional<FiredMarks> marks = find_marks(workload);
-    rest_ = rest_of(remains(workload.trace, marks ? &*marks : nullptr), resend);
+    rest_ = rest_of(remains(workload.trace, marks ? &*marks : nullptr), options.resend);
     workload.plan.rows = rest_.send;
+    workload.earlier = rest_.earlier;
+    const std::int64_t first_due_ns =
+        rest_.send.empty() ? 0 : schedule_of(options, workload).first_due_ns();
+    say_rest(options.resend, marks.has_value(), first_due_ns);
+}
+
+void Resumption::say_rest(bool resend, bool marks, std::int64_t first_due_ns) const {
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
@@ -127,18 +137,22 @@ void Resumption::narrow(bool resend, Workload& workload) {
                 rest_.given_up.size() + rest_.again.size(), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
                 resend || rest_.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!rest_.dropped.empty()) {
+        std::printf("resume: %zu rows are not sent: rows that they wait for failed\n",
+                    rest_.dropped.size());
+    }
     if (!rest_.send.empty()) {
         std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest_.send.size(),
-                    seconds_of(rest_.send.front().due_ns));
+                    seconds_of(first_due_ns));
     }
 }
 
 Remains Resumption::remains(const Trace& trace, const FiredMarks* marks) const {
-    return {trace, whole_, *past_, marks, facts_.segments.back().first_due_ns};
+    return {trace, whole_, *past_, marks, facts_.segments.back().first_due_ns, closed_, speed_};
 }
 
-std::vector<Record> Resumption::interrupted(const AssemblerConfig& config) const {
-    return interrupted_records(remains(*config.trace, nullptr), rest_, config);
+std::vector<Record> Resumption::records_of_rest(const AssemblerConfig& config) const {
+    return driftless::records_of_rest(remains(*config.trace, nullptr), rest_, config);
 }
 
 }  // namespace driftless

@@ -30,11 +30,11 @@ class Resumption {
     /// The server gives the prompts that it gave; sums over all of them. Prints, as above.
     int check(const ReplayOptions& options, const Workload& workload, const Server& server);
     /// Leaves in `workload` the rows that are to be sent, and says what becomes of the others.
-    void narrow(bool resend, Workload& workload);
+    void narrow(const ReplayOptions& options, Workload& workload);
 
-    /// The records of the rows that are given up. `config` is that of this segment; its plan is not
-    /// used.
-    std::vector<Record> interrupted(const AssemblerConfig& config) const;
+    /// The records of the rows that no segment will send. `config` is that of this segment; its
+    /// plan is not used.
+    std::vector<Record> records_of_rest(const AssemblerConfig& config) const;
     const Rest& rest() const { return rest_; }
 
     const Past& past() const { return *past_; }
@@ -48,6 +48,7 @@ class Resumption {
     std::optional<FiredMarks> find_marks(const Workload& workload) const;
     std::uint64_t known_records(const Workload& workload) const;
     Remains remains(const Trace& trace, const FiredMarks* marks) const;
+    void say_rest(bool resend, bool marks, std::int64_t first_due_ns) const;
 
     std::string folder_;
     FolderLock lock_;
@@ -56,6 +57,8 @@ class Resumption {
     PromptSums prompts_;
     Plan whole_;  ///< of the run
     Rest rest_;
+    bool closed_ = false;  ///< rows wait for others
+    Speed speed_;
 };
 
 }  // namespace driftless

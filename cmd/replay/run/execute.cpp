@@ -234,9 +234,10 @@ int Execution::open_files() {
         return fail_host(failed.c_str(), sinks.error());
     }
     config.segment = resumption_->segment();
+    config.numbers = resumption_->rest().positions;
     const Past& past = resumption_->past();
     writer_.emplace(config, past.summary(), std::move(sinks).value(), past.client());
-    writer_->add(resumption_->interrupted(config));
+    writer_->add(resumption_->records_of_rest(config));
     return writer_->failed() ? fail_records() : exit_done;
 }
 
@@ -249,7 +250,8 @@ void Execution::begin_segment() {
         segment.rows_interrupted = resumption_->rows_interrupted();
     }
     const auto& rows = workload_.plan.rows;
-    segment.first_due_ns = rows.empty() ? file_.plan->last_due_ns : rows.front().due_ns;
+    segment.first_due_ns =
+        rows.empty() ? file_.plan->last_due_ns : parts_.schedule().first_due_ns();
     segment.rows = rows.size();
     file_.segments.push_back(segment);
     file_.words = parts_.words().size();
@@ -268,7 +270,7 @@ int Execution::write_time_zero(Instant zero, Lasting lasting) {
 /// time 0 that holds, waits for no disk; where it took long all the same, it is done once more with
 /// twice the lead.
 int Execution::settle_time_zero(Run& run) {
-    const Duration first_due{workload_.plan.rows.front().due_ns};
+    const Duration first_due{parts_.schedule().first_due_ns()};
     begin_segment();
     int code = write_time_zero(driver_.now() + lead - first_due, Lasting::synced);
     forget_past(code);

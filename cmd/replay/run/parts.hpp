@@ -9,6 +9,7 @@
 
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/server/server.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/replay/workload/workload.hpp"
 #include "engine/prompt/arm.hpp"
 
@@ -24,7 +25,9 @@ class ReplayParts {
 
     /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
     /// fit the memory that is free.
-    Result<void> open();
+    Result<void> open() { return open(schedule_of(options_, workload_)); }
+    /// The same where all rows are built and none is sent, so that nothing ends: as recorded.
+    Result<void> open_unsent() { return open(Schedule(workload_.plan)); }
 
     const WordTable& words() const { return *words_; }
     PromptBuilder& prompts() { return *prompts_; }
@@ -39,6 +42,8 @@ class ReplayParts {
     static constexpr std::size_t body_bytes_max = 64 << 20;
 
   private:
+    Result<void> open(Schedule schedule);
+
     const ReplayOptions& options_;
     const Workload& workload_;
     const Server& server_;

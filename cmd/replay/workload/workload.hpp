@@ -9,6 +9,8 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/schedule/schedule.hpp"
+#include "engine/schedule/waits.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -17,7 +19,11 @@ struct Workload {
     Trace trace;
     LoadFigures load;
     Plan plan;
-    RowModels models;                ///< `--model` with a column; else of no row
+    bool closed = false;  ///< `--sessions closed`: some rows wait for others
+    WaitFigures waits;    ///< of a closed workload
+    Plan answered;        ///< of a closed workload: `plan_to_estimate`
+    EarlierRows earlier;  ///< of a closed run that is resumed: what went before this segment
+    RowModels models;     ///< `--model` with a column; else of no row
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
 };
 
