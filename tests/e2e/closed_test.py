@@ -1,9 +1,11 @@
 """Closed sessions: a turn leaves when the answer that it waits for has ended, and so long after it."""
 
 import json
+import subprocess
+import time
 import unittest
 
-from harness import Case, SAMPLE, mock, read_jsonl, row_of
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl, row_of
 
 WEKA = SAMPLE.parent / "traces" / "weka"
 MS = 1_000_000
@@ -132,6 +134,48 @@ class Closed(Case):
             self.check_turn(records, row, parent, delay_ms * MS // 10)
         self.assertEqual(other.code, 3)
         self.assertIn("other due instants than the run's", other.complained)
+
+    def test_a_killed_run_goes_on(self):
+        """Turns of the second segment wait for answers of the first, on its timeline; what waited
+        for a row that was lost is not sent."""
+        # Long gaps: answers are in the file before the kill. Short ones: they never are.
+        rows = []
+        for session, turns, delay_ms in (("a", 3, 1200), ("b", 3, 1200), ("c", 18, 100)):
+            rows.append((f"{session}0", [], 0))
+            rows += [(f"{session}{turn}", [f"{session}{turn - 1}"], delay_ms)
+                     for turn in range(1, turns)]
+        trace = self.write("t.jsonl", agentic(rows))
+        with mock("--ttft", "30ms", "--itl", "1ms") as server:
+            process, folder = self.start(trace, "--url", server.url, *CLOSED)
+            while not (folder / "requests.jsonl").read_text().count('"turn":2,') == 3:
+                time.sleep(0.01)  # until the second turn of each has a record
+            process.kill()
+            process.wait()
+            done = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], check=False,
+                                  capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = read_jsonl(folder / "requests.jsonl")
+        records = {record["row"]: record for record in told}
+        self.assertEqual(len(told), len(records))
+        self.assertEqual(sorted(records), list(range(len(rows))))
+        numbers = [record["request"] for record in told]
+        self.assertEqual(sorted(numbers), list(range(len(rows))))
+        over = 0
+        for row, record in records.items():
+            if rows[row][1] == [] or record["outcome"] == "interrupted":
+                continue
+            before = records[row - 1]
+            if before["outcome"] in ("interrupted", "not_sent"):
+                self.assertEqual(record["outcome"], "not_sent")
+                self.assertIn("which it waited for, failed", record["error"])
+                continue
+            self.check_turn(records, row, row - 1, rows[row][2] * MS)
+            over += before["segment"] < record["segment"]
+        self.assertGreaterEqual(over, 2, done.stdout)  # a and b; c where it was in a gap
+        summary = (folder / "summary.json").read_text()
+        said = subprocess.run([DRIFTLESS, "report", str(folder), "--json"], check=True,
+                              capture_output=True, text=True).stdout
+        self.assertEqual(said, summary)
 
 
 if __name__ == "__main__":
