@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "proto/core/letter_case.hpp"
-#include "proto/http/fields.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

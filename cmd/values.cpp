@@ -7,6 +7,8 @@
 #include <optional>
 #include <system_error>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 
 namespace {
@@ -37,21 +39,6 @@ Error invalid(const char* why) {
 }
 Error out_of_range(const char* why) {
     return {ErrorCode::out_of_range, 0, why};
-}
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/// Cuts the leading digits off `text`.
-std::string_view take_digits(std::string_view& text) {
-    std::size_t count = 0;
-    while (count < text.size() && is_digit(text[count])) {
-        ++count;
-    }
-    const std::string_view digits = text.substr(0, count);
-    text.remove_prefix(count);
-    return digits;
 }
 
 std::optional<std::uint64_t> to_u64(std::string_view digits) {
@@ -85,16 +72,6 @@ std::uint64_t size_factor(std::string_view suffix) {
         return 0;
     }
     return std::uint64_t{1024} << (10 * power);
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
-        text.remove_suffix(1);
-    }
-    return text;
 }
 
 /// One number with its unit, cut off the front of `text`; `unit` is the unit's length in ns.
@@ -213,7 +190,7 @@ Result<std::vector<std::string>> parse_list(std::string_view text) {
     std::vector<std::string> parts;
     while (true) {  // bounded by the text: each turn consumes at least one byte of it
         const std::size_t comma = text.find(',');
-        const std::string_view part = trimmed(text.substr(0, comma));
+        const std::string_view part = trim_blanks(text.substr(0, comma));
         if (part.empty()) {
             return invalid("has an empty part: separate names by single commas");
         }

@@ -76,7 +76,7 @@ Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Cali
         return fires.error();
     }
     const double length = static_cast<double>((driver.now() - begin).ns);
-    const ThreadToll toll = probe.next();
+    const ThreadCost cost = probe.next();
     out.spin_gaps_per_s = gaps.per_s;
     out.spin_gap_max_ns = gaps.max_ns;
     out.spin_lost_share = gaps.lost_share;
@@ -85,8 +85,8 @@ Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Cali
     out.wake_sleep = waits.sleep;
     out.fire_small = fires.value().small;
     out.fire_large = fires.value().large;
-    out.steal_share = static_cast<double>(toll.steal_ns) / length;
-    out.run_delay_share = static_cast<double>(toll.run_delay_ns) / length;
+    out.steal_share = static_cast<double>(cost.steal_ns) / length;
+    out.run_delay_share = static_cast<double>(cost.run_delay_ns) / length;
     return {};
 }
 

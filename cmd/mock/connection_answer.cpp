@@ -42,9 +42,10 @@ AnswerFacts MockConnection::facts(Instant now) const {
     facts.created_s = core_.utc_seconds(now);
     facts.prompt_tokens = prompt_.tokens();
     facts.cached_tokens = log_.cached_tokens;
-    facts.cached_known = options.cache_block_tokens != 0 &&
-                         (options.cached_told == CachedTold::always ||
-                          (options.cached_told == CachedTold::hits && log_.cached_tokens > 0));
+    facts.cached_known =
+        options.cache_block_tokens != 0 &&
+        (options.cached_reported == CachedReported::always ||
+         (options.cached_reported == CachedReported::hits && log_.cached_tokens > 0));
     facts.output_tokens = asked_.output_tokens;
     facts.reasoning_tokens = options.reasoning_tokens;
     facts.include_usage = asked_.include_usage && options.usage;

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/mock/answer.hpp"
+#include "cmd/mock/answer_text.hpp"
 #include "cmd/mock/asked.hpp"
 #include "cmd/mock/behaviour.hpp"
 #include "cmd/mock/body_reader.hpp"
@@ -44,7 +44,7 @@ namespace driftless::mock {
 
 /// When answers tell their cached tokens: vLLM's only where there are any, and only if asked to at
 /// its start.
-enum class CachedTold : std::uint8_t { always, hits, never };
+enum class CachedReported : std::uint8_t { always, hits, never };
 
 /// The pretended server. The values of the command line that the core needs.
 struct CoreOptions {
@@ -63,10 +63,10 @@ struct CoreOptions {
     bool incremental = false;                         ///< SGLang's --incremental-streaming-output
     bool early_headers = true;  ///< the head leaves before the first token, as vLLM's
     bool usage = true;          ///< false: include_usage is ignored
-    CachedTold cached_told = CachedTold::always;
+    CachedReported cached_reported = CachedReported::always;
     std::uint32_t keep_alive_requests = 0;  ///< answers per connection; 0: without limit
     Duration keep_alive_timeout{0};         ///< a connection idle for so long is closed; 0: never
-    bool announce_keep_alive = true;        ///< both limits are told in `Keep-Alive`
+    bool announce_keep_alive = true;        ///< both limits are sent in `Keep-Alive`
     std::vector<FaultRule> faults;
     MetricNames metric_names;
     std::string pod;  ///< named in every answer; empty: none

@@ -223,11 +223,11 @@ Result<bool> parse_headers(std::string_view text) {
     return text == "early";
 }
 
-Result<CachedTold> parse_cached_told(std::string_view text) {
+Result<CachedReported> parse_cached_reported(std::string_view text) {
     if (text == "always" || text == "hits") {
-        return text == "hits" ? CachedTold::hits : CachedTold::always;
+        return text == "hits" ? CachedReported::hits : CachedReported::always;
     }
-    return text == "never" ? Result<CachedTold>(CachedTold::never)
+    return text == "never" ? Result<CachedReported>(CachedReported::never)
                            : invalid("is not known; it is always, hits or never");
 }
 

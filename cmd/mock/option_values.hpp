@@ -48,7 +48,7 @@ Result<MetricNames> parse_metric_names(std::string_view text);
 Result<TokenizeForm> parse_tokenize_form(std::string_view text);
 Result<WaitMode> parse_wait(std::string_view text);
 /// "always", "hits", "never"
-Result<CachedTold> parse_cached_told(std::string_view text);
+Result<CachedReported> parse_cached_reported(std::string_view text);
 /// "early" (true) or "late".
 Result<bool> parse_headers(std::string_view text);
 Result<std::string> parse_name(std::string_view text);

@@ -134,7 +134,7 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
     flags.value("--tokenize-overhead", "PRE,POST", "template that /tokenize counts [--overhead]",
                 nullptr, parse_template, core.tokenize_overhead);
     flags.value("--cached-tokens", "WHEN", "answers tell them: always, hits (where any), never",
-                "always", parse_cached_told, core.cached_told);
+                "always", parse_cached_reported, core.cached_reported);
     flags.on_off("--refuse-ignore-eos", "answer 400 where a body has it",
                  core.model.takes_ignore_eos, false);
     flags.on_off("--old-length", "ignore max_completion_tokens and read max_tokens alone",

@@ -7,6 +7,7 @@ namespace driftless::mock {
 
 // vLLM's events are the mock's first language: AnswerText writes them itself.
 const Voice chat_voice{.api = Api::openai_chat,
+                       .is_chat = true,
                        .path = "/v1/chat/completions",
                        .asked = {.messages = true,
                                  .length = "max_completion_tokens",

@@ -41,6 +41,7 @@ struct Piece {
 
 struct Voice {
     Api api = Api::openai_chat;
+    bool is_chat = false;  ///< of the built-in events: those of a chat, which may reason
     std::string_view path = {};
     AskedShape asked = {};
     std::string_view content_type = "text/event-stream; charset=utf-8";

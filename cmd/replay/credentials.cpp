@@ -12,7 +12,7 @@
 
 #include "cmd/environment.hpp"
 #include "cmd/secrets.hpp"
-#include "proto/http/fields.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

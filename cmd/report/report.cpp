@@ -109,7 +109,7 @@ int report(const ReportCommand& command) {
         figures.warnings = warnings_of(figures);
     }
     SummaryInfo info = facts.info;
-    const Judgement judged = judge(facts.calibration, figures, past.client());
+    const Judgement judged = judge_run(facts.calibration, figures, past.client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.limits = facts.calibration.limits;

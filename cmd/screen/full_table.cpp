@@ -209,7 +209,7 @@ void add_urls(Table& table, const std::vector<UrlFigures>& urls) {
 }
 
 void add_goodput(Table& table, const SummaryFigures& f) {
-    if (!f.slo.set()) {
+    if (!f.goodput_limits.set()) {
         return;
     }
     const auto bound = [](std::string_view name, const OptionalNs& value) {
@@ -218,9 +218,10 @@ void add_goodput(Table& table, const SummaryFigures& f) {
                    : std::string();
     };
     table.title("Goodput");
-    table.line("Bounds (ms):", (bound("ttft", f.slo.ttft_ns) + bound("tpot", f.slo.tpot_ns) +
-                                bound("e2e", f.slo.e2e_ns))
-                                   .substr(1));
+    table.line("Bounds (ms):",
+               (bound("ttft", f.goodput_limits.ttft_ns) + bound("tpot", f.goodput_limits.tpot_ns) +
+                bound("e2e", f.goodput_limits.e2e_ns))
+                   .substr(1));
     table.line("Good requests:", fmt::format("{} ({})", f.good, share(f.good, f.rows)));
 }
 

@@ -160,16 +160,16 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
 }
 
-std::string bounds(const Slo& slo) {
+std::string bounds(const GoodputLimits& limits) {
     std::string text;
     const auto bound = [&text](std::string_view name, const OptionalNs& value) {
         if (value) {
             text += fmt::format(" {}:{:g}", name, static_cast<double>(*value) / ns_per_ms);
         }
     };
-    bound("ttft", slo.ttft_ns);
-    bound("tpot", slo.tpot_ns);
-    bound("e2e", slo.e2e_ns);
+    bound("ttft", limits.ttft_ns);
+    bound("tpot", limits.tpot_ns);
+    bound("e2e", limits.e2e_ns);
     return text.substr(1);
 }
 
@@ -194,10 +194,11 @@ void add_load(Lines& lines, const SummaryFigures& f) {
                                          grouped(f.outputs_exact), grouped(f.outputs_short),
                                          grouped(f.outputs_long), grouped(f.outputs_unknown)));
     }
-    if (f.slo.set()) {
-        lines.add("Goodput", fmt::format("{:.2f}/s: {} of {} rows ({}) within {} ms",
-                                         f.request_goodput.value_or(0), grouped(f.good),
-                                         grouped(f.rows), share(f.good, f.rows), bounds(f.slo)));
+    if (f.goodput_limits.set()) {
+        lines.add("Goodput",
+                  fmt::format("{:.2f}/s: {} of {} rows ({}) within {} ms",
+                              f.request_goodput.value_or(0), grouped(f.good), grouped(f.rows),
+                              share(f.good, f.rows), bounds(f.goodput_limits)));
     }
 }
 

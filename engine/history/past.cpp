@@ -8,7 +8,7 @@
 
 #include "engine/input/lines.hpp"
 #include "engine/input/source.hpp"
-#include "engine/record/client_sample.hpp"
+#include "proto/record/client_sample.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {

@@ -38,8 +38,7 @@ struct LineBytes {
 class Past {
   public:
     explicit Past(const RunFacts& facts)
-        : closed_(facts.info.run.sessions == "closed"),
-          summary_(facts.slo, {facts.overhead_pre, facts.overhead_post}) {}
+        : closed_(facts.info.run.sessions == "closed"), summary_(facts.goodput, facts.overhead) {}
 
     // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
     // the row has a record already. `doing` is the key or says what is wrong.

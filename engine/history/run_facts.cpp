@@ -155,8 +155,8 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     facts.text("model", out.info.model_id);
     facts.text("prompt", out.prompt);
     facts.digest("words_digest", out.words_digest);
-    facts.count("overhead_pre", out.overhead_pre);
-    facts.count("overhead_post", out.overhead_post);
+    facts.count("overhead_pre", out.overhead.pre);
+    facts.count("overhead_post", out.overhead.post);
     // Absent in runs of before they were there.
     out.info.split_unknown = request.find("split_unknown").as_bool().value_or(false);
     if (request.find("server_block").is(JsonType::number)) {
@@ -169,9 +169,9 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     const JsonValue form = request.find("template");    // absent in runs of before it was there
     const JsonValue dataset = request.find("dataset");  // as well
     facts.enter(facts.get("goodput"));
-    facts.optional_number("ttft_ns", out.slo.ttft_ns);
-    facts.optional_number("tpot_ns", out.slo.tpot_ns);
-    facts.optional_number("e2e_ns", out.slo.e2e_ns);
+    facts.optional_number("ttft_ns", out.goodput.ttft_ns);
+    facts.optional_number("tpot_ns", out.goodput.tpot_ns);
+    facts.optional_number("e2e_ns", out.goodput.e2e_ns);
     if (tokenizer.is(JsonType::object)) {
         facts.enter(tokenizer);
         facts.text("file", out.info.tokenizer_id);
@@ -248,12 +248,12 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     return out;
 }
 
-Judgement judge(const CalibrationFacts& calibration, const SummaryFigures& figures,
-                const ClientTotals& client) {
+Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
+                    const ClientTotals& client) {
     if (!calibration.why_not.empty()) {
-        return uncalibrated(calibration.why_not, figures, client, calibration.limits);
+        return judge_uncalibrated(calibration.why_not, figures, client, calibration.limits);
     }
-    Judgement judged = judge_run(figures, client, calibration.limits);
+    Judgement judged = judge_calibrated(figures, client, calibration.limits);
     judged.reasons.push_back(how_calibrated(calibration));
     return judged;
 }

@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/record/taint.hpp"
+#include "engine/prompt/overhead.hpp"
 #include "engine/stats/summary.hpp"
+#include "engine/stats/taint.hpp"
 #include "engine/stats/verdict.hpp"
 #include "proto/core/result.hpp"
 #include "proto/json/document.hpp"
@@ -68,12 +69,11 @@ struct RunFacts {
     std::uint64_t words_digest = 0;
     std::string prompt;                            ///< "text" or "ids"
     std::optional<std::uint64_t> template_digest;  ///< of `--api template`
-    std::uint32_t overhead_pre = 0;
-    std::uint32_t overhead_post = 0;
+    Overhead overhead;
 
-    Slo slo;
+    GoodputLimits goodput;
     CalibrationFacts calibration;
-    std::string kernel;  ///< of the host that it began on; empty: not told
+    std::string kernel;  ///< of the host that it began on; empty: not known
     std::string cpu_model;
     SummaryInfo info;  ///< all but the verdict
 };
@@ -81,9 +81,9 @@ struct RunFacts {
 /// Reads the text of run.json. Errors: bad_json, missing, out_of_range; `doing` is the key.
 Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text);
 
-/// The verdict of a run under the limits that it had.
-Judgement judge(const CalibrationFacts& calibration, const SummaryFigures& figures,
-                const ClientTotals& client);
+/// The verdict of a run under the limits that it had, calibrated or not.
+Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
+                    const ClientTotals& client);
 
 /// "20261121-034512", as `date` of the summary has it.
 std::string date_text(std::int64_t utc_ns);

@@ -2,26 +2,25 @@
 
 #include <algorithm>
 
-#include "engine/history/rest.hpp"
+#include "engine/history/remaining_rows.hpp"
 #include "proto/trace/decimal_time.hpp"
 
 namespace driftless {
 
-WaitingRows::WaitingRows(const Remains& remains) : remains_(remains) {
-    if (remains.closed) {
-        planned_.emplace(remains.trace, remains.plan);
-        fates_.resize(remains.plan.rows.size());
-        earlier_ = remains.past.rows();
+WaitingRows::WaitingRows(const InterruptedRun& run) : run_(run) {
+    if (run.closed) {
+        planned_.emplace(run.trace, run.plan);
+        fates_.resize(run.plan.rows.size());
+        earlier_ = run.past.rows();
     }
 }
 
 Expectation WaitingRows::expect(std::uint32_t position) const {
-    const Planned& planned = remains_.plan.rows[position];
+    const Planned& planned = run_.plan.rows[position];
     Expectation expected;
     bool waits = false;
     if (planned_) {
-        for (const Dependency& one :
-             remains_.trace.dependencies_of(remains_.trace.rows[planned.row])) {
+        for (const Dependency& one : run_.trace.dependencies_of(run_.trace.rows[planned.row])) {
             if (const std::optional<std::uint32_t> parent = planned_->find(one.on)) {
                 waits = true;
                 add(one, *parent, expected);
@@ -39,7 +38,7 @@ void WaitingRows::add(const Dependency& one, std::uint32_t parent, Expectation& 
                                               : one.trigger == Trigger::completion
                                                   ? known->second.answered_ns
                                                   : known->second.fired_ns;
-    const std::int64_t delay_ns = due_of(one.delay_ns, remains_.speed);
+    const std::int64_t delay_ns = due_of(one.delay_ns, run_.speed);
     if (at_ns || fate.kind == Fate::sent || fate.kind == Fate::given_up) {
         expected.due_ns =
             std::max(expected.due_ns, later(at_ns.value_or(fate.earliest_ns), delay_ns));
@@ -56,9 +55,9 @@ void WaitingRows::settle(std::uint32_t position, const Fate& fate) {
         return;
     }
     fates_[position] = fate;
-    const std::uint32_t row = remains_.trace.rows[remains_.plan.rows[position].row].index;
-    const auto left = remains_.past.open().find(row);
-    if (left == remains_.past.open().end()) {
+    const std::uint32_t row = run_.trace.rows[run_.plan.rows[position].row].index;
+    const auto left = run_.past.open().find(row);
+    if (left == run_.past.open().end()) {
         return;
     }
     fates_[position].earliest_ns = std::max(fate.earliest_ns, left->second.fired_ns);

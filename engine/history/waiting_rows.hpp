@@ -1,6 +1,6 @@
 /// WaitingRows: of a killed run with closed sessions, when a row without a record is due, by what
 /// is known of the rows that it waits for. Asked for one row after the other, parents first;
-/// nothing waits where sessions are not closed. Used by rest.cpp alone.
+/// nothing waits where sessions are not closed. Used by remaining_rows.cpp alone.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace driftless {
 
-struct Remains;
+struct InterruptedRun;
 
 /// What becomes of a row of the plan.
 struct Fate {
@@ -34,7 +34,7 @@ struct Expectation {
 
 class WaitingRows {
   public:
-    explicit WaitingRows(const Remains& remains);
+    explicit WaitingRows(const InterruptedRun& run);
 
     /// Of a row without a record; those that it waits for are settled.
     Expectation expect(std::uint32_t position) const;
@@ -46,7 +46,7 @@ class WaitingRows {
   private:
     void add(const Dependency& one, std::uint32_t parent, Expectation& expected) const;
 
-    const Remains& remains_;
+    const InterruptedRun& run_;
     std::optional<PlannedRows> planned_;  ///< of closed sessions
     std::vector<Fate> fates_;             ///< [rows of the plan] the same
     EarlierRows earlier_;

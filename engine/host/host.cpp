@@ -14,8 +14,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "engine/io/sockets.hpp"
-
 namespace driftless {
 
 namespace {
@@ -243,9 +241,9 @@ int this_thread_id() {
     return static_cast<int>(::gettid());
 }
 
-ThreadToll ThreadProbe::read() const {
+ThreadCost ThreadProbe::read() const {
     const std::string folder = "/proc/self/task/" + std::to_string(thread_id_) + "/";
-    ThreadToll reading;
+    ThreadCost reading;
     reading.run_delay_ns = nth_number(read_proc((folder + "schedstat").c_str()), 1);
     // The name of the thread stands in parentheses and may hold blanks: count from behind it.
     const std::string stat = read_proc((folder + "stat").c_str());
@@ -260,11 +258,11 @@ ThreadToll ThreadProbe::read() const {
     return reading;
 }
 
-ThreadToll ThreadProbe::next() {
-    const ThreadToll now = read();
-    const ThreadToll toll{now.run_delay_ns - base_.run_delay_ns, now.steal_ns - base_.steal_ns};
+ThreadCost ThreadProbe::next() {
+    const ThreadCost now = read();
+    const ThreadCost cost{now.run_delay_ns - base_.run_delay_ns, now.steal_ns - base_.steal_ns};
     base_ = now;
-    return toll;
+    return cost;
 }
 
 }  // namespace driftless

@@ -87,25 +87,25 @@ std::uint64_t available_memory();
 int this_thread_id();
 
 /// What the host did to a thread in some stretch of time.
-struct ThreadToll {
+struct ThreadCost {
     std::int64_t run_delay_ns = 0;  ///< ready to run, and waiting for the CPU
     std::int64_t steal_ns = 0;      ///< of the CPU that the thread was on last, by the hypervisor
 };
 
-/// Reads the toll of one thread of this process, from another one: reading /proc takes tens of
+/// Reads the cost of one thread of this process, from another one: reading /proc takes tens of
 /// microseconds, so the engine thread never does it.
 class ThreadProbe {
   public:
     explicit ThreadProbe(int thread_id) : thread_id_(thread_id), base_(read()) {}
 
     /// Since the last call, or since the probe was made.
-    ThreadToll next();
+    ThreadCost next();
 
   private:
-    ThreadToll read() const;
+    ThreadCost read() const;
 
     int thread_id_;
-    ThreadToll base_;
+    ThreadCost base_;
 };
 
 }  // namespace driftless

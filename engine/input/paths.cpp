@@ -8,21 +8,13 @@
 #include <memory>
 #include <span>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 namespace {
 
 constexpr std::string_view compression_endings[] = {".gz", ".bz2", ".xz", ".zst"};
 constexpr std::string_view trace_endings[] = {".jsonl", ".ndjson", ".json", ".csv"};
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/// The run of digits that `text` begins with.
-std::string_view digits_of(std::string_view text) {
-    const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-    return text.substr(0, static_cast<std::size_t>(end - text.begin()));
-}
 
 std::string_view without_zeros(std::string_view digits) {
     return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
@@ -57,8 +49,8 @@ bool numeric_less(std::string_view a, std::string_view b) {
     const std::string_view whole_a = a;
     const std::string_view whole_b = b;
     while (!a.empty() && !b.empty()) {
-        const std::string_view run_a = digits_of(a);
-        const std::string_view run_b = digits_of(b);
+        const std::string_view run_a = leading_digits(a);
+        const std::string_view run_b = leading_digits(b);
         if (run_a.empty() || run_b.empty()) {
             if (a.front() != b.front()) {
                 return static_cast<unsigned char>(a.front()) <

@@ -101,7 +101,8 @@ std::string Asker::why() const {
                           : std::string(error_.doing) + " failed (" + name_of(error_.code) + ")";
     if (heard()) {
         const std::string_view begun = inquiry_.begun();
-        why += "; the answer begins \"" + told(begun.substr(0, begun.find_first_of("\r\n"))) + "\"";
+        why += "; the answer begins \"" +
+               printable_words(begun.substr(0, begun.find_first_of("\r\n"))) + "\"";
     }
     return why + "; " + (is_own_lack(error_.sys_errno) ? own_lack : remedy_for(error_.code));
 }
@@ -110,7 +111,7 @@ std::string Asker::status_or_why() const {
     return reply_.status > 0 ? "status " + std::to_string(reply_.status) : why();
 }
 
-std::string Asker::told(std::string_view words) const {
+std::string Asker::printable_words(std::string_view words) const {
     return printable(masked(words, server_.secrets, words_bytes_max));
 }
 

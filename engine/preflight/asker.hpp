@@ -23,7 +23,7 @@ struct AskedServer {
     std::string host;        ///< value of the Host header
     std::string root_path;   ///< what stands before "/v1"
     std::vector<Header> headers;
-    std::vector<std::string> secrets;  ///< never to stand in what is told of it (masked.hpp)
+    std::vector<std::string> secrets;  ///< never to stand in what is printed of it (masked.hpp)
     std::string run_id;
     Duration timeout = seconds(60);                   ///< of each request
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0 ends it
@@ -43,9 +43,9 @@ class Asker {
     std::string why() const;
     /// Why the latest question has no answer that helps: its status, or `why`.
     std::string status_or_why() const;
-    /// Words of the server as they may be told: without secrets, cut to `words_bytes_max`, and such
-    /// as a terminal may get.
-    std::string told(std::string_view words) const;
+    /// Words of the server as they may be printed: without secrets, cut to `words_bytes_max`, and
+    /// such as a terminal may get.
+    std::string printable_words(std::string_view words) const;
 
     /// The tokens of an escaped text, as `form` has them; empty where the server does not say.
     Task<std::vector<std::int64_t>> tokenize(TokenizeForm form, const std::string& model,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "proto/api/api_template.hpp"
 #include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
@@ -94,27 +93,13 @@ std::string with_flag(std::string text, const char* flag) {
     return flag == nullptr ? text : text + "; " + flag;
 }
 
-/// What an API has a place for, however its server was started.
-struct CountsTold {
-    bool prompt = true;
-    bool cached = true;
-};
-
-CountsTold counts_told(const Dialect& dialect) {
-    if (dialect.form != nullptr) {
-        return {dialect.form->prompt_tokens.leads(), dialect.form->cached_tokens.leads()};
-    }
-    const bool is_triton = dialect.api == Api::triton;
-    return {!is_triton, !is_triton && dialect.api != Api::tgi && dialect.api != Api::ollama};
-}
-
 std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect,
                           std::string_view kind) {
     const std::string lacks = found.has_completion_tokens
                                   ? ": prompt counts cannot be verified"
                                   : ": tokens are counted by chunks, and prompt counts cannot be "
                                     "verified";
-    if (!counts_told(dialect).prompt) {
+    if (!dialect.reports_prompt_tokens) {
         return (dialect.form != nullptr ? "the template has no event.prompt_tokens"
                                         : "this API does not report prompt tokens") +
                lacks;
@@ -181,7 +166,7 @@ std::string remedy_of_unreadable(Unreadable unreadable) {
 
 std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
     const std::string lacks = ": cache hits stay unknown";
-    if (!counts_told(dialect).cached) {
+    if (!dialect.reports_cached_tokens) {
         return (dialect.form != nullptr ? "the template has no event.cached_tokens"
                                         : "this API does not report cached tokens") +
                lacks;

@@ -109,7 +109,7 @@ bool Preflight::fail(const std::string& what) {
 /// is not asked again.
 Task<void> Preflight::find_tokenize() {
     std::string_view missing;
-    for (const TokenizeForm form : tokenize_forms(plan_.dialect->api)) {
+    for (const TokenizeForm form : plan_.dialect->tokenize_forms) {
         if (missing == tokenize_path(form) || asker_.stopped()) {
             continue;
         }
@@ -182,7 +182,7 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
         co_return probe;
     }
     probe = read_probe(*plan_.dialect, plan_.body.stream, asker_.reply());
-    probe.message = asker_.told(probe.message);
+    probe.message = asker_.printable_words(probe.message);
     probe.asked = parts.has_length ? asked : 0;
     findings_.has_completion_tokens =
         findings_.has_completion_tokens || probe.completion_tokens >= 0;
@@ -190,7 +190,7 @@ Task<Probe> Preflight::probe(const std::string& prompt, std::uint32_t tokens) {
     findings_.has_token_ids = findings_.has_token_ids || probe.has_token_ids;
     findings_.sent_usage = findings_.sent_usage || probe.has_usage;
     if (!probe.unread_member.empty()) {
-        findings_.unread_member = asker_.told(probe.unread_member);
+        findings_.unread_member = asker_.printable_words(probe.unread_member);
     }
     co_return probe;
 }
@@ -228,7 +228,7 @@ Task<void> Preflight::ask_for_stream() {
 
 /// Where a redirect leads.
 std::string Preflight::location() const {
-    return asker_.told(header_value(asker_.reply().head, "location"));
+    return asker_.printable_words(header_value(asker_.reply().head, "location"));
 }
 
 /// Every row would be without a token.
@@ -241,7 +241,7 @@ bool Preflight::fail_content() {
 bool Preflight::fail_answer(const std::string& what, const Probe& probe) {
     failure_.status = probe.status;
     failure_.error = probe.status > 0 ? Error{} : asker_.error();
-    failure_.text = "the " + what + " (POST " + asker_.told(plan_.api_path) + ") ";
+    failure_.text = "the " + what + " (POST " + asker_.printable_words(plan_.api_path) + ") ";
     failure_.text += probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
     failure_.text += probe.message.empty() ? "" : ": " + probe.message;
     const std::string& root = plan_.server.root_path;

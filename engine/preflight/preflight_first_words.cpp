@@ -33,7 +33,7 @@ void Preflight::note_ids(std::span<const std::uint32_t> words, std::span<const s
 /// it, else by usage.
 Task<bool> Preflight::count_first(std::uint32_t word, std::int64_t& tokens) {
     const std::string prompt(plan_.words->word(word));
-    const bool sees = tokenize_believed_ && sees_template(*findings_.tokenize, plan_.dialect->api);
+    const bool sees = tokenize_believed_ && sees_template(*findings_.tokenize, *plan_.dialect);
     if (sees || !findings_.has_usage) {
         const std::vector<std::int64_t> ids =
             co_await asker_.tokenize(*findings_.tokenize, model(), prompt);

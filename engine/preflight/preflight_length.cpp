@@ -95,8 +95,8 @@ void Preflight::note_length() {
 void Preflight::note_chunks() {
     const std::int64_t made = findings_.length_made;
     const std::int64_t chunks = findings_.stream_chunks;
-    const bool told = findings_.has_completion_tokens && findings_.unread_member.empty();
-    if (!told || chunks <= 0 || chunks >= made || plan_.body.continuous_usage) {
+    const bool reported = findings_.has_completion_tokens && findings_.unread_member.empty();
+    if (!reported || chunks <= 0 || chunks >= made || plan_.body.continuous_usage) {
         return;
     }
     const std::string came = tokens_text(made) + " came in ";

@@ -141,7 +141,7 @@ Task<bool> Preflight::ask_models() {
                                        : "cannot reach " + server) +
                        ": " + asker_.why());
     }
-    findings_.server = asker_.told(header_value(asker_.reply().head, "server"));
+    findings_.server = asker_.printable_words(header_value(asker_.reply().head, "server"));
     findings_.keep_alive = asker_.reply().limits;
     const auto& models = findings_.models;
     if (model().empty() && !models.empty()) {
@@ -174,14 +174,15 @@ void Preflight::read_models() {
             first_model_ = *id;
         }
         const bool is_asked = model().empty() ? findings_.models.empty() : model() == *id;
-        findings_.models.push_back(asker_.told(*id));
+        findings_.models.push_back(asker_.printable_words(*id));
         if (is_asked) {
             const std::int64_t slot = context_of(entry.find("meta").find("n_ctx"));  // llama.cpp
             const std::int64_t reported = first_context(
                 entry, {"max_model_len", "context_window", "context_length", "max_context_length"});
             findings_.max_model_len = reported > 0 ? reported : slot;
             findings_.max_input_tokens = first_context(entry, {"max_input_tokens"});
-            findings_.owned_by = asker_.told(entry.find("owned_by").as_string().value_or(""));
+            findings_.owned_by =
+                asker_.printable_words(entry.find("owned_by").as_string().value_or(""));
         }
     }
 }
@@ -195,7 +196,7 @@ Task<void> Preflight::ask_info() {
     }
 }
 
-/// The size of the cache's blocks, where nothing has told it: vLLM's /metrics do.
+/// The size of the cache's blocks, where nothing has reported it: vLLM's /metrics do.
 Task<void> Preflight::ask_metrics() {
     if (findings_.server_block > 0 || !findings_.has_cached_tokens || asker_.stopped()) {
         co_return;
@@ -207,7 +208,7 @@ Task<void> Preflight::ask_metrics() {
     }
 }
 
-/// The answer to `GET /v1/models` told no model: the server's words, and what may fix it.
+/// The answer to `GET /v1/models` named no model: the server's words, and what may fix it.
 bool Preflight::fail_models() {
     const Reply& reply = asker_.reply();
     JsonDocument document;
@@ -219,9 +220,9 @@ bool Preflight::fail_models() {
         return fail(asked + "lists no model" + wait +
                     "; name it with --model where the server never lists it");
     }
-    const std::string encoding = asker_.told(body_encoding(reply.head));
+    const std::string encoding = asker_.printable_words(body_encoding(reply.head));
     const std::string words =
-        asker_.told(error_message_of(document, reply.body, reply.body.size()));
+        asker_.printable_words(error_message_of(document, reply.body, reply.body.size()));
     const std::string leads = location();
     Refusal refusal{reply.status, words, leads, "/v1/models"};
     std::string said;

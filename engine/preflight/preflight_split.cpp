@@ -95,8 +95,8 @@ std::uint32_t Preflight::words_to_share() const {
         const std::int64_t room = findings_.max_model_len - around_ - own_words - probe_tokens_;
         words = static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, words));
     }
-    const bool told = findings_.has_cached_tokens && exact && !asker_.stopped();
-    return told && words >= shared_words_min ? words : 0;
+    const bool reported = findings_.has_cached_tokens && exact && !asker_.stopped();
+    return reported && words >= shared_words_min ? words : 0;
 }
 
 /// Asked only where neither the server's tokenize endpoint nor its model's name tells the split.

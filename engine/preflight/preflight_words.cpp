@@ -79,7 +79,7 @@ Task<bool> Preflight::count_by_usage(const std::string& prompt, std::int64_t& to
 /// goes before what /tokenize says; `--overhead` goes before both.
 Task<bool> Preflight::settle_overhead(std::int64_t counted) {
     const bool by_tokenize =
-        findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
+        findings_.tokenize && sees_template(*findings_.tokenize, *plan_.dialect);
     bool going = true;
     if (!findings_.has_usage) {
         findings_.overhead = by_tokenize ? findings_.tokenize_overhead : Overhead{};
@@ -93,11 +93,11 @@ Task<bool> Preflight::settle_overhead(std::int64_t counted) {
         going = co_await agree_on_overhead(counted);
     }
     if (plan_.overhead) {
-        const std::int64_t told = std::int64_t{plan_.overhead->pre} + plan_.overhead->post;
-        if (findings_.has_usage && told != around_) {
+        const std::int64_t given = std::int64_t{plan_.overhead->pre} + plan_.overhead->post;
+        if (findings_.has_usage && given != around_) {
             findings_.notes.push_back(
                 "warning: usage counts an overhead of " + std::to_string(around_) +
-                " tokens and --overhead says " + std::to_string(told) +
+                " tokens and --overhead says " + std::to_string(given) +
                 ": no prompt will have its recorded length; remove --overhead");
         }
         findings_.overhead = *plan_.overhead;
@@ -137,27 +137,26 @@ void Preflight::take_overhead(std::int64_t around) {
     around_ = around;
     const auto tokens = static_cast<std::uint32_t>(around);
     findings_.overhead_source = "usage";
-    const bool sees = findings_.tokenize && sees_template(*findings_.tokenize, plan_.dialect->api);
+    const bool sees = findings_.tokenize && sees_template(*findings_.tokenize, *plan_.dialect);
     if (!sees && split_by_template(tokens)) {
         return;
     }
     if (!sees) {
-        findings_.overhead =
-            split_overhead(plan_.dialect->api, model(), tokens, findings_.split_known);
+        findings_.overhead = split_overhead(*plan_.dialect, model(), tokens, findings_.split_known);
         findings_.split_source = findings_.split_known ? "model" : "none";
         return;
     }
-    const Overhead told = findings_.tokenize_overhead;
-    const std::uint32_t post = std::min(told.post, tokens);
+    const Overhead reported = findings_.tokenize_overhead;
+    const std::uint32_t post = std::min(reported.post, tokens);
     findings_.overhead = {tokens - post, post};
-    findings_.split_known = told.pre + told.post == tokens;
+    findings_.split_known = reported.pre + reported.post == tokens;
     findings_.split_source = findings_.split_known ? "tokenize" : "none";
     if (findings_.split_known) {
         findings_.overhead_source = "tokenize";
     } else {
         findings_.notes.push_back(
             "usage counts an overhead of " + std::to_string(around) + " tokens, /tokenize one of " +
-            std::to_string(told.pre + told.post) + ": the count of usage is taken");
+            std::to_string(reported.pre + reported.post) + ": the count of usage is taken");
     }
 }
 
@@ -273,12 +272,12 @@ Task<bool> Preflight::count_words(std::span<const std::uint32_t> words, bool who
         note_ids(words, ids);
     }
     const Overhead own = findings_.tokenize_overhead;
-    const std::int64_t told = static_cast<std::int64_t>(ids.size()) - own.pre - own.post - 1;
+    const std::int64_t reported = static_cast<std::int64_t>(ids.size()) - own.pre - own.post - 1;
     if (!by_usage) {
-        tokens = told;
-    } else if (told != tokens) {
+        tokens = reported;
+    } else if (reported != tokens) {
         tokenize_believed_ = false;
-        findings_.notes.push_back("/tokenize counts " + std::to_string(told) + " tokens for " +
+        findings_.notes.push_back("/tokenize counts " + std::to_string(reported) + " tokens for " +
                                   std::to_string(words.size()) + " words, usage " +
                                   std::to_string(tokens) + ": the count of usage is taken");
     }

@@ -10,7 +10,7 @@ namespace driftless {
 
 namespace {
 
-/// A count that is told more than once: the last one holds, as in a record. What stands at the
+/// A count that is reported more than once: the last one holds, as in a record. What stands at the
 /// beginning may be an estimate (Dynamo's message_start).
 void take_count(std::int64_t& into, std::int64_t reported) {
     into = reported >= 0 ? reported : into;
@@ -139,7 +139,7 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
 
 std::int64_t context_of(const JsonValue& value) {
     const std::int64_t tokens = value.as_i64().value_or(-1);
-    return tokens < 0 || tokens > tokens_told_max ? -1 : tokens;
+    return tokens < 0 || tokens > tokens_reported_max ? -1 : tokens;
 }
 
 std::int64_t read_context(std::string_view body) {

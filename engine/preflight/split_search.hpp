@@ -23,7 +23,7 @@ class SplitSearch {
     enum class Verdict : std::uint8_t {
         searching,
         found,
-        no_hits,  ///< no block of so many words was cached, or none was told
+        no_hits,  ///< no block of so many words was cached, or none was reported
         varies,   ///< the counts contradict each other
     };
 
@@ -32,7 +32,7 @@ class SplitSearch {
 
     /// Words to share in the next prompt; none when the search is over.
     std::optional<std::uint32_t> question() const;
-    /// The cached tokens of that prompt; -1 where the server told none.
+    /// The cached tokens of that prompt; -1 where the server reported none.
     void take(std::int64_t cached);
 
     Verdict verdict() const { return verdict_; }

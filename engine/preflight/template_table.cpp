@@ -26,9 +26,10 @@ constexpr Template templates[] = {
 
 }  // namespace
 
-Overhead split_overhead(Api api, std::string_view model, std::uint32_t tokens, bool& known) {
+Overhead split_overhead(const Dialect& dialect, std::string_view model, std::uint32_t tokens,
+                        bool& known) {
     known = tokens == 0;  // nothing to split: ids pass a template by
-    if (known || !dialect_of(api).templated) {
+    if (known || !dialect.templated) {
         return {tokens, 0};
     }
     const std::string name = lower(model);

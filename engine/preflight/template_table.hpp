@@ -14,6 +14,7 @@ namespace driftless {
 
 /// The split of `tokens` counted around a prompt, by the model's name; all in front where the model
 /// or the number is unknown, and where the API has no template. `known` says which.
-Overhead split_overhead(Api api, std::string_view model, std::uint32_t tokens, bool& known);
+Overhead split_overhead(const Dialect& dialect, std::string_view model, std::uint32_t tokens,
+                        bool& known);
 
 }  // namespace driftless

@@ -8,17 +8,6 @@ namespace driftless {
 
 namespace {
 
-constexpr TokenizeForm chat_forms[] = {TokenizeForm::messages, TokenizeForm::templated,
-                                       TokenizeForm::prompt, TokenizeForm::prompt_v1,
-                                       TokenizeForm::content};
-constexpr TokenizeForm completion_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
-                                             TokenizeForm::content};
-constexpr TokenizeForm any_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
-                                      TokenizeForm::content, TokenizeForm::inputs};
-constexpr TokenizeForm llamacpp_forms[] = {TokenizeForm::content};
-constexpr TokenizeForm sglang_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1};
-constexpr TokenizeForm tgi_forms[] = {TokenizeForm::inputs};
-
 void write_escaped(JsonWriter& json, std::string_view escaped) {
     std::string quoted = "\"";
     quoted += escaped;
@@ -53,32 +42,12 @@ const char* name_of(TokenizeForm form) {
     return "unknown";
 }
 
-std::span<const TokenizeForm> tokenize_forms(Api api) {
-    switch (api) {
-        case Api::llamacpp:
-            return llamacpp_forms;
-        case Api::sglang:
-            return sglang_forms;
-        case Api::tgi:
-            return tgi_forms;
-        case Api::user_template:
-            return any_forms;
-        case Api::ollama:
-        case Api::triton:
-            return {};
-        default:
-            return dialect_of(api).templated ? std::span<const TokenizeForm>(chat_forms)
-                                             : std::span<const TokenizeForm>(completion_forms);
-    }
-}
-
 const char* tokenize_path(TokenizeForm form) {
     return form == TokenizeForm::prompt_v1 ? "/v1/tokenize" : "/tokenize";
 }
 
-bool sees_template(TokenizeForm form, Api api) {
-    return !dialect_of(api).templated || form == TokenizeForm::messages ||
-           form == TokenizeForm::templated;
+bool sees_template(TokenizeForm form, const Dialect& dialect) {
+    return !dialect.templated || form == TokenizeForm::messages || form == TokenizeForm::templated;
 }
 
 std::string tokenize_body(TokenizeForm form, std::string_view model, std::string_view escaped) {

@@ -1,5 +1,4 @@
-/// Tokenizing: the ways in which servers take a text and say its tokens (wire-formats.md,
-/// "tokenise").
+/// Tokenizing: what each TokenizeForm asks a server, and what it answers.
 ///
 /// Values and bytes only: bodies out, tokens in. The preflight finds out by trying which way a
 /// server understands. Texts go in and out as JSON has them, escaped and without quotes, so that a
@@ -14,31 +13,20 @@
 
 #include "engine/prompt/builder.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/api/tokenize_form.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
 
-enum class TokenizeForm : std::uint8_t {
-    messages,   ///< vLLM: /tokenize {messages}, through the chat template
-    templated,  ///< llama.cpp: /apply-template {messages}, and its text to /tokenize {content}
-    prompt,     ///< vLLM, SGLang: /tokenize {prompt}
-    prompt_v1,  ///< SGLang: /v1/tokenize {prompt}
-    content,    ///< llama.cpp: /tokenize {content}
-    inputs,     ///< TGI: /tokenize {inputs}
-};
-
 /// "messages", "templated", ...
 const char* name_of(TokenizeForm form);
-
-/// Those that make sense for prompts of this API, best first.
-std::span<const TokenizeForm> tokenize_forms(Api api);
 
 /// What stands behind the root path.
 const char* tokenize_path(TokenizeForm form);
 inline constexpr const char* apply_template_path = "/apply-template";
 
 /// Whether the form counts what the API puts around a prompt, too.
-bool sees_template(TokenizeForm form, Api api);
+bool sees_template(TokenizeForm form, const Dialect& dialect);
 
 /// The body that asks for the tokens of `escaped`. For `templated`: of a text that has been through
 /// the template.

@@ -214,7 +214,7 @@ Task<bool> Verification::count_by_usage(const std::string& name, const std::stri
         co_return fail(name + ": " +
                        (probe.ok ? "the server reports no usage to compare with"
                                  : "the server answers " + std::to_string(probe.status) + " (" +
-                                       asker_.told(probe.message) + ")"));
+                                       asker_.printable_words(probe.message) + ")"));
     }
     tokens = ids_in(prompt);
     counted = probe.prompt_tokens;

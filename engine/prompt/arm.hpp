@@ -12,34 +12,20 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/balance.hpp"
-#include "engine/plan/row_models.hpp"
-#include "engine/prompt/armed_table.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/row_fields.hpp"
+#include "engine/prompt/request_writer.hpp"
 #include "engine/schedule/schedule.hpp"
 #include "engine/time/instant.hpp"
+#include "engine/underway/rows_underway.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/request.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
 
-struct ArmerOptions {
-    std::string run_id;       ///< requests are named `<run_id>-<file index of the row>`
-    std::size_t targets = 1;  ///< rows go to them as `balance` says
-    Balance balance = Balance::turn;
-    OutputRule output = OutputRule::exact;
+struct ArmerOptions : RequestOptions {
     std::uint32_t armed_max = 16384;  ///< requests armed and not yet fired, a power of two
-    bool for_tls = false;             ///< leaves room in front, so that records fit in place
-    /// Head fields of each row's own, by its position in the plan; outlives the armer. An
-    /// X-Request-Id among them goes before ours.
-    const RowFields* row_fields = nullptr;
-    bool traceparent = false;  ///< names each row's trace (trace_context.hpp)
-    /// Of each row's own: bodies begin with its opening, and the frame goes on behind it. Outlives
-    /// the armer.
-    const RowModels* row_models = nullptr;
 };
 
 class Armer {
@@ -56,100 +42,85 @@ class Armer {
     /// (from time 0). False where there is nothing to do, or no room to do it.
     bool step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max);
 
-    /// A request that was not taken; nullptr where it is not ready.
-    const ArmedRequest* ready(const Due& due);
-    /// It is armed.
-    ArmedRequest take(const Due& due);
+    /// The rows that are on their way. The armer brings them in; the pacer takes them out.
+    RowsUnderway& rows() { return rows_; }
 
-    /// A request that is armed and was not taken; nullptr where it is not.
-    ArmedRequest* find(const Due& due) { return armed_.find(due.request); }
-    /// The bytes of a request that was not taken, built once more (`take_retry`), in its old place.
-    void put_back(const ArmedRequest& request);
+    /// A row whose turn has not come; nullptr where its bytes are not ready.
+    RowUnderway* ready(const Due& due);
+    /// The turn of a row that is ready has come; `due` has its rank.
+    RowUnderway& take(const Due& due);
 
-    /// Builds a request once more (a stale retry, or a connection that was lost with its records):
-    /// it comes out of `take_retry`. `storage`: that of its bytes so far, where it still has it;
-    /// such a request waits for no memory.
-    void arm_again(const Due& due, char* storage);
-    /// The same for one that was taken before it was armed, and must not wait for memory that those
-    /// hold who cannot leave before it.
-    void arm_late(const Due& due);
-    bool retry_ready() const { return !retries_done_.empty(); }
-    ArmedRequest take_retry();
+    /// Builds a row once more whose bytes are lost (a stale retry, or a connection that ended with
+    /// its records): it comes out of `take_again`. One that has its storage still waits for no
+    /// memory.
+    void arm_again(RowUnderway& row);
+    /// The same for a row whose turn has come before it was armed, and which must not wait for
+    /// memory that those hold who cannot leave before it.
+    RowUnderway& arm_late(const Due& due);
+    /// Rows that are being built once more.
+    std::uint32_t again_count() const { return again_.count; }
+    /// The next of them that is armed; nullptr where none is.
+    RowUnderway* take_again();
 
-    /// Frees the bytes of a request that will not be sent, where it has them.
-    void give_back(const ArmedRequest& request);
-    /// The same of a request that was not taken and may be armed or not.
-    void forget(const Due& due);
+    /// A row that will not be sent: its turn has come, and whatever was built of it is given back.
+    RowUnderway& give_up(const Due& due);
+    /// Gives the bytes of a row back, where it has them.
+    void give_back(RowUnderway& row);
+    /// The same for a row that was taken and goes no further: it was built to be looked at.
+    void discard(RowUnderway& row);
 
-    /// Ends arming for good: what is armed and was not taken is given back, and nothing that was
-    /// wanted again comes; whoever wanted it owes it an end.
-    void stop();
+    /// Ends arming for good: what is armed and was not taken is given back. Rows that were to be
+    /// built once more come out, without their bytes, in the order in which that was asked for.
+    RowList stop();
 
     /// Every request of the schedule has been built, before `stop` where that was called. False for
-    /// good once one was forgotten.
+    /// good once one was given up that was not.
     bool all_armed() const {
-        return !forgot_ && (stopped_ ? all_armed_ : !job_active_ && !next(INT64_MAX));
+        return !unbuilt_ && (stopped_ ? all_armed_ : job_ == nullptr && !next(INT64_MAX));
     }
     /// The next request found no room for its bytes, and none has come free since.
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
-    std::uint32_t armed_count() const { return armed_.count(); }
+    /// Rows that are armed, or were, and whose turn has not come.
+    std::uint32_t armed_count() const { return rows_.untaken() - (builds_next() ? 1 : 0); }
+    std::uint32_t armed_max() const { return armed_max_; }
     /// As many are armed as may be.
-    bool full() const { return armed_.full(); }
+    bool full() const { return armed_count() >= armed_max_; }
     std::uint64_t prompts_digest() const { return prompts_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
 
     /// The server that the request is armed for.
-    std::uint32_t target_of(const Due& due) const;
+    std::uint32_t target_of(const Due& due) const { return writer_.target_of(due); }
     /// Upper bound of the bytes of a request. `row`: position in the trace.
-    std::size_t room_of(std::uint32_t row) const;
+    std::size_t room_of(std::uint32_t row) const { return writer_.room_of(row); }
 
   private:
-    /// A request to be built once more, or late for the first time.
-    struct Wanted {
-        Due due;
-        char* storage = nullptr;  ///< that it still has, as most have not
-        bool is_new = false;
-    };
-    std::vector<Wanted>::iterator next_retry();
+    /// A row is being built for the first time.
+    bool builds_next() const { return job_ != nullptr && !job_is_again_; }
+    RowUnderway* next_again() const;
     std::optional<Due> next(std::int64_t horizon_ns) const {
         return schedule_.within(Lookahead::arming, horizon_ns);
     }
     bool begin_job(std::int64_t horizon_ns);
-    char* take_storage(const Due& due, char* kept);
+    char* take_storage(const Due& due, const RowUnderway* again);
+    void drop_job();
     void finish_job(Instant now);
-    std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
-    std::size_t front_room_of(std::uint32_t row) const;
-    std::size_t body_room_of(std::uint32_t row) const;
-    std::string_view opening_of(std::uint32_t row) const;
 
-    const Trace& trace_;
     Schedule& schedule_;
-    PromptBuilder& prompts_;
     BodyPool& bodies_;
-    const std::vector<RequestHead>& heads_;
-    const BodyFrame& frame_;
-    ArmerOptions options_;
-    std::size_t head_room_ = 0;
-    std::string head_scratch_;
-    std::string fields_scratch_;  ///< head fields of one row
+    RequestWriter writer_;
+    const std::uint32_t armed_max_;
 
     bool stopped_ = false;
-    bool all_armed_ = false;     ///< when it was stopped
-    bool forgot_ = false;        ///< some request, built or not
-    std::size_t lacked_at_ = 0;  ///< bytes in use when the next row found no room; 0: it did
-    bool job_active_ = false;
-    bool job_is_retry_ = false;
-    bool job_is_new_ = false;       ///< built for the first time
-    bool job_is_recorded_ = false;  ///< a whole body: no frame around it
-    Due job_due_;
-    char* job_storage_ = nullptr;
-    char* job_body_ = nullptr;          ///< where the body begins in it
-    std::size_t job_before_bytes_ = 0;  ///< of the body, before its prompt
-    PromptCursor cursor_;
+    bool all_armed_ = false;      ///< when it was stopped
+    bool unbuilt_ = false;        ///< some row was given up before it was built
+    std::size_t lacked_at_ = 0;   ///< bytes in use when the next row found no room; 0: it did
+    RowUnderway* job_ = nullptr;  ///< the row that is being built
+    bool job_is_again_ = false;   ///< it is one of `again_`
+    bool job_is_new_ = false;     ///< built for the first time
 
-    ArmedTable armed_;
-    std::vector<Wanted> retries_wanted_;
-    std::vector<ArmedRequest> retries_done_;
+    RowsUnderway rows_;
+    RowList again_;              ///< wanted once more, being built, or armed
+    std::uint32_t rebuilt_ = 0;  ///< of them: armed
 
     std::uint64_t prompts_digest_ = 0;
     std::uint64_t clamped_rows_ = 0;

@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/prompt/overhead.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/core/xxh64.hpp"
 #include "proto/trace/row.hpp"
@@ -31,12 +32,6 @@ namespace driftless {
 
 class Corpus;
 class WordTable;
-
-/// The tokens that a server adds around every prompt: H = pre + post, from the preflight.
-struct Overhead {
-    std::uint32_t pre = 0;
-    std::uint32_t post = 0;
-};
 
 struct PromptOptions {
     std::uint64_t seed = 0;

@@ -66,7 +66,7 @@ bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySp
         }
         ends.push_back(bodies.size());
     }
-    figures.mends = composer.mends();
+    figures.fixes = composer.fixes();
     trace.body_bytes = std::move(bodies);
     trace.body_ends = std::move(ends);
     trace.body_api = dialect.name;
@@ -82,8 +82,8 @@ std::vector<std::string> recorded_notes(const RecordedFigures& figures) {
         notes.push_back(counted(figures.unbounded, "of them has", "of them have") +
                         " no recorded output length: its own limit holds, or none");
     }
-    for (const MendName& name : recorded_mend_names()) {
-        if (const std::uint64_t count = figures.mends.*name.count; count > 0) {
+    for (const FixName& name : recorded_fix_names()) {
+        if (const std::uint64_t count = figures.fixes.*name.count; count > 0) {
             notes.push_back(counted(count, name.one, name.many));
         }
     }

@@ -18,7 +18,7 @@ struct RecordedFigures {
     std::uint64_t requests = 0;  ///< bodies made
     std::uint64_t unbounded =
         0;  ///< of these, answers whose length the trace does not say: their own limits hold
-    RecordedMends mends;
+    RecordedFixes fixes;
 };
 
 /// Makes the bodies of the plan's rows; those of other rows are dropped. False: some cannot be sent
@@ -26,7 +26,7 @@ struct RecordedFigures {
 bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySpec& spec,
                           Trace& trace, RecordedFigures& figures, InputErrors& errors);
 
-/// What was mended, a line each, as a person reads it.
+/// What was fixed, a line each, as a person reads it.
 std::vector<std::string> recorded_notes(const RecordedFigures& figures);
 
 }  // namespace driftless

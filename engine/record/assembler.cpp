@@ -120,7 +120,7 @@ const Record* Assembler::consume(const Event& event, std::string_view payload) {
         case EventKind::sent:
             state->sent_ns =
                 (event.flags & event_unfinished) != 0 ? state->sent_ns : event.stamp_ns;
-            state->rest_waited_ns = event.waited_ns;
+            state->request_waited_ns = event.waited_ns;
             state->accept_ns = event.sent.accept_ns;
             break;
         case EventKind::part:
@@ -255,7 +255,7 @@ void Assembler::on_chunk(RowState& state, const Event& event, std::string_view p
 /// One complete event of a stream. After `[DONE]` nothing has a meaning.
 void Assembler::read_event(RowState& state, std::string_view block, std::int64_t stamp_ns,
                            bool coalesced) {
-    Answer& answer = state.answer;
+    AnswerState& answer = state.answer;
     SseEvent event;
     if (framing_ == Framing::sse) {
         event = read_sse_event(block, joined_);
@@ -296,7 +296,7 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
     CHECK(time_zero_ns_ != no_stamp);
     state.status = event.end.status != 0 ? event.end.status : state.status;
     finish_pending(state, event);
-    judge_row(record_, state, event, config_, time_zero_ns_, document_);
+    fill_record(record_, state, event, config_, time_zero_ns_, document_);
     count_record(state);
     if (saves_left_ > 0 && state.body == BodyKind::stream) {
         --saves_left_;

@@ -2,9 +2,9 @@
 /// the JSON of the chunks, token counts, messages. A pure consumer: no thread, no file, no clock.
 ///
 /// One row's garbage never touches another: states are apart, and every buffer has a bound
-/// (row_state.hpp, answer.hpp). Events that make no sense (of a row that was not armed, has ended
-/// or is not in the plan) are counted and ignored. Every `end` of a row's own gives exactly one
-/// record.
+/// (row_state.hpp, answer_state.hpp). Events that make no sense (of a row that was not armed, has
+/// ended or is not in the plan) are counted and ignored. Every `end` of a row's own gives exactly
+/// one record.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "engine/record/event.hpp"
-#include "engine/record/judge.hpp"
+#include "engine/record/fill_record.hpp"
 #include "engine/record/row_state.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/json/document.hpp"

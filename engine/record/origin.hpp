@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/record/judge.hpp"
+#include "engine/record/fill_record.hpp"
 #include "engine/schedule/due.hpp"
 #include "proto/record/record.hpp"
 

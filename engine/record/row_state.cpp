@@ -23,7 +23,7 @@ std::string emptied(std::string&& text) {
 void RowState::reset(const Due& whose, bool keep_text) {
     std::string old_head = emptied(std::move(head));
     std::string old_pending = emptied(std::move(pending));
-    Answer old_answer = std::move(answer);
+    AnswerState old_answer = std::move(answer);
     old_answer.reset(keep_text);
     *this = RowState{};
     head = std::move(old_head);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/record/answer.hpp"
+#include "engine/record/answer_state.hpp"
 #include "engine/record/event.hpp"
 #include "proto/record/record.hpp"
 
@@ -37,8 +37,8 @@ struct RowState {
     std::int64_t sent_ns = no_stamp;
     std::int64_t headers_ns = no_stamp;
     std::int64_t first_byte_ns = no_stamp;
-    std::int64_t accept_ns = no_stamp;  ///< from the fire until the kernel had taken some of it
-    std::int64_t rest_waited_ns = 0;    ///< so long parts of the request waited for us, in sum
+    std::int64_t accept_ns = no_stamp;   ///< from the fire until the kernel had taken some of it
+    std::int64_t request_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
 
     int status = 0;  ///< 0: no head
     BodyKind body = BodyKind::unknown;
@@ -56,7 +56,7 @@ struct RowState {
     bool event_over = false;     ///< the event that goes on is over `event_bytes_max`
 
     std::uint64_t tokens_counted = 0;  ///< of this row, in the running count of the progress line
-    Answer answer;
+    AnswerState answer;
 
     void reset(const Due& whose, bool keep_text);
 };

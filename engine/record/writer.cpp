@@ -168,9 +168,9 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
 
 void RecordWriter::add_toll(ClientSample& sample) {
     if (probe_) {
-        const ThreadToll toll = probe_->next();
-        sample.run_delay_ns = toll.run_delay_ns;
-        sample.steal_ns = toll.steal_ns;
+        const ThreadCost cost = probe_->next();
+        sample.run_delay_ns = cost.run_delay_ns;
+        sample.steal_ns = cost.steal_ns;
     }
 }
 

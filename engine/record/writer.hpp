@@ -20,12 +20,12 @@
 
 #include "engine/host/host.hpp"
 #include "engine/record/assembler.hpp"
-#include "engine/record/client_sample.hpp"
 #include "engine/record/line_sink.hpp"
 #include "engine/record/progress.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
+#include "proto/record/client_sample.hpp"
 
 namespace driftless {
 

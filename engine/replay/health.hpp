@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/record/client_sample.hpp"
 #include "engine/time/instant.hpp"
+#include "proto/record/client_sample.hpp"
 
 namespace driftless {
 

@@ -7,8 +7,8 @@
 ///
 /// (TLS: idle --bind--> bound --fire--> busy.)
 ///
-/// Whoever reads bytes (answer.hpp) and whoever watches time only note what happened and wake the
-/// lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
+/// Whoever reads bytes (read_answer.hpp) and whoever watches time only note what happened and wake
+/// the lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@
 #include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
 #include "engine/plan/answer_limits.hpp"
-#include "engine/prompt/arm.hpp"
 #include "engine/record/event.hpp"
 #include "engine/replay/lane_tls.hpp"
 #include "engine/replay/resend_meter.hpp"
 #include "engine/task/task.hpp"
 #include "engine/time/timers.hpp"
+#include "engine/underway/row_underway.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/linked_list.hpp"
 #include "proto/http/response.hpp"
 #include "proto/sse/scanner.hpp"
 #include "proto/trace/row.hpp"
@@ -56,13 +57,14 @@ constexpr bool may_follow(LaneState from, LaneState to) {
 
 /// One request and its streamed answer, as far as the engine thread knows it.
 struct ExchangeState {
-    ArmedRequest request;  ///< `storage` null once the kernel has accepted the last byte
-    std::size_t request_bytes = 0;
+    RowUnderway* row = nullptr;   ///< until it is settled
+    std::uint32_t request = 0;    ///< the row's number
+    std::string_view bytes;       ///< all that is to be sent
+    char* storage = nullptr;      ///< of those bytes; null once the kernel has accepted the last
     std::size_t accepted = 0;     ///< bytes that the kernel has taken
     std::uint32_t first_key = 0;  ///< number of the first byte on its connection, modulo 2^32
     bool wire_known = false;      ///< its transmit stamp has come
-    std::uint16_t stale_retries = 0;
-    Resends resends;  ///< of the tries before this one, until it ends
+    bool is_retry = false;        ///< the row was sent before: `fired` is the first time
     AnswerLimits limits;
 
     Instant fired;
@@ -75,7 +77,7 @@ struct ExchangeState {
     Duration accept_delay{0};  ///< from the fire until we saw that the kernel had taken some of it
     /// Since when the rest of the request waits for us to send more of it; then: when that was.
     Instant rest_from;
-    Duration rest_waited{0};  ///< such waits in sum, but for sleeps (lanes.cpp)
+    Duration rest_waited{0};  ///< such waits in sum, but for sleeps (exchange.cpp)
     bool any_byte = false;
     bool head_done = false;
     bool over = false;         ///< the outcome below stands
@@ -93,7 +95,8 @@ struct ExchangeState {
 };
 
 class LanePool;
-struct LaneList;
+struct Lane;
+using LaneList = LinkedList<Lane>;
 
 struct Lane {
     LanePool* pool = nullptr;
@@ -140,7 +143,7 @@ struct Lane {
         state = next_state;
     }
 
-    std::size_t unsent() const { return exchange.request_bytes - exchange.accepted; }
+    std::size_t unsent() const { return exchange.bytes.size() - exchange.accepted; }
 
     /// The exchange is over with this outcome; the first one stands.
     void end(Outcome outcome, std::int32_t sys_errno = 0) {
@@ -153,6 +156,13 @@ struct Lane {
         progress.notify();
     }
     void end(AnswerLimit limit) { end(Outcome::limit_exceeded, static_cast<std::int32_t>(limit)); }
+
+    /// It carries nothing that may go on: its coroutine closes it.
+    void break_off() {
+        CHECK(state != LaneState::closed);
+        broken = true;
+        progress.notify();
+    }
 };
 
 }  // namespace driftless

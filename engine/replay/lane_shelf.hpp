@@ -9,7 +9,6 @@
 
 #include "engine/replay/idle_limit.hpp"
 #include "engine/replay/lane.hpp"
-#include "engine/replay/lane_list.hpp"
 
 namespace driftless {
 

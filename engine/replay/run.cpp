@@ -10,25 +10,10 @@ namespace driftless {
 
 namespace {
 
-// What has come is read after so long at the latest, whatever is due. One read takes 5 to 20 us
-// where reads keep up, and some 100 us behind a backlog: so much later leaves a row, at times, and
-// every answer keeps its stamps (perf/macro/spacing).
-constexpr Duration unread_max = microseconds(100);
-// Copying 64 KiB into a socket (macro_bench bodies).
-constexpr Duration rest_slice_max = microseconds(20);
-// Some 30 us each. A backlog without end must not hide the rest of large bodies, nor a stop, a
-// second that is over, a row to be built. 65,536 completions are six for each of 10,000 streams.
-constexpr std::uint32_t receives_before_rest = 4;
-constexpr std::uint32_t receives_before_others = 16;
-constexpr std::uint32_t receives_before_deadlines = 4096;
 constexpr Duration arm_slice_max = microseconds(20);
-// 16 transmit stamps.
-constexpr Duration stamps_slice_max = microseconds(20);
-constexpr std::size_t resumes_max = 64;
-constexpr std::size_t expire_max = 32;
 constexpr std::uint32_t drop_max = 256;
-// The two clocks that tell it are read some time after each other.
-constexpr Duration suspension_min = microseconds(100);
+constexpr Duration sleep_max = milliseconds(20);
+constexpr Duration full_ring_nap = milliseconds(1);
 // Warming up ends when everything is ready, or after this.
 constexpr Duration warm_max = seconds(10);
 
@@ -47,14 +32,16 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
              settings.connection == ConnectionRule::sticky ? parts.trace.sessions.size() : 0),
       pacer_(loop_, parts.trace, parts.schedule, parts.armer, lanes_, parts.ring, parts.marks,
              health_, settings_),
+      reading_(driver, loop_, lanes_),
+      preparing_(driver, settings_, parts.schedule, parts.armer, lanes_, pacer_),
+      idling_(driver, settings_),
+      sampler_(driver, parts.meter, parts.ring, parts.bodies, lanes_, health_),
       started_(driver.now()),
-      guard_(settings.guard ? guard_min : Duration{0}),
-      margin_(margin_max),
-      wake_errors_(margin_max.ns),
       clock_(driver.sample_clock()),
       clock_due_(started_ + clock_period),
-      suspended_ns_(driver.suspended_ns()),
-      last_look_(started_) {}
+      last_look_(started_) {
+    parts_.armer.rows().reserve(std::min(parts_.schedule.left(), parts_.armer.armed_max()));
+}
 
 Run::~Run() = default;
 
@@ -63,38 +50,39 @@ bool Run::warm() {
     if (parts_.stop_requests.load(std::memory_order_relaxed) > 0 || now - started_ > warm_max) {
         return true;
     }
-    if (arm_slice(now) || seal_slice(now)) {
+    if (preparing_.arm_slice(now) || preparing_.seal_slice(now)) {
         return false;
     }
-    for (const LaneTarget& target : lanes_.targets()) {
+    for (const LaneTarget& target : lanes_.parts.targets) {
         if (target.connecting > 0) {
             return false;
         }
     }
-    return !open_lane(now);
+    return !preparing_.open_lane(now);
 }
 
 void Run::begin(Instant zero) {
     CHECK(zero + Duration{parts_.schedule.first_due_ns()} > driver_.now());
     zero_ = zero;
     pacer_.begin(zero);
+    preparing_.begin(zero);
     health_.begin(driver_.now());
-    use_told_ = parts_.meter != nullptr ? parts_.meter->read() : ThreadUse{};
-    told_ = driver_.counters();
+    sampler_.begin();
 }
 
 void Run::abandon() {
     pacer_.stop();
     pacer_.forget_waiting();
+    preparing_.stop();
     closing_ = true;
-    lanes_.close_all();
+    lanes_.pool.close_all();
     while (turn()) {  // bounded: every operation of a closing lane ends
     }
     pacer_.forget_waiting();  // late rows, which came back from TLS lanes
 }
 
 bool Run::over() const {
-    return pacer_.done() && lanes_.inflight() == 0 && (zero_ != never || stopping_);
+    return pacer_.done() && lanes_.in_flight.count() == 0 && (zero_ != never || stopping_);
 }
 
 // Of two looks at the clock with nothing but work of ours between them.
@@ -124,10 +112,11 @@ bool Run::closed(Instant now) {
     if (over() && !closing_) {
         CHECK(parts_.schedule.over());  // whatever was taken has ended, and nothing is left
         closing_ = true;
-        tell_second(now);
-        lanes_.close_all();
+        preparing_.stop();
+        sampler_.report(now, clock_);
+        lanes_.pool.close_all();
     }
-    if (!closing_ || lanes_.in_use() > 0 || driver_.in_flight() > 0) {
+    if (!closing_ || lanes_.pool.in_use() > 0 || driver_.in_flight() > 0) {
         return false;
     }
     loop_.jobs().reap();
@@ -141,8 +130,11 @@ bool Run::turn() {
         note_gap(last_look_, now);
         last_was_spin_ = false;
     }
-    if (must_read(now)) {
-        read_now(now);
+    if (reading_.is_overdue(now)) {
+        (void)reading_.slice();
+        const Instant to = spent(Work::receive, now);
+        idling_.note_slice(to - now);
+        reading_.note_first(now, to);
         return true;
     }
     if (pacer_.step(now)) {
@@ -156,12 +148,26 @@ bool Run::turn() {
     const Instant next = pacer_.next_due(now);
     const Instant due = next <= now ? never : next;
     set_guard(now);
-    if (pacer_.needs_arm(now)) {  // late already: its bytes come before everything else
-        if (arm_slice(now)) {
+    if (!serve_next(now, due)) {
+        serve_others(now, due);
+    }
+    return true;
+}
+
+void Run::set_guard(Instant now) {
+    const std::int64_t until_ns = (now - zero_ + Idling::guard_window).ns;
+    idling_.set_guard(zero_ == never ? 0 : pacer_.ahead().instants_until(until_ns));
+}
+
+// What goes before everything else: bytes of a row that is late already, a row that is due within
+// the guard, records of a row that is late. False where there is no such thing.
+bool Run::serve_next(Instant now, Instant due) {
+    if (pacer_.needs_arm(now)) {
+        if (preparing_.arm_slice(now)) {
             (void)spent(Work::prepare, now);
             return true;
         }
-    } else if (due - now <= guard_) {
+    } else if (due - now <= guard()) {
         if (pacer_.fire_on_time()) {
             (void)spent(Work::fire, due);
         } else {
@@ -169,101 +175,36 @@ bool Run::turn() {
         }
         return true;
     }
-    if (lanes_.seal_late() && due - now > guard_ + arm_slice_max) {  // late, too
-        (void)seal_slice(now);
+    if (lanes_.sealing.next_is_late() && due - now > guard() + arm_slice_max) {
+        (void)preparing_.seal_slice(now);
         (void)spent(Work::prepare, now);
         return true;
     }
+    return false;
+}
+
+// Nothing is due within the guard: receive, then prepare, then wait.
+void Run::serve_others(Instant now, Instant due) {
     Instant at = now;
-    const bool received = receive(now, due);
+    const bool received = reading_.step(now, due, guard());
     if (received) {
         at = spent(Work::receive, now);
-        note_slice((at - now).ns);
-        if (receives_ < others_after_) {
-            return true;
+        idling_.note_slice(at - now);
+        if (!reading_.gives_way()) {
+            return;
         }
-        others_after_ = receives_ + receives_before_others;
     }
-    if (collect_stamps(at, due)) {
+    if (reading_.collect_stamps(at, due, guard())) {
         (void)spent(Work::stamps, at);
-        return true;
-    }
-    if (watch_stop(at) || (due - at > guard_ + arm_slice_max && prepare(at, due))) {
+    } else if (watch_stop(at) || (due - at > guard() + arm_slice_max && prepare(at, due))) {
         (void)spent(Work::prepare, at);
-        return true;
-    }
-    if (received) {
-        return true;
-    }
-    if (warm_send(now, due)) {
+    } else if (received) {
+        return;
+    } else if (idling_.warm_send(now, due, last_fire_)) {
         (void)spent(Work::prepare, now);
-        return true;
+    } else {
+        wait(now, due);
     }
-    wait(now, due);
-    return true;
-}
-
-// Something may have been waiting for too long, and what is due has had its half of the time.
-bool Run::must_read(Instant now) {
-    const bool late = now - driver_.unread_since(now) >= unread_max;
-    return !std::exchange(last_was_read_, false) && late && now >= read_again_;
-}
-
-// Behind each read, and before a row that it has completed ends: the host may have slept right
-// before the read.
-void Run::note_suspension() {
-    const std::int64_t all_ns = driver_.suspended_ns();
-    if (all_ns - suspended_ns_ > suspension_min.ns) {
-        lanes_.note_suspension(Duration{all_ns - suspended_ns_});
-        suspended_ns_ = all_ns;
-    }
-}
-
-void Run::read_now(Instant now) {
-    (void)read_slice();
-    const Instant to = spent(Work::receive, now);
-    note_slice((to - now).ns);
-    read_again_ = to + (to - now);
-    last_was_read_ = true;
-}
-
-// Completions and the coroutines that they wake. False where there were none.
-bool Run::read_slice() {
-    const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
-    note_suspension();
-    const std::size_t resumed = loop_.ready().run(resumes_max);
-    loop_.jobs().reap();
-    if (result.completions == 0 && !result.entered && resumed == 0) {
-        receives_ = 0;
-        rest_after_ = receives_before_rest;
-        others_after_ = receives_before_others;
-        return false;
-    }
-    ++receives_;
-    return true;
-}
-
-// Behind the reads, but never for long, the rest of large bodies: under a backlog of tokens a
-// server would wait for its prompts. Deadlines come when all is read: those of a process that was
-// stopped are over, but bytes that came in time keep to them.
-bool Run::receive(Instant now, Instant due) {
-    const bool received = read_slice();
-    if (received && receives_ < rest_after_) {
-        return true;
-    }
-    rest_after_ = receives_ + receives_before_rest;
-    const Instant at = received ? driver_.now() : now;
-    const bool all_read = !received || receives_ > receives_before_deadlines;
-    if (all_read && loop_.timers().expire(at, expire_max) > 0) {
-        return true;
-    }
-    return (due - at > guard_ + rest_slice_max && lanes_.send_rest_slice()) || received;
-}
-
-// Behind the receives: a stamp does not grow old. A row that ends before has its own asked for.
-bool Run::collect_stamps(Instant now, Instant due) {
-    return due - now > guard_ + stamps_slice_max && driver_.stamps_waiting(now) &&
-           lanes_.collect_stamps();
 }
 
 bool Run::watch_stop(Instant now) {
@@ -273,16 +214,54 @@ bool Run::watch_stop(Instant now) {
         stopping_ = true;
         interrupted_ = asked > 0;
         grace_ends_ = now + settings_.grace;
+        preparing_.stop();
         pacer_.stop();
         return true;
     }
     if (!stopping_) {
         return false;
     }
-    if (lanes_.inflight() > 0 && (requests > 1 || now >= grace_ends_)) {
-        lanes_.end_all(Outcome::cancelled);
+    if (lanes_.in_flight.count() > 0 && (requests > 1 || now >= grace_ends_)) {
+        lanes_.pool.for_each_busy([](Lane& lane) { lane.end(Outcome::cancelled); });
     }
     return pacer_.drop_unsent(drop_max);
+}
+
+bool Run::sample_clock(Instant now) {
+    if (now < clock_due_) {
+        return false;
+    }
+    clock_ = driver_.sample_clock();
+    clock_due_ = now + clock_period;
+    return true;
+}
+
+// At most one slice: a second that is over, the clock, or what is made ready for rows to come.
+bool Run::prepare(Instant now, Instant due) {
+    if (zero_ != never && health_.second_over(now)) {
+        sampler_.report(now, clock_);
+        return true;
+    }
+    return sample_clock(now) || preparing_.slice(now, due, guard());
+}
+
+// Nothing to do before `due`. A sleep without a deadline still looks at the stop flag often, and
+// nobody wakes this thread when the writer has made room.
+void Run::wait(Instant now, Instant due) {
+    const Duration room_nap = parts_.ring.has_room_for_row() ? sleep_max : full_ring_nap;
+    const Duration nap = lanes_.in_flight.count() > 0 ? stream_nap_max : room_nap;
+    const Idling::Pause pause = idling_.wait(now, due, loop_.timers().next(), nap);
+    if (pause.spun) {
+        last_was_spin_ = true;
+        last_look_ = now;
+        return;
+    }
+    const Instant woke = spent(Work::sleep, now);
+    if (pause.slept && woke > pause.until) {
+        note_gap(pause.until, woke);
+        health_.note_wake((woke - pause.until).ns);
+        idling_.note_wake(pause.until, woke);
+    }
 }
 
 }  // namespace driftless

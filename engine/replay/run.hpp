@@ -21,8 +21,12 @@
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
+#include "engine/replay/idling.hpp"
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/pacer.hpp"
+#include "engine/replay/preparing.hpp"
+#include "engine/replay/reading.hpp"
+#include "engine/replay/sampler.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/schedule/schedule.hpp"
 
@@ -67,52 +71,39 @@ class Run {
 
     /// The user stopped it before its end.
     bool interrupted() const { return interrupted_; }
-    const LaneCounts& lane_counts() { return lanes_.counts(); }
-    IdleLimit idle_limit() const { return lanes_.idle_limit(); }
+    const LaneCounts& lane_counts() { return lanes_.parts.counts; }
+    /// How long the servers let a connection stand idle: the shortest that is known.
+    IdleLimit idle_limit() { return lanes_.shelf.shortest_limit(); }
     const ClockSample& clock() const { return clock_; }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
-    Duration guard() const { return guard_; }
-    Duration margin() const { return margin_; }
+    Duration guard() const { return idling_.guard(); }
+    Duration margin() const { return idling_.margin(); }
     const FramePool::Marks& frame_marks() { return loop_.frames().marks(); }
 
   private:
     bool over() const;
     bool closed(Instant now);
     void note_gap(Instant from, Instant to);
+    void set_guard(Instant now);
+    bool serve_next(Instant now, Instant due);
+    void serve_others(Instant now, Instant due);
     bool watch_stop(Instant now);
-    bool must_read(Instant now);
-    void read_now(Instant now);
-    bool read_slice();
-    void note_suspension();
-    bool receive(Instant now, Instant due);
-    bool collect_stamps(Instant now, Instant due);
     bool sample_clock(Instant now);
     bool prepare(Instant now, Instant due);
-    bool seal_slice(Instant now);
-    bool handshake_slice(Instant now, Instant due);
-    bool arm_slice(Instant now);
-    bool open_lane(Instant now);
     void wait(Instant now, Instant due);
-    void note_wake(Instant until, Instant woke);
-    bool warm_send(Instant now, Instant due);
-    Duration warm_window() const;
-    void tell_second(Instant now);
-    void tell_stamps(ClientSample& sample);
-    void tell_use(ClientSample& sample);
     Instant spent(Work work, Instant from);
-    void note_slice(std::int64_t slice_ns);
-    void set_guard(Instant now);
-    std::uint32_t lanes_wanted(std::uint32_t target) const;
-    std::int64_t place_in_run_ns(Instant now) const;
-    std::int64_t arm_horizon_ns(Instant now) const;
 
     Driver& driver_;
     RunParts parts_;
     ReplaySettings settings_;
     Loop loop_;
-    LanePool lanes_;
+    Lanes lanes_;
     Health health_;
     Pacer pacer_;
+    Reading reading_;
+    Preparing preparing_;
+    Idling idling_;
+    Sampler sampler_;
 
     Instant zero_ = never;
     Instant started_;
@@ -121,27 +112,9 @@ class Run {
     bool interrupted_ = false;
     bool closing_ = false;
     Instant grace_ends_ = never;
-    Duration guard_;
-    Duration margin_;
-    Instant read_again_;          ///< no read goes before what is due until then
-    bool last_was_read_ = false;  ///< one that did: a turn for all else comes next
-    std::uint32_t receives_ = 0;  ///< since a look found nothing to read
-    /// Receive count at which unsent parts of large bodies get a turn.
-    std::uint32_t rest_after_ = 0;
-    std::uint32_t others_after_ = 0;  ///< receive count at which all other work gets a turn
     Instant last_fire_;
-    Instant warmed_;           ///< the due instant that the last warm send was for
-    RecentMax<64> slices_{0};  ///< milliseconds of a busy loop: what it does now
-    /// Ten or more seconds: their p99.9, or one row in a hundred would wake too late.
-    RecentMax<1024> wake_errors_;
-    Instant wake_noted_;  ///< when the latest of them was
-    RecentMax<64> handshake_steps_{0};
-    DriverCounters told_;     ///< as of the last sample
-    LaneCounts stamps_told_;  ///< as of the last sample
-    ThreadUse use_told_;      ///< as of the last sample
     ClockSample clock_;
     Instant clock_due_;
-    std::int64_t suspended_ns_;  ///< of the host, so far
     Instant last_look_;
     bool last_was_spin_ = false;
 };

@@ -20,6 +20,7 @@ struct Endpoint {
     KeepAliveLimits said{};  ///< what the server is known to say of its connections
 };
 
+/// Of one exchange; each ends it with an outcome of its own.
 struct Timeouts {
     Duration connect = seconds(5);
     Duration first_byte = seconds(600);
@@ -33,6 +34,10 @@ enum class WaitPolicy : std::uint8_t {
     hybrid,  ///< sleeps until `margin` before the instant, then spins
     sleep,   ///< sleeps until the instant
 };
+
+constexpr const char* name_of(WaitPolicy policy) {
+    return policy == WaitPolicy::spin ? "spin" : policy == WaitPolicy::hybrid ? "hybrid" : "sleep";
+}
 
 /// `--connection`: which connection a row goes on.
 enum class ConnectionRule : std::uint8_t {

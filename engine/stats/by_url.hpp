@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/prompt/overhead.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/prompt_counts.hpp"
 #include "proto/record/record.hpp"
@@ -31,7 +32,7 @@ std::string explain_by_url(const std::vector<UrlFigures>& urls);
 
 class ByUrl {
   public:
-    explicit ByUrl(TemplateOverhead overhead = {}) : overhead_(overhead) {}
+    explicit ByUrl(Overhead overhead = {}) : overhead_(overhead) {}
 
     void add(const Record& record);
     /// Sorted by URL: the order of the records must not show.
@@ -45,7 +46,7 @@ class ByUrl {
     };
     One& of(const std::string& url);
 
-    TemplateOverhead overhead_;
+    Overhead overhead_;
     std::vector<One> urls_;
     std::size_t last_ = 0;  ///< rows in sequence often go to the same one
 };

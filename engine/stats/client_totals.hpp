@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/record/client_sample.hpp"
+#include "proto/record/client_sample.hpp"
 
 namespace driftless {
 

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
+#include "proto/core/text.hpp"
 #include "proto/json/utf8.hpp"
 
 namespace driftless {
-
-namespace {
-
-bool is_digit(char byte) {
-    return byte >= '0' && byte <= '9';
-}
-
-}  // namespace
 
 std::string without_numbers(std::string_view text) {
     std::string plain;

@@ -10,13 +10,9 @@
 #include <optional>
 #include <string>
 
-namespace driftless {
+#include "engine/prompt/overhead.hpp"
 
-/// The tokens that were held to stand around every prompt.
-struct TemplateOverhead {
-    std::uint32_t pre = 0;
-    std::uint32_t post = 0;
-};
+namespace driftless {
 
 enum class PromptCause : std::uint8_t {
     none,        ///< no row is off
@@ -39,7 +35,7 @@ struct PromptFigures {
 
 class PromptCounts {
   public:
-    explicit PromptCounts(TemplateOverhead overhead = {}) : overhead_(overhead) {}
+    explicit PromptCounts(Overhead overhead = {}) : overhead_(overhead) {}
 
     /// One row: tokens as recorded and as the server counted them.
     void add(std::uint32_t input_length, std::optional<std::int64_t> counted);
@@ -53,7 +49,7 @@ class PromptCounts {
     bool grows() const;
     std::string explain(PromptCause cause) const;
 
-    TemplateOverhead overhead_;
+    Overhead overhead_;
     PromptFigures sums_;
     // Rows longer than the template, exact ones among them.
     std::uint64_t rows_ = 0;

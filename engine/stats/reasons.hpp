@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/record/taint.hpp"
 #include "engine/stats/blame.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
+#include "engine/stats/taint.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {

@@ -12,11 +12,11 @@ std::uint64_t count_of(std::int64_t tokens) {
     return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
 }
 
-bool meets(const Slo& slo, const Record& record) {
-    const bool ttft = !slo.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *slo.ttft_ns);
-    const bool tpot =
-        !slo.tpot_ns || !record.tpot_ns || *record.tpot_ns <= static_cast<double>(*slo.tpot_ns);
-    const bool e2e = !slo.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *slo.e2e_ns);
+bool meets(const GoodputLimits& limits, const Record& record) {
+    const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
+    const bool tpot = !limits.tpot_ns || !record.tpot_ns ||
+                      *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
+    const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
     return ttft && tpot && e2e;
 }
 
@@ -155,7 +155,7 @@ void Summary::add_ok(const Record& record) {
     f.input_tokens +=
         count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
     f.output_tokens += count_of(record.output_tokens.value_or(0));
-    f.good += meets(f.slo, record) ? 1 : 0;
+    f.good += meets(f.goodput_limits, record) ? 1 : 0;
     add_known(ttft_, record.ttft_ns);
     add_known(ttft_due_, record.ttft_due_ns);
     add_known(e2e_, record.e2e_ns);
@@ -213,7 +213,7 @@ SummaryFigures Summary::figures() const {
     f.request_throughput = rate(f.completed);
     f.output_throughput = rate(f.output_tokens);
     f.total_token_throughput = rate(f.input_tokens + f.output_tokens);
-    if (f.slo.set()) {
+    if (f.goodput_limits.set()) {
         f.request_goodput = rate(f.good);
     }
     f.urls = by_url_.figures();

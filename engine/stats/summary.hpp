@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/record/taint.hpp"
+#include "engine/prompt/overhead.hpp"
 #include "engine/stats/by_url.hpp"
 #include "engine/stats/cache_excess.hpp"
 #include "engine/stats/client_totals.hpp"
@@ -27,6 +27,7 @@
 #include "engine/stats/run_description.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
+#include "engine/stats/taint.hpp"
 #include "engine/stats/tainted.hpp"
 #include "proto/record/record.hpp"
 
@@ -51,7 +52,7 @@ inline constexpr int summary_schema = 11;
 inline constexpr std::size_t tainted_listed = 1000;
 
 /// `--goodput`: a request is good when it is ok and meets all that are set; a null tpot passes.
-struct Slo {
+struct GoodputLimits {
     OptionalNs ttft_ns;
     OptionalNs tpot_ns;
     OptionalNs e2e_ns;
@@ -80,7 +81,7 @@ struct SummaryFigures {
     double output_throughput = 0;
     double total_token_throughput = 0;
 
-    Slo slo;
+    GoodputLimits goodput_limits;
     std::uint64_t good = 0;
     std::optional<double> request_goodput;  ///< null without `--goodput`
 
@@ -154,9 +155,9 @@ class Summary {
   public:
     Summary() = default;
     /// `overhead`: the tokens that were held to stand around every prompt.
-    explicit Summary(const Slo& slo, TemplateOverhead overhead = {})
+    explicit Summary(const GoodputLimits& limits, Overhead overhead = {})
         : prompts_(overhead), by_url_(overhead) {
-        figures_.slo = slo;
+        figures_.goodput_limits = limits;
         figures_.template_pre = overhead.pre;
     }
 

@@ -232,11 +232,11 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.key("likely_cause").string(name_of(f.prompts.cause));
     write_text(json, "explanation", f.prompts.explanation);
     json.end_object().key("goodput").begin_object();
-    write_limit(json, "ttft_ms", f.slo.ttft_ns);
-    write_limit(json, "tpot_ms", f.slo.tpot_ns);
-    write_limit(json, "e2el_ms", f.slo.e2e_ns);
-    json.key("good").optional_integer(f.slo.set() ? OptionalNs(static_cast<std::int64_t>(f.good))
-                                                  : OptionalNs());
+    write_limit(json, "ttft_ms", f.goodput_limits.ttft_ns);
+    write_limit(json, "tpot_ms", f.goodput_limits.tpot_ns);
+    write_limit(json, "e2el_ms", f.goodput_limits.e2e_ns);
+    json.key("good").optional_integer(
+        f.goodput_limits.set() ? OptionalNs(static_cast<std::int64_t>(f.good)) : OptionalNs());
     json.end_object();
 }
 

@@ -81,8 +81,8 @@ TaintLimits taint_limits(const CertifyWithin& within) {
     return limits;
 }
 
-Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
-                    const TaintLimits& limits) {
+Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& client,
+                           const TaintLimits& limits) {
     Judgement judged;
     add_loss_reasons(figures, client, judged.reasons);
     const bool lost = !judged.reasons.empty();
@@ -130,8 +130,8 @@ Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
     return judged;
 }
 
-Judgement uncalibrated(std::string why, const SummaryFigures& figures, const ClientTotals& client,
-                       const TaintLimits& limits) {
+Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
+                             const ClientTotals& client, const TaintLimits& limits) {
     Judgement judged{Verdict::uncalibrated, {std::move(why)}};
     add_loss_reasons(figures, client, judged.reasons);
     if (limits.drift_ns > 0) {  // none in runs of before --certify-within

@@ -2,9 +2,9 @@
 ///
 /// Two steps. Before the run, `taint_limits` turns what was measured on this host into the limits
 /// beyond which a row is tainted: ratios, and above them an absolute bar (`--certify-within`), so
-/// that a noisy host does not certify more easily. After it, `judge_run` weighs the tainted rows
-/// and the client's own counters. Pure functions over plain values; the simulator, a rebuilt report
-/// and the product use the same ones.
+/// that a noisy host does not certify more easily. After it, `judge_calibrated` weighs the tainted
+/// rows and the client's own counters. Pure functions over plain values; the simulator, a rebuilt
+/// report and the product use the same ones.
 ///
 /// The law: in a row that is not tainted, nothing was late by more than the limits that the reasons
 /// name. So a run without tainted rows may be certified though others had our CPU for a while: each
@@ -26,9 +26,9 @@
 #include <vector>
 
 #include "engine/host/calibration.hpp"
-#include "engine/record/taint.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
+#include "engine/stats/taint.hpp"
 
 namespace driftless {
 
@@ -60,10 +60,10 @@ struct Judgement {
     std::vector<std::string> reasons;
 };
 
-Judgement judge_run(const SummaryFigures& figures, const ClientTotals& client,
-                    const TaintLimits& limits);
+Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& client,
+                           const TaintLimits& limits);
 /// Where there is no calibration for this host: `why`, and what became of the bar.
-Judgement uncalibrated(std::string why, const SummaryFigures& figures, const ClientTotals& client,
-                       const TaintLimits& limits);
+Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
+                             const ClientTotals& client, const TaintLimits& limits);
 
 }  // namespace driftless

@@ -14,7 +14,7 @@ inline constexpr std::size_t record_overhead_max = 96;
 /// The answer to a KeyUpdate, which goes in front of the next record that is made.
 inline constexpr std::size_t key_update_bytes_max = 64;
 /// The first record of a request holds its head and goes out at once: it is smaller than what a
-/// fresh connection may send in one go (12 KiB, LanePool::first_bytes_max).
+/// fresh connection may send in one go (12 KiB, Exchanges::first_bytes_max).
 inline constexpr std::size_t first_record_bytes =
     12 * 1024 - record_overhead_max - key_update_bytes_max;
 

@@ -14,7 +14,7 @@
 #include "engine/host/host.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/uring.hpp"
-#include "engine/replay/lanes.hpp"
+#include "engine/replay/exchanges.hpp"
 #include "perf/macro/benches.hpp"
 #include "perf/macro/stage.hpp"
 
@@ -30,10 +30,10 @@ struct Way {
     std::size_t slice_bytes;
     int unsent_bytes_max;  ///< TCP_NOTSENT_LOWAT; 0: not set
 };
-constexpr std::array ways{Way{"in one piece", body_bytes, 0},
-                          Way{"in slices of 64 KiB", LanePool::rest_bytes_max, 0},
-                          Way{"in slices, NOTSENT_LOWAT 128 KiB", LanePool::rest_bytes_max, 131072},
-                          Way{"in one piece, NOTSENT_LOWAT 128 KiB", body_bytes, 131072}};
+constexpr std::array ways{
+    Way{"in one piece", body_bytes, 0}, Way{"in slices of 64 KiB", Exchanges::rest_bytes_max, 0},
+    Way{"in slices, NOTSENT_LOWAT 128 KiB", Exchanges::rest_bytes_max, 131072},
+    Way{"in one piece, NOTSENT_LOWAT 128 KiB", body_bytes, 131072}};
 
 void drain(int listening, std::uint32_t cpu) {
     (void)pin_this_thread(cpu);

@@ -27,7 +27,7 @@ void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
     const std::int64_t written = count_of(usage.find("cache_creation_input_tokens"));
     const std::int64_t sum = computed + std::max(reading.cached_tokens, std::int64_t{0}) +
                              std::max(written, std::int64_t{0});
-    reading.prompt_tokens = sum > tokens_told_max ? -1 : sum;
+    reading.prompt_tokens = sum > tokens_reported_max ? -1 : sum;
 }
 
 void read_delta(const JsonValue& delta, EventReading& reading) {
@@ -64,13 +64,7 @@ void read_message(const JsonValue& message, EventReading& reading) {
     read_last_usage(message.find("usage"), reading);
 }
 
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    EventReading reading;
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_event(const JsonValue& root, EventReading& reading) {
     const std::string_view type = text_of(root.find("type"));
     if (type == "message_start") {
         reading.response_id = text_of(root.find("message").find("id"));
@@ -87,13 +81,13 @@ EventReading read_event(JsonDocument& document, std::string_view event_name,
     } else {
         reading.kind = EventReading::Kind::ignored;  // pings, and the borders of blocks
     }
-    return reading;
 }
 
 }  // namespace
 
 const Dialect anthropic_dialect{.api = Api::anthropic,
                                 .name = "anthropic",
+                                .help = "/v1/messages",
                                 .default_path = "/v1/messages",
                                 .framing = Framing::sse,
                                 .takes_ids = false,
@@ -101,6 +95,7 @@ const Dialect anthropic_dialect{.api = Api::anthropic,
                                 .templated = true,
                                 .key_header = "x-api-key",
                                 .fixed_header = {"anthropic-version", "2023-06-01"},
+                                .tokenize_forms = chat_tokenize_forms,
                                 .make_body_frame = make_body_frame,
                                 .read_event = read_event};
 

@@ -5,6 +5,7 @@
 #include "proto/api/event.hpp"
 #include "proto/api/template_body.hpp"
 #include "proto/core/hash.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/url.hpp"
 
 namespace driftless {
@@ -67,7 +68,7 @@ class Reader {
                        : wrong(name, member, "is not one of \"sse\", \"ndjson\"");
         }
         if (name == "end") {
-            form_.end = without_blanks(member.as_string().value_or(""));  // as payloads are read
+            form_.end = trim(member.as_string().value_or(""), white_space);  // as payloads are read
             return form_.end.empty() ? wrong(name, member, R"(is not a text such as "[END]")")
                                      : Result<void>{};
         }

@@ -48,7 +48,9 @@ Dialect dialect_of(const ApiTemplate& form);
 /// or does not fit (template_body.hpp); invalid, when ids have no place.
 Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& spec);
 
-EventReading read_template_event(const ApiTemplate& form, JsonDocument& document,
-                                 std::string_view event_name, std::string_view data);
+/// Whether an event's payload is the template's own end marker.
+bool ends_stream(const ApiTemplate& form, std::string_view data);
+/// Reads one event, as `Dialect::read_event` does.
+void read_template_event(const ApiTemplate& form, const JsonValue& root, EventReading& reading);
 
 }  // namespace driftless

@@ -1,41 +1,35 @@
 #include "proto/api/dialect.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "proto/api/api_template.hpp"
 #include "proto/api/dialects.hpp"
 #include "proto/api/event.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/utf8.hpp"
 
 namespace driftless {
 
 namespace {
 
-struct Alias {
-    std::string_view name;
-    const Dialect* dialect;
-};
+constexpr const Dialect* all_dialects[] = {&openai_chat_dialect,
+                                           &openai_completions_dialect,
+                                           &openai_responses_dialect,
+                                           &anthropic_dialect,
+                                           &llamacpp_dialect,
+                                           &sglang_dialect,
+                                           &tgi_dialect,
+                                           &ollama_dialect,
+                                           &triton_dialect,
+                                           &aibrix_dialect,
+                                           &dynamo_dialect,
+                                           &template_dialect};
 
-constexpr std::array dialects = {&openai_chat_dialect,
-                                 &openai_completions_dialect,
-                                 &openai_responses_dialect,
-                                 &anthropic_dialect,
-                                 &llamacpp_dialect,
-                                 &sglang_dialect,
-                                 &tgi_dialect,
-                                 &ollama_dialect,
-                                 &triton_dialect,
-                                 &aibrix_dialect,
-                                 &dynamo_dialect,
-                                 &template_dialect};
-
-// What other tools call the same APIs (aiperf; vllm bench).
-constexpr std::array aliases = {
-    Alias{"chat", &openai_chat_dialect}, Alias{"completions", &openai_completions_dialect},
-    Alias{"openai", &openai_completions_dialect}, Alias{"vllm", &openai_completions_dialect}};
+bool has_alias(const Dialect& dialect, std::string_view name) {
+    return std::find(dialect.aliases.begin(), dialect.aliases.end(), name) != dialect.aliases.end();
+}
 
 // The message of an error body that is JSON; empty where none of the known places holds one.
 std::string_view find_message(const JsonValue& root) {
@@ -48,6 +42,11 @@ std::string_view find_message(const JsonValue& root) {
         }
     }
     return {};
+}
+
+/// Named neither as no event is nor as an error.
+bool is_annotation(std::string_view event_name) {
+    return !event_name.empty() && event_name != "message" && event_name != "error";
 }
 
 /// Every prompt has a token: a usage that counts none was not counted, and its zeros are unknown.
@@ -73,7 +72,7 @@ std::string_view title_of(std::string_view body) {
     std::string_view text;
     while (text.empty() && !body.empty()) {  // ends: every turn takes a tag and what follows it
         body.remove_prefix(std::min(body.find('>'), body.size() - 1) + 1);
-        text = without_blanks(body.substr(0, body.find('<')));
+        text = trim(body.substr(0, body.find('<')), white_space);
         body.remove_prefix(std::min(body.find('<'), body.size()));
     }
     return text;
@@ -90,8 +89,20 @@ Result<BodyFrame> Dialect::frame(const BodySpec& spec) const {
 
 EventReading Dialect::read(JsonDocument& document, std::string_view event_name,
                            std::string_view data) const {
-    EventReading reading = form != nullptr ? read_template_event(*form, document, event_name, data)
-                                           : read_event(document, event_name, data);
+    EventReading reading;
+    if (form != nullptr && ends_stream(*form, data)) {
+        reading.kind = EventReading::Kind::done;
+        return reading;
+    }
+    if (ignores_named_events && is_annotation(event_name)) {
+        return reading;
+    }
+    const JsonValue root = open_event(document, event_name, data, reading,
+                                      form != nullptr ? JsonType::array : JsonType::object);
+    if (!root.present()) {
+        return reading;
+    }
+    form != nullptr ? read_template_event(*form, root, reading) : read_event(root, reading);
     if (reading.prompt_tokens == 0) {
         forget_zeros(reading);
     }
@@ -114,19 +125,21 @@ const char* path_of(const Dialect& dialect, bool stream) {
     return stream || dialect.whole_path[0] == '\0' ? dialect.default_path : dialect.whole_path;
 }
 
+std::span<const Dialect* const> dialects() {
+    return all_dialects;
+}
+
 const Dialect* find_dialect(std::string_view name) {
-    for (const Dialect* dialect : dialects) {
-        if (dialect->name == name) {
+    for (const Dialect* dialect : all_dialects) {
+        if (dialect->name == name || has_alias(*dialect, name)) {
             return dialect;
         }
     }
-    const auto found = std::find_if(aliases.begin(), aliases.end(),
-                                    [name](const Alias& alias) { return alias.name == name; });
-    return found == aliases.end() ? nullptr : found->dialect;
+    return nullptr;
 }
 
 const Dialect& dialect_of(Api api) {
-    for (const Dialect* dialect : dialects) {
+    for (const Dialect* dialect : all_dialects) {
         if (dialect->api == api) {
             return *dialect;
         }
@@ -134,9 +147,13 @@ const Dialect& dialect_of(Api api) {
     CHECK(false);
 }
 
-const char* dialect_names() {
-    return "openai-chat, openai-completions, openai-responses, anthropic, llamacpp, sglang, tgi, "
-           "ollama, triton, aibrix, dynamo, template";
+std::string dialect_names() {
+    std::string names;
+    for (const Dialect* dialect : all_dialects) {
+        names += names.empty() ? "" : ", ";
+        names += dialect->name;
+    }
+    return names;
 }
 
 std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max) {
@@ -153,7 +170,7 @@ std::int64_t count_in(std::string_view text) {
     std::int64_t count = -1;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
     const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-    return whole && count >= 0 && count <= tokens_told_max ? count : -1;
+    return whole && count >= 0 && count <= tokens_reported_max ? count : -1;
 }
 
 Usage read_usage(const JsonValue& usage) {

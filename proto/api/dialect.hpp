@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "proto/api/tokenize_form.hpp"
 #include "proto/core/result.hpp"
 #include "proto/json/document.hpp"
 #include "proto/sse/scanner.hpp"
@@ -64,7 +66,7 @@ struct BodyFrame {
 
 /// Largest count of tokens that a server is believed, that of a trace's row (`row_tokens_max`):
 /// what is above it is unknown. Sums and differences of such counts never overflow.
-inline constexpr std::int64_t tokens_told_max = std::int64_t{1} << 27;
+inline constexpr std::int64_t tokens_reported_max = std::int64_t{1} << 27;
 
 /// A count that a header field holds, of digits alone; -1 where it is none, or too large.
 std::int64_t count_in(std::string_view text);
@@ -117,9 +119,11 @@ struct FixedHeader {
 /// A dialect as a table.
 struct Dialect {
     Api api = Api::openai_chat;
-    const char* name = "";          ///< as `--api` spells it
-    const char* default_path = "";  ///< "/v1/chat/completions"
-    const char* whole_path = "";    ///< of answers that are not streamed; empty: the same
+    const char* name = "";                           ///< as `--api` spells it
+    std::span<const std::string_view> aliases = {};  ///< what other tools call it
+    const char* help = "";                           ///< a clause for `replay --help`
+    const char* default_path = "";                   ///< "/v1/chat/completions"
+    const char* whole_path = "";  ///< of answers that are not streamed; empty: the same
     Framing framing = Framing::sse;
     bool takes_ids = false;  ///< `--prompt ids` makes sense
     bool has_ignore_eos = true;
@@ -140,10 +144,20 @@ struct Dialect {
     /// Fields of its answers that stand in every record, as if `--record-header` named them.
     std::array<const char*, 3> recorded_headers = {"", "", ""};
 
-    // What `frame` and `read` call. A spec asks for ids only where they are taken.
+    /// How its servers may say the tokens of a text, best first; empty: they do not.
+    std::span<const TokenizeForm> tokenize_forms = {};
+    bool described_by_file = false;    ///< `--template` says what it is
+    bool has_routing_headers = false;  ///< `--routing-strategy` and `--user` make sense
+    // Whether an answer has a place for these counts, however the server was started.
+    bool reports_prompt_tokens = true;
+    bool reports_cached_tokens = true;
+    /// Events that have a name are annotations of routers and gateways, and mean nothing.
+    bool ignores_named_events = false;
+
+    // What `frame` and `read` call. A spec asks for ids only where they are taken. `root` is the
+    // object of an event that is neither an end marker nor an error; `reading` is a delta so far.
     Result<BodyFrame> (*make_body_frame)(const BodySpec& spec) = nullptr;
-    EventReading (*read_event)(JsonDocument& document, std::string_view event_name,
-                               std::string_view data) = nullptr;
+    void (*read_event)(const JsonValue& root, EventReading& reading) = nullptr;
     /// `--api template`: what a file says, which is asked in place of the two functions.
     const ApiTemplate* form = nullptr;
 
@@ -166,11 +180,14 @@ std::string_view other_length_member(const Dialect& dialect);
 /// The path of a dialect's requests, unless the user gives another.
 const char* path_of(const Dialect& dialect, bool stream);
 
-/// The table of a dialect, by value of `--api` or by enum. nullptr for a name we do not speak.
+/// All dialects, in the order in which `--help` lists them.
+std::span<const Dialect* const> dialects();
+/// The table of a dialect, by value of `--api` (an alias, too) or by enum. nullptr for a name we do
+/// not speak.
 const Dialect* find_dialect(std::string_view name);
 const Dialect& dialect_of(Api api);
-/// All names, comma-separated, for messages. Static storage.
-const char* dialect_names();
+/// All names, comma-separated, for messages.
+std::string dialect_names();
 
 /// The human part of a server's error body (`wire-formats` 1.7): `error.message`, `error` as
 /// a string, `message`, `detail`, the title of a page, else the first bytes of the body as they

@@ -45,15 +45,16 @@ void read_worker(const JsonValue& event, EventReading& reading) {
     }
 }
 
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    return read_openai_event(document, event_name, data, read_chat_choice, read_worker);
+void read_event(const JsonValue& root, EventReading& reading) {
+    read_chat_event(root, reading);
+    read_worker(root, reading);
 }
 
 }  // namespace
 
 const Dialect dynamo_dialect{.api = Api::dynamo,
                              .name = "dynamo",
+                             .help = "openai-chat with NVIDIA Dynamo's nvext; takes token ids",
                              .default_path = "/v1/chat/completions",
                              .framing = Framing::sse,
                              .takes_ids = true,
@@ -63,6 +64,8 @@ const Dialect dynamo_dialect{.api = Api::dynamo,
                              .length_member = "max_completion_tokens",
                              .has_two_length_names = true,
                              .has_stream_options = true,
+                             .tokenize_forms = chat_tokenize_forms,
+                             .ignores_named_events = true,
                              .make_body_frame = make_body_frame,
                              .read_event = read_event};
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 
 namespace {
@@ -36,14 +38,9 @@ bool says_something(const JsonValue& error) {
 
 }  // namespace
 
-std::string_view without_blanks(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
                      EventReading& reading, JsonType or_root) {
-    const std::string_view payload = without_blanks(data);
+    const std::string_view payload = trim(data, white_space);
     if (payload == "[DONE]") {
         reading.kind = EventReading::Kind::done;
         return {};

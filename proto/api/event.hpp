@@ -16,9 +16,6 @@ namespace driftless {
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
                      EventReading& reading, JsonType or_root = JsonType::object);
 
-/// The text without white space around it.
-std::string_view without_blanks(std::string_view text);
-
 /// What an error says: its message, else its text; nothing where it is none: absent, null, false,
 /// 0, or an empty text, array or object, as servers send with events in which nothing is wrong.
 std::optional<std::string_view> error_said(const JsonValue& error);
@@ -26,7 +23,7 @@ std::optional<std::string_view> error_said(const JsonValue& error);
 /// A string's text; empty for all else.
 std::string_view text_of(const JsonValue& value);
 /// A count, also one that is written as a float (12.0); -1 where it is absent, negative, has a
-/// fraction or an exponent, or is above `tokens_told_max`.
+/// fraction or an exponent, or is above `tokens_reported_max`.
 std::int64_t count_of(const JsonValue& value);
 
 }  // namespace driftless

@@ -8,6 +8,9 @@ namespace driftless {
 
 namespace {
 
+constexpr std::string_view aliases[] = {"llama.cpp", "llama-cpp"};
+
+constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::content};
 constexpr BodyShape text_shape{"prompt", "\"", "\"", "n_predict", ""};
 constexpr BodyShape ids_shape{"prompt", "[", "]", "n_predict", ""};
 
@@ -27,18 +30,12 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
 
 // `tokens` holds the last id alone behind characters that were held back, so that tokens are
 // counted by `tokens_predicted`. Progress events carry a token 0 before any was made.
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    EventReading reading;
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue content = root.find("content");
     const bool last = root.find("stop").as_bool().value_or(false);
     if (!content.is(JsonType::string) && !last) {
         reading.kind = EventReading::Kind::ignored;
-        return reading;
+        return;
     }
     reading.content = text_of(content);
     reading.completion_tokens = count_of(root.find("tokens_predicted"));
@@ -52,19 +49,21 @@ EventReading read_event(JsonDocument& document, std::string_view event_name,
         const std::string_view why = text_of(root.find("stop_type"));
         reading.finish_reason = why.empty() ? "stop" : why;
     }
-    return reading;
 }
 
 }  // namespace
 
 const Dialect llamacpp_dialect{.api = Api::llamacpp,
                                .name = "llamacpp",
+                               .aliases = aliases,
+                               .help = "llama.cpp's /completion; takes token ids",
                                .default_path = "/completion",
                                .framing = Framing::sse,
                                .takes_ids = true,
                                .has_ignore_eos = true,
                                .names_model = false,
                                .info_path = "/props",
+                               .tokenize_forms = tokenize_forms,
                                .make_body_frame = make_body_frame,
                                .read_event = read_event};
 

@@ -20,17 +20,11 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
 }
 
 // `prompt_eval_count` is left out on a full cache hit: unknown, not 0.
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    EventReading reading;
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue done = root.find("done");
     if (!done.is(JsonType::boolean)) {
         reading.kind = EventReading::Kind::ignored;
-        return reading;
+        return;
     }
     const JsonValue message = root.find("message");  // of /api/chat
     reading.content = text_of(message.present() ? message.find("content") : root.find("response"));
@@ -43,17 +37,18 @@ EventReading read_event(JsonDocument& document, std::string_view event_name,
         reading.prompt_tokens = count_of(root.find("prompt_eval_count"));
         reading.completion_tokens = count_of(root.find("eval_count"));
     }
-    return reading;
 }
 
 }  // namespace
 
 const Dialect ollama_dialect{.api = Api::ollama,
                              .name = "ollama",
+                             .help = "/api/generate, without a template",
                              .default_path = "/api/generate",
                              .framing = Framing::lines,
                              .takes_ids = false,
                              .has_ignore_eos = false,
+                             .reports_cached_tokens = false,
                              .make_body_frame = make_body_frame,
                              .read_event = read_event};
 

@@ -11,6 +11,9 @@ namespace driftless {
 
 namespace {
 
+// GuideLLM, AIPerf, and the benchmarks of SGLang and vLLM.
+constexpr std::string_view aliases[] = {"chat", "chat_completions", "sglang-oai-chat", "vllm-chat"};
+
 /// A function's name or arguments as written, where either came.
 std::string_view read_function(const JsonValue& function) {
     const bool says =
@@ -71,8 +74,6 @@ bool is_unread(std::string_view name, const JsonValue& member) {
                std::end(names_without_tokens);
 }
 
-}  // namespace
-
 /// One walk over the delta: most have one member, and looking up each name would walk it again.
 void read_chat_choice(const JsonValue& choice, EventReading& reading) {
     const JsonValue streamed = choice.find("delta");
@@ -102,17 +103,20 @@ void read_chat_choice(const JsonValue& choice, EventReading& reading) {
     read_choice_frame(choice, reading);
 }
 
+}  // namespace
+
 Result<BodyFrame> make_chat_frame(const BodySpec& spec) {
     return make_frame(spec, chat_shape_of(spec), openai_members(spec));
 }
 
-EventReading read_chat_event(JsonDocument& document, std::string_view event_name,
-                             std::string_view data) {
-    return read_openai_event(document, event_name, data, read_chat_choice);
+void read_chat_event(const JsonValue& root, EventReading& reading) {
+    read_openai_event(root, read_chat_choice, reading);
 }
 
 const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .name = "openai-chat",
+                                  .aliases = aliases,
+                                  .help = "/v1/chat/completions, as most servers have it",
                                   .default_path = "/v1/chat/completions",
                                   .framing = Framing::sse,
                                   .takes_ids = false,
@@ -122,6 +126,8 @@ const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .length_member = "max_completion_tokens",
                                   .has_two_length_names = true,
                                   .has_stream_options = true,
+                                  .tokenize_forms = chat_tokenize_forms,
+                                  .ignores_named_events = true,
                                   .make_body_frame = make_chat_frame,
                                   .read_event = read_chat_event};
 

@@ -45,30 +45,18 @@ void read_choice_frame(const JsonValue& choice, EventReading& reading) {
     }
 }
 
-EventReading read_openai_event(JsonDocument& document, std::string_view event_name,
-                               std::string_view data, ReadPart read_choice, ReadPart read_more) {
-    EventReading reading;
-    if (!event_name.empty() && event_name != "message" && event_name != "error") {
-        return reading;  // annotations of routers and gateways
-    }
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReading& reading) {
     const JsonValue choices = root.find("choices");
     const JsonValue usage = root.find("usage");
     if (choices.present() && !choices.is(JsonType::array) && !choices.is(JsonType::null)) {
         reading.kind = EventReading::Kind::bad;
-        return reading;
+        return;
     }
     const bool meaningful = choices.is(JsonType::array) || usage.is(JsonType::object);
     reading.kind = meaningful ? EventReading::Kind::delta : EventReading::Kind::ignored;
     reading.response_id = text_of(root.find("id"));
     for (JsonValue choice = choices.first(); choice.present(); choice = choice.next()) {
         read_choice(choice, reading);
-    }
-    if (read_more != nullptr) {
-        read_more(root, reading);
     }
     if (usage.is(JsonType::object)) {
         const Usage counts = read_usage(usage);
@@ -80,7 +68,6 @@ EventReading read_openai_event(JsonDocument& document, std::string_view event_na
     }
     reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty() ||
                             !reading.tool_text.empty() || reading.token_ids > 0;
-    return reading;
 }
 
 }  // namespace driftless

@@ -22,17 +22,13 @@ inline constexpr BodyShape chat_shape{"messages", R"([{"role":"user","content":"
 /// The same with the name that the spec has for the length.
 BodyShape chat_shape_of(const BodySpec& spec);
 Result<BodyFrame> make_chat_frame(const BodySpec& spec);
-EventReading read_chat_event(JsonDocument& document, std::string_view event_name,
-                             std::string_view data);
+void read_chat_event(const JsonValue& root, EventReading& reading);
 
-/// What a dialect reads of one element of `choices`, or of a whole event.
-using ReadPart = void (*)(const JsonValue& part, EventReading& reading);
+/// What a dialect reads of one element of `choices`.
+using ReadChoice = void (*)(const JsonValue& choice, EventReading& reading);
 
-/// Reads one event. `read_more`: what a dialect has beside choices and usage; null: nothing.
-EventReading read_openai_event(JsonDocument& document, std::string_view event_name,
-                               std::string_view data, ReadPart read_choice,
-                               ReadPart read_more = nullptr);
-void read_chat_choice(const JsonValue& choice, EventReading& reading);
+/// Reads the choices and the usage of one event.
+void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReading& reading);
 
 /// Reads what all choices have beside their text: token ids and the finish reason.
 void read_choice_frame(const JsonValue& choice, EventReading& reading);

@@ -7,6 +7,10 @@ namespace driftless {
 
 namespace {
 
+// GuideLLM, AIPerf, and the benchmarks of SGLang and vLLM, which call this API "openai".
+constexpr std::string_view aliases[] = {"completions", "openai", "vllm", "text_completions",
+                                        "sglang-oai"};
+
 constexpr BodyShape text_shape{"prompt", "\"", "\"", "max_tokens", ""};
 constexpr BodyShape ids_shape{"prompt", "[", "]", "max_tokens", ""};
 
@@ -23,15 +27,16 @@ void read_choice(const JsonValue& choice, EventReading& reading) {
     read_choice_frame(choice, reading);
 }
 
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    return read_openai_event(document, event_name, data, read_choice);
+void read_event(const JsonValue& root, EventReading& reading) {
+    read_openai_event(root, read_choice, reading);
 }
 
 }  // namespace
 
 const Dialect openai_completions_dialect{.api = Api::openai_completions,
                                          .name = "openai-completions",
+                                         .aliases = aliases,
+                                         .help = "/v1/completions; takes token ids",
                                          .default_path = "/v1/completions",
                                          .framing = Framing::sse,
                                          .takes_ids = true,
@@ -40,6 +45,8 @@ const Dialect openai_completions_dialect{.api = Api::openai_completions,
                                          .length_member = "max_tokens",
                                          .has_two_length_names = true,
                                          .has_stream_options = true,
+                                         .tokenize_forms = completion_tokenize_forms,
+                                         .ignores_named_events = true,
                                          .make_body_frame = make_body_frame,
                                          .read_event = read_event};
 

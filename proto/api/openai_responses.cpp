@@ -61,20 +61,16 @@ void read_delta(std::string_view type, const JsonValue& delta, EventReading& rea
         !reading.content.empty() || !reading.reasoning.empty() || !reading.tool_text.empty();
 }
 
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    EventReading reading;
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_event(const JsonValue& root, EventReading& reading) {
     const std::string_view type = text_of(root.find("type"));
     const JsonValue response = root.find("response");
     if (type == "error") {
-        return failed(text_of(root.find("message")));
+        reading = failed(text_of(root.find("message")));
+        return;
     }
     if (type == "response.failed") {
-        return failed(text_of(response.find("error").find("message")));
+        reading = failed(text_of(response.find("error").find("message")));
+        return;
     }
     if (type == "response.created") {
         reading.response_id = text_of(response.find("id"));
@@ -88,18 +84,19 @@ EventReading read_event(JsonDocument& document, std::string_view event_name,
     } else {
         read_delta(type, root.find("delta"), reading);
     }
-    return reading;
 }
 
 }  // namespace
 
 const Dialect openai_responses_dialect{.api = Api::openai_responses,
                                        .name = "openai-responses",
+                                       .help = "/v1/responses",
                                        .default_path = "/v1/responses",
                                        .framing = Framing::sse,
                                        .takes_ids = false,
                                        .has_ignore_eos = true,
                                        .templated = true,
+                                       .tokenize_forms = chat_tokenize_forms,
                                        .make_body_frame = make_body_frame,
                                        .read_event = read_event};
 

@@ -13,21 +13,21 @@ namespace driftless {
 
 namespace {
 
-constexpr std::array<MendName, 7> names{{
+constexpr std::array<FixName, 7> names{{
     {"nulls", "member that was null, left out", "members that were null, left out",
-     &RecordedMends::nulls},
+     &RecordedFixes::nulls},
     {"roles", "message of the role developer, sent as system",
-     "messages of the role developer, sent as system", &RecordedMends::roles},
+     "messages of the role developer, sent as system", &RecordedFixes::roles},
     {"arguments", "tool call whose arguments were no text, sent as text",
-     "tool calls whose arguments were no text, sent as text", &RecordedMends::arguments},
+     "tool calls whose arguments were no text, sent as text", &RecordedFixes::arguments},
     {"call_ids", "tool call without an id, which got one", "tool calls without ids, which got some",
-     &RecordedMends::call_ids},
+     &RecordedFixes::call_ids},
     {"models", "recorded model name, replaced by the run's",
-     "recorded model names, replaced by the run's", &RecordedMends::models},
+     "recorded model names, replaced by the run's", &RecordedFixes::models},
     {"lengths", "recorded limit of an answer, replaced by --output's",
-     "recorded limits of answers, replaced by --output's", &RecordedMends::lengths},
+     "recorded limits of answers, replaced by --output's", &RecordedFixes::lengths},
     {"constrained", "answer bound to a grammar, asked without ignore_eos",
-     "answers bound to a grammar, asked without ignore_eos", &RecordedMends::constrained},
+     "answers bound to a grammar, asked without ignore_eos", &RecordedFixes::constrained},
 }};
 
 using Members = std::vector<BodyMember>;
@@ -84,7 +84,7 @@ bool is_constrained(const Members& members) {
 
 }  // namespace
 
-const std::array<MendName, 7>& recorded_mend_names() {
+const std::array<FixName, 7>& recorded_fix_names() {
     return names;
 }
 
@@ -107,7 +107,7 @@ struct RecordedComposer::State {
     BodySpec spec;
     JsonDocument document;
     JsonDocument extra_document;
-    RecordedMends mends;
+    RecordedFixes fixes;
 };
 
 /// A prompt as text is a prompt as any other: the dialect's frame around it.
@@ -139,7 +139,7 @@ Result<void> RecordedComposer::State::compose_text(std::string_view text, const 
 
 Members RecordedComposer::State::messages_members(const JsonValue& request) {
     Members members;
-    RecordedWords words(mends);
+    RecordedWords words(fixes);
     members.push_back({"messages", words.messages(request.find("messages"))});
     if (const JsonValue tools = request.find("tools"); tools.present()) {
         members.push_back({"tools", words.tools(tools)});
@@ -150,10 +150,10 @@ Members RecordedComposer::State::messages_members(const JsonValue& request) {
 
 Members RecordedComposer::State::payload_members(const JsonValue& payload) {
     Members members;
-    RecordedWords words(mends);
+    RecordedWords words(fixes);
     for (JsonValue member = payload.first(); member.present(); member = member.next()) {
         if (member.is(JsonType::null)) {
-            ++mends.nulls;
+            ++fixes.nulls;
         } else if (member.key() == "messages" && member.is(JsonType::array)) {
             members.push_back({"messages", words.messages(member)});
         } else if (member.key() == "tools") {
@@ -171,7 +171,7 @@ void RecordedComposer::State::patch_model(Members& members) {
     }
     const std::string model = in_json_quotes(spec.model);
     for (const BodyMember& member : members) {
-        mends.models += member.name == "model" && member.json != model ? 1 : 0;
+        fixes.models += member.name == "model" && member.json != model ? 1 : 0;
     }
     set_member(members, "model", model);
 }
@@ -182,7 +182,7 @@ void RecordedComposer::State::patch_length(Members& members, std::uint32_t outpu
     if (output_length > 0 || spec.output == OutputRule::free) {
         for (const std::string_view name : {"max_tokens", "max_completion_tokens", "min_tokens"}) {
             const bool differs = has_member(members, name);
-            mends.lengths += differs ? 1 : 0;
+            fixes.lengths += differs ? 1 : 0;
             set_member(members, name, "null");
         }
     }
@@ -192,7 +192,7 @@ void RecordedComposer::State::patch_length(Members& members, std::uint32_t outpu
     }
     if (exact && spec.ignore_eos) {
         const bool constrained = is_constrained(members);
-        mends.constrained += constrained ? 1 : 0;
+        fixes.constrained += constrained ? 1 : 0;
         set_member(members, "ignore_eos", constrained ? "null" : "true");
     }
 }
@@ -261,8 +261,8 @@ Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t 
     return state_->compose_members(request.value(), output_length, out);
 }
 
-const RecordedMends& RecordedComposer::mends() const {
-    return state_->mends;
+const RecordedFixes& RecordedComposer::fixes() const {
+    return state_->fixes;
 }
 
 }  // namespace driftless

@@ -3,7 +3,7 @@
 /// A recorded request is one JSON object: {"text_input": ".."}, {"messages": [..], "tools": [..]}
 /// or
 /// {"payload": {..}}, with "extra": {..} where the row had members of its own for the body. The
-/// words go out as they were recorded; what servers refuse or would misread is mended and counted
+/// words go out as they were recorded; what servers refuse or would misread is fixed and counted
 /// (trace-formats 11.4): members that are null, the role `developer`, arguments of tool calls that
 /// are no text, and whatever the run decides (model, stream, length of the answer).
 /// Bytes in, bytes out; no file, no clock.
@@ -20,8 +20,8 @@
 
 namespace driftless {
 
-/// What was mended, counted over all bodies.
-struct RecordedMends {
+/// What was fixed, counted over all bodies.
+struct RecordedFixes {
     std::uint64_t nulls = 0;        ///< members that were null, left out
     std::uint64_t roles = 0;        ///< messages of the role developer, sent as system
     std::uint64_t arguments = 0;    ///< arguments of tool calls that were objects, sent as text
@@ -31,15 +31,15 @@ struct RecordedMends {
     std::uint64_t constrained = 0;  ///< answers bound to a grammar: asked without ignore_eos
 };
 
-/// A mend as a person reads it, and as run.json names it.
-struct MendName {
+/// A fix as a person reads it, and as run.json names it.
+struct FixName {
     const char* key;
     const char* one;
     const char* many;
-    std::uint64_t RecordedMends::* count;
+    std::uint64_t RecordedFixes::* count;
 };
 /// All of them. Static storage.
-const std::array<MendName, 7>& recorded_mend_names();
+const std::array<FixName, 7>& recorded_fix_names();
 
 class RecordedComposer {
   public:
@@ -54,7 +54,7 @@ class RecordedComposer {
     /// no object), unsupported (the dialect takes no such request; the text says what would).
     Result<void> compose(std::string_view recorded, std::uint32_t output_length, std::string& out);
 
-    const RecordedMends& mends() const;
+    const RecordedFixes& fixes() const;
 
   private:
     struct State;

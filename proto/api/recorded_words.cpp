@@ -51,7 +51,7 @@ void RecordedWords::write_clean(JsonWriter& json, const JsonValue& value, bool s
         if (level.object) {
             const bool kept = schema && (child.key() == "default" || child.key() == "const");
             if (child.is(JsonType::null) && !kept) {
-                ++mends_.nulls;
+                ++fixes_.nulls;
                 continue;
             }
             json.key(child.key());
@@ -83,10 +83,10 @@ void RecordedWords::write_function(JsonWriter& json, const JsonValue& function) 
     json.begin_object();
     for (JsonValue member = function.first(); member.present(); member = member.next()) {
         if (member.key() == "arguments" && !member.is(JsonType::string)) {
-            ++mends_.arguments;
+            ++fixes_.arguments;
             json.key("arguments").string(member.is(JsonType::null) ? "{}" : member.raw());
         } else if (member.is(JsonType::null)) {
-            ++mends_.nulls;
+            ++fixes_.nulls;
         } else {
             json.key(member.key());
             write_clean(json, member, false);
@@ -106,12 +106,12 @@ void RecordedWords::write_calls(JsonWriter& json, const JsonValue& calls) {
         json.begin_object();
         const JsonValue id = call.find("id");
         if (!id.present() || id.is(JsonType::null)) {
-            ++mends_.call_ids;
+            ++fixes_.call_ids;
             json.key("id").string(call_id(message_, number));
         }
         for (JsonValue member = call.first(); member.present(); member = member.next()) {
             if (member.is(JsonType::null)) {
-                mends_.nulls += member.key() == "id" ? 0 : 1;
+                fixes_.nulls += member.key() == "id" ? 0 : 1;
             } else if (member.key() == "function" && member.is(JsonType::object)) {
                 json.key("function");
                 write_function(json, member);
@@ -136,13 +136,13 @@ void RecordedWords::write_message(JsonWriter& json, const JsonValue& message) {
     for (JsonValue member = message.first(); member.present(); member = member.next()) {
         const std::string_view key = member.key();
         if (key == "role" && text_of(member) == "developer") {
-            ++mends_.roles;
+            ++fixes_.roles;
             json.key(key).string("system");
         } else if (key == "tool_calls" && has_calls) {
             json.key(key);
             write_calls(json, member);
         } else if (member.is(JsonType::null) && !(key == "content" && has_calls)) {
-            ++mends_.nulls;
+            ++fixes_.nulls;
         } else {
             json.key(key);
             write_clean(json, member, false);
@@ -151,7 +151,7 @@ void RecordedWords::write_message(JsonWriter& json, const JsonValue& message) {
     if (text_of(message.find("role")) == "tool") {
         const JsonValue id = message.find("tool_call_id");
         if (!id.present() || id.is(JsonType::null)) {
-            ++mends_.call_ids;
+            ++fixes_.call_ids;
             json.key("tool_call_id").string(call_id(caller_, answers_));
         }
         ++answers_;

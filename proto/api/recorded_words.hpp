@@ -1,6 +1,6 @@
 /// RecordedWords: messages, tools and other values of a recorded request, as they are sent.
 ///
-/// Internal to proto/api: recorded.cpp puts the members together. What servers refuse is mended
+/// Internal to proto/api: recorded.cpp puts the members together. What servers refuse is fixed
 /// here and counted: nulls, the role `developer`, arguments and ids of tool calls. Never recursive.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace driftless {
 
 class RecordedWords {
   public:
-    /// Counts in `mends`, which outlives it. One for each request.
-    explicit RecordedWords(RecordedMends& mends) : mends_(mends) {}
+    /// Counts in `fixes`, which outlives it. One for each request.
+    explicit RecordedWords(RecordedFixes& fixes) : fixes_(fixes) {}
 
     /// A list of chat messages.
     std::string messages(const JsonValue& list);
@@ -32,7 +32,7 @@ class RecordedWords {
     void write_calls(JsonWriter& json, const JsonValue& calls);
     void write_function(JsonWriter& json, const JsonValue& function);
 
-    RecordedMends& mends_;
+    RecordedFixes& fixes_;
     std::uint32_t message_ = 0;  ///< the one that is written, from 0
     std::uint32_t answers_ = 0;  ///< tool messages since the last calls
     std::uint32_t caller_ = 0;   ///< the message with the last calls

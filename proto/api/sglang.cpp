@@ -11,6 +11,10 @@ namespace driftless {
 
 namespace {
 
+// sglang.bench_serving.
+constexpr std::string_view aliases[] = {"sglang-native"};
+
+constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1};
 constexpr BodyShape text_shape{"text", "\"", "\"", "max_new_tokens", "sampling_params"};
 constexpr BodyShape ids_shape{"input_ids", "[", "]", "max_new_tokens", "sampling_params"};
 
@@ -40,17 +44,11 @@ void read_finish(const JsonValue& finish, EventReading& reading) {
 }
 
 // As many ids as tokens so far: the event repeats everything. Fewer: it says what is new.
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    EventReading reading;
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue meta = root.find("meta_info");
     if (!meta.is(JsonType::object)) {
         reading.kind = EventReading::Kind::ignored;
-        return reading;
+        return;
     }
     const JsonValue ids = root.find("output_ids");
     reading.content = text_of(root.find("text"));
@@ -64,19 +62,21 @@ EventReading read_event(JsonDocument& document, std::string_view event_name,
         !ids.is(JsonType::array) || std::cmp_equal(ids.size(), reading.completion_tokens);
     reading.token_bearing = !reading.content.empty() || ids.size() > 0;
     read_finish(meta.find("finish_reason"), reading);
-    return reading;
 }
 
 }  // namespace
 
 const Dialect sglang_dialect{.api = Api::sglang,
                              .name = "sglang",
+                             .aliases = aliases,
+                             .help = "SGLang's /generate; takes token ids",
                              .default_path = "/generate",
                              .framing = Framing::sse,
                              .takes_ids = true,
                              .has_ignore_eos = true,
                              .names_model = false,
                              .repeats_text = true,
+                             .tokenize_forms = tokenize_forms,
                              .make_body_frame = make_body_frame,
                              .read_event = read_event};
 

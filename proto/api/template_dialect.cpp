@@ -5,18 +5,22 @@
 #include "proto/api/event.hpp"
 #include "proto/api/template_body.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
 namespace {
+
+constexpr TokenizeForm all_tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
+                                               TokenizeForm::content, TokenizeForm::inputs};
 
 /// A server that nobody has described yet: `--api template` before its file is read.
 Result<BodyFrame> make_no_frame(const BodySpec&) {
     return Error{ErrorCode::invalid, 0, "speak by a template without its file"};
 }
 
-EventReading read_no_event(JsonDocument&, std::string_view, std::string_view) {
-    return {};
+void read_no_event(const JsonValue&, EventReading& reading) {
+    reading.kind = EventReading::Kind::ignored;
 }
 
 void read_usage(const ApiTemplate& form, const JsonValue& root, EventReading& reading) {
@@ -65,21 +69,15 @@ Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& s
     return frame;
 }
 
-EventReading read_template_event(const ApiTemplate& form, JsonDocument& document,
-                                 std::string_view event_name, std::string_view data) {
-    EventReading reading;
-    if (!form.end.empty() && without_blanks(data) == form.end) {
-        reading.kind = EventReading::Kind::done;
-        return reading;
-    }
-    const JsonValue root = open_event(document, event_name, data, reading, JsonType::array);
-    if (!root.present()) {
-        return reading;
-    }
+bool ends_stream(const ApiTemplate& form, std::string_view data) {
+    return !form.end.empty() && trim(data, white_space) == form.end;
+}
+
+void read_template_event(const ApiTemplate& form, const JsonValue& root, EventReading& reading) {
     if (const auto message = error_said(form.error.find(root))) {
         reading.kind = EventReading::Kind::error;
         reading.error_message = *message;
-        return reading;
+        return;
     }
     const JsonValue content = form.content.find(root);
     const JsonValue finish = form.finish_reason.find(root);
@@ -94,7 +92,6 @@ EventReading read_template_event(const ApiTemplate& form, JsonDocument& document
         reading.finish_reason.empty() && reading.response_id.empty()) {
         reading.kind = EventReading::Kind::ignored;
     }
-    return reading;
 }
 
 Dialect dialect_of(const ApiTemplate& form) {
@@ -105,6 +102,8 @@ Dialect dialect_of(const ApiTemplate& form) {
     dialect.has_ignore_eos = form.has_ignore_eos;
     dialect.names_model = form.has_model;
     dialect.repeats_text = form.repeats_text;
+    dialect.reports_prompt_tokens = form.prompt_tokens.leads();
+    dialect.reports_cached_tokens = form.cached_tokens.leads();
     dialect.form = &form;
     return dialect;
 }
@@ -112,8 +111,11 @@ Dialect dialect_of(const ApiTemplate& form) {
 // Whether a chat template stands around the prompt is not known: so it is taken to.
 const Dialect template_dialect{.api = Api::user_template,
                                .name = "template",
+                               .help = "what --template FILE describes (proto/api/README.md)",
                                .takes_ids = true,
                                .templated = true,
+                               .tokenize_forms = all_tokenize_forms,
+                               .described_by_file = true,
                                .make_body_frame = make_no_frame,
                                .read_event = read_no_event};
 

@@ -8,6 +8,7 @@ namespace driftless {
 
 namespace {
 
+constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::inputs};
 constexpr BodyShape shape{"inputs", "\"", "\"", "max_new_tokens", "parameters"};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
@@ -28,13 +29,7 @@ void read_details(const JsonValue& details, EventReading& reading) {
 
 // A special token (the end of a sequence) is a token without text. `generated_text` repeats a
 // stream's tokens in its last event, and is the answer where there is no token.
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    EventReading reading;
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue token = root.find("token");
     const JsonValue whole = root.find("generated_text");
     if (token.is(JsonType::object)) {
@@ -45,17 +40,17 @@ EventReading read_event(JsonDocument& document, std::string_view event_name,
         reading.content = text_of(whole);
     } else {
         reading.kind = EventReading::Kind::ignored;
-        return reading;
+        return;
     }
     read_details(root.find("details"), reading);
     reading.token_bearing = reading.token_ids > 0 || !reading.content.empty();
-    return reading;
 }
 
 }  // namespace
 
 const Dialect tgi_dialect{.api = Api::tgi,
                           .name = "tgi",
+                          .help = "/generate_stream of Text Generation Inference",
                           .default_path = "/generate_stream",
                           .whole_path = "/generate",
                           .framing = Framing::sse,
@@ -64,6 +59,8 @@ const Dialect tgi_dialect{.api = Api::tgi,
                           .names_model = false,
                           .info_path = "/info",
                           .prompt_tokens_header = "x-prompt-tokens",
+                          .tokenize_forms = tokenize_forms,
+                          .reports_cached_tokens = false,
                           .make_body_frame = make_body_frame,
                           .read_event = read_event};
 

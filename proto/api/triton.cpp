@@ -19,33 +19,29 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     return make_frame(spec, shape, std::move(members));
 }
 
-EventReading read_event(JsonDocument& document, std::string_view event_name,
-                        std::string_view data) {
-    EventReading reading;
-    const JsonValue root = open_event(document, event_name, data, reading);
-    if (!root.present()) {
-        return reading;
-    }
+void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue text = root.find("text_output");
     if (!text.is(JsonType::string)) {
         reading.kind = EventReading::Kind::ignored;
-        return reading;
+        return;
     }
     reading.content = text_of(text);  // the first one may be empty
     reading.token_bearing = !reading.content.empty();
-    return reading;
 }
 
 }  // namespace
 
 const Dialect triton_dialect{.api = Api::triton,
                              .name = "triton",
+                             .help = "/v2/models/ensemble/generate_stream; counts no tokens",
                              .default_path = "/v2/models/ensemble/generate_stream",
                              .whole_path = "/v2/models/ensemble/generate",
                              .framing = Framing::sse,
                              .takes_ids = false,
                              .has_ignore_eos = false,
                              .names_model = false,
+                             .reports_prompt_tokens = false,
+                             .reports_cached_tokens = false,
                              .make_body_frame = make_body_frame,
                              .read_event = read_event};
 

@@ -2,22 +2,10 @@
 
 #include <algorithm>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 namespace {
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-std::string_view take_digits(std::string_view& text) {
-    std::size_t count = 0;
-    while (count < text.size() && is_digit(text[count])) {
-        ++count;
-    }
-    const std::string_view digits = text.substr(0, count);
-    text.remove_prefix(count);
-    return digits;
-}
 
 bool take(std::string_view& text, char c) {
     const bool there = !text.empty() && text.front() == c;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/core/letter_case.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -57,11 +58,6 @@ bool is_header_name(std::string_view text) {
 
 bool is_header_value(std::string_view text) {
     return std::all_of(text.begin(), text.end(), is_value_char);
-}
-
-std::string_view trim_blanks(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
 std::string_view header_value(std::string_view head, std::string_view name) {

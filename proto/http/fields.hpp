@@ -18,9 +18,6 @@ std::string body_encoding(std::string_view head);
 /// Whether a Content-Type is that of server-sent events, whatever its parameters.
 bool is_event_stream(std::string_view content_type);
 
-/// Without the blanks and tabs around it.
-std::string_view trim_blanks(std::string_view text);
-
 /// True for what may name a field (RFC 9110, 5.6.2: a token) and for what may be its value (5.5,
 /// without the blanks around it: no control byte but the tab; bytes above ASCII pass).
 bool is_header_name(std::string_view text);

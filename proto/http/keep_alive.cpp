@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "proto/core/letter_case.hpp"
-#include "proto/http/fields.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

@@ -6,6 +6,7 @@
 
 #include "proto/core/check.hpp"
 #include "proto/core/letter_case.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {

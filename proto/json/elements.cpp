@@ -3,19 +3,9 @@
 #include <algorithm>
 
 #include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
-namespace {
-
-constexpr std::string_view white_space = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = std::min(text.find_first_not_of(white_space), text.size());
-    text.remove_prefix(begin);
-    return text.substr(0, text.find_last_not_of(white_space) + 1);
-}
-
-}  // namespace
 
 void JsonElements::feed(std::string_view piece) {
     CHECK(piece_.empty());
@@ -95,7 +85,7 @@ std::optional<std::string_view> JsonElements::next() {
 
 std::optional<std::string_view> JsonElements::give(std::string_view text, bool last) {
     state_ = last ? State::behind : State::inside;
-    text = trimmed(text);
+    text = trim(text, white_space);
     if (last && number_ == 0 && text.empty()) {
         return next();  // an array of nothing: what is left stands behind it
     }

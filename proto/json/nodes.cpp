@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "proto/core/text.hpp"
 #include "proto/json/escape.hpp"
 #include "proto/json/integers.hpp"
 
@@ -13,9 +14,6 @@ namespace {
 
 bool is_blank(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
 }
 
 // The end of the number that begins at `p`, or nullptr. The text ends with spaces, so that no digit

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 namespace {
-
-constexpr std::string_view blanks = " \t\r\n";
 
 /// Offset behind the closing quote of the string that begins at `at`; npos where it stays open.
 std::size_t behind_string(std::string_view line, std::size_t at) {
@@ -22,7 +22,7 @@ std::size_t behind_string(std::string_view line, std::size_t at) {
 
 JsonTexts::Found JsonTexts::take(std::uint64_t number, std::string_view& line) {
     if (text_.empty()) {
-        line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+        line.remove_prefix(std::min(line.find_first_not_of(white_space), line.size()));
         line_ = number;
     }
     const std::size_t end = find_end(line);

@@ -1,17 +1,8 @@
 #include "proto/logs/read.hpp"
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
-namespace {
-
-constexpr std::string_view blanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view line) {
-    const std::size_t begin = line.find_first_not_of(blanks);
-    return begin == line.npos ? std::string_view{}
-                              : line.substr(begin, line.find_last_not_of(blanks) - begin + 1);
-}
-
-}  // namespace
 
 LogReader::LogReader(std::string_view format, const std::vector<std::string>& keep,
                      InputErrors& errors)
@@ -42,7 +33,7 @@ bool LogReader::add_line(std::uint64_t number, std::string_view line) {
     if (stopped_ || container_ == Container::refused) {
         return false;
     }
-    const std::string_view text = trimmed(line);
+    const std::string_view text = trim(line, white_space);
     if (container_ == Container::unknown && !text.empty()) {
         const bool closed = text.front() == '{' && text.back() == '}';
         container_ = closed ? Container::lines : Container::gathered;

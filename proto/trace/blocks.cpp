@@ -47,7 +47,7 @@ std::string sizes_that_fit(const std::vector<Candidate>& all, std::uint64_t rows
     return names;
 }
 
-/// A row that does not follow the rule: listed, or mended.
+/// A row that does not follow the rule: listed, or fixed.
 void settle_row(RowContext& context, const Candidate& chosen, TraceRow& row) {
     const std::uint64_t needed = chosen.needed(row.input_length);
     if (row.ids_count == 0 || row.ids_count == needed) {

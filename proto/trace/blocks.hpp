@@ -12,7 +12,7 @@
 namespace driftless {
 
 /// Holds all rows that have ids against the candidates, sets the trace's block size and rule, and
-/// lists what contradicts them. `--lenient` mends such rows. `context.rules.block_size` is the
+/// lists what contradicts them. `--lenient` fixes such rows. `context.rules.block_size` is the
 /// declared size, or 0.
 void settle_blocks(RowContext& context);
 

@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "proto/core/letter_case.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 namespace {
-
-std::string_view trim_blanks(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(' ');
-    return begin == text.npos ? std::string_view{}
-                              : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
 
 /// Of a column without a name.
 std::string made_name(std::size_t column) {
@@ -58,7 +53,7 @@ Result<void> CsvCells::split(std::string_view record, char separator) {
             }
         } else {
             const std::size_t end = std::min(rest.find(separator), rest.size());
-            cells_.push_back(trim_blanks(rest.substr(0, end)));
+            cells_.push_back(trim(rest.substr(0, end), " "));
             rest.remove_prefix(end);
         }
         if (rest.empty()) {

@@ -81,8 +81,8 @@ std::uint32_t TraceDraft::session(std::string_view name, std::string_view key) {
         return known->second;
     }
     const auto made = static_cast<std::uint32_t>(trace_.sessions.size());
-    std::string mended;  // a CSV may name it in any bytes; records are JSON
-    trace_.sessions.emplace_back(to_valid_utf8(name, mended));
+    std::string fixed;  // a CSV may name it in any bytes; records are JSON
+    trace_.sessions.emplace_back(to_valid_utf8(name, fixed));
     tails_.emplace_back();
     sessions_.emplace(key, made);
     return made;

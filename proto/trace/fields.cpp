@@ -38,7 +38,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
 
 namespace {
 
-/// What would mend a text that is no wall clock.
+/// What would fix a text that is no wall clock.
 const char* clock_remedy(std::string_view text) {
     constexpr std::uint64_t day_min = 36526;  // the year 2000, as spreadsheets count days
     constexpr std::uint64_t day_max = 73051;  // 2100
@@ -71,7 +71,7 @@ void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, E
     }
 }
 
-/// What would mend a count that contradicts its length.
+/// What would fix a count that contradicts its length.
 std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
     IdCounts one;
     one.add(tokens, count);

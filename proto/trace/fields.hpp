@@ -59,7 +59,7 @@ constexpr std::uint64_t blocks_of(std::uint64_t tokens, std::uint64_t block_size
 void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t tokens,
                   std::uint64_t needed);
 /// Holds the ids in the draft against the length: they must be ceil(length / block size).
-/// `--lenient` mends them and counts. False after an error.
+/// `--lenient` fixes them and counts. False after an error.
 bool check_count(const RowContext& context, std::uint32_t tokens);
 
 }  // namespace driftless

@@ -144,14 +144,14 @@ struct Trace {
     }
 };
 
-/// One reason why a trace is refused: everything a person needs to mend it.
+/// One reason why a trace is refused: everything a person needs to fix it.
 struct InputError {
     std::string file;
     std::uint64_t line = 0;  ///< 0: the file as a whole
     std::string field;       ///< empty: the line as a whole
     std::string value;       ///< as written, cut at 80 bytes
     std::string problem;     ///< what is wrong, a clause
-    std::string remedy;      ///< what mends it, with the flag's name where there is one
+    std::string remedy;      ///< what fixes it, with the flag's name where there is one
 };
 
 /// At most this many errors are listed; the rest is counted.

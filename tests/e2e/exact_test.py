@@ -133,7 +133,7 @@ class Words(Exact):
 
 class Causes(Exact):
     def test_overhead(self):
-        """A wrong overhead is off by a constant, and the flag that is named mends it."""
+        """A wrong overhead is off by a constant, and the flag that is named fixes it."""
         with mock(*FAST, "--overhead", "5,3") as server:
             prompts = self.run_off(server, *BLIND)
             self.assertEqual(prompts["likely_cause"], "overhead")

@@ -1,5 +1,5 @@
 """What a preflight says of servers that answer oddly: one line that names the server, what came and
-what may mend it, and exit code 4; or a note, where it can go on."""
+what may fix it, and exit code 4; or a note, where it can go on."""
 
 import contextlib
 import json

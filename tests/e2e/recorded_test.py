@@ -1,4 +1,4 @@
-"""Requests that a trace recorded in words reach the server as they were, mended where they must be."""
+"""Requests that a trace recorded in words reach the server as they were, fixed where they must be."""
 
 import http.server
 import json

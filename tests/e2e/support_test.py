@@ -67,7 +67,7 @@ class Support(Case):
         self.assertTrue(any("--enable-force-include-usage" in note for note in found["notes"]))
 
     def test_refusals_have_a_remedy(self):
-        """The server's own words, then what may mend it."""
+        """The server's own words, then what may fix it."""
         with mock(*CALM, "--max-model-len", "100", "--overhead", "90,20") as server:
             run = self.replay(SAMPLE, "--url", server.url)
             self.assertEqual(run.code, PREFLIGHT)

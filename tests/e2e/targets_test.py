@@ -55,14 +55,14 @@ class Targets(Case):
 
     def test_other_length_fields(self):
         """The second server reads only the old name of the length: all rows go with one name, so it
-        is refused, both URLs are named, and the flag that mends it does."""
+        is refused, both URLs are named, and the flag that fixes it does."""
         def lengths(run):
             return {(r["output_tokens"], r["outcome"]) for r in run.records().values()
                     if r["output_tokens"] != r["output_length"]}  # fmt: skip
 
         with mock(*FAST) as first, mock(*FAST, "--old-length") as old:
             refused = self.replay(SAMPLE, "--url", first.url, "--url", old.url, *FEW)
-            mended = self.replay_well(SAMPLE, "--url", first.url, "--url", old.url, *FEW,
+            fixed = self.replay_well(SAMPLE, "--url", first.url, "--url", old.url, *FEW,
                                       "--length-field", "max_tokens")  # fmt: skip
             turned = self.replay_well(SAMPLE, "--url", old.url, "--url", first.url, *FEW)
         self.assertEqual(refused.code, 4, refused.said)
@@ -71,7 +71,7 @@ class Targets(Case):
                       "max_completion_tokens, with which rows go to "
                       f"{first.url}/v1/chat/completions; if that one obeys max_tokens, too, give "
                       "--length-field max_tokens", refused.complained)
-        for run in (mended, turned):
+        for run in (fixed, turned):
             self.assertEqual(lengths(run), set())
 
     def test_a_length_that_the_second_server_does_not_obey(self):

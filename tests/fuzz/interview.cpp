@@ -56,9 +56,9 @@ void interview(const PreflightPlan& plan, const Script& script) {
     check_words(found.model);
     check_words(found.server);
     check_words(found.owned_by);
-    for (const std::vector<std::string>& told : {found.models, found.notes}) {
-        CHECK(told.size() <= names_max);
-        for (const std::string& text : told) {
+    for (const std::vector<std::string>& reported : {found.models, found.notes}) {
+        CHECK(reported.size() <= names_max);
+        for (const std::string& text : reported) {
             check_words(text);
         }
     }

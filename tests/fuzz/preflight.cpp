@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const bool stream = size % 2 == 0;
         const Probe probe = read_probe(dialect_of(Api{api}), stream, reply);
         CHECK(probe.status == 200);
-        CHECK(probe.prompt_tokens >= -1 && probe.prompt_tokens <= parts_max * tokens_told_max);
+        CHECK(probe.prompt_tokens >= -1 && probe.prompt_tokens <= parts_max * tokens_reported_max);
     }
     reply.status = 503;
     CHECK(!read_probe(dialect_of(Api::openai_chat), true, reply).ok);

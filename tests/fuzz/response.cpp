@@ -8,7 +8,7 @@
 namespace driftless {
 namespace {
 
-std::string told(const KeepAliveLimits& limits) {
+std::string as_text(const KeepAliveLimits& limits) {
     return std::to_string(limits.timeout_s.value_or(0)) + (limits.timeout_s ? "t" : "-") +
            std::to_string(limits.max.value_or(0)) + (limits.max ? "m" : "-");
 }
@@ -35,7 +35,7 @@ std::string read(const std::vector<std::vector<char>>& pieces) {
                 CHECK(parser.status() >= 200);
                 seen += "\n" + std::to_string(parser.status()) + (parser.keep_alive() ? "k" : "c") +
                         (parser.close_delimited() ? "e" : "f") + "\n" +
-                        told(parser.keep_alive_limits());
+                        as_text(parser.keep_alive_limits());
             } else if (step.piece == ResponsePiece::body) {
                 CHECK(!step.span.empty());
                 seen += step.span;

@@ -20,16 +20,18 @@ class Breaches {
         unless(holds, "row " + std::to_string(row) + " " + what);
     }
     void unless(bool holds, const std::string& what) {
-        if (!holds && ++count_ <= told) {
+        if (!holds && ++count_ <= shown_max) {
             text_ += (text_.empty() ? "" : "; ") + what;
         }
     }
     std::string text() const {
-        return count_ <= told ? text_ : text_ + "; and " + std::to_string(count_ - told) + " more";
+        return count_ <= shown_max
+                   ? text_
+                   : text_ + "; and " + std::to_string(count_ - shown_max) + " more";
     }
 
   private:
-    static constexpr std::size_t told = 5;
+    static constexpr std::size_t shown_max = 5;
 
     std::string text_;
     std::size_t count_ = 0;

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "engine/record/row_state.hpp"
-#include "engine/replay/answer.hpp"
+#include "engine/replay/read_answer.hpp"
 #include "proto/core/check.hpp"
 #include "proto/http/response.hpp"
 #include "tests/golden/cases.hpp"

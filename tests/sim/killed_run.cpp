@@ -64,10 +64,11 @@ class KilledSimulation {
     void live(const Fate& fate, const Past& past) {
         const bool first = run_.lives.empty();
         const FiredMarks* const marks = marks_ ? &*marks_ : nullptr;
-        const Rest rest =
+        const RemainingRows remaining =
             first ? all_rows()
-                  : rest_of({trace_, whole_, past, marks, first_due_ns_, options_.closed, Speed()},
-                            fate.resend);
+                  : remaining_rows(
+                        {trace_, whole_, past, marks, first_due_ns_, options_.closed, Speed()},
+                        fate.resend);
         Life& life = run_.lives.emplace_back();
         life.number = number_;
         life.resend = !first && fate.resend;
@@ -76,66 +77,68 @@ class KilledSimulation {
         life.lines_lost = lines_lost_;
         life.found = whole_lines(disk_.read("requests.jsonl"));
         life.found_fired = whole_lines(disk_.read("fired.jsonl"));
-        for (const Planned& planned : rest.send) {
+        for (const Planned& planned : remaining.send) {
             life.planned.insert(index_of(planned.row));
         }
-        for (const std::uint32_t row : rest.again) {
+        for (const std::uint32_t row : remaining.again) {
             life.again.insert(index_of(row));
         }
-        for (const std::uint32_t position : rest.given_up) {
+        for (const std::uint32_t position : remaining.given_up) {
             life.given_up.insert(index_of(whole_.rows[position].row));
         }
-        for (const Rest::Dropped& one : rest.dropped) {
+        for (const RemainingRows::Dropped& one : remaining.dropped) {
             life.dropped.insert(index_of(whole_.rows[one.position].row));
         }
-        const SimOptions options = options_in(fate, rest, first);
+        const SimOptions options = options_in(fate, remaining, first);
         life.result = run_segment(trace_, options,
-                                  {disk_, whole_, kill_of(fate, options, rest), number_,
-                                   first ? nullptr : &past, first ? nullptr : &rest});
+                                  {disk_, whole_, kill_of(fate, options, remaining), number_,
+                                   first ? nullptr : &past, first ? nullptr : &remaining});
         if (life.result.stood) {
-            first_due_ns_ = rest.send.empty() ? whole_.last_due_ns : first_due_of(rest);
+            first_due_ns_ = remaining.send.empty() ? whole_.last_due_ns : first_due_of(remaining);
         }
     }
 
-    Rest all_rows() const {
-        Rest rest;
-        rest.send = whole_.rows;
-        return rest;
+    RemainingRows all_rows() const {
+        RemainingRows rows;
+        rows.send = whole_.rows;
+        return rows;
     }
 
-    std::int64_t first_due_of(const Rest& rest) const {
+    std::int64_t first_due_of(const RemainingRows& remaining) const {
         if (!options_.closed) {
-            return rest.send.front().due_ns;
+            return remaining.send.front().due_ns;
         }
         Plan plan = whole_;
-        plan.rows = rest.send;
-        return Schedule(trace_, plan, Speed(), rest.earlier).first_due_ns();
+        plan.rows = remaining.send;
+        return Schedule(trace_, plan, Speed(), remaining.earlier).first_due_ns();
     }
 
-    SimOptions options_in(const Fate& fate, const Rest& rest, bool first) const {
+    SimOptions options_in(const Fate& fate, const RemainingRows& remaining, bool first) const {
         SimOptions options = options_;
         options.disk = fate.disk;
         if (!first) {
-            options.stop_at_ns =
-                fate.stop_ns < 0 || rest.send.empty() ? -1 : first_due_of(rest) + fate.stop_ns;
+            options.stop_at_ns = fate.stop_ns < 0 || remaining.send.empty()
+                                     ? -1
+                                     : first_due_of(remaining) + fate.stop_ns;
             options.stop_again_ns = -1;
         }
         return options;
     }
 
     std::optional<Kill> kill_of(const Fate& fate, const SimOptions& options,
-                                const Rest& rest) const {
+                                const RemainingRows& remaining) const {
         if (!fate.dies) {
             return std::nullopt;
         }
         Kill kill{0, fate.steps, fate.dice, fate.resuming && number_ > 0};
         if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
             kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
-        } else if (!rest.send.empty()) {
-            const std::int64_t from = first_due_of(rest) - before_ns;
-            const std::int64_t planned = rest.send.back().due_ns - rest.send.front().due_ns;
-            const std::int64_t to =
-                first_due_of(rest) + planned * (options_.closed ? waits_stretch : 1) + behind_ns;
+        } else if (!remaining.send.empty()) {
+            const std::int64_t from = first_due_of(remaining) - before_ns;
+            const std::int64_t planned =
+                remaining.send.back().due_ns - remaining.send.front().due_ns;
+            const std::int64_t to = first_due_of(remaining) +
+                                    planned * (options_.closed ? waits_stretch : 1) + behind_ns;
             kill.at_ns = from + static_cast<std::int64_t>(fate.at * static_cast<double>(to - from));
         }
         return kill;

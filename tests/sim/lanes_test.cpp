@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
 #include <string_view>
 
 #include "tests/sim/sim_driver.hpp"
@@ -15,15 +16,15 @@ class OneLane : public testing::Test {
   protected:
     OneLane() {
         CHECK(static_cast<bool>(bodies_.open(1 << 20)));
-        (void)lanes_.open_one(0);
-        while (lanes_.idle_count() == 0) {
+        (void)lanes_.pool.open_one(0);
+        while (lanes_.shelf.count() == 0) {
             turn();
             resume(64);
         }
     }
     ~OneLane() override {
-        lanes_.close_all();
-        while (lanes_.in_use() > 0) {
+        lanes_.pool.close_all();
+        while (lanes_.pool.in_use() > 0) {
             turn();
             resume(64);
         }
@@ -37,18 +38,18 @@ class OneLane : public testing::Test {
     void resume(std::size_t most) { (void)loop_.ready().run(most); }
 
     /// Fires as the pacer does.
-    Lane& fire(std::uint32_t row, std::string_view request) {
-        Lane& lane = *lanes_.take_idle(0, {});
-        ExchangeState& exchange = lane.exchange;
-        char* const storage = bodies_.take(request.size());
-        std::memcpy(storage, request.data(), request.size());
-        exchange.request = {{0, row}, storage, {storage, request.size()}, driver_.now()};
-        exchange.request_bytes = request.size();
-        exchange.limits = {100, 1 << 20};
-        lanes_.prepare_fire(lane);
+    Lane& fire(std::uint32_t number, std::string_view request) {
+        Lane& lane = *lanes_.pool.take_idle(0, {});
+        RowUnderway& row = rows_.emplace_back();
+        row.due.request = number;
+        row.taken = true;
+        row.stage = RowStage::armed;
+        row.storage = bodies_.take(request.size());
+        std::memcpy(row.storage, request.data(), request.size());
+        row.bytes = {row.storage, request.size()};
+        lanes_.exchanges.prepare(lane, row, {100, 1 << 20});
         driver_.flush();
-        exchange.fired = driver_.now();
-        lanes_.fired(lane);
+        lanes_.exchanges.fired(lane, driver_.now());
         return lane;
     }
 
@@ -64,9 +65,10 @@ class OneLane : public testing::Test {
     SimDriver driver_{1, Weather{}, mock::CoreOptions{}};
     Loop loop_{driver_, 8};
     ReplaySettings settings_;
+    std::deque<RowUnderway> rows_;
     BodyPool bodies_;
     EventRing ring_{1 << 16, 4};
-    LanePool lanes_{loop_, {Endpoint{}}, settings_, bodies_, ring_};
+    Lanes lanes_{loop_, {Endpoint{}}, settings_, bodies_, ring_};
 };
 
 // A lane is idle again before its coroutine knows it. Where it is fired on at once, and the answer
@@ -78,13 +80,13 @@ TEST_F(OneLane, SettlesARowThatCameAndWentWhileItSlept) {
         turn();
     }
     resume(1);  // the exchange: settles; the life behind it waits for its turn
-    ASSERT_EQ(lanes_.idle_count(), 1u);
+    ASSERT_EQ(lanes_.shelf.count(), 1u);
     ASSERT_EQ(&fire(1, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), &lane);
     while (!lane.broken) {
         turn();
     }
     resume(64);
-    EXPECT_EQ(lanes_.inflight(), 0u);
+    EXPECT_EQ(lanes_.in_flight.count(), 0u);
     EXPECT_EQ(rows_ended(), 2u);
 }
 

@@ -5,11 +5,11 @@
 namespace driftless::sim {
 
 // A request that a lost segment has held up is tainted, and no row claims more than was sent again.
-std::string losses_are_told(const SimResult& result) {
+std::string losses_are_reported(const SimResult& result) {
     Breaches breaches;
-    std::uint64_t told = 0;
+    std::uint64_t reported = 0;
     for (const Record& record : result.records) {
-        told += record.retransmits.value_or(0);
+        reported += record.retransmits.value_or(0);
         const bool tainted = has_taint(record, taint_retransmitted);
         const bool gave_up = !record.first_byte_ns && record.outcome != Outcome::ok;
         breaches.unless(!tainted || gave_up || record.retransmits.value_or(0) > 0, record,
@@ -24,7 +24,7 @@ std::string losses_are_told(const SimResult& result) {
         breaches.unless(tainted || way_ns < Weather::lost_for.ns, record,
                         "came to the server late by a loss, and is not tainted");
     }
-    breaches.unless(told <= result.segments_resent, of(told, result.segments_resent));
+    breaches.unless(reported <= result.segments_resent, of(reported, result.segments_resent));
     return breaches.text();
 }
 

@@ -8,7 +8,7 @@
 
 namespace driftless::sim {
 
-std::string losses_are_told(const SimResult& result);
+std::string losses_are_reported(const SimResult& result);
 std::string our_limits_taint(const SimResult& result);
 
 }  // namespace driftless::sim

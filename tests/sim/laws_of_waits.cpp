@@ -51,7 +51,7 @@ std::string no_false_alarm_of_late_reads(const SimResult& result) {
 // No wait counts twice: all of them lie between the fire and the last part. And waits of the parts
 // of a request add up, but for as long as a part may have been on its way to
 // the kernel, and for what may be a sleep of ours in which the kernel took it.
-std::string parts_that_waited_are_told(const SimResult& result) {
+std::string parts_that_waited_are_reported(const SimResult& result) {
     Breaches breaches;
     const std::int64_t unsure_ns = result.latency_max.ns + calm_delay_max.ns;
     for (const Record& record : result.records) {
@@ -59,9 +59,9 @@ std::string parts_that_waited_are_told(const SimResult& result) {
         if (found == result.parts_ns.end() || !record.sent_ns || record.stale_retries > 0) {
             continue;
         }
-        const bool told = has_taint(record, taint_sent_late);
+        const bool reported = has_taint(record, taint_sent_late);
         breaches.unless(
-            !told || found->second.back() - *record.fired_ns > result.limits.receive_delay_ns,
+            !reported || found->second.back() - *record.fired_ns > result.limits.receive_delay_ns,
             record, "is tainted sent_late, and had left by then");
         if (result.sends_block || result.flushes_fail) {
             continue;
@@ -71,7 +71,7 @@ std::string parts_that_waited_are_told(const SimResult& result) {
             const std::int64_t apart_ns = found->second[i] - found->second[i - 1];
             waited_ns += std::max<std::int64_t>(apart_ns - unsure_ns, 0);
         }
-        breaches.unless(told || waited_ns <= result.limits.receive_delay_ns, record,
+        breaches.unless(reported || waited_ns <= result.limits.receive_delay_ns, record,
                         "had parts that waited for " + std::to_string(waited_ns) +
                             " ns in sum, and is not tainted");
     }
@@ -145,7 +145,7 @@ std::string only_a_full_cap_holds_back(const SimResult& result) {
 // Our clock does not show that the host slept: its stamps say nothing of what came meanwhile. Each
 // row that was open knows that bytes may have waited for as long. One that was sent again is
 // tainted for that.
-std::string sleeps_of_the_host_are_told(const SimResult& result) {
+std::string sleeps_of_the_host_are_reported(const SimResult& result) {
     constexpr std::int64_t length_min_ns = 1'000'000;
     Breaches breaches;
     for (const Record& record : result.records) {

@@ -120,7 +120,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_turns, "turns wait for their parents"},
     {Bug::early_turns, "failures end their trees"},
     {Bug::lost_release, "no release is lost"},
-    {Bug::uncounted_loss, "losses are told"},
+    {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
     {Bug::other_servers, "sessions stay on their server"},
@@ -202,7 +202,7 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { ok_record(result).receive_delay_ns = calm_delay_max.ns + 1; }},
     {"no false alarm of late reads",
      [](SimResult& result) { ok_record(result).tainted = {"read_late"}; }},
-    {"parts that waited are told",
+    {"parts that waited are reported",
      [](SimResult& result) {  // none of them for long
          const Record& record = ok_record(result);
          const std::int64_t third_ns = result.limits.receive_delay_ns / 3;
@@ -211,19 +211,20 @@ const OutputBug output_bugs[] = {
              parts_ns.push_back(parts_ns.back() + third_ns);
          }
      }},
-    {"parts that waited are told",
+    {"parts that waited are reported",
      [](SimResult& result) { ok_record(result).tainted = {"sent_late"}; }},
     {"only a full cap holds back",
      [](SimResult& result) {
          ok_record(result).late_cause = LateCause::inflight;
          ok_record(result).held_ns = RoomTimes::unseen_max.ns + *ok_record(result).drift_ns + 1;
      }},
-    {"sleeps of the host are told",
+    {"sleeps of the host are reported",
      [](SimResult& result) {
          result.sleeps.push_back({*ok_record(result).fired_ns + 1, 1'000'000'000});
      }},
-    {"losses are told", [](SimResult& result) { ok_record(result).retransmits = 1; }},
-    {"losses are told", [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},
+    {"losses are reported", [](SimResult& result) { ok_record(result).retransmits = 1; }},
+    {"losses are reported",
+     [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},
     {"our limits taint",
      [](SimResult& result) { ok_record(result).late_cause = LateCause::limit; }},
     {"our limits taint",

@@ -1,4 +1,4 @@
-// What our host has no room for and what the network loses, in virtual time: who is told to be
+// What our host has no room for and what the network loses, in virtual time: who is reported to be
 // late by it, and who is not.
 #include <gtest/gtest.h>
 
@@ -68,11 +68,11 @@ TEST(Limits, OnlyWhatWasLostIsTainted) {
     EXPECT_EQ(broken_laws(in_vain), "");
     EXPECT_GT(in_vain.segments_resent, 10u);
     EXPECT_EQ(tainted_by(in_vain, taint_retransmitted), 0u);
-    std::uint64_t told = 0;
+    std::uint64_t reported = 0;
     for (const Record& record : in_vain.records) {
-        told += record.retransmits.value();
+        reported += record.retransmits.value();
     }
-    EXPECT_EQ(told, in_vain.segments_resent);
+    EXPECT_EQ(reported, in_vain.segments_resent);
 
     options.weather.lose_sent = 0.3;
     options.weather.resend_in_vain = 0;

@@ -25,11 +25,11 @@ struct Asked {
     explicit Asked(const mock::CoreOptions& server, Api api = Api::openai_chat,
                    PromptKind kind = PromptKind::text,
                    const WordTable& words = WordTable::built_in(),
-                   std::optional<Overhead> told = {}) {
+                   std::optional<Overhead> given = {}) {
         SimDriver driver(5, Weather{}, server);
         Loop loop(driver, 8);
         PreflightPlan plan = plan_of(api, kind, words);
-        plan.overhead = told;
+        plan.overhead = given;
         Preflight preflight(loop, plan);
         ok = preflight.run();
         found = preflight.findings();

@@ -14,7 +14,8 @@ TEST(Preflight, FindsTheSplitByCachedTokens) {
         for (const std::uint32_t post : {0u, 1u, 5u, 18u, 19u}) {
             mock::CoreOptions server = server_with(mock::TokenizeForm::none, 19 - post, post);
             server.cache_block_tokens = block;
-            server.cached_told = post == 5 ? mock::CachedTold::hits : mock::CachedTold::always;
+            server.cached_reported =
+                post == 5 ? mock::CachedReported::hits : mock::CachedReported::always;
             const Asked asked(server);
             ASSERT_TRUE(asked.ok) << asked.failure.text;
             EXPECT_EQ(asked.found.split_source, "cached_tokens") << block << " " << post;
@@ -37,12 +38,12 @@ TEST(Preflight, FindsTheSplitOfCompletions) {
         EXPECT_EQ(asked.found.split_source, "cached_tokens");
         EXPECT_EQ(asked.found.overhead.pre, overhead.pre);
         EXPECT_EQ(asked.found.overhead.post, overhead.post);
-        server.cached_told = mock::CachedTold::never;
-        const Asked untold(server, Api::openai_completions);
+        server.cached_reported = mock::CachedReported::never;
+        const Asked unreported(server, Api::openai_completions);
         const bool one = overhead.pre + overhead.post == 1;
-        EXPECT_EQ(untold.found.split_source, one ? "bos" : "none");
-        EXPECT_EQ(untold.found.split_known, one);
-        EXPECT_EQ(untold.found.overhead.pre, overhead.pre + overhead.post);
+        EXPECT_EQ(unreported.found.split_source, one ? "bos" : "none");
+        EXPECT_EQ(unreported.found.split_known, one);
+        EXPECT_EQ(unreported.found.overhead.pre, overhead.pre + overhead.post);
     }
     const Asked bare(server_with(mock::TokenizeForm::none, 0, 0), Api::openai_completions);
     EXPECT_TRUE(bare.found.split_known);

@@ -123,7 +123,7 @@ TEST(Preflight, SplitsTheOverheadOfKnownModels) {
     EXPECT_TRUE(asked.found.split_known);
     EXPECT_EQ(asked.found.split_source, "model");
     server.overhead = {4, 5};  // a template that is not known
-    server.cached_told = mock::CachedTold::never;
+    server.cached_reported = mock::CachedReported::never;
     EXPECT_FALSE(Asked(server).found.split_known);
 }
 
@@ -138,19 +138,19 @@ TEST(Preflight, BelievesUsageOverTokenize) {
     EXPECT_EQ(asked.found.overhead.pre, 5u);
     EXPECT_EQ(asked.found.overhead.post, 3u);
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
-    server.cached_told = mock::CachedTold::never;
-    const Asked untold(server);
-    EXPECT_FALSE(untold.found.split_known);
-    EXPECT_EQ(untold.found.overhead.pre, 6u) << "as many behind as /tokenize says";
-    EXPECT_EQ(untold.found.overhead.post, 2u);
+    server.cached_reported = mock::CachedReported::never;
+    const Asked unreported(server);
+    EXPECT_FALSE(unreported.found.split_known);
+    EXPECT_EQ(unreported.found.overhead.pre, 6u) << "as many behind as /tokenize says";
+    EXPECT_EQ(unreported.found.overhead.post, 2u);
     EXPECT_NE(asked.notes().find("usage counts an overhead of 8 tokens, /tokenize one of 6"),
               std::string::npos)
         << asked.notes();
-    const Asked told(server, Api::openai_chat, PromptKind::text, WordTable::built_in(),
-                     Overhead{1, 1});
-    EXPECT_EQ(told.found.overhead_source, "flag");
-    EXPECT_EQ(told.found.overhead.pre, 1u);
-    EXPECT_NE(told.notes().find("--overhead says 2"), std::string::npos) << told.notes();
+    const Asked given(server, Api::openai_chat, PromptKind::text, WordTable::built_in(),
+                      Overhead{1, 1});
+    EXPECT_EQ(given.found.overhead_source, "flag");
+    EXPECT_EQ(given.found.overhead.pre, 1u);
+    EXPECT_NE(given.notes().find("--overhead says 2"), std::string::npos) << given.notes();
 }
 
 // One bad word, wherever it stands in the table, with and without /tokenize: found, dropped, and
@@ -283,18 +283,19 @@ TEST(Preflight, WorksWithoutUsage) {
 
 // Cached tokens that are told only where there are some: a prompt goes out again to see them. What
 // stays unknown is said with the flag that the server's kind was started without.
-TEST(Preflight, FindsOutWhetherCachedTokensAreTold) {
-    using mock::CachedTold;
-    for (const CachedTold told : {CachedTold::always, CachedTold::hits, CachedTold::never}) {
+TEST(Preflight, FindsOutWhetherCachedTokensAreReported) {
+    using mock::CachedReported;
+    for (const CachedReported reported :
+         {CachedReported::always, CachedReported::hits, CachedReported::never}) {
         mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
-        server.cached_told = told;
+        server.cached_reported = reported;
         server.model.owned_by = "vllm";
         const Asked asked(server);
         ASSERT_TRUE(asked.ok) << asked.failure.text;
         EXPECT_EQ(asked.found.owned_by, "vllm");
-        EXPECT_EQ(asked.found.has_cached_tokens, told != CachedTold::never);
+        EXPECT_EQ(asked.found.has_cached_tokens, reported != CachedReported::never);
         const bool hint = asked.notes().find("--enable-prompt-tokens-details") != std::string::npos;
-        EXPECT_EQ(hint, told == CachedTold::never) << asked.notes();
+        EXPECT_EQ(hint, reported == CachedReported::never) << asked.notes();
     }
 }
 
@@ -310,8 +311,8 @@ TEST(Preflight, GoesOnWithoutIgnoreEos) {
         << asked.notes();
 }
 
-// The server's own words, and what may mend it.
-TEST(Preflight, SaysWhatMayMendARefusal) {
+// The server's own words, and what may fix it.
+TEST(Preflight, SaysWhatMayFixARefusal) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 20, 20);
     server.model.context_tokens = 30;
     const Asked asked(server);

@@ -41,8 +41,8 @@ Plan plan_of(const Trace& trace, const SimOptions& options) {
 
 Plan plan_in(const Segment& segment) {
     Plan plan = segment.whole;
-    if (segment.rest != nullptr) {
-        plan.rows = segment.rest->send;
+    if (segment.remaining != nullptr) {
+        plan.rows = segment.remaining->send;
     }
     return plan;
 }

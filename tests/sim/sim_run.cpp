@@ -54,9 +54,9 @@ class Simulation {
         if (options.closed) {
             result_.dependencies = waits_within(trace, plan_);
         }
-        if (segment.rest != nullptr) {
-            mark_again(*segment.rest, marks_);
-            for (const std::uint32_t row : segment.rest->again) {
+        if (segment.remaining != nullptr) {
+            mark_again(*segment.remaining, marks_);
+            for (const std::uint32_t row : segment.remaining->again) {
                 result_.again.insert(trace.rows[row].index);
             }
         }
@@ -85,7 +85,8 @@ class Simulation {
     AssemblerConfig config() const {
         AssemblerConfig config = assembler_of(trace_, plan_, dialect_, options_);
         config.segment = segment_.number;
-        config.numbers = segment_.rest != nullptr ? segment_.rest->positions : config.numbers;
+        config.numbers =
+            segment_.remaining != nullptr ? segment_.remaining->positions : config.numbers;
         config.closed = options_.closed;
         return config;
     }
@@ -99,9 +100,9 @@ class Simulation {
             if (result_.killed) {
                 disk_.die_after(Random(segment_.kill->dice).below(20'000));
             }
-            const Remains remains{trace_, segment_.whole,  *segment_.past, nullptr,
-                                  0,      options_.closed, Speed()};
-            writer_.add(records_of_rest(remains, *segment_.rest, config()));
+            const InterruptedRun run{trace_, segment_.whole,  *segment_.past, nullptr,
+                                     0,      options_.closed, Speed()};
+            writer_.add(settled_records(run, *segment_.remaining, config()));
             result_.disk_failed = writer_.failed();
             result_.stood = !result_.killed && !result_.disk_failed;
         }
@@ -130,8 +131,8 @@ class Simulation {
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
             const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
-            const bool knows = segment_.rest != nullptr && options_.bug != Bug::forgotten_past;
-            const EarlierRows earlier = knows ? segment_.rest->earlier : EarlierRows();
+            const bool knows = segment_.remaining != nullptr && options_.bug != Bug::forgotten_past;
+            const EarlierRows earlier = knows ? segment_.remaining->earlier : EarlierRows();
             Schedule schedule = options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier)
                                                 : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/history/rest.hpp"
+#include "engine/history/remaining_rows.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
@@ -96,7 +96,7 @@ struct Segment {
     std::optional<Kill> kill;
     std::uint32_t number = 0;
     const Past* past = nullptr;  ///< null: it is the first
-    const Rest* rest = nullptr;
+    const RemainingRows* remaining = nullptr;
 };
 
 /// Bytes of the files of a run when they had been flushed.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,14 @@ class SecureLane : public testing::Test {
     explicit SecureLane(Duration keep_alive = seconds(2))
         : driver_{1, Weather{}, server(keep_alive), {}, {}, &world_} {
         CHECK(static_cast<bool>(bodies_.open(4 << 20)));
-        (void)lanes_.open_one(0);
-        while (lanes_.idle_count() == 0) {
+        (void)lanes_.pool.open_one(0);
+        while (lanes_.shelf.count() == 0) {
             turn();
         }
     }
     ~SecureLane() override {
-        lanes_.close_all();
-        while (lanes_.in_use() > 0) {
+        lanes_.pool.close_all();
+        while (lanes_.pool.in_use() > 0) {
             turn();
         }
         loop_.jobs().reap();
@@ -43,69 +44,63 @@ class SecureLane : public testing::Test {
     void turn() {
         (void)driver_.turn({driver_.now() + milliseconds(1), 16, Wait::sleep, true});
         (void)driver_.collect_stamps(16, nullptr);
-        (void)lanes_.handshake_slice();
+        (void)lanes_.connecting.handshake_slice();
         (void)loop_.ready().run(64);
     }
 
     /// A connection stands.
     void stand() {
-        while (lanes_.idle_count() == 0) {
-            (void)lanes_.open_one(0);
-            while (lanes_.targets()[0].connecting > 0) {
+        while (lanes_.shelf.count() == 0) {
+            (void)lanes_.pool.open_one(0);
+            while (lanes_.parts.targets[0].connecting > 0) {
                 turn();
             }
         }
     }
     /// The server closes what stands idle.
     void lose() {
-        while (lanes_.in_use() > 0) {
+        while (lanes_.pool.in_use() > 0) {
             turn();
         }
     }
 
     /// A row of this many records, bound to the lane; connections have been lost under it before,
     /// or it has been sent on them.
-    DueRow bind(std::uint32_t planned, std::size_t records, bool late, std::uint16_t losses = 0,
-                std::uint16_t tries = 0) {
+    RowUnderway& bind(std::uint32_t number, std::size_t records, bool late,
+                      std::uint16_t losses = 0, std::uint16_t tries = 0) {
         const std::size_t bytes = (records - 1) * record_bytes_max + 1000;
         std::string request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ";
         request += std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
         const std::size_t room = seal_room(request.size());
-        char* const storage = bodies_.take(room + request.size());
-        std::memcpy(storage + room, request.data(), request.size());
-        DueRow row;
-        row.cause = LateCause::none;
+        RowUnderway& row = rows_.emplace_back();
+        row.due.request = number;
+        row.taken = true;
+        row.stage = RowStage::armed;
         row.losses = losses;
         row.tries = tries;
-        row.request = {{0, planned}, storage, {storage + room, request.size()}, driver_.now()};
-        const Lane* lane = lanes_.bind(0, row, {}, late);
-        CHECK(lane != nullptr);
-        row.request.lane = lane->number;
-        row.request.storage = nullptr;  // the lane's
+        row.storage = bodies_.take(room + request.size());
+        std::memcpy(row.storage + room, request.data(), request.size());
+        row.bytes = {row.storage + room, request.size()};
+        CHECK(lanes_.pool.bind(0, row, {}, late) != nullptr);
         return row;
     }
 
-    void fire(Lane& lane, const DueRow& row) {
-        lane.exchange.request = row.request;
-        lane.exchange.request_bytes = row.request.bytes.size();
-        lane.exchange.limits = {100, 1 << 20};
-        lanes_.prepare_fire(lane);
+    void fire(Lane& lane, RowUnderway& row) {
+        lanes_.exchanges.prepare(lane, row, {100, 1 << 20});
         driver_.flush();
-        lane.exchange.fired = driver_.now();
-        lanes_.fired(lane);
+        lanes_.exchanges.fired(lane, driver_.now());
         while (lane.state == LaneState::busy) {
             turn();
-            (void)lanes_.send_rest_slice();
+            (void)lanes_.exchanges.send_rest_slice();
         }
     }
 
     /// What is to be built again has kept its storage.
     void give_back_what_is_left() {
-        for (const DueRow& row : lanes_.again()) {
-            ASSERT_NE(row.request.storage, nullptr);
-            bodies_.give(row.request.storage);
+        while (RowUnderway* row = lanes_.parts.again.pop_front()) {
+            ASSERT_NE(row->storage, nullptr);
+            bodies_.give(row->storage);
         }
-        lanes_.again().clear();
     }
 
     /// What became of the rows that have ended.
@@ -130,75 +125,76 @@ class SecureLane : public testing::Test {
     SimDriver driver_;
     Loop loop_{driver_, 8};
     ReplaySettings settings_;
+    std::deque<RowUnderway> rows_;
     BodyPool bodies_;
     EventRing ring_{1 << 16, 4};
-    LanePool lanes_{loop_, world_.endpoints(), settings_, bodies_, ring_};
+    Lanes lanes_{loop_, world_.endpoints(), settings_, bodies_, ring_};
 };
 
 // A row that is all records when it is due leaves at once.
 TEST_F(SecureLane, ARowThatIsReadyIsTaken) {
-    DueRow row = bind(0, 3, false);
-    EXPECT_EQ(lanes_.take_ready(row), nullptr);
+    RowUnderway& row = bind(0, 3, false);
+    EXPECT_EQ(lanes_.pool.take_ready(row), nullptr);
     for (int i = 0; i < 3; ++i) {
-        EXPECT_TRUE(lanes_.seal_slice());
+        EXPECT_TRUE(lanes_.pool.seal_slice());
     }
-    EXPECT_FALSE(lanes_.seal_slice());
-    Lane* lane = lanes_.take_ready(row);
+    EXPECT_FALSE(lanes_.pool.seal_slice());
+    Lane* lane = lanes_.pool.take_ready(row);
     ASSERT_NE(lane, nullptr);
     fire(*lane, row);
-    EXPECT_EQ(lanes_.idle_count(), 1u);  // it was answered, and the connection is kept
+    EXPECT_EQ(lanes_.shelf.count(), 1u);  // it was answered, and the connection is kept
 }
 
 // One that is not is late: it goes before what is not due, and comes out when it is ready, with
 // what has kept it.
 TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
-    (void)lanes_.open_one(0);
-    while (lanes_.idle_count() < 2) {
+    (void)lanes_.pool.open_one(0);
+    while (lanes_.shelf.count() < 2) {
         turn();
     }
-    DueRow other = bind(0, 3, false);
-    DueRow row = bind(1, 3, false);
-    EXPECT_TRUE(lanes_.seal_slice());  // of the other row, which is the first
-    EXPECT_FALSE(lanes_.seal_late());
+    RowUnderway& other = bind(0, 3, false);
+    RowUnderway& row = bind(1, 3, false);
+    EXPECT_TRUE(lanes_.pool.seal_slice());  // of the other row, which is the first
+    EXPECT_FALSE(lanes_.sealing.next_is_late());
     row.cause = LateCause::prepare;
     row.held_ns = 7;
-    lanes_.now_late(row);
-    EXPECT_TRUE(lanes_.seal_late());
-    EXPECT_EQ(lanes_.late_count(), 1u);
+    lanes_.pool.now_late(row);
+    EXPECT_TRUE(lanes_.sealing.next_is_late());
+    EXPECT_EQ(lanes_.sealing.late_count(), 1u);
     for (int i = 0; i < 3; ++i) {
-        EXPECT_EQ(lanes_.late_front(), nullptr);
-        EXPECT_TRUE(lanes_.seal_slice());
+        EXPECT_EQ(lanes_.sealing.late_front(), nullptr);
+        EXPECT_TRUE(lanes_.pool.seal_slice());
     }
-    EXPECT_FALSE(lanes_.seal_late());
-    ASSERT_NE(lanes_.late_front(), nullptr);
-    DueRow late;
-    Lane& lane = lanes_.take_late(late);
-    EXPECT_EQ(late.request.due.request, 1u);
+    EXPECT_FALSE(lanes_.sealing.next_is_late());
+    ASSERT_NE(lanes_.sealing.late_front(), nullptr);
+    RowUnderway& late = *lanes_.sealing.late_front()->tls->row;
+    Lane& lane = *lanes_.pool.take_ready(late);
+    EXPECT_EQ(late.due.request, 1u);
     EXPECT_EQ(late.cause, LateCause::prepare);
     EXPECT_EQ(late.held_ns, 7);
-    EXPECT_EQ(lanes_.late_count(), 0u);
+    EXPECT_EQ(lanes_.sealing.late_count(), 0u);
     fire(lane, late);
-    EXPECT_EQ(lanes_.take_ready(other), nullptr);
-    lanes_.unbind_all();
+    EXPECT_EQ(lanes_.pool.take_ready(other), nullptr);
+    lanes_.pool.unbind_all();
 }
 
 // A row that is in flight already, because it is sent again, is the first of those that are late:
 // the others may have to wait for its end.
 TEST_F(SecureLane, ARetryGoesBeforeRowsThatMayWaitForItsEnd) {
-    (void)lanes_.open_one(0);
-    while (lanes_.idle_count() < 2) {
+    (void)lanes_.pool.open_one(0);
+    while (lanes_.shelf.count() < 2) {
         turn();
     }
     (void)bind(0, 1, true);
     (void)bind(1, 1, true, 0, 1);
-    EXPECT_TRUE(lanes_.seal_slice());
-    ASSERT_NE(lanes_.late_front(), nullptr);
-    EXPECT_EQ(lanes_.late_front()->request.due.request, 0u);
-    EXPECT_TRUE(lanes_.seal_slice());
-    EXPECT_EQ(lanes_.late_front()->request.due.request, 1u);
-    EXPECT_EQ(lanes_.late_count(), 2u);
-    lanes_.unbind_all();
-    EXPECT_EQ(lanes_.again().size(), 2u);
+    EXPECT_TRUE(lanes_.pool.seal_slice());
+    ASSERT_NE(lanes_.sealing.late_front(), nullptr);
+    EXPECT_EQ(lanes_.sealing.late_front()->tls->row->due.request, 0u);
+    EXPECT_TRUE(lanes_.pool.seal_slice());
+    EXPECT_EQ(lanes_.sealing.late_front()->tls->row->due.request, 1u);
+    EXPECT_EQ(lanes_.sealing.late_count(), 2u);
+    lanes_.pool.unbind_all();
+    EXPECT_EQ(lanes_.parts.again.count, 2u);
     give_back_what_is_left();
 }
 
@@ -211,13 +207,13 @@ class ConnectionsThatEndYoung : public SecureLane {
 // ends then, one that is not has time.
 TEST_F(ConnectionsThatEndYoung, EndARowThatIsDue) {
     for (const bool late : {false, true}) {
-        for (const std::uint16_t losses : {LanePool::losses_max - 1, LanePool::losses_max + 0}) {
+        for (const std::uint16_t losses : {Sealing::losses_max - 1, Sealing::losses_max + 0}) {
             stand();
             (void)bind(5, 3, late, losses);
-            EXPECT_TRUE(lanes_.seal_slice());
+            EXPECT_TRUE(lanes_.pool.seal_slice());
             lose();
-            const bool over = late && losses == LanePool::losses_max;
-            EXPECT_EQ(lanes_.again().size(), over ? 0u : 1u);
+            const bool over = late && losses == Sealing::losses_max;
+            EXPECT_EQ(lanes_.parts.again.count, over ? 0u : 1u);
             EXPECT_EQ(ends(),
                       over ? std::vector<Outcome>{Outcome::send_failed} : std::vector<Outcome>{});
             give_back_what_is_left();
@@ -228,10 +224,10 @@ TEST_F(ConnectionsThatEndYoung, EndARowThatIsDue) {
 
 // One that ends of its age, because the row was held back, is none of those.
 TEST_F(SecureLane, ConnectionsThatEndOfTheirAgeEndNoRow) {
-    (void)bind(5, 3, true, LanePool::losses_max);
+    (void)bind(5, 3, true, Sealing::losses_max);
     lose();
-    ASSERT_EQ(lanes_.again().size(), 1u);
-    EXPECT_EQ(lanes_.again()[0].losses, LanePool::losses_max);
+    ASSERT_EQ(lanes_.parts.again.count, 1u);
+    EXPECT_EQ(lanes_.parts.again.first->losses, Sealing::losses_max);
     EXPECT_TRUE(ends().empty());
     give_back_what_is_left();
 }
@@ -244,17 +240,17 @@ TEST_F(SecureLane, NothingIsLeftBoundAfterAStop) {
             stand();
             (void)bind(5, 3, late);
             for (int i = 0; i < sealed; ++i) {
-                EXPECT_TRUE(lanes_.seal_slice());
+                EXPECT_TRUE(lanes_.pool.seal_slice());
             }
-            lanes_.unbind_all();
-            EXPECT_EQ(lanes_.again().size(), late ? 1u : 0u);
-            EXPECT_EQ(lanes_.late_count(), 0u);
-            EXPECT_EQ(lanes_.late_front(), nullptr);
-            EXPECT_FALSE(lanes_.seal_slice());
-            EXPECT_EQ(lanes_.targets()[0].bound, 0u);
+            lanes_.pool.unbind_all();
+            EXPECT_EQ(lanes_.parts.again.count, late ? 1u : 0u);
+            EXPECT_EQ(lanes_.sealing.late_count(), 0u);
+            EXPECT_EQ(lanes_.sealing.late_front(), nullptr);
+            EXPECT_FALSE(lanes_.pool.seal_slice());
+            EXPECT_EQ(lanes_.parts.targets[0].bound, 0u);
             give_back_what_is_left();
             EXPECT_EQ(bodies_.used_bytes(), 0u);
-            while (lanes_.in_use() > 0) {
+            while (lanes_.pool.in_use() > 0) {
                 turn();
             }
         }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tests/sim/laws.hpp"
+#include "tests/sim/sim_disk.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
@@ -218,6 +219,25 @@ TEST(Tls, RowsThatAreDueWhileTheyAreSealedLeaveLate) {
         if (record.late_cause == LateCause::prepare) {
             EXPECT_GT(record.armed_ns, record.due_ns) << "row " << record.row;
         }
+    }
+}
+
+// Records of the first rows are made while the run warms up, wherever on the run's timeline these
+// stand: what is resumed begins far from its time 0.
+TEST(Tls, RowsAreSealedBeforeTimeZeroWhereverTheyBegin) {
+    SimOptions options = secure(6);
+    options.tls.record_max = milliseconds(20);  // too long for the 0.2 s before time 0
+    options.timeouts = Timeouts{};
+    const Trace trace = make_trace(6, 60);
+    for (const std::int64_t begin_s : {0, 1000}) {
+        Plan plan;
+        for (std::uint32_t row = 0; row < trace.rows.size(); ++row) {
+            plan.rows.push_back({begin_s * 1'000'000'000, row, 0});
+        }
+        SimDisk disk;
+        const SimResult result = run_segment(trace, options, {disk, plan});
+        EXPECT_EQ(late_by(LateCause::prepare, result), 0u) << begin_s;
+        EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 60}})) << begin_s;
     }
 }
 

@@ -23,8 +23,7 @@ std::uint32_t Witness::row_of(std::uint32_t planned) const {
 void Witness::note_send(const Op& op, Instant at) {
     const Lane& lane = *static_cast<const Lane*>(op.owner);
     if (lane.state == LaneState::busy) {
-        std::vector<std::int64_t>& parts_ns =
-            result_.parts_ns[row_of(lane.exchange.request.due.request)];
+        std::vector<std::int64_t>& parts_ns = result_.parts_ns[row_of(lane.exchange.request)];
         parts_ns.resize(lane.exchange.accepted == 0 ? 0 : parts_ns.size());
         parts_ns.push_back(in_run(at));
     }
@@ -36,7 +35,7 @@ void Witness::note_read(const Op& op, const ReadTimes& times) {
     if (lane.state != LaneState::busy || lane.exchange.over) {
         return;
     }
-    const std::uint32_t row = row_of(lane.exchange.request.due.request);
+    const std::uint32_t row = row_of(lane.exchange.request);
     Duration& longest = result_.waited[row];
     const Duration waited = times.read - std::max(times.first_came, lane.exchange.fired);
     const bool first = lane.exchange.bytes_received == 0;  // of this try

@@ -18,6 +18,9 @@ TEST(Rules, FindWrongDirections) {
     EXPECT_EQ(found(check_direction, "engine/io/a.cpp", "#include \"cmd/values.hpp\"\n"), 1U);
     EXPECT_EQ(found(check_direction, "engine/time/a.cpp", "#include \"engine/io/op.hpp\"\n"), 1U);
     EXPECT_EQ(found(check_direction, "engine/prompt/a.cpp", "#include \"engine/io/op.hpp\"\n"), 1U);
+    EXPECT_EQ(found(check_direction, "engine/stats/a.cpp", "#include \"engine/record/b.hpp\"\n"),
+              1U);
+    EXPECT_EQ(found(check_direction, "cmd/a.cpp", "#include \"engine/attic/b.hpp\"\n"), 1U);
     EXPECT_EQ(found(check_direction, "cmd/a.cpp", "#include \"tests/tidy/rules.hpp\"\n"), 1U);
     EXPECT_EQ(found(check_direction, "engine/replay/a.cpp", "#include \"engine/io/op.hpp\"\n"), 0U);
     EXPECT_EQ(found(check_direction, "engine/record/a.cpp", "#include \"engine/plan/plan.hpp\"\n"),

@@ -40,7 +40,7 @@ std::vector<Include> includes_of(const SourceFile& file);
 struct Finding {
     std::string file;
     std::size_t line = 0;
-    std::string problem;  ///< what is wrong and what mends it
+    std::string problem;  ///< what is wrong and what fixes it
 };
 
 /// All findings as one text, one line each: "file:line: problem".

@@ -8,7 +8,7 @@ namespace driftless {
 
 std::string describe_api(const Dialect*& dialect, const std::string& file,
                          std::unique_ptr<DescribedApi>& described) {
-    if (dialect->api != Api::user_template) {
+    if (!dialect->described_by_file) {
         return file.empty() ? "" : "--template describes the server of --api template: give both";
     }
     if (file.empty()) {

@@ -8,7 +8,7 @@
 namespace driftless {
 
 /// Turns `model` of the map into a kept column, and a model with columns into `row_model`. Returns
-/// one line that says what is wrong and what mends it, or the empty text.
+/// one line that says what is wrong and what fixes it, or the empty text.
 std::string complete_model(ReplayOptions& options);
 
 }  // namespace driftless

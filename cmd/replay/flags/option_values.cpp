@@ -29,26 +29,6 @@ Result<T> choose(std::string_view text, const std::array<Choice<T>, count>& choi
     return Error{ErrorCode::invalid, 0, remedy};
 }
 
-/// The whole names that others use for a dialect of ours.
-struct ApiAlias {
-    std::string_view typed;
-    std::string_view name;
-};
-constexpr std::array api_aliases{
-    ApiAlias{"chat", "openai-chat"},
-    ApiAlias{"completions", "openai-completions"},
-    ApiAlias{"openai", "openai-completions"},  // vllm bench: "openai" is the completions API
-    ApiAlias{"vllm", "openai-completions"},
-    ApiAlias{"chat_completions", "openai-chat"},  // GuideLLM
-    ApiAlias{"text_completions", "openai-completions"},
-    ApiAlias{"sglang-native", "sglang"},  // sglang.bench_serving
-    ApiAlias{"sglang-oai", "openai-completions"},
-    ApiAlias{"sglang-oai-chat", "openai-chat"},
-    ApiAlias{"vllm-chat", "openai-chat"},
-    ApiAlias{"llama.cpp", "llamacpp"},
-    ApiAlias{"llama-cpp", "llamacpp"},
-};
-
 constexpr const char* goodput_remedy =
     "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
 
@@ -155,10 +135,12 @@ Result<std::string> parse_length_field(std::string_view text) {
     return Error{ErrorCode::invalid, 0, "is not one of auto, max_tokens, max_completion_tokens"};
 }
 
-Result<WaitRule> parse_wait_rule(std::string_view text) {
-    constexpr std::array choices{
-        Choice<WaitRule>{"auto", WaitRule::automatic}, Choice<WaitRule>{"spin", WaitRule::spin},
-        Choice<WaitRule>{"hybrid", WaitRule::hybrid}, Choice<WaitRule>{"sleep", WaitRule::sleep}};
+Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text) {
+    using Wait = Choice<std::optional<WaitPolicy>>;
+    constexpr std::array choices{Wait{"auto", std::nullopt},
+                                 Wait{name_of(WaitPolicy::spin), WaitPolicy::spin},
+                                 Wait{name_of(WaitPolicy::hybrid), WaitPolicy::hybrid},
+                                 Wait{name_of(WaitPolicy::sleep), WaitPolicy::sleep}};
     return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
 }
 
@@ -189,16 +171,10 @@ Result<bool> parse_chunks(std::string_view text) {
 }
 
 Result<const Dialect*> parse_api(std::string_view text) {
-    for (const ApiAlias& alias : api_aliases) {
-        if (alias.typed == text) {
-            text = alias.name;
-            break;
-        }
-    }
     if (const Dialect* dialect = find_dialect(text); dialect != nullptr) {
         return dialect;
     }
-    static const std::string remedy = std::string("is not one of ") + dialect_names();
+    static const std::string remedy = "is not one of " + dialect_names();
     return Error{ErrorCode::invalid, 0, remedy.c_str()};
 }
 
@@ -321,20 +297,6 @@ Result<std::string> parse_header_name(std::string_view text) {
                      "is not the name of a header; use the name alone, as in X-Pod"};
     }
     return std::string(text);
-}
-
-const char* name_of(WaitRule rule) {
-    switch (rule) {
-        case WaitRule::automatic:
-            return "auto";
-        case WaitRule::spin:
-            return "spin";
-        case WaitRule::hybrid:
-            return "hybrid";
-        case WaitRule::sleep:
-            return "sleep";
-    }
-    return "unknown";
 }
 
 std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep) {

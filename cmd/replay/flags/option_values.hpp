@@ -3,6 +3,7 @@
 /// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,8 +21,8 @@ Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
 /// Empty for "auto".
 Result<std::string> parse_length_field(std::string_view text);
-Result<WaitRule> parse_wait_rule(std::string_view text);
-const char* name_of(WaitRule rule);
+/// Nothing for "auto".
+Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text);
 Result<StampRule> parse_stamp_rule(std::string_view text);
 Result<Balance> parse_balance(std::string_view text);
 Result<ConnectionRule> parse_connection_rule(std::string_view text);

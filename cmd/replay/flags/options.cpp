@@ -1,5 +1,8 @@
 #include "cmd/replay/flags/options.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "cmd/options_flags.hpp"
 #include "cmd/options_load.hpp"
 #include "cmd/options_trace.hpp"
@@ -17,26 +20,16 @@ constexpr const char* description =
     "Replays a request trace against an inference server: every request leaves at its recorded\n"
     "instant, every streamed token is stamped.\n";
 
-constexpr const char* footer =
+constexpr const char* footer_before_apis =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
 
 Standard output has what was chosen, then the result; standard error has progress, warnings and
 errors. --quiet leaves out what was chosen, and progress.
 
 APIs:
-  openai-chat         /v1/chat/completions, as most servers have it
-  openai-completions  /v1/completions; takes token ids
-  openai-responses    /v1/responses
-  anthropic           /v1/messages
-  llamacpp            llama.cpp's /completion; takes token ids
-  sglang              SGLang's /generate; takes token ids
-  tgi                 /generate_stream of Text Generation Inference
-  ollama              /api/generate, without a template
-  triton              /v2/models/ensemble/generate_stream; counts no tokens
-  aibrix              openai-chat with the headers of AIBrix's gateway
-  dynamo              openai-chat with NVIDIA Dynamo's nvext; takes token ids
-  template            what --template FILE describes (proto/api/README.md)
+)";
 
+constexpr const char* footer_behind_apis = R"(
 Headers of rows: {row}, {session}, {turn} and {kept.COLUMN} in a --header are the row's own; a row
 that has none goes without that header. What could begin another header is refused.
 
@@ -53,6 +46,18 @@ Examples:
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
 5 no request was answered whole, 6 not certified, 7 the host lacks or fails, 130 interrupted.)";
+
+/// The lines of `--help` behind its flags, one of them for each API.
+std::string footer() {
+    constexpr std::size_t name_width = 20;
+    std::string text = footer_before_apis;
+    for (const Dialect* dialect : dialects()) {
+        std::string line = std::string("  ") + dialect->name;
+        line.resize(std::max(line.size(), 2 + name_width), ' ');
+        text += line + dialect->help + "\n";
+    }
+    return text + footer_behind_apis;
+}
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
@@ -176,13 +181,13 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",
                 "reuse", parse_connection_rule, options.connection);
     flags.value("--timeout-connect", "T", "until a connection is established", "5s",
-                parse_positive_duration_ns, options.timeouts.connect_ns);
+                parse_positive_duration_ns, options.timeouts.connect.ns);
     flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
-                "600s", parse_positive_duration_ns, options.timeouts.first_byte_ns);
+                "600s", parse_positive_duration_ns, options.timeouts.first_byte.ns);
     flags.value("--timeout-idle", "T", "silence inside an answer", "120s",
-                parse_positive_duration_ns, options.timeouts.idle_ns);
+                parse_positive_duration_ns, options.timeouts.idle.ns);
     flags.value("--timeout-total", "T", "from the fire to the end of the answer", "3600s",
-                parse_positive_duration_ns, options.timeouts.total_ns);
+                parse_positive_duration_ns, options.timeouts.total.ns);
     flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
                 parse_duration_ns, options.grace_ns);
     flags.on_off("--dry-run", "everything but sending", options.dry_run);
@@ -216,7 +221,7 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engine's]",
                 nullptr, parse_u32, options.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
-                "auto", parse_wait_rule, options.wait);
+                "auto", parse_wait_policy, options.wait);
     flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
                  options.realtime);
     flags.on_off("--warm-send",
@@ -285,7 +290,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     ReplayOptions& options = line.options;
     ServerFlags server;
     CLI::App app{description, "driftless replay"};
-    app.footer(footer);
+    app.footer(footer());
     app.get_formatter()->column_width(30);
     app.allow_extras();
     app.set_help_flag("-h,--help", "print this and exit");

@@ -21,8 +21,8 @@
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/record/taint.hpp"
 #include "engine/replay/settings.hpp"
+#include "engine/stats/taint.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/field_template.hpp"
@@ -30,10 +30,6 @@
 #include "proto/http/url.hpp"
 
 namespace driftless {
-
-/// How the engine waits for the next due instant. `automatic`: spin where at least 3 CPUs are
-/// allowed, else hybrid.
-enum class WaitRule : std::uint8_t { automatic, spin, hybrid, sleep };
 
 /// Which stamps the kernel is asked for. `wire`: of what leaves, not of what is received.
 enum class StampRule : std::uint8_t { full, wire, none };
@@ -43,20 +39,6 @@ struct ReplayTarget {
     Url url;
     std::string api_path;   ///< request target of every row, for instance "/v1/chat/completions"
     std::string root_path;  ///< what stands before "/v1": empty, or for instance "/proxy"
-};
-
-struct ReplayTimeouts {
-    std::int64_t connect_ns = 0;
-    std::int64_t first_byte_ns = 0;
-    std::int64_t idle_ns = 0;
-    std::int64_t total_ns = 0;
-};
-
-/// `--goodput`: a request is good when it is ok and keeps all limits that are given.
-struct GoodputLimits {
-    std::optional<std::int64_t> ttft_ns;
-    std::optional<std::int64_t> tpot_ns;
-    std::optional<std::int64_t> e2e_ns;
 };
 
 /// `--arm-ahead`.
@@ -122,7 +104,7 @@ struct ReplayOptions {
     std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
     ConnectionRule connection = ConnectionRule::reuse;
     Balance balance = Balance::turn;
-    ReplayTimeouts timeouts;
+    Timeouts timeouts;
     std::int64_t grace_ns = 0;
 
     // What is written.
@@ -145,7 +127,7 @@ struct ReplayOptions {
     // The host.
     std::optional<std::uint32_t> cpu;
     std::optional<std::uint32_t> writer_cpu;
-    WaitRule wait = WaitRule::automatic;
+    std::optional<WaitPolicy> wait;  ///< empty: spin where at least 3 CPUs are allowed, else hybrid
     bool warm_sends = false;
     bool realtime = false;              ///< the engine thread before all ordinary ones
     std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two

@@ -247,11 +247,11 @@ std::string host_contradiction(const ReplayOptions& options) {
         return "--require-certified compares with a calibration and --calibration none forbids it: "
                "give one";
     }
-    if (options.warm_sends && options.wait == WaitRule::sleep) {
+    if (options.warm_sends && options.wait == WaitPolicy::sleep) {
         return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
                "--wait hybrid";
     }
-    if (options.realtime && options.wait == WaitRule::spin) {
+    if (options.realtime && options.wait == WaitPolicy::spin) {
         return "--realtime with --wait spin loses 5 % of the time: use --wait hybrid";
     }
     return "";
@@ -285,7 +285,7 @@ std::string contradiction(const ReplayOptions& options) {
         return std::string("--verify-prompts asks the server and ") +
                (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";
     }
-    if (options.dialect->api != Api::aibrix &&
+    if (!options.dialect->has_routing_headers &&
         (!options.routing_strategy.empty() || !options.user.empty())) {
         return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
     }

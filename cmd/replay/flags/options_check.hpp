@@ -18,7 +18,7 @@ struct ServerFlags {
 };
 
 /// Fills what follows from several flags (targets, headers, speed) and looks for contradictions.
-/// Returns one line that says what is wrong and what mends it, or the empty text.
+/// Returns one line that says what is wrong and what fixes it, or the empty text.
 std::string complete(const ServerFlags& server, const std::string& api_key_from_environment,
                      ReplayOptions& options);
 

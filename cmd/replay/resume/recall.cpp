@@ -6,7 +6,7 @@
 
 #include "cmd/secrets.hpp"
 #include "proto/core/letter_case.hpp"
-#include "proto/http/fields.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/url.hpp"
 
 namespace driftless {

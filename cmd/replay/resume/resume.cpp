@@ -121,38 +121,39 @@ void Resumption::narrow(const ReplayOptions& options, Workload& workload) {
     closed_ = workload.closed;
     speed_ = options.plan.speed;
     const std::optional<FiredMarks> marks = find_marks(workload);
-    rest_ = rest_of(remains(workload.trace, marks ? &*marks : nullptr), options.resend);
-    workload.plan.rows = rest_.send;
-    workload.earlier = rest_.earlier;
+    remaining_ =
+        remaining_rows(interrupted_run(workload.trace, marks ? &*marks : nullptr), options.resend);
+    workload.plan.rows = remaining_.send;
+    workload.earlier = remaining_.earlier;
     const std::int64_t first_due_ns =
-        rest_.send.empty() ? 0 : schedule_of(options, workload).first_due_ns();
-    say_rest(options.resend, marks.has_value(), first_due_ns);
+        remaining_.send.empty() ? 0 : schedule_of(options, workload).first_due_ns();
+    say_remaining(options.resend, marks.has_value(), first_due_ns);
 }
 
-void Resumption::say_rest(bool resend, bool marks, std::int64_t first_due_ns) const {
+void Resumption::say_remaining(bool resend, bool marks, std::int64_t first_due_ns) const {
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
     std::printf("resume: %zu rows had left%s, and are %s%s\n",
-                rest_.given_up.size() + rest_.again.size(), marks ? "" : ", or may have",
+                remaining_.given_up.size() + remaining_.again.size(), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
-                resend || rest_.given_up.empty() ? "" : " (--resend sends them again)");
-    if (!rest_.dropped.empty()) {
+                resend || remaining_.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!remaining_.dropped.empty()) {
         std::printf("resume: %zu rows are not sent: rows that they wait for failed\n",
-                    rest_.dropped.size());
+                    remaining_.dropped.size());
     }
-    if (!rest_.send.empty()) {
-        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", rest_.send.size(),
+    if (!remaining_.send.empty()) {
+        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining_.send.size(),
                     seconds_of(first_due_ns));
     }
 }
 
-Remains Resumption::remains(const Trace& trace, const FiredMarks* marks) const {
+InterruptedRun Resumption::interrupted_run(const Trace& trace, const FiredMarks* marks) const {
     return {trace, whole_, *past_, marks, facts_.segments.back().first_due_ns, closed_, speed_};
 }
 
-std::vector<Record> Resumption::records_of_rest(const AssemblerConfig& config) const {
-    return driftless::records_of_rest(remains(*config.trace, nullptr), rest_, config);
+std::vector<Record> Resumption::settled_records(const AssemblerConfig& config) const {
+    return driftless::settled_records(interrupted_run(*config.trace, nullptr), remaining_, config);
 }
 
 }  // namespace driftless

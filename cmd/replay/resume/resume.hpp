@@ -1,5 +1,5 @@
 /// Resumption: a run that was killed goes on in its own folder. Owns what was read back of it, and
-/// says what becomes of its rows; which are sent is decided in engine/history/rest.
+/// says what becomes of its rows; which are sent is decided in engine/history/remaining_rows.
 ///
 /// The run goes on at the due instant of the first row that is still to be sent, on the same
 /// timeline: due and stamps count from the time 0 of the run, which lies in the past.
@@ -17,7 +17,7 @@
 #include "cmd/replay/workload/workload.hpp"
 #include "cmd/run_folder.hpp"
 #include "engine/history/past.hpp"
-#include "engine/history/rest.hpp"
+#include "engine/history/remaining_rows.hpp"
 #include "engine/record/fired_marks.hpp"
 
 namespace driftless {
@@ -34,21 +34,21 @@ class Resumption {
 
     /// The records of the rows that no segment will send. `config` is that of this segment; its
     /// plan is not used.
-    std::vector<Record> records_of_rest(const AssemblerConfig& config) const;
-    const Rest& rest() const { return rest_; }
+    std::vector<Record> settled_records(const AssemblerConfig& config) const;
+    const RemainingRows& remaining() const { return remaining_; }
 
     const Past& past() const { return *past_; }
     const RunFacts& facts() const { return facts_; }
     const Plan& whole() const { return whole_; }
     std::uint32_t segment() const { return static_cast<std::uint32_t>(facts_.segments.size()); }
-    std::uint64_t rows_interrupted() const { return rest_.given_up.size(); }
+    std::uint64_t rows_interrupted() const { return remaining_.given_up.size(); }
     const PromptSums& prompts() const { return prompts_; }
 
   private:
     std::optional<FiredMarks> find_marks(const Workload& workload) const;
     std::uint64_t known_records(const Workload& workload) const;
-    Remains remains(const Trace& trace, const FiredMarks* marks) const;
-    void say_rest(bool resend, bool marks, std::int64_t first_due_ns) const;
+    InterruptedRun interrupted_run(const Trace& trace, const FiredMarks* marks) const;
+    void say_remaining(bool resend, bool marks, std::int64_t first_due_ns) const;
 
     std::string folder_;
     FolderLock lock_;
@@ -56,7 +56,7 @@ class Resumption {
     std::unique_ptr<Past> past_;
     PromptSums prompts_;
     Plan whole_;  ///< of the run
-    Rest rest_;
+    RemainingRows remaining_;
     bool closed_ = false;  ///< rows wait for others
     Speed speed_;
 };

@@ -62,9 +62,9 @@ Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& wor
     while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
         for (const Due* due = schedule.peek(); due != nullptr && armer.ready(*due);
              due = schedule.peek()) {
-            const ArmedRequest request = armer.take(schedule.take());
+            RowUnderway& request = armer.take(schedule.take());
             sums.request_bytes += request.bytes.size();
-            armer.give_back(request);
+            armer.discard(request);
         }
     }
     CHECK(armer.all_armed());
@@ -94,12 +94,12 @@ int check_words(const RunFacts& facts, const ReplayOptions& options, const Serve
     const WordTable& words = words_for(server, options.ids_from, storage);
     const Overhead& overhead = server.findings.overhead;
     const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
-    if (overhead.pre != facts.overhead_pre || overhead.post != facts.overhead_post) {
+    if (overhead.pre != facts.overhead.pre || overhead.post != facts.overhead.post) {
         std::fprintf(stderr,
                      "driftless: %s: the server adds %u+%u tokens to a prompt, in the run it added "
                      "%u+%u; --overhead %u,%u makes the same prompts\n",
-                     flag, overhead.pre, overhead.post, facts.overhead_pre, facts.overhead_post,
-                     facts.overhead_pre, facts.overhead_post);
+                     flag, overhead.pre, overhead.post, facts.overhead.pre, facts.overhead.post,
+                     facts.overhead.pre, facts.overhead.post);
         return exit_input;
     }
     if (facts.prompt != prompt || words.digest() != facts.words_digest) {

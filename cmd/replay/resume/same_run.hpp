@@ -1,5 +1,5 @@
 /// Same run: whether this trace, schedule and these prompts are those of an earlier run, by the
-/// digests in its run.json. Prints what differs and what would mend it; returns exit codes.
+/// digests in its run.json. Prints what differs and what would fix it; returns exit codes.
 #pragma once
 
 #include <optional>

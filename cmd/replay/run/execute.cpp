@@ -169,7 +169,7 @@ void Execution::open_marks() {
     if (marks) {
         marks_ = std::move(marks).value();
         if (resumption_ != nullptr) {
-            mark_again(resumption_->rest(), marks_);
+            mark_again(resumption_->remaining(), marks_);
         }
     } else {
         std::printf("marks: none, after a kill --resume guesses at what had left (cannot %s: %s)\n",
@@ -223,9 +223,7 @@ int Execution::open_files() {
             const int code = fail_host(failed.c_str(), sinks.error());
             return sinks.error().code == ErrorCode::exists ? exit_usage : code;
         }
-        const Slo slo{options_.goodput.ttft_ns, options_.goodput.tpot_ns, options_.goodput.e2e_ns};
-        const Overhead& overhead = server_.findings.overhead;
-        writer_.emplace(config, Summary(slo, {overhead.pre, overhead.post}),
+        writer_.emplace(config, Summary(options_.goodput, server_.findings.overhead),
                         std::move(sinks).value());
         return exit_done;
     }
@@ -234,10 +232,10 @@ int Execution::open_files() {
         return fail_host(failed.c_str(), sinks.error());
     }
     config.segment = resumption_->segment();
-    config.numbers = resumption_->rest().positions;
+    config.numbers = resumption_->remaining().positions;
     const Past& past = resumption_->past();
     writer_.emplace(config, past.summary(), std::move(sinks).value(), past.client());
-    writer_->add(resumption_->records_of_rest(config));
+    writer_->add(resumption_->settled_records(config));
     return writer_->failed() ? fail_records() : exit_done;
 }
 
@@ -358,7 +356,7 @@ int Execution::close_books() {
         end_.clamped_rows = resumption_->prompts().clamped_rows;
     }
     info.clamped_rows = end_.clamped_rows;
-    const Judgement judged = judge(file_.calibration, figures, writer_->client());
+    const Judgement judged = judge_run(file_.calibration, figures, writer_->client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.limits = file_.calibration.limits;

@@ -181,9 +181,7 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         return exit_usage;
     }
     const bool may_spin = allowed.size() >= spin_cpus_min && !options.realtime;
-    host.wait = options.wait != WaitRule::automatic ? options.wait
-                : may_spin                          ? WaitRule::spin
-                                                    : WaitRule::hybrid;
+    host.wait = options.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options)};
     if (const std::string why = why_not_enough(options, workload, room); !why.empty()) {

@@ -17,7 +17,7 @@ namespace driftless {
 struct HostChoice {
     CpuChoice engine_cpu;
     std::vector<std::uint32_t> writer_cpus;
-    WaitRule wait = WaitRule::hybrid;
+    WaitPolicy wait = WaitPolicy::hybrid;
     std::uint64_t file_limit = 0;
     std::uint32_t inflight_max = 0;
     bool capped_by_host = false;  ///< `inflight_max` is what there is room for, not what was asked

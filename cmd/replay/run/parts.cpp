@@ -57,7 +57,6 @@ Result<void> ReplayParts::open(Schedule schedule) {
     arm.run_id = run_id_;
     arm.targets = heads_.size();
     arm.balance = options_.balance;
-    arm.output = options_.output;
     arm.traceparent = options_.traceparent;
     arm.row_models = workload_.models.empty() ? nullptr : &workload_.models;
     InputErrors errors;

@@ -12,13 +12,8 @@ namespace driftless {
 ReplaySettings settings_of(const ReplayOptions& options, const Workload& workload,
                            const HostChoice& host) {
     ReplaySettings settings;
-    settings.timeouts = {{options.timeouts.connect_ns},
-                         {options.timeouts.first_byte_ns},
-                         {options.timeouts.idle_ns},
-                         {options.timeouts.total_ns}};
-    settings.wait = host.wait == WaitRule::spin    ? WaitPolicy::spin
-                    : host.wait == WaitRule::sleep ? WaitPolicy::sleep
-                                                   : WaitPolicy::hybrid;
+    settings.timeouts = options.timeouts;
+    settings.wait = host.wait;
     settings.warm_sends = options.warm_sends;
     settings.output = options.output;
     settings.framing = options.stream ? options.dialect->framing : Framing::whole;

@@ -127,8 +127,8 @@ void write_recorded(JsonWriter& json, const RunFile& file) {
     json.begin_object();
     json.key("rows").unsigned_integer(file.recorded->requests);
     json.key("unknown_lengths").unsigned_integer(file.recorded->unbounded);
-    for (const MendName& name : recorded_mend_names()) {
-        json.key(name.key).unsigned_integer(file.recorded->mends.*name.count);
+    for (const FixName& name : recorded_fix_names()) {
+        json.key(name.key).unsigned_integer(file.recorded->fixes.*name.count);
     }
     json.end_object();
 }
@@ -190,10 +190,10 @@ void write_request(JsonWriter& json, const RunFile& file) {
     file.server_block ? json.unsigned_integer(*file.server_block) : json.null();
     json.key("length_member");
     file.length_member.empty() ? json.null() : json.string(file.length_member);
-    json.key("timeout_connect_ns").integer(options.timeouts.connect_ns);
-    json.key("timeout_first_byte_ns").integer(options.timeouts.first_byte_ns);
-    json.key("timeout_idle_ns").integer(options.timeouts.idle_ns);
-    json.key("timeout_total_ns").integer(options.timeouts.total_ns);
+    json.key("timeout_connect_ns").integer(options.timeouts.connect.ns);
+    json.key("timeout_first_byte_ns").integer(options.timeouts.first_byte.ns);
+    json.key("timeout_idle_ns").integer(options.timeouts.idle.ns);
+    json.key("timeout_total_ns").integer(options.timeouts.total.ns);
     json.key("grace_ns").integer(options.grace_ns);
     json.key("inflight_max").unsigned_integer(file.inflight_max);
     json.key("max_concurrency");

@@ -46,8 +46,8 @@ Address reachable_address(const ReplayOptions& options, const std::vector<Addres
     const std::chrono::nanoseconds patience(options.wait_ready_ns.value_or(0));
     const auto began = std::chrono::steady_clock::now();
     while (candidates.size() > 1) {
-        const Duration longest{options.timeouts.connect_ns};
-        const std::optional<Address> found = first_reachable(by_turns(candidates), longest);
+        const std::optional<Address> found =
+            first_reachable(by_turns(candidates), options.timeouts.connect);
         if (found) {
             return *found;
         }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t words_shown = 8;
 
-/// Counts that rows will be without; the flags that mend it are in the notes, as is an ignore_eos
+/// Counts that rows will be without; the flags that fix it are in the notes, as is an ignore_eos
 /// that was refused. Where nothing is missing, nothing is said: run.json has it all.
 void print_support(const PreflightFindings& found) {
     std::string missing;

@@ -1,5 +1,5 @@
 /// Recorded requests in a replay: bodies are made of them once the server is known, and what was
-/// mended is printed and goes into run.json.
+/// fixed is printed and goes into run.json.
 #pragma once
 
 #include "cmd/replay/flags/options.hpp"

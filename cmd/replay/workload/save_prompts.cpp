@@ -44,7 +44,7 @@ std::string api_of(const Dialect& dialect) {
     return text;
 }
 
-std::string_view body_of(const ArmedRequest& request) {
+std::string_view body_of(const RowUnderway& request) {
     return request.bytes.substr(request.bytes.find("\r\n\r\n") + 4);
 }
 
@@ -76,9 +76,9 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
     while (written && armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
         for (const Due* due = schedule.peek(); written && due != nullptr && armer.ready(*due);
              due = schedule.peek()) {
-            const ArmedRequest request = armer.take(schedule.take());
+            RowUnderway& request = armer.take(schedule.take());
             CHECK(writer.next(text, body_of(request)));
-            armer.give_back(request);
+            armer.discard(request);
             if (text.size() >= write_bytes) {
                 written = sink.value().write(text);
                 text.clear();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/utf8.hpp"
 #include "proto/json/write.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::size_t section_bytes = 4096;
 constexpr std::string_view between_texts = "\n\n";
-constexpr std::string_view white_space = " \t\r\n";
 
 bool is_lower(char c) {
     return c >= 'a' && c <= 'z';
@@ -41,17 +41,12 @@ bool has_control(std::string_view text) {
     });
 }
 
-std::string_view without_outer_space(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(white_space), text.size()));
-    return text.substr(0, text.find_last_not_of(white_space) + 1);
-}
-
 }  // namespace
 
 CorpusMaker::CorpusMaker(Tokenizer& tokenizer, std::string_view word)
     : tokenizer_(tokenizer), word_(word) {
     for (const AddedToken& token : tokenizer.added()) {
-        if (without_outer_space(token.text).empty()) {
+        if (trim(token.text, white_space).empty()) {
             continue;
         }
         if (find_border(token.text, 0) != std::string_view::npos) {
@@ -63,7 +58,7 @@ CorpusMaker::CorpusMaker(Tokenizer& tokenizer, std::string_view word)
 }
 
 void CorpusMaker::add(std::string_view text) {
-    text = without_outer_space(text);
+    text = trim(text, white_space);
     if (text.empty()) {
         ++figures_.empty_texts;
         return;
@@ -91,7 +86,7 @@ bool CorpusMaker::cut_piece() {
         return false;
     }
     const std::string_view piece =
-        without_outer_space(cut_at_code_point(rest, piece_bytes_max - word_.size() - 1));
+        trim(cut_at_code_point(rest, piece_bytes_max - word_.size() - 1), white_space);
     const auto behind = static_cast<std::size_t>(piece.data() + piece.size() - rest.data());
     if (!piece.empty()) {
         take(" " + std::string(piece) + " " + word_);

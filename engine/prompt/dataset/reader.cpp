@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "proto/core/text.hpp"
 #include "proto/json/texts.hpp"
 #include "proto/json/utf8.hpp"
 
 namespace driftless {
 namespace {
 
-constexpr std::string_view white_space = " \t\r\n";
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr const char* shapes =
     "give a JSON array of conversations (ShareGPT), or JSON lines with a text column";

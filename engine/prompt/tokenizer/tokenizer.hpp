@@ -41,7 +41,7 @@ struct TokenizerParts {
 };
 
 /// Reads a tokenizer.json. Errors: bad_json, unsupported, missing, invalid; `why` then is a clause
-/// for people that names what is wrong and what would mend it.
+/// for people that names what is wrong and what would fix it.
 Result<TokenizerParts> read_tokenizer(std::string_view json, std::string& why);
 
 class Tokenizer {

@@ -19,7 +19,7 @@ void check_reading(const EventReading& reading) {
     }
     for (const std::int64_t count : {reading.token_ids, reading.prompt_tokens,
                                      reading.completion_tokens, reading.cached_tokens}) {
-        CHECK(count >= -1 && count <= tokens_told_max);
+        CHECK(count >= -1 && count <= tokens_reported_max);
     }
     CHECK(reading.has_usage || reading.completion_tokens == -1);
 }

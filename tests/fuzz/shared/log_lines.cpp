@@ -11,7 +11,7 @@ namespace driftless {
 int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view format) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const LogReading whole = read_log(text, format, {"model"});
-    CHECK(told(whole) == told(read_log(text, format, {"model"}, size % 7 + 1)));
+    CHECK(as_text(whole) == as_text(read_log(text, format, {"model"}, size % 7 + 1)));
     for (const LogCall& call : whole.calls) {
         CHECK(call.start_ns >= 0 && call.start_ns <= time_max_ns);
         CHECK(!call.end_ns || *call.end_ns >= call.start_ns);

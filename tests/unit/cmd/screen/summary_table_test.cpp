@@ -46,7 +46,7 @@ SummaryFigures figures() {
     f.cached_tokens = 77'156'352;
     f.cache_rows_reported = 12000;
     f.cache_rows_equal = 11999;
-    f.slo.ttft_ns = 200'000'000;
+    f.goodput_limits.ttft_ns = 200'000'000;
     f.good = 6000;
     f.errors = {{Outcome::http_5xx, 500,
                  "the server ran out of memory while it was computing this prompt", 89, 2}};

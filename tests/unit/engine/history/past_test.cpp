@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/record/client_sample.hpp"
 #include "engine/record/line_sink.hpp"
+#include "proto/record/client_sample.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

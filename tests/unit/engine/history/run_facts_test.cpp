@@ -47,9 +47,9 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.seed, 7u);
     EXPECT_EQ(facts.cache_salt, "s");
     EXPECT_FALSE(facts.dataset_digest.has_value());
-    EXPECT_EQ(facts.overhead_pre, 3u);
-    EXPECT_EQ(facts.slo.ttft_ns, 200);
-    EXPECT_FALSE(facts.slo.tpot_ns.has_value());
+    EXPECT_EQ(facts.overhead.pre, 3u);
+    EXPECT_EQ(facts.goodput.ttft_ns, 200);
+    EXPECT_FALSE(facts.goodput.tpot_ns.has_value());
     EXPECT_EQ(facts.info.tokenizer_id, "/k.json");
     EXPECT_EQ(facts.info.max_concurrency, 8u);
     EXPECT_EQ(facts.info.date, "20261121-105716");
@@ -57,7 +57,7 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.calibration.limits.rank_ns, 2);
     EXPECT_EQ(facts.calibration.limits.receive_delay_ns, 3);
     EXPECT_EQ(facts.calibration.limits.wire_ns, 4);
-    EXPECT_EQ(judge(facts.calibration, {}, {}).verdict, Verdict::uncalibrated);
+    EXPECT_EQ(judge_run(facts.calibration, {}, {}).verdict, Verdict::uncalibrated);
 }
 
 TEST(RunFacts, SaysHowItWasCalibrated) {
@@ -70,7 +70,7 @@ TEST(RunFacts, SaysHowItWasCalibrated) {
     facts.taken_share = 0.5;
     EXPECT_EQ(how_calibrated(facts),
               "calibrated for 1.9 s before this run, while others had 50.0 % of the CPU");
-    EXPECT_EQ(judge(facts, {}, {}).reasons.back(), how_calibrated(facts));
+    EXPECT_EQ(judge_run(facts, {}, {}).reasons.back(), how_calibrated(facts));
 }
 
 TEST(RunFacts, ReadsTheBarOfARun) {

@@ -71,14 +71,14 @@ TEST(Host, WhatCannotBeReadIsUnknown) {
                             const HostFacts facts = read_host_facts();
                             EXPECT_EQ(facts.kernel + facts.machine + facts.cpu_model, "");
                             EXPECT_EQ(facts.memory_bytes, 0U);
-                            const ThreadToll toll = ThreadProbe(this_thread_id()).next();
-                            EXPECT_EQ(toll.run_delay_ns + toll.steal_ns, 0);
+                            const ThreadCost cost = ThreadProbe(this_thread_id()).next();
+                            EXPECT_EQ(cost.run_delay_ns + cost.steal_ns, 0);
                         })) {
         GTEST_SKIP() << "no seccomp filters here";
     }
 }
 
-// The reason names what would mend it.
+// The reason names what would fix it.
 TEST(Host, SaysWhyInstructionsAreNotCounted) {
     const auto reason = [](int sys_errno) {
         std::string why;

@@ -179,19 +179,20 @@ TEST(TraceFile, NamesUtf16) {
 TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
     for (const char* ending : {"bz2", "xz", "zst"}) {
         const std::string whole = read_bytes(data("compressed/three.jsonl.") + ending);
-        const auto is_told = [&](const std::string& bytes) {
+        const auto is_reported = [&](const std::string& bytes) {
             const TempFile file("cut", bytes);
             const Reading got = read({file.path()});
             return got.usable ? got.has_note("warning: " + file.path() + ": ")
                               : got.first_error().starts_with(file.path());
         };
-        EXPECT_FALSE(is_told(whole)) << ending;
+        EXPECT_FALSE(is_reported(whole)) << ending;
         for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
-            EXPECT_TRUE(is_told(whole.substr(0, bytes))) << ending << " of " << bytes << " bytes";
+            EXPECT_TRUE(is_reported(whole.substr(0, bytes)))
+                << ending << " of " << bytes << " bytes";
         }
         std::string damaged = whole;
         damaged[damaged.size() / 2] ^= 0x10;
-        EXPECT_TRUE(is_told(damaged)) << ending;
+        EXPECT_TRUE(is_reported(damaged)) << ending;
     }
 }
 

@@ -195,7 +195,7 @@ TEST(InspectFigures, AreJsonOfTheSchema) {
     append_json(texts[0], with_ids, inspected(with_ids, options));
     append_json(texts[1], without, inspected(without));
     InputErrors errors;
-    errors.add({"f", 3, "field", "v", "is wrong", "mend it"});
+    errors.add({"f", 3, "field", "v", "is wrong", "fix it"});
     append_json(texts[2], Trace(), errors);
     EXPECT_NE(texts[0].find(R"("remarks":[{"text":"rows are odd","count":2}])"), std::string::npos);
     EXPECT_EQ(inspected(without).input.sum, 1U);

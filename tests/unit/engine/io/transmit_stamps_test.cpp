@@ -107,13 +107,13 @@ TEST(TransmitStamps, ErrorQueuesAreAskedUntilTheyTell) {
     now = now + TransmitStamps::pause;
     EXPECT_TRUE(stamps.waiting(now));
     ASSERT_TRUE(connection.send_byte());
-    bool told = false;
-    for (std::uint32_t tries = 1; tries < TransmitStamps::tries_max && !told; ++tries) {
+    bool reported = false;
+    for (std::uint32_t tries = 1; tries < TransmitStamps::tries_max && !reported; ++tries) {
         stamps.look(now, 0, command);  // this one alone
-        told = stamps.next(entry);
+        reported = stamps.next(entry);
         now = now + TransmitStamps::pause;
     }
-    ASSERT_TRUE(told);
+    ASSERT_TRUE(reported);
     EXPECT_TRUE(entry.more);
     EXPECT_EQ(entry.key, 0U);
     EXPECT_NE(entry.realtime_ns, 0);

@@ -229,11 +229,11 @@ TEST_F(Uring, WarmsItsSends) {
                                              .warm_sends = warm});
         ASSERT_TRUE(made);
         made.value()->warm_send();
-        bool told = false;
+        bool reported = false;
         for (const auto& [name, value] : made.value()->features()) {
-            told = told || (name == "warm_sends" && value == (warm ? "yes" : "no"));
+            reported = reported || (name == "warm_sends" && value == (warm ? "yes" : "no"));
         }
-        EXPECT_TRUE(told) << warm;
+        EXPECT_TRUE(reported) << warm;
     }
 }
 

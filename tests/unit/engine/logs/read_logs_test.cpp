@@ -248,13 +248,13 @@ TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
 
     LogFiles lenient = log({no_text, no_answer});
     lenient.lenient = true;
-    const Converted mended = convert(lenient);
-    ASSERT_TRUE(mended.usable) << mended.first_error();
-    EXPECT_EQ(mended.trace.rows[0].input_length, 40U);
-    EXPECT_EQ(mended.trace.rows[0].ids_count, 0U);
-    EXPECT_EQ(mended.trace.rows_uncovered, 1U);
-    EXPECT_EQ(mended.trace.rows[1].output_length, 1U);
-    EXPECT_EQ(canonical_round_trip(mended.trace), "");
+    const Converted fixed = convert(lenient);
+    ASSERT_TRUE(fixed.usable) << fixed.first_error();
+    EXPECT_EQ(fixed.trace.rows[0].input_length, 40U);
+    EXPECT_EQ(fixed.trace.rows[0].ids_count, 0U);
+    EXPECT_EQ(fixed.trace.rows_uncovered, 1U);
+    EXPECT_EQ(fixed.trace.rows[1].output_length, 1U);
+    EXPECT_EQ(canonical_round_trip(fixed.trace), "");
 
     // A log without any text is a trace of lengths.
     LogFiles lengths = log({no_text});

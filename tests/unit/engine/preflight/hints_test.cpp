@@ -48,7 +48,7 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
     EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
 }
 
-// What an API or its template has no place for is said of it, and no flag of a server mends it.
+// What an API or its template has no place for is said of it, and no flag of a server fixes it.
 TEST(Hints, KnowTheApi) {
     PreflightFindings found;
     found.owned_by = "vllm";
@@ -60,7 +60,7 @@ TEST(Hints, KnowTheApi) {
     const std::string unverified = "prompt counts cannot be verified";
     const std::string by_chunks = "tokens are counted by chunks, and " + unverified;
     ApiTemplate form;
-    const Dialect described = dialect_of(form);
+    Dialect described = dialect_of(form);
     const Dialect& chat = dialect_of(Api::openai_chat);
     EXPECT_EQ(hint(dialect_of(Api::triton)),
               "this API does not report prompt tokens: " + by_chunks);
@@ -71,6 +71,7 @@ TEST(Hints, KnowTheApi) {
     EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + unverified);
     EXPECT_EQ(hint(chat), "usage came without prompt tokens: " + unverified);
     form.prompt_tokens = JsonPointer::parse("/n").value();
+    described = dialect_of(form);
     EXPECT_EQ(
         hint(described),
         "the template's event.prompt_tokens leads to no count of prompt tokens: " + unverified);
@@ -79,6 +80,7 @@ TEST(Hints, KnowTheApi) {
     EXPECT_EQ(hint(dialect_of(Api::tgi)), "this API does not report cached tokens" + unknown);
     EXPECT_EQ(hint(described), "the template has no event.cached_tokens" + unknown);
     form.cached_tokens = JsonPointer::parse("/cached").value();
+    described = dialect_of(form);
     EXPECT_TRUE(
         hint(described).starts_with("the template's event.cached_tokens leads to no count"));
     EXPECT_TRUE(hint(chat).ends_with("; start vLLM with --enable-prompt-tokens-details"));

@@ -16,17 +16,17 @@ Reply reply_of(std::string body, const std::string& fields = "") {
     return reply;
 }
 
-std::int64_t prompt_tokens(const std::string& told) {
+std::int64_t prompt_tokens(const std::string& reported) {
     const std::string event =
-        R"(data: {"id":"r","choices":[],"usage":{"prompt_tokens":)" + told + "}}\n\n";
+        R"(data: {"id":"r","choices":[],"usage":{"prompt_tokens":)" + reported + "}}\n\n";
     return read_probe(dialect_of(Api::openai_chat), true, reply_of(event)).prompt_tokens;
 }
 
 TEST(Probe, BelievesNoImpossibleCount) {
     EXPECT_EQ(prompt_tokens("17"), 17);
-    EXPECT_EQ(prompt_tokens("134217728"), tokens_told_max);
-    for (const char* told : {"134217729", "4294967300", "9223372036854775807", "-5", "\"5\""}) {
-        EXPECT_EQ(prompt_tokens(told), -1) << told;
+    EXPECT_EQ(prompt_tokens("134217728"), tokens_reported_max);
+    for (const char* reported : {"134217729", "4294967300", "9223372036854775807", "-5", "\"5\""}) {
+        EXPECT_EQ(prompt_tokens(reported), -1) << reported;
     }
     const auto by_head = [](const char* field) {
         const Reply reply = reply_of(R"({"generated_text":"a"})", field);
@@ -108,8 +108,10 @@ TEST(Probe, ReadsTheCacheBlockOfMetrics) {
 TEST(Probe, BelievesNoImpossibleContext) {
     EXPECT_EQ(read_context(R"({"max_total_tokens":4096})"), 4096);
     EXPECT_EQ(read_context(R"({"default_generation_settings":{"n_ctx":2048}})"), 2048);
-    for (const char* told : {"134217729", "9223372036854775807", "-9223372036854775808", "null"}) {
-        EXPECT_EQ(read_context(R"({"max_total_tokens":)" + std::string(told) + "}"), -1) << told;
+    for (const char* reported :
+         {"134217729", "9223372036854775807", "-9223372036854775808", "null"}) {
+        EXPECT_EQ(read_context(R"({"max_total_tokens":)" + std::string(reported) + "}"), -1)
+            << reported;
     }
 }
 

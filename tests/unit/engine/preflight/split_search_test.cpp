@@ -68,11 +68,11 @@ TEST(SplitSearch, FindsTheBlockOfAKnownSplit) {
     }
 }
 
-// Nothing cached, nothing told, or blocks longer than the prompt: it says so, after three tries. A
-// cache that is filled a little later is waited for.
+// Nothing cached, nothing reported, or blocks longer than the prompt: it says so, after three
+// tries. A cache that is filled a little later is waited for.
 TEST(SplitSearch, SaysThatNothingWasHit) {
-    for (const std::int64_t told : {-1, 0, 16}) {
-        const Found found = search(0, 19, [&](std::uint32_t, std::uint32_t) { return told; });
+    for (const std::int64_t reported : {-1, 0, 16}) {
+        const Found found = search(0, 19, [&](std::uint32_t, std::uint32_t) { return reported; });
         EXPECT_EQ(found.verdict, Verdict::no_hits);
         EXPECT_EQ(found.questions, 3u);
     }

@@ -68,12 +68,13 @@ TEST(Tokenize, TwoWordsShowWhatIsAroundThem) {
 
 // Which forms see the template decides what their counts are compared with.
 TEST(Tokenize, KnowsWhoSeesTheTemplate) {
-    EXPECT_TRUE(sees_template(TokenizeForm::messages, Api::openai_chat));
-    EXPECT_TRUE(sees_template(TokenizeForm::templated, Api::openai_chat));
-    EXPECT_FALSE(sees_template(TokenizeForm::prompt, Api::openai_chat));
-    EXPECT_FALSE(sees_template(TokenizeForm::content, Api::openai_chat));
-    for (const TokenizeForm form : tokenize_forms(Api::openai_completions)) {
-        EXPECT_TRUE(sees_template(form, Api::openai_completions)) << name_of(form);
+    EXPECT_TRUE(sees_template(TokenizeForm::messages, dialect_of(Api::openai_chat)));
+    EXPECT_TRUE(sees_template(TokenizeForm::templated, dialect_of(Api::openai_chat)));
+    EXPECT_FALSE(sees_template(TokenizeForm::prompt, dialect_of(Api::openai_chat)));
+    EXPECT_FALSE(sees_template(TokenizeForm::content, dialect_of(Api::openai_chat)));
+    const Dialect& completions = dialect_of(Api::openai_completions);
+    for (const TokenizeForm form : completions.tokenize_forms) {
+        EXPECT_TRUE(sees_template(form, completions)) << name_of(form);
     }
 }
 
@@ -81,7 +82,7 @@ TEST(Tokenize, KnowsWhoSeesTheTemplate) {
 TEST(TemplateTable, SplitsByModelAndCount) {
     const auto post = [](Api api, const char* model, std::uint32_t tokens) {
         bool known = false;
-        const Overhead split = split_overhead(api, model, tokens, known);
+        const Overhead split = split_overhead(dialect_of(api), model, tokens, known);
         EXPECT_EQ(split.pre + split.post, tokens);
         return known ? static_cast<int>(split.post) : -1;
     };

@@ -146,12 +146,12 @@ TEST(RowFields, StandInTheArmedRequests) {
     }
     Texts ids;
     for (const Due* due = schedule.peek(); due != nullptr; due = schedule.peek()) {
-        const ArmedRequest request = armer.take(schedule.take());
+        RowUnderway& request = armer.take(schedule.take());
         const std::string text(request.bytes);
         ids.push_back(text.substr(0, text.find("\r\n\r\n")));
         EXPECT_LE(request.bytes.size(), armer.room_of(request.due.row));
         EXPECT_NE(text.find("\r\ntraceparent: 00-"), text.npos);
-        armer.give_back(request);
+        armer.discard(request);
     }
     ASSERT_EQ(ids.size(), 3u);
     EXPECT_NE(ids[0].find("\r\nx-request-id: one\r\n"), std::string::npos) << ids[0];

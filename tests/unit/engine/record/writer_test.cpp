@@ -119,7 +119,7 @@ TEST(RecordWriter, WritesClientSamples) {
     const JsonValue root = document.parse(files.client).value();
     EXPECT_EQ(root.size(), sizeof sample / sizeof(std::int64_t));
     JsonDocument schema_document;
-    const std::string text = source_file("engine/record/client.schema.json");
+    const std::string text = source_file("proto/record/client.schema.json");
     const JsonValue schema = schema_document.parse(text).value();
     EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
     JsonValue property = schema.find("properties").first();

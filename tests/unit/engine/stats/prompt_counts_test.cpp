@@ -7,11 +7,11 @@
 namespace driftless {
 namespace {
 
-constexpr TemplateOverhead template_tokens = {5, 3};
+constexpr Overhead template_tokens = {5, 3};
 
 // Rows of 100 to 1,990 tokens, counted as `count` does.
 template <typename Count>
-PromptFigures counted_as(Count count, TemplateOverhead overhead = template_tokens) {
+PromptFigures counted_as(Count count, Overhead overhead = template_tokens) {
     PromptCounts counts(overhead);
     for (std::uint32_t i = 0; i < 190; ++i) {
         const std::uint32_t length = 100 + 10 * i;
@@ -33,7 +33,7 @@ TEST(PromptCounts, ExactRowsNeedNoWords) {
     EXPECT_EQ(figures.explanation, "");
 }
 
-// The same difference everywhere is the template; the flag that is named mends it.
+// The same difference everywhere is the template; the flag that is named fixes it.
 TEST(PromptCounts, AConstantIsTheOverhead) {
     const auto by = [](std::int64_t off) {
         return counted_as([off](std::uint32_t length, std::uint32_t) { return length + off; });

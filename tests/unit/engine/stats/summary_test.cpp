@@ -199,11 +199,11 @@ TEST(Summary, HeldRowsStayOutOfDrift) {
 
 // Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never does.
 TEST(Summary, GoodputMeetsAllBounds) {
-    Slo slo;
-    slo.ttft_ns = 10 * ms;
-    slo.tpot_ns = 20 * ms;
-    slo.e2e_ns = 30 * ms;
-    Summary summary(slo);
+    GoodputLimits limits;
+    limits.ttft_ns = 10 * ms;
+    limits.tpot_ns = 20 * ms;
+    limits.e2e_ns = 30 * ms;
+    Summary summary(limits);
     summary.add(ok_record(0, 0, {20 * ms}, {1, 1}));      // all at their bounds
     summary.add(ok_record(1, 0, {20 * ms + 1}, {1, 1}));  // tpot and e2e above
     summary.add(ok_record(2, 0, {}, {1}));                // no tpot
@@ -260,9 +260,9 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     JsonDocument schema_document;
     const std::string text = source_file("engine/stats/summary.schema.json");
     const JsonValue schema = schema_document.parse(text).value();
-    Slo slo;
-    slo.ttft_ns = 200 * ms;
-    Summary full(slo);
+    GoodputLimits limits;
+    limits.ttft_ns = 200 * ms;
+    Summary full(limits);
     full.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
     SummaryInfo info;
     info.date = "20261121-034512";

@@ -7,7 +7,7 @@ namespace driftless {
 namespace {
 
 // As design and schema spell them.
-TEST(Verdict, IsToldByItsName) {
+TEST(Verdict, HasAName) {
     EXPECT_STREQ(name_of(Verdict::certified), "certified");
     EXPECT_STREQ(name_of(Verdict::certified_with_exclusions), "certified-with-exclusions");
     EXPECT_STREQ(name_of(Verdict::client_limited), "client-limited");
@@ -60,11 +60,12 @@ ClientTotals totals_of(double busy, double taken) {
 }
 
 Verdict verdict_of(const SummaryFigures& figures, const ClientTotals& client) {
-    return judge_run(figures, client, {.drift_ns = 500'000}).verdict;
+    return judge_calibrated(figures, client, {.drift_ns = 500'000}).verdict;
 }
 
 TEST(Verdict, ARunWithoutTaintsIsCertified) {
-    const Judgement judged = judge_run(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
+    const Judgement judged =
+        judge_calibrated(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
     ASSERT_EQ(judged.reasons.size(), 2u);
     EXPECT_EQ(judged.reasons[0], "all rows left at most 0.000 ms late; limit 0.500 ms");
@@ -84,7 +85,7 @@ TEST(Verdict, TheSentenceIsTrueInBursts) {
                              .drift_most_ns = 5'000'000,
                              .receive_delay_ns = 900'000,
                              .wire_ns = 400'000};
-    const Judgement judged = judge_run(figures, totals_of(0.3, 0), limits);
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), limits);
     EXPECT_EQ(judged.reasons[0],
               "all rows left at most 4.600 ms late; limit 1.500 ms (5.000 ms for the last of 100 "
               "rows of one instant)");
@@ -100,7 +101,7 @@ TEST(Verdict, SaysWhatTheUserHeldBack) {
         drift.add(2'031'000'000);
     }
     figures.sending.held_by_user.drift = drift.distribution();
-    const Judgement judged = judge_run(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
     EXPECT_EQ(
         judged.reasons[1],
@@ -130,7 +131,7 @@ TEST(Verdict, InterruptedRowsAreExclusions) {
     const auto interrupt = [&figures](std::uint64_t rows) {
         figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)] = rows;
         figures.interrupted_untainted = rows;
-        return judge_run(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
+        return judge_calibrated(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
     };
     EXPECT_EQ(interrupt(0).verdict, Verdict::certified);
     const Judgement judged = interrupt(1);
@@ -162,7 +163,7 @@ TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
     figures.tainted_wire_late = 40;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
-    const Judgement judged = judge_run(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
     EXPECT_NE(judged.reasons[0].find("40 rows on the wire more than 0.200 ms after"),
               std::string::npos)
         << judged.reasons[0];
@@ -197,9 +198,9 @@ TEST(Verdict, BlameIsWhatCoincides) {
     taint_rows(figures, Suspect::wire, 40, 3 * second_ns + second_ns / 2);
     EXPECT_EQ(verdict_of(figures, ten_seconds(7, 0.2)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, ten_seconds(3, 0.2)), Verdict::host_noisy);
-    const Judgement elsewhere = judge_run(figures, ten_seconds(7, 0.2), {});
+    const Judgement elsewhere = judge_calibrated(figures, ten_seconds(7, 0.2), {});
     EXPECT_EQ(elsewhere.reasons.back().find("others had the CPU"), std::string::npos);
-    const Judgement there = judge_run(figures, ten_seconds(3, 0.2), {});
+    const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
     EXPECT_NE(there.reasons.back().find("others had the CPU for 200.000 ms of a second (20.0 %)"),
               std::string::npos)
         << there.reasons.back();
@@ -233,18 +234,19 @@ TEST(Verdict, AReadIsBlamedOnTheSecondInWhichBytesWaited) {
 }
 
 // Others may have the CPU as long as no row was late for it, and what is left is enough.
-TEST(Verdict, ATakenCpuIsToldAndCountedAgainstTheLoad) {
+TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.49)), Verdict::certified);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.51)), Verdict::host_noisy);
     SummaryFigures late = figures_of(100);
     taint_late_rows(late, LateCause::guard, 2);
-    const Judgement noisy = judge_run(late, totals_of(0.3, 0.51), {.drift_ns = 1});
+    const Judgement noisy = judge_calibrated(late, totals_of(0.3, 0.51), {.drift_ns = 1});
     ASSERT_EQ(noisy.reasons.size(), 3u);
     EXPECT_EQ(noisy.reasons[1],
               "the engine was busy for 30.0 % of one second, and others had its CPU for 51.0 %; "
               "above 60.0 % of the CPU time that it had, queues grow");
     EXPECT_NE(noisy.reasons[2].find("at that time others had the CPU for"), std::string::npos);
-    const Judgement judged = judge_run(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
+    const Judgement judged =
+        judge_calibrated(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
     EXPECT_NE(judged.reasons.back().find("others had its CPU for at most 34.0 % of a second"),
               std::string::npos);
 }
@@ -254,21 +256,21 @@ TEST(Verdict, RowsWithoutARecordAreLost) {
     SummaryFigures figures = figures_of(1000);
     figures.taints.sent = 1000;
     figures.unrecorded = 5;
-    const Judgement few = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    const Judgement few = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(few.verdict, Verdict::certified_with_exclusions);
     EXPECT_EQ(few.reasons[0], "5 rows left and have no record: what they measured is lost");
     figures.more_unrecorded = true;
     EXPECT_EQ(verdict_of(figures, totals_of(0.1, 0)), Verdict::client_limited);
     figures.more_unrecorded = false;
     figures.unrecorded = 900;
-    const Judgement many = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    const Judgement many = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(many.verdict, Verdict::client_limited);
 }
 
 TEST(Verdict, NothingSentIsNothingToCertify) {
     SummaryFigures figures = figures_of(100);
     figures.fired = 0;
-    const Judgement judged = judge_run(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    const Judgement judged = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
     EXPECT_EQ(judged.reasons[0], "no row was sent, so that there is nothing to certify");
 }
@@ -276,16 +278,17 @@ TEST(Verdict, NothingSentIsNothingToCertify) {
 TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
     SummaryFigures figures = figures_of(100);
     taint_late_rows(figures, LateCause::guard, 3);
-    const Judgement judged = uncalibrated("--calibration none", figures, {}, taint_limits({}));
+    const Judgement judged =
+        judge_uncalibrated("--calibration none", figures, {}, taint_limits({}));
     EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
     ASSERT_GE(judged.reasons.size(), 2u);
     EXPECT_EQ(judged.reasons[0], "--calibration none");
     EXPECT_EQ(judged.reasons[1], "3 rows sent more than 5.000 ms late, cause: guard");
-    EXPECT_EQ(uncalibrated("old", figures, {}, {}).reasons.size(), 1u);
+    EXPECT_EQ(judge_uncalibrated("old", figures, {}, {}).reasons.size(), 1u);
     figures.tainted_client_failed = 1;
     ClientTotals client;
     client.overflows = 2;
-    const Judgement lost = uncalibrated("none", figures, client, taint_limits({}));
+    const Judgement lost = judge_uncalibrated("none", figures, client, taint_limits({}));
     ASSERT_GE(lost.reasons.size(), 4u);
     EXPECT_NE(lost.reasons[1].find("1 row failed because"), std::string::npos);
     EXPECT_EQ(lost.reasons[2], "the completion queue overflowed 2 times");
@@ -329,7 +332,7 @@ TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
     figures.retransmitted_rows = 41;
     figures.retransmits = 60;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
-    const Judgement judged = judge_run(figures, totals_of(0.3, 0), {});
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {});
     EXPECT_EQ(judged.reasons[0],
               "the kernel sent 60 TCP segments of 41 rows' requests again; for 40 rows the network "
               "may have lost a part, so that the server got the request late; for 1 row the first "

@@ -289,12 +289,12 @@ TEST(Usage, BelievesNoImpossibleCount) {
             .prompt_tokens;
     };
     EXPECT_EQ(read("134217727"), 134217727);
-    EXPECT_EQ(read("134217728"), tokens_told_max);
+    EXPECT_EQ(read("134217728"), tokens_reported_max);
     for (const char* count : {"134217729", "4294967300", "9223372036854775807", "1e3", "-1"}) {
         EXPECT_EQ(read(count), -1) << count;
         EXPECT_EQ(count_in(count), -1) << count;
     }
-    EXPECT_EQ(count_in("134217728"), tokens_told_max);
+    EXPECT_EQ(count_in("134217728"), tokens_reported_max);
     EXPECT_EQ(count_in("0"), 0);
     for (const char* other : {"", "-5", "+5", "5 ", "5x", "0x5"}) {
         EXPECT_EQ(count_in(other), -1) << other;

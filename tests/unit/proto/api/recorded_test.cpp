@@ -1,4 +1,4 @@
-// Recorded requests as bodies: the words go out as they were recorded, mended where servers refuse.
+// Recorded requests as bodies: the words go out as they were recorded, fixed where servers refuse.
 #include "proto/api/recorded.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ BodySpec spec_of(OutputRule output = OutputRule::exact) {
 
 struct Made {
     std::string body;
-    RecordedMends mends;
+    RecordedFixes fixes;
     std::string error;
 };
 
@@ -28,7 +28,7 @@ Made make(std::string_view recorded, std::uint32_t output_length, const BodySpec
     RecordedComposer composer(*find_dialect(api), spec);
     Made made;
     const Result<void> done = composer.compose(recorded, output_length, made.body);
-    made.mends = composer.mends();
+    made.fixes = composer.fixes();
     made.error = done ? "" : done.error().doing;
     JsonDocument document;
     EXPECT_TRUE(!done || document.parse(made.body)) << made.body;
@@ -71,11 +71,11 @@ TEST(Recorded, SendsMessagesAndTools) {
               R"("function":{"name":"f","parameters":{"a":{"default":null}}}}],"temperature":0,)"
               R"("model":"m","stream":true,"stream_options":{"include_usage":true},)"
               R"("max_completion_tokens":7,"ignore_eos":true})");
-    EXPECT_EQ(made.mends.nulls, 1U);
+    EXPECT_EQ(made.fixes.nulls, 1U);
 }
 
 // trace-formats 11.4, line by line.
-TEST(Recorded, MendsWhatServersRefuse) {
+TEST(Recorded, FixesWhatServersRefuse) {
     const Made made =
         make(R"({"payload":{"model":"theirs","stream":false,"max_tokens":3,"tool_choice":null,)"
              R"("messages":[{"role":"developer","content":"be brief","name":null},)"
@@ -90,12 +90,12 @@ TEST(Recorded, MendsWhatServersRefuse) {
               R"({"role":"tool","content":"null","tool_call_id":"call_1_0"}],)"
               R"("stream_options":{"include_usage":true},"max_completion_tokens":4,)"
               R"("ignore_eos":true})");
-    EXPECT_EQ(made.mends.nulls, 3U);  // tool_choice, name, tool_call_id
-    EXPECT_EQ(made.mends.roles, 1U);
-    EXPECT_EQ(made.mends.arguments, 1U);
-    EXPECT_EQ(made.mends.call_ids, 2U);
-    EXPECT_EQ(made.mends.models, 1U);
-    EXPECT_EQ(made.mends.lengths, 1U);
+    EXPECT_EQ(made.fixes.nulls, 3U);  // tool_choice, name, tool_call_id
+    EXPECT_EQ(made.fixes.roles, 1U);
+    EXPECT_EQ(made.fixes.arguments, 1U);
+    EXPECT_EQ(made.fixes.call_ids, 2U);
+    EXPECT_EQ(made.fixes.models, 1U);
+    EXPECT_EQ(made.fixes.lengths, 1U);
 }
 
 // A grammar and ignore_eos together crash servers.
@@ -108,12 +108,12 @@ TEST(Recorded, AsksNoGrammarToGoOn) {
                                4);
         EXPECT_EQ(made.body.find("ignore_eos"), std::string::npos) << made.body;
         EXPECT_NE(made.body.find(R"("max_completion_tokens":4)"), std::string::npos);
-        EXPECT_EQ(made.mends.constrained, 1U);
+        EXPECT_EQ(made.fixes.constrained, 1U);
     }
     EXPECT_EQ(make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)"
                    R"("tool_choice":"auto"}})",
                    4)
-                  .mends.constrained,
+                  .fixes.constrained,
               0U);
 }
 
@@ -175,8 +175,8 @@ TEST(Recorded, SendsOddWordsAsTheyAre) {
                          R"(["c",{"id":"i","function":{"name":"f","arguments":"{}"}}]}],)"
                          R"("tools":[{"type":"function"}],"model":"m","stream":true,)"
                          R"("stream_options":{"include_usage":true}})");
-    EXPECT_EQ(made.mends.nulls, 2U);
-    EXPECT_EQ(made.mends.arguments, 1U);
+    EXPECT_EQ(made.fixes.nulls, 2U);
+    EXPECT_EQ(made.fixes.arguments, 1U);
 }
 
 // Without a model of ours the recorded one stays.
@@ -185,7 +185,7 @@ TEST(Recorded, LeavesTheModelToTheRequest) {
     spec.model = "";
     const Made made = make(R"({"payload":{"model":"theirs","messages":[]}})", 0, spec);
     EXPECT_NE(made.body.find(R"("model":"theirs")"), std::string::npos) << made.body;
-    EXPECT_EQ(made.mends.models, 0U);
+    EXPECT_EQ(made.fixes.models, 0U);
 }
 
 TEST(Recorded, NamesTheApiThatFits) {

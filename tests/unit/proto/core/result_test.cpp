@@ -8,7 +8,7 @@
 namespace driftless {
 namespace {
 
-TEST(ErrorCode, IsToldByItsName) {
+TEST(ErrorCode, HasAName) {
     const std::pair<ErrorCode, const char*> names[] = {
         {ErrorCode::bad_json, "bad_json"},   {ErrorCode::bad_http, "bad_http"},
         {ErrorCode::too_large, "too_large"}, {ErrorCode::out_of_range, "out_of_range"},

@@ -48,7 +48,7 @@ TEST(Utf8, CutsAtCodePoints) {
 }
 
 // Bytes that are no UTF-8 become one U+FFFD each; text that is valid is handed back uncopied.
-TEST(Utf8, MendsBytesOneByOne) {
+TEST(Utf8, FixesBytesOneByOne) {
     std::string storage;
     const std::string_view valid = "a\xE2\x82\xAC";
     EXPECT_EQ(to_valid_utf8(valid, storage).data(), valid.data());

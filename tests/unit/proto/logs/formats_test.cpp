@@ -74,10 +74,10 @@ TEST(LogFormats, SayWhatTheScriptWrote) {
 TEST(LogFormats, DoNotDependOnCuts) {
     for (const Export& one : exports) {
         const std::string text = file(one.name);
-        const std::string whole = told(read_log(text));
-        EXPECT_EQ(told(read_log(text, "", {}, 1)), whole) << one.name;
+        const std::string whole = as_text(read_log(text));
+        EXPECT_EQ(as_text(read_log(text, "", {}, 1)), whole) << one.name;
         for (std::size_t piece = 2; piece < 600; ++piece) {
-            ASSERT_EQ(told(read_log(text, "", {}, piece)), whole) << one.name << " by " << piece;
+            ASSERT_EQ(as_text(read_log(text, "", {}, piece)), whole) << one.name << " by " << piece;
         }
     }
 }
@@ -128,9 +128,9 @@ TEST(LogFormats, MayStandOverSeveralLines) {
     const LogReading got = read_log(spread);
     const LogReading plain = read_log(lines);
     EXPECT_EQ(got.first_error(), "");
-    EXPECT_EQ(told(got), told(plain));
+    EXPECT_EQ(as_text(got), as_text(plain));
     const LogReading broken = read_log("{\n\"id\": 1,}\n" + spread);
-    EXPECT_EQ(broken.errors.count, 1U) << told(broken);
+    EXPECT_EQ(broken.errors.count, 1U) << as_text(broken);
 }
 
 }  // namespace

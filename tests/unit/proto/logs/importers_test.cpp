@@ -42,7 +42,7 @@ TEST(LiteLlm, TakesSpendLogs) {
         R"({\"message\": {\"content\": \"ho\"}}]}","prompt_tokens":"12","completion_tokens":1})"
         "\n");
     ASSERT_EQ(got.calls.size(), 1U) << got.first_error();
-    EXPECT_EQ(told(got), "1767607200500000000..1767607201250000000|user:hi|=ho|12+1|s\n");
+    EXPECT_EQ(as_text(got), "1767607200500000000..1767607201250000000|user:hi|=ho|12+1|s\n");
 }
 
 TEST(LiteLlm, NeedsItsTime) {
@@ -152,7 +152,7 @@ TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
                  R"("gen_ai.prompt.1.role":"assistant","gen_ai.completion.0.content":"ho"}})"
                  "\n");
     ASSERT_EQ(numbered.calls.size(), 1U) << numbered.first_error();
-    EXPECT_EQ(told(numbered), "1767607200000000000..-1|user:hi|assistant:|=ho|0+0|t\n");
+    EXPECT_EQ(as_text(numbered), "1767607200000000000..-1|user:hi|assistant:|=ho|0+0|t\n");
     EXPECT_EQ(numbered.calls[0].id, "t/s");
     const LogReading system = read_log(
         R"({"name":"chat m","start_time":1767607200,"attributes":{)"
@@ -163,7 +163,7 @@ TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
         R"([{"type":"tool_call_response","id":"1","response":"2"}]}]}})"
         "\n");
     ASSERT_EQ(system.calls.size(), 1U) << system.first_error();
-    EXPECT_EQ(told(system),
+    EXPECT_EQ(as_text(system),
               "1767607200000000000..-1|tools:[{\"name\":\"f\"}]|system:be brief|user:hi|"
               "assistant:f\n{\"x\":1}|tool:2|=-|0+0|\n");
 }
@@ -187,7 +187,7 @@ std::string plain(const std::string& more) {
 
 TEST(Plain, TakesEveryApi) {
     const auto prompt = [](const std::string& body) {
-        const std::string all = told(read_log(plain(R"("request":)" + body)));
+        const std::string all = as_text(read_log(plain(R"("request":)" + body)));
         const std::size_t begin = all.find('|');
         return all.substr(begin, all.find("|=") - begin);
     };

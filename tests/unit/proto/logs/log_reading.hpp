@@ -63,7 +63,7 @@ inline LogReading read_log(std::string_view text, std::string_view format = "",
 }
 
 /// All that calls say, as one text, to compare.
-inline std::string told(const LogReading& reading) {
+inline std::string as_text(const LogReading& reading) {
     std::string out;
     for (const LogCall& call : reading.calls) {
         out += std::to_string(call.start_ns) + ".." + std::to_string(call.end_ns.value_or(-1));

@@ -156,9 +156,9 @@ TEST(Generic, ListsRowsThatBreakTheRule) {
     ASSERT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.errors.list[0].line, 4U);
     EXPECT_NE(got.errors.list[0].problem.find("at block size 64 needs 5"), std::string::npos);
-    const Reading mended = with_blocks(rows, 64, true);
-    ASSERT_TRUE(mended.usable) << mended.first_error();
-    EXPECT_EQ(mended.trace.rows_uncovered, 1U);
+    const Reading fixed = with_blocks(rows, 64, true);
+    ASSERT_TRUE(fixed.usable) << fixed.first_error();
+    EXPECT_EQ(fixed.trace.rows_uncovered, 1U);
 }
 
 // A map that names what is not there is one error, not one a row.

@@ -54,7 +54,7 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
     EXPECT_NE(spelled.errors.list[1].remedy.find("\"Input-Length\""), std::string::npos);
 }
 
-// Fixture 2: a count that contradicts the length is refused, with what would mend it.
+// Fixture 2: a count that contradicts the length is refused, with what would fix it.
 TEST(Mooncake, RefusesACountThatContradictsTheLength) {
     const Reading few = read({row("0", 1025, 5, "0, 1")});
     EXPECT_FALSE(few.usable);
@@ -82,7 +82,7 @@ TEST(Mooncake, TakesABlockSize) {
 }
 
 // --lenient: surplus ids go, missing ones are left to private tokens; both are counted.
-TEST(Mooncake, LenientMendsCounts) {
+TEST(Mooncake, LenientFixesCounts) {
     ReadOptions options;
     options.lenient = true;
     const Reading got = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),

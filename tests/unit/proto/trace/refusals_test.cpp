@@ -1,4 +1,4 @@
-// What each format refuses is told with line, field, value and what would mend it; and a row that
+// What each format refuses is told with line, field, value and what would fix it; and a row that
 // contradicts its trace ends no more than it must.
 #include <gtest/gtest.h>
 

@@ -120,9 +120,9 @@ TEST(Weka, RefusesCountsOfNoRule) {
     const std::string wrong =
         conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1,2,3])"));
     EXPECT_EQ(open({wrong}).errors.list[0].field, "requests[0].hash_ids");
-    const Reading mended = open({wrong}, true);
-    ASSERT_TRUE(mended.usable);
-    EXPECT_EQ(mended.trace.surplus_ids, 2U);
+    const Reading fixed = open({wrong}, true);
+    ASSERT_TRUE(fixed.usable);
+    EXPECT_EQ(fixed.trace.surplus_ids, 2U);
 }
 
 // Without arrival times of its own, the format is refused with the way out, once.

@@ -80,14 +80,14 @@ TEST(ReplayOptions, HaveTheDefaultsOfTheContract) {
     EXPECT_FALSE(options.plan.spread);
     EXPECT_FALSE(options.arm_ahead.all);
     EXPECT_EQ(options.arm_ahead.window_ns, 2'000'000'000);
-    EXPECT_EQ(options.timeouts.connect_ns, 5'000'000'000);
-    EXPECT_EQ(options.timeouts.first_byte_ns, 600'000'000'000);
-    EXPECT_EQ(options.timeouts.idle_ns, 120'000'000'000);
-    EXPECT_EQ(options.timeouts.total_ns, 3'600'000'000'000);
+    EXPECT_EQ(options.timeouts.connect.ns, 5'000'000'000);
+    EXPECT_EQ(options.timeouts.first_byte.ns, 600'000'000'000);
+    EXPECT_EQ(options.timeouts.idle.ns, 120'000'000'000);
+    EXPECT_EQ(options.timeouts.total.ns, 3'600'000'000'000);
     EXPECT_EQ(options.grace_ns, 5'000'000'000);
     EXPECT_TRUE(options.chunks);
     EXPECT_EQ(options.save_responses, 0U);
-    EXPECT_EQ(options.wait, WaitRule::automatic);
+    EXPECT_FALSE(options.wait.has_value());
     EXPECT_TRUE(options.preflight);
     EXPECT_TRUE(options.progress);
     EXPECT_FALSE(options.inflight_max || options.connections || options.cpu || options.overhead);
@@ -201,7 +201,7 @@ TEST(ReplayOptions, TakeEveryFlag) {
     EXPECT_TRUE(options.arm_ahead.all);
     EXPECT_EQ(options.inflight_max, 64U);
     EXPECT_EQ(options.connections, 32U);
-    EXPECT_EQ(options.timeouts.idle_ns, 250'000'000);
+    EXPECT_EQ(options.timeouts.idle.ns, 250'000'000);
     EXPECT_EQ(options.grace_ns, 0);
     EXPECT_FALSE(options.chunks);
     EXPECT_EQ(options.save_responses, save_all_responses);
@@ -212,7 +212,7 @@ TEST(ReplayOptions, TakeEveryFlag) {
     EXPECT_FALSE(options.progress);
     EXPECT_EQ(options.cpu, 1U);
     EXPECT_EQ(options.writer_cpu, 0U);
-    EXPECT_EQ(options.wait, WaitRule::hybrid);
+    EXPECT_EQ(options.wait, WaitPolicy::hybrid);
 }
 
 // The habits of four other tools.

@@ -1,0 +1,357 @@
+#include "engine/record/fill_record.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/plan/answer_limits.hpp"
+#include "engine/record/origin.hpp"
+#include "engine/tls/failure.hpp"
+#include "proto/http/response.hpp"
+#include "proto/http/trace_context.hpp"
+#include "proto/record/masked.hpp"
+
+namespace driftless {
+
+namespace {
+
+OptionalNs from_zero(std::int64_t stamp_ns, std::int64_t time_zero_ns) {
+    return stamp_ns == no_stamp ? OptionalNs() : OptionalNs(stamp_ns - time_zero_ns);
+}
+
+OptionalNs difference(OptionalNs later, OptionalNs earlier) {
+    return later.has_value() && earlier.has_value() ? OptionalNs(*later - *earlier) : OptionalNs();
+}
+
+std::optional<std::int64_t> known(std::int64_t count) {
+    return count < 0 ? std::optional<std::int64_t>() : count;
+}
+
+bool lost_bytes(const RowState& state, const EndInfo& end) {
+    return state.lost_payload || end.entries_dropped > 0;
+}
+
+/// The outcome of a status, or ok where the status is 200.
+Outcome outcome_of_status(int status) {
+    if (status == 200) {
+        return Outcome::ok;
+    }
+    if (status == 429) {
+        return Outcome::http_429;
+    }
+    switch (status / 100) {
+        case 2:
+            return Outcome::bad_content;
+        case 3:
+            return Outcome::http_3xx;
+        case 4:
+            return Outcome::http_4xx;
+        case 5:
+            return Outcome::http_5xx;
+        default:
+            return Outcome::bad_http;
+    }
+}
+
+/// The outcome of a whole answer, by its length.
+Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
+    const bool counted =
+        record.tokens_source.has_value() && *record.tokens_source != TokensSource::chunks;
+    if (config.output != OutputRule::exact || !counted || !record.output_length) {
+        return Outcome::ok;
+    }
+    const std::int64_t asked = *record.output_length;
+    return *record.output_tokens < asked   ? Outcome::short_output
+           : *record.output_tokens > asked ? Outcome::long_output
+                                           : Outcome::ok;
+}
+
+AnswerLimits limits_of(const Record& record, const AssemblerConfig& config) {
+    return answer_limits(record.output_length.value_or(0), config.output,
+                         config.dialect->repeats_text);
+}
+
+/// The outcome of a stream whose framing is complete.
+Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
+                          const AssemblerConfig& config) {
+    const AnswerState& answer = state.answer;
+    const bool lost = lost_bytes(state, end);
+    // More tokens than events may come were not asked for.
+    if (answer.over_limit ||
+        std::cmp_greater(record.output_tokens.value_or(0), limits_of(record, config).events_max)) {
+        return Outcome::limit_exceeded;
+    }
+    if (answer.bad_seen && !lost) {
+        return Outcome::bad_event;
+    }
+    if (answer.error_seen) {
+        return Outcome::stream_error;
+    }
+    if (end.close_delimited && !answer.done_seen && answer.finish_reason.empty() && !lost) {
+        return Outcome::truncated;
+    }
+    // Text may be held back to the end (half a character) or be none (a special token): what the
+    // server counted was made.
+    if (!answer.has_tokens && record.output_tokens.value_or(0) <= 0 && !lost) {
+        return Outcome::no_tokens;
+    }
+    return lost ? Outcome::ok : outcome_of_length(record, config);
+}
+
+Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,
+                   const AssemblerConfig& config) {
+    if (end.outcome != Outcome::ok) {
+        return end.outcome;
+    }
+    const bool lost = lost_bytes(state, end);
+    if (state.status == 0) {
+        return lost ? Outcome::ok : Outcome::bad_http;
+    }
+    const Outcome by_status = outcome_of_status(state.status);
+    if (by_status != Outcome::ok) {
+        return by_status;
+    }
+    if (state.body == BodyKind::unknown && lost) {
+        return Outcome::ok;  // its head found the ring full: the content is anybody's guess
+    }
+    if (state.body != BodyKind::stream) {
+        return Outcome::bad_content;
+    }
+    return outcome_of_stream(record, state, end, config);
+}
+
+std::string kernel_message(int sys_errno) {
+    const char* name = strerrorname_np(sys_errno);
+    const char* text = strerrordesc_np(sys_errno);
+    return std::string(name != nullptr ? name : "errno") + ": " +
+           (text != nullptr ? text : std::to_string(sys_errno));
+}
+
+/// Which limit it was, and how high it is.
+std::string limit_message(const Record& record, const RowState& state, const EndInfo& end,
+                          const AssemblerConfig& config) {
+    const AnswerLimits limits = limits_of(record, config);
+    if (end.outcome == Outcome::limit_exceeded) {
+        switch (static_cast<AnswerLimit>(end.sys_errno)) {
+            case AnswerLimit::events:
+                return "the answer had more events than its limit of " +
+                       std::to_string(limits.events_max);
+            case AnswerLimit::bytes:
+                return "the answer had more bytes than its limit of " +
+                       std::to_string(limits.bytes_max);
+            case AnswerLimit::head:
+                return "the answer's head or trailers had more than " +
+                       std::to_string(response_head_bytes_max) + " bytes or " +
+                       std::to_string(response_headers_max) + " fields";
+        }
+    }
+    if (!state.answer.over_limit) {
+        return std::to_string(record.output_tokens.value_or(0)) +
+               " tokens were counted, over the limit of " + std::to_string(limits.events_max);
+    }
+    return state.answer.chunks() >= chunks_per_row_max
+               ? "the answer had more chunks than the limit of " +
+                     std::to_string(chunks_per_row_max)
+               : "an event of the answer had more bytes than its limit of " +
+                     std::to_string(event_bytes_max);
+}
+
+/// What the server said, else what TLS or the kernel said; empty where nobody said anything.
+std::string message_of(const Record& record, const RowState& state, const EndInfo& end,
+                       const AssemblerConfig& config, JsonDocument& document) {
+    if (record.outcome == Outcome::limit_exceeded) {
+        return limit_message(record, state, end, config);
+    }
+    std::string text = state.answer.error;
+    if (state.body == BodyKind::encoded) {
+        text = state.encoding;
+    } else if (state.body == BodyKind::message || state.body == BodyKind::foreign) {
+        text = error_message_of(document, state.pending, message_bytes_max);
+        if (text.empty() && state.body == BodyKind::foreign) {
+            text = "content-type: " + state.content_type;
+        }
+    }
+    if (text.empty() && end.outcome == Outcome::tls_failed) {
+        text = describe(static_cast<TlsFailure>(end.sys_errno));
+    } else if (text.empty() && end.sys_errno != 0) {
+        text = kernel_message(end.sys_errno);
+    }
+    return text;
+}
+
+void fill_sending(Record& record, const RowState& state, const AssemblerConfig& config,
+                  std::int64_t time_zero_ns) {
+    record.armed_ns = from_zero(state.armed_ns, time_zero_ns);
+    if (state.fired_ns == no_stamp) {
+        return;
+    }
+    record.fired_ns = state.fired_ns - time_zero_ns;
+    record.drift_ns = *record.fired_ns - record.due_ns;
+    if (state.fired.submit_ns != FiredInfo::not_taken) {
+        record.submit_ns = state.fired.submit_ns;
+    }
+    record.wire_ns = from_zero(state.wire_ns, time_zero_ns);
+    record.sent_ns = from_zero(state.sent_ns, time_zero_ns);
+    record.connect_ns = state.fired.connect_ns - time_zero_ns;
+    record.held_ns = state.fired.held_ns;
+    record.inflight = state.fired.inflight;
+    record.late_cause = state.fired.late_cause;
+    record.connection = state.lane;
+    record.reused = state.fired.reused;
+    record.connection_state = state.fired.connection;
+    record.connection_age_ns = *record.fired_ns - *record.connect_ns;
+    if (!config.trace_run_id.empty()) {
+        record.trace_id = trace_id_text(trace_context_of(config.trace_run_id, record.row));
+    }
+    if (state.fired.target < config.urls.size()) {
+        record.url = config.urls[state.fired.target];
+    }
+}
+
+/// Best source first; what was counted from a damaged stream is the number of its chunks.
+void fill_token_counts(Record& record, const RowState& state, bool lost) {
+    const AnswerState& answer = state.answer;
+    record.prompt_tokens = known(answer.prompt_tokens);
+    if (record.prompt_tokens && record.input_length) {
+        record.prompt_tokens_off =
+            *record.prompt_tokens - static_cast<std::int64_t>(*record.input_length);
+    }
+    record.cached_tokens = known(answer.cached_tokens);
+    if (state.body != BodyKind::stream) {
+        return;
+    }
+    const bool has_chunks = answer.chunks() > 0;
+    if (!lost && answer.is_counted()) {
+        record.output_tokens = answer.completion_tokens;
+        record.tokens_source =
+            answer.usage_is_final ? TokensSource::usage : TokensSource::continuous;
+    } else if (!lost && has_chunks && answer.ids_on_all) {
+        record.output_tokens = answer.ids_sum;
+        record.tokens_source = TokensSource::ids;
+    } else if (!answer.is_whole) {
+        record.output_tokens = static_cast<std::int64_t>(answer.chunks());
+        record.tokens_source = TokensSource::chunks;
+    }
+}
+
+/// Moves the arrays into the record; the record's old ones go back to be reused.
+void fill_chunks(Record& record, RowState& state) {
+    std::swap(record.chunk_ns, state.answer.chunk_stamps);
+    std::swap(record.chunk_tokens, state.answer.chunk_tokens);
+    const std::size_t count = record.chunk_ns.size();
+    const std::int64_t fired_ns = state.fired_ns == no_stamp ? 0 : state.fired_ns;
+    for (std::int64_t& stamp : record.chunk_ns) {
+        stamp -= fired_ns;
+    }
+    if (record.chunk_tokens.size() == count) {
+        record.chunk_tokens_known = true;
+    } else if (record.tokens_source == TokensSource::usage &&
+               record.output_tokens == static_cast<std::int64_t>(count)) {
+        record.chunk_tokens.assign(count, 1);
+        record.chunk_tokens_known = true;
+    } else {
+        record.chunk_tokens.clear();
+    }
+}
+
+void fill_answer(Record& record, const RowState& state, const EndInfo& end,
+                 std::int64_t time_zero_ns) {
+    const AnswerState& answer = state.answer;
+    record.headers_ns = from_zero(state.headers_ns, time_zero_ns);
+    record.first_byte_ns = from_zero(state.first_byte_ns, time_zero_ns);
+    record.first_token_ns = from_zero(answer.first_token_ns, time_zero_ns);
+    record.first_content_ns = from_zero(answer.first_content_ns, time_zero_ns);
+    record.last_token_ns = from_zero(answer.last_token_ns, time_zero_ns);
+    record.ttft_ns = difference(record.first_token_ns, record.fired_ns);
+    record.ttft_due_ns = difference(record.first_token_ns, record.due_ns);
+    record.e2e_ns = difference(record.last_token_ns, record.fired_ns);
+    const bool lost = lost_bytes(state, end);
+    fill_token_counts(record, state, lost);
+    // Tokens that came at one instant, in one chunk or one read, tell nothing of the time between.
+    if (record.output_tokens.value_or(0) > 1 && record.first_token_ns &&
+        record.first_token_ns != record.last_token_ns) {
+        record.tpot_ns = static_cast<double>(*record.last_token_ns - *record.first_token_ns) /
+                         static_cast<double>(*record.output_tokens - 1);
+    }
+    if (state.body == BodyKind::stream && !lost) {
+        record.output_digest = answer.digest.value();
+    }
+    record.coalesced_chunks = answer.coalesced_chunks;
+}
+
+void fill_texts(Record& record, const RowState& state, const EndInfo& end,
+                const AssemblerConfig& config, JsonDocument& document) {
+    const AnswerState& answer = state.answer;
+    const bool has_head = end.entries_dropped == 0;  // else a piece of it may be among them
+    const std::string_view request_id = has_head ? state.request_id : std::string_view{};
+    const std::string_view id = answer.response_id.empty() ? request_id : answer.response_id;
+    if (!id.empty()) {
+        record.response_id = masked(id, config.secrets, id_bytes_max);
+    }
+    if (has_head && !state.headers.empty()) {
+        record.headers = state.headers;
+    }
+    const std::string worker = answer.worker();
+    if (masked(worker, config.secrets, worker.size()) == worker) {  // else it is no JSON any more
+        record.worker = worker;
+    }
+    if (!answer.finish_reason.empty()) {
+        record.finish_reason = masked(answer.finish_reason, config.secrets, id_bytes_max);
+    }
+    if (!is_whole(record.outcome)) {
+        const std::string text = masked(message_of(record, state, end, config, document),
+                                        config.secrets, error_bytes_max);
+        if (!text.empty()) {
+            record.error = text;
+        }
+    }
+}
+
+/// An empty record that keeps the memory of the arrays.
+void clear(Record& record) {
+    std::vector<std::int64_t> stamps = std::move(record.chunk_ns);
+    std::vector<std::int32_t> tokens = std::move(record.chunk_tokens);
+    record = Record{};
+    stamps.clear();
+    tokens.clear();
+    record.chunk_ns = std::move(stamps);
+    record.chunk_tokens = std::move(tokens);
+}
+
+}  // namespace
+
+void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
+                 std::int64_t time_zero_ns, JsonDocument& document) {
+    clear(record);
+    fill_origin(record, state.due, config);
+    fill_sending(record, state, config, time_zero_ns);
+    fill_answer(record, state, end.end, time_zero_ns);
+    record.outcome = outcome_of(record, state, end.end, config);
+    fill_chunks(record, state);
+    record.has_chunks = config.chunks && record.fired_ns.has_value();
+    if (end.end.outcome == Outcome::ok) {
+        record.done_ns = end.stamp_ns - time_zero_ns;
+    }
+    if (end.end.outcome != Outcome::not_sent) {
+        record.ended_ns = from_zero(end.stamp_ns, time_zero_ns);
+    }
+    if (state.status != 0) {
+        record.status = state.status;
+    }
+    fill_texts(record, state, end.end, config, document);
+    record.stale_retries = end.end.stale_retries;
+    record.bytes_sent = end.end.bytes_sent;
+    record.bytes_received = end.end.bytes_received;
+    if (end.waited_ns != Event::no_wait) {
+        record.receive_delay_ns = end.waited_ns;
+    }
+    if (end.end.retransmits != retransmits_unknown) {
+        record.retransmits = end.end.retransmits;
+    }
+    add_taints(record,
+               {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns,
+                state.request_waited_ns, end.end.request_lost},
+               config.limits, state.due.rank);
+}
+
+}  // namespace driftless

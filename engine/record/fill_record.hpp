@@ -1,0 +1,60 @@
+/// fill_record: from all that is known about a row to its record, and to its one outcome. Pure: it
+/// reads the state, writes the record, and keeps nothing.
+///
+/// Precedence of the outcome, first that holds: what the engine says, where that is not `ok`; the
+/// HTTP status; an encoding or a content type that is none of the API's; an event over its limit;
+/// an event that cannot be read; an error in the stream, `[DONE]` or not; a close-delimited stream
+/// without finish or `[DONE]`; no token; under `--output exact`, another length than asked; ok.
+/// A row that lost bytes in the ring is not blamed for what only those bytes could have told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/plan/plan.hpp"
+#include "engine/plan/row_models.hpp"
+#include "engine/record/row_state.hpp"
+#include "engine/stats/taint.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/record/record.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// Bytes of a server's message in a record.
+inline constexpr std::size_t error_bytes_max = 256;
+/// Bytes of a header's value in a record: names of pods and workers are far shorter.
+inline constexpr std::size_t recorded_header_bytes_max = 256;
+
+/// What the records of a run are made from. Pointers outlive the assembler.
+struct AssemblerConfig {
+    const Trace* trace = nullptr;
+    const Plan* plan = nullptr;
+    const Dialect* dialect = nullptr;
+    std::vector<std::string> urls;          ///< [targets] as they stand in the records
+    std::string model;                      ///< as it stands in the records; empty: none is named
+    const RowModels* row_models = nullptr;  ///< each row's own, where rows have one
+    OutputRule output = OutputRule::exact;
+    bool stream = true;                ///< false under `--no-stream`
+    bool chunks = true;                ///< `--chunks full`
+    std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
+    std::vector<std::string> secrets;  ///< never to stand in a record (masked.hpp)
+    std::string trace_run_id;  ///< what traces are named after; empty: requests had no traceparent
+    std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
+    TaintLimits limits;                       ///< what calibration allows; none without one
+    std::uint32_t segment = 0;                ///< of a run that was killed and goes on
+    /// [requests of this segment] their numbers in the run; empty: the same.
+    std::vector<std::uint32_t> numbers;
+    /// [sessions] the session that its tree is named after (roots_of_sessions); empty: itself.
+    std::vector<std::uint32_t> trees;
+    bool closed = false;  ///< `--sessions closed`: when the last row is due is not known
+};
+
+/// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is
+/// scratch for error bodies. Takes the chunk arrays out of the state.
+void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
+                 std::int64_t time_zero_ns, JsonDocument& document);
+
+}  // namespace driftless

@@ -1,0 +1,86 @@
+/// Exchanges: what happens on a lane from the fire to the end of the answer: the request goes out,
+/// its first bytes at once and the rest in slices; time is watched; in the end the row is over, or
+/// asks for another connection. Reading the answer is `read_answer`'s (read_answer.hpp). It opens
+/// and closes no connection. Owned by the pool, whose lanes outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/replay/in_flight.hpp"
+#include "engine/replay/lane.hpp"
+#include "engine/replay/lane_parts.hpp"
+#include "engine/replay/lane_shelf.hpp"
+#include "engine/replay/read_answer.hpp"
+#include "engine/replay/wire_stamps.hpp"
+
+namespace driftless {
+
+class Exchanges {
+  public:
+    Exchanges(LaneParts& parts, LaneShelf& shelf, WireStamps& stamps, InFlight& in_flight)
+        : parts_(parts), shelf_(shelf), stamps_(stamps), in_flight_(in_flight) {}
+
+    /// The lane, idle or bound, is busy with an exchange of no row.
+    void begin(Lane& lane);
+    /// The exchange is that of this row, and its first bytes are in the driver's queue. The caller
+    /// reads the clock and then lets the driver flush: that is the fire.
+    void prepare(Lane& lane, RowUnderway& row, const AnswerLimits& limits);
+    /// After the fire: starts the clocks of the exchange and wakes its coroutine. `at`: when the
+    /// row left, for the first time where this is a retry.
+    void fired(Lane& lane, Instant at);
+
+    /// Sends the next slice of one request that is not out yet; false where there is none.
+    bool send_rest_slice();
+    /// The lane has bytes left and the kernel none: it waits for its turn.
+    void queue_rest(Lane& lane);
+
+    /// The kernel has taken bytes of the request, or will not.
+    void sent(Lane& lane, const Completion& done);
+    /// Bytes of the answer, or the end of the connection.
+    void received(Lane& lane, const Completion& done);
+    /// Ends the exchange where a deadline has passed, else sets the timer for the next.
+    void watch(Lane& lane, Instant now);
+
+    /// The exchange is over: pushes the end of its row, or asks to have it sent once more. True
+    /// where the connection can carry another one.
+    bool settle(Lane& lane);
+    /// The kernel has done with the request: its bytes are free.
+    void release_body(Lane& lane);
+
+    ReceiveCounts& receive_counts() { return receive_counts_; }
+
+    /// First slice of a request: with the head, so that the first bytes of every due row are out
+    /// before the rest of any large body.
+    /// Less than the ten segments that a fresh connection may send at once, so that all of it
+    /// leaves together and its one transmit stamp is that of the head.
+    static constexpr std::size_t first_bytes_max = 12 * 1024;
+    /// Later slices: 64 KiB keep the loop for 20 us, 2 MB in one piece for 255 us. With
+    /// TCP_NOTSENT_LOWAT the longest step is 55 us and the whole takes far longer, so that it is
+    /// not used (macro_bench bodies).
+    static constexpr std::size_t rest_bytes_max = 64 * 1024;
+    static constexpr std::uint16_t stale_retries_max = 1;
+    /// A close that crosses the request comes within a round trip. One that comes later is the
+    /// server's answer to it: it died, or gave the request up.
+    static constexpr Duration crossing_max = seconds(1);
+
+  private:
+    void submit_slice(Lane& lane, std::size_t bytes_max);
+    static void note_rest_wait(ExchangeState& exchange, Duration waited);
+    void leave_rest(Lane& lane);
+    void take_resends(Lane& lane);
+    bool is_stale(const Lane& lane) const;
+    bool may_go_on(Lane& lane);
+    void push_sent(const Lane& lane, Instant stamp, std::uint8_t flags);
+    void push_end(Lane& lane);
+
+    LaneParts& parts_;
+    LaneShelf& shelf_;
+    WireStamps& stamps_;
+    InFlight& in_flight_;
+    LaneList rest_;             ///< lanes with bytes to send
+    bool copies_seen_ = false;  ///< the network makes copies of packets
+    ReceiveCounts receive_counts_;
+};
+
+}  // namespace driftless

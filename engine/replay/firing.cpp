@@ -1,0 +1,72 @@
+#include "engine/replay/firing.hpp"
+
+#include <algorithm>
+
+#include "engine/host/probes.hpp"
+#include "engine/plan/answer_limits.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+// What the entry of a fire can hold.
+constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
+
+}  // namespace
+
+FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
+    FiredInfo info{};
+    info.connect_ns = lane.connected.ns;
+    info.held_ns = row.held_ns;
+    info.inflight = lanes_.in_flight.count();
+    info.target = lane.target;
+    info.reused = lane.used;
+    info.connection = lane.taken_as;
+    if (marks_ != nullptr) {
+        marks_->mark(row.due.row);
+    }
+    lanes_.exchanges.prepare(lane, row,
+                             answer_limits(trace_.rows[row.due.row].output_length, settings_.output,
+                                           settings_.repeats_text));
+    return info;
+}
+
+void Firing::let_go(Lane& lane, RowUnderway& row, Instant due, FiredInfo info) {
+    const Instant at = loop_.driver().now();
+    const bool taken = loop_.driver().flush();
+    const Instant after = loop_.driver().now();
+
+    const bool first = row.tries == 0;
+    lanes_.exchanges.fired(lane, first ? at : row.fired);
+    if (first) {
+        schedule_.fired(row.due, row.due.due_ns + (at - due).ns);
+        info.late_cause = late_.of(row, due, at - due);
+        info.submit_ns = taken
+                             ? static_cast<std::uint32_t>(std::min((after - at).ns, submit_ns_max))
+                             : FiredInfo::not_taken;
+        push_fired(lane, row, info);
+        probe_fire(row.due.request, due.ns, at.ns);
+        health_.note_fire((at - due).ns, (after - at).ns);
+        ++rows_;
+    }
+    late_.note_fire(at, after);
+}
+
+void Firing::push_fired(const Lane& lane, const RowUnderway& row, const FiredInfo& info) {
+    Event event;
+    event.request = row.due.request;
+    event.lane = lane.number;
+    event.kind = EventKind::armed;
+    event.stamp_ns = row.armed.ns;
+    event.due = row.due;
+    const EventRing::Push armed = ring_.push(event);
+    event.kind = EventKind::fired;
+    event.stamp_ns = row.fired.ns;
+    event.fired = info;
+    const EventRing::Push fired = ring_.push(event);
+    CHECK(armed == EventRing::Push::whole);  // `has_room` was asked
+    CHECK(fired == EventRing::Push::whole);
+}
+
+}  // namespace driftless

@@ -1,0 +1,48 @@
+/// InFlight: the rows that have left and have not ended: how many they are, when a place among them
+/// came free, and how each ended, told to the record (the event ring) and, through `ended`, to the
+/// schedule. Owned by the pool.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/record/event.hpp"
+#include "engine/replay/lane_parts.hpp"
+
+namespace driftless {
+
+/// What an end event says of the row itself.
+EndInfo end_info(const RowUnderway& row, Outcome outcome, std::int32_t sys_errno);
+
+class InFlight {
+  public:
+    explicit InFlight(LaneParts& parts) : parts_(parts) {}
+
+    /// The row has left. One that is sent again has been in flight all along.
+    void add(const RowUnderway& row);
+    /// An answer, or the lack of one, ends a row that has left; `event` says how. `freed`: since
+    /// when its place is free, as far as that is known.
+    void end(RowUnderway& row, const Event& event, Instant freed);
+    /// The end of a row that has no lane: one that never left (the ring has room for a row), or
+    /// whose retry found no connection. Its bytes were given back.
+    void end_without_lane(RowUnderway& row, Outcome outcome, std::int32_t sys_errno = 0);
+
+    std::uint32_t count() const { return count_; }
+    bool full() const { return count_ >= parts_.settings.inflight_max; }
+    /// One more row may leave, and the ring has a place for its end.
+    bool has_room() const { return !full() && parts_.ring.has_room_for_row(); }
+    /// When the last answer ended that `--max-inflight` rows were waiting for: as it arrived, as
+    /// far as that is known.
+    Instant freed() const { return freed_; }
+    /// Rows that have got their end since somebody emptied this.
+    RowList& ended() { return ended_; }
+
+  private:
+    void push_end(RowUnderway& row, const Event& event);
+
+    LaneParts& parts_;
+    std::uint32_t count_ = 0;
+    Instant freed_;
+    RowList ended_;
+};
+
+}  // namespace driftless

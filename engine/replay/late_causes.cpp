@@ -1,0 +1,124 @@
+#include "engine/replay/late_causes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+LateCause LateCauses::of_cap() const {
+    return settings_.capped_by_host ? LateCause::limit : LateCause::inflight;
+}
+
+LateCause LateCauses::of_caps() const {
+    return !ring_.has_room_for_row() ? LateCause::writer
+           : lanes_.in_flight.full() ? of_cap()
+                                     : LateCause::none;
+}
+
+// The host allows no further connection, though the row may leave: others are closing.
+LateCause LateCauses::of_no_lane() const {
+    const bool capped = settings_.capped_by_host && settings_.lanes_max == settings_.inflight_max;
+    return capped && lanes_.pool.full() ? LateCause::limit : LateCause::lane;
+}
+
+// A place comes free when an answer has ended, not when we read so: nobody wanted a row to wait
+// while this process was stopped.
+void LateCauses::note_caps(Instant now) {
+    Instant& capped_until = blocked_until(of_cap());
+    if (lanes_.in_flight.full()) {
+        capped_until = now;
+        full_ = true;
+    } else if (std::exchange(full_, false)) {
+        capped_until = lanes_.in_flight.freed();
+        room_.free(capped_until);
+    }
+    if (!ring_.has_room_for_row()) {
+        blocked_until(LateCause::writer) = now;
+    }
+}
+
+void LateCauses::note_fire(Instant at, Instant done) {
+    CHECK(at <= done);
+    if (lanes_.in_flight.full()) {
+        full_ = true;
+        room_.fill(at);
+    }
+    busy_until_ = done;
+}
+
+void LateCauses::note_next(LateCause cause, Instant now) {
+    if (blocked_by_ != LateCause::none && blocked_by_ != LateCause::inflight) {  // `note_caps`
+        blocked_until(blocked_by_) = now;
+    }
+    blocked_by_ = cause;
+}
+
+void LateCauses::note_away(Instant from, Instant until, Instant next_due) {
+    CHECK(from <= until);
+    away_from_ = next_due < away_until_ ? away_from_ : from;
+    away_until_ = until;
+}
+
+// What held back the next row, or one before it when this one was due already. What the user asked
+// for, what the host has no room for and a disk that hangs would have delayed it anyway; a stop
+// goes before what it entailed.
+LateCause LateCauses::before_turn(Instant due) const {
+    for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::limit}) {
+        if (held(due, cause).ns > 0) {
+            return cause;
+        }
+    }
+    if (away_from_ <= due && due < away_until_) {
+        return LateCause::wake;
+    }
+    const bool unbuilt = held(due, LateCause::prepare).ns > 0;
+    return unbuilt ? LateCause::prepare : LateCause::none;
+}
+
+// For how long this has held back a row that was due then. Places that were free meanwhile, as
+// while this process was stopped, would have taken it: what fills them now is a consequence.
+Duration LateCauses::held(Instant due, LateCause cause) const {
+    const Instant until = blocked_until(cause);
+    const Duration room =
+        cause == LateCause::inflight && due < until ? room_.between(due, until) : Duration{0};
+    return until - due - room;
+}
+
+void LateCauses::begin(RowUnderway& row, Instant due, Instant now) const {
+    row.cause = before_turn(due);
+    const bool is_held = row.cause == LateCause::writer || row.cause == LateCause::inflight ||
+                         row.cause == LateCause::limit;
+    row.held_ns = is_held ? held(due, row.cause).ns : 0;
+    row.turn = now;
+}
+
+// What no user wanted stays its cause.
+void LateCauses::end(RowUnderway& row, Instant due) const {
+    for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::writer}) {
+        const std::int64_t held_ns = held(due, cause).ns;
+        if (row.tries == 0 && row.turn < blocked_until(cause) && held_ns > 0) {
+            const bool stays = row.cause == LateCause::writer ||
+                               (row.cause == LateCause::limit && cause == LateCause::inflight);
+            row.cause = stays ? row.cause : cause;
+            row.held_ns = std::max(row.held_ns, held_ns);
+        }
+    }
+    if (row.cause == LateCause::limit && row.held_ns == 0) {  // no connection more may be open
+        row.held_ns = (driver_.now() - due).ns;
+    }
+}
+
+LateCause LateCauses::of(const RowUnderway& row, Instant due, Duration drift) const {
+    CHECK(drift.ns >= 0);  // nothing leaves early
+    if (row.cause != LateCause::none) {
+        return row.cause;
+    }
+    if (drift <= on_time_max) {
+        return LateCause::none;
+    }
+    return busy_until_ > due ? LateCause::guard : LateCause::wake;
+}
+
+}  // namespace driftless

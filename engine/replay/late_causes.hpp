@@ -1,0 +1,72 @@
+/// LateCauses: why rows leave late, and how long each was held back: what kept rows from leaving,
+/// until when, as the pacer and the loop report it. It holds back nothing itself. Owned by the
+/// pacer.
+#pragma once
+
+#include <array>
+
+#include "engine/record/ring.hpp"
+#include "engine/replay/lanes.hpp"
+#include "engine/replay/room_times.hpp"
+#include "engine/replay/settings.hpp"
+
+namespace driftless {
+
+class LateCauses {
+  public:
+    LateCauses(Driver& driver, const ReplaySettings& settings, Lanes& lanes, EventRing& ring)
+        : driver_(driver), settings_(settings), lanes_(lanes), ring_(ring) {}
+
+    /// At the beginning of each step: a cap that is full, or a ring without room, holds back every
+    /// row, whatever else it waits for.
+    void note_caps(Instant now);
+    /// A row has left: it may have taken the last place.
+    void note_fire(Instant at, Instant done);
+    /// The next row is due, and this keeps it (`none`: nothing does).
+    void note_next(LateCause cause, Instant now);
+    /// Something else ran until this instant; rows that were due before it are late by `guard`.
+    void note_work_end(Instant when) { busy_until_ = when; }
+    /// The loop did not run in between: stopped, frozen, or without its CPU. What was due then is
+    /// late for that, and not for what it entailed. `next_due`: of the row that is next.
+    void note_away(Instant from, Instant until, Instant next_due);
+
+    /// What a row that is next may wait for, before all else: the writer, or its place in flight.
+    LateCause of_caps() const;
+    /// Why no lane can be had.
+    LateCause of_no_lane() const;
+
+    /// The turn of a row that is due then has come, now: what has kept it so far.
+    void begin(RowUnderway& row, Instant due, Instant now) const;
+    /// A row that did not leave when its turn came leaves now: what has held it since then, too.
+    void end(RowUnderway& row, Instant due) const;
+    /// What its record says, once it has left with this drift.
+    LateCause of(const RowUnderway& row, Instant due, Duration drift) const;
+
+    /// Drift up to this counts as on time: two clock reads, an entry and the call (B.1, C.3).
+    static constexpr Duration on_time_max = microseconds(5);
+
+  private:
+    LateCause of_cap() const;
+    LateCause before_turn(Instant due) const;
+    Duration held(Instant due, LateCause cause) const;
+    Instant blocked_until(LateCause cause) const {
+        return blocked_until_[static_cast<std::size_t>(cause)];
+    }
+    Instant& blocked_until(LateCause cause) {
+        return blocked_until_[static_cast<std::size_t>(cause)];
+    }
+
+    Driver& driver_;
+    const ReplaySettings& settings_;
+    Lanes& lanes_;
+    EventRing& ring_;
+    Instant busy_until_;
+    Instant away_from_;
+    Instant away_until_;
+    LateCause blocked_by_ = LateCause::none;                 ///< what kept the next row, last asked
+    std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that
+    bool full_ = false;  ///< as many rows were in flight as may be, when last asked
+    RoomTimes room_;
+};
+
+}  // namespace driftless

@@ -1,0 +1,106 @@
+#include "engine/replay/reading.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/replay/run_limits.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+// What has come is read after so long at the latest, whatever is due. One read takes 5 to 20 us
+// where reads keep up, and some 100 us behind a backlog: so much later leaves a row, at times, and
+// every answer keeps its stamps (perf/macro/spacing).
+constexpr Duration unread_max = microseconds(100);
+// Copying 64 KiB into a socket (macro_bench bodies).
+constexpr Duration rest_slice_max = microseconds(20);
+// Some 30 us each. A backlog without end must not hide the rest of large bodies, nor a stop, a
+// second that is over, a row to be built. 65,536 completions are six for each of 10,000 streams.
+constexpr std::uint32_t receives_before_rest = 4;
+constexpr std::uint32_t receives_before_others = 16;
+constexpr std::uint32_t receives_before_deadlines = 4096;
+// 16 transmit stamps.
+constexpr Duration stamps_slice_max = microseconds(20);
+constexpr std::size_t resumes_max = 64;
+constexpr std::size_t expire_max = 32;
+// The two clocks that tell it are read some time after each other.
+constexpr Duration suspension_min = microseconds(100);
+
+}  // namespace
+
+bool Reading::is_overdue(Instant now) {
+    const bool late = now - driver_.unread_since(now) >= unread_max;
+    return !std::exchange(last_was_first_, false) && late && now >= read_again_;
+}
+
+void Reading::note_first(Instant from, Instant to) {
+    CHECK(from <= to);
+    read_again_ = to + (to - from);
+    last_was_first_ = true;
+}
+
+// Behind each read, and before a row that it has completed ends: the host may have slept right
+// before the read. Answers that are open may have waited for so long.
+void Reading::note_suspension() {
+    const std::int64_t all_ns = driver_.suspended_ns();
+    const Duration length{all_ns - suspended_ns_};
+    if (length <= suspension_min) {
+        return;
+    }
+    suspended_ns_ = all_ns;
+    lanes_.pool.for_each_busy([length](Lane& lane) {
+        lane.exchange.heard = true;
+        lane.exchange.waited = std::max(lane.exchange.waited, length);
+    });
+}
+
+bool Reading::slice() {
+    const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
+    CHECK(result.completions <= completions_max);
+    note_suspension();
+    const std::size_t resumed = loop_.ready().run(resumes_max);
+    loop_.jobs().reap();
+    if (result.completions == 0 && !result.entered && resumed == 0) {
+        receives_ = 0;
+        rest_after_ = receives_before_rest;
+        others_after_ = receives_before_others;
+        return false;
+    }
+    ++receives_;
+    return true;
+}
+
+// Behind the reads, but never for long, the rest of large bodies: under a backlog of tokens a
+// server would wait for its prompts. Deadlines come when all is read: those of a process that was
+// stopped are over, but bytes that came in time keep to them.
+bool Reading::step(Instant now, Instant due, Duration guard) {
+    const bool received = slice();
+    if (received && receives_ < rest_after_) {
+        return true;
+    }
+    rest_after_ = receives_ + receives_before_rest;
+    const Instant at = received ? driver_.now() : now;
+    const bool all_read = !received || receives_ > receives_before_deadlines;
+    if (all_read && loop_.timers().expire(at, expire_max) > 0) {
+        return true;
+    }
+    return (due - at > guard + rest_slice_max && lanes_.exchanges.send_rest_slice()) || received;
+}
+
+bool Reading::gives_way() {
+    if (receives_ < others_after_) {
+        return false;
+    }
+    others_after_ = receives_ + receives_before_others;
+    return true;
+}
+
+// Behind the receives: a stamp does not grow old. A row that ends before has its own asked for.
+bool Reading::collect_stamps(Instant now, Instant due, Duration guard) {
+    return due - now > guard + stamps_slice_max && driver_.stamps_waiting(now) &&
+           lanes_.stamps.collect();
+}
+
+}  // namespace driftless

@@ -1,0 +1,105 @@
+/// RowUnderway: one request on its way, from when its bytes are wanted until it has got its end.
+/// Plain data in one place; whoever has the row at the moment (Armer, Pacer, the lanes) changes
+/// it, and hands on no copy.
+///
+///     wanted --> arming --> armed --> bound --> in flight --> ended
+///                  ^          +--> waiting --^     |
+///                  |          |     (for a lane)   |
+///                  +------- again <----------------+
+///
+/// `bound` is TLS alone: a connection holds its records. A row can end wherever it is, and one that
+/// nobody will send any more is `wanted` again without its bytes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/schedule/due.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/linked_list.hpp"
+#include "proto/record/outcome.hpp"
+
+namespace driftless {
+
+enum class RowStage : std::uint8_t {
+    wanted,     ///< its bytes are to be built
+    arming,     ///< they are being built
+    armed,      ///< every byte is ready
+    bound,      ///< TLS: its bytes belong to a connection, which makes records of them
+    waiting,    ///< it is due, and there was no lane for it
+    in_flight,  ///< it has left
+    again,      ///< its bytes are gone with a connection: they are to be built once more
+    ended,
+};
+
+/// Whether a row can go from one stage to the other, as drawn above.
+constexpr bool may_follow(RowStage from, RowStage to) {
+    switch (to) {
+        case RowStage::wanted:  // what was built is given up
+            return from == RowStage::arming || from == RowStage::armed || from == RowStage::bound ||
+                   from == RowStage::again;
+        case RowStage::arming:
+            return from == RowStage::wanted || from == RowStage::again;
+        case RowStage::armed:
+            return from == RowStage::arming;
+        case RowStage::bound:
+            return from == RowStage::armed || from == RowStage::waiting;
+        case RowStage::waiting:
+            return from == RowStage::armed || from == RowStage::again || from == RowStage::wanted;
+        case RowStage::in_flight:
+            return from == RowStage::armed || from == RowStage::bound || from == RowStage::waiting;
+        case RowStage::again:
+            return from == RowStage::bound || from == RowStage::in_flight ||
+                   from == RowStage::arming || from == RowStage::armed;
+        case RowStage::ended:
+            return from != RowStage::ended;
+    }
+    return false;
+}
+
+/// What the kernel had to send again, over all tries of a row so far.
+struct Resends {
+    std::uint32_t segments = 0;  ///< of its request that were sent again
+    bool known = false;
+    bool lost = false;  ///< a part of the request, as far as is known
+};
+
+struct RowUnderway {
+    Due due;  ///< its rank is known once it is `taken`
+    /// Of the body pool, where it has its bytes; whoever has the row gives it back.
+    char* storage = nullptr;
+    std::string_view bytes;  ///< head and body, or their records
+    Instant armed;
+    std::uint32_t lane = no_lane;  ///< number of the connection that it is bound to
+    RowStage stage = RowStage::wanted;
+    LateCause cause = LateCause::none;
+    bool taken = false;           ///< its turn has come: the schedule has done with it
+    bool answered = false;        ///< ended, by a whole answer with status 200
+    std::uint16_t tries = 0;      ///< stale retries so far; such a row counts as in flight
+    std::uint16_t losses = 0;     ///< connections that ended young, bound to it
+    std::int64_t held_ns = 0;     ///< as far as is known
+    Instant turn;                 ///< when its turn came; it is late where it did not leave then
+    Instant fired;                ///< of the first try
+    Instant ended;                ///< of a whole answer: when its last byte was read
+    Resends resends;              ///< of the tries so far
+    RowUnderway* next = nullptr;  ///< on the list of whoever has it
+    RowUnderway* before = nullptr;
+    RowUnderway* chain = nullptr;  ///< the table's (rows_underway.hpp)
+
+    static constexpr std::uint32_t no_lane = 0xFFFF'FFFFu;
+
+    /// The only way into another stage.
+    void enter(RowStage next_stage) {
+        CHECK(may_follow(stage, next_stage));
+        stage = next_stage;
+    }
+    /// Its bytes are there, in its own hands or in a connection's.
+    bool is_ready() const { return stage == RowStage::armed || stage == RowStage::bound; }
+};
+
+static_assert(sizeof(RowUnderway) == 144);
+
+using RowList = LinkedList<RowUnderway>;
+
+}  // namespace driftless

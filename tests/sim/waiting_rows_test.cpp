@@ -1,0 +1,318 @@
+// Rows that found no lane get one in order, those that are sent again first; where no connection
+// can be had they end.
+#include "engine/replay/waiting_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "tests/sim/by_hand.hpp"
+
+namespace driftless::sim {
+namespace {
+
+struct Waiting : ByHand {
+    explicit Waiting(std::uint32_t rows = 4, const Options& options = {})
+        : ByHand(std::vector<SmallRow>(rows), options) {
+        arm();
+    }
+    ~Waiting() {
+        rows.stop();
+        rows.forget();
+    }
+
+    /// The next row is due, and waits.
+    RowUnderway& add() {
+        RowUnderway& row = take();
+        rows.add(row);
+        return row;
+    }
+    /// The next row has left, has lost its connection, is built again, and waits for another one.
+    RowUnderway& add_retry() {
+        RowUnderway& row = take();
+        row.enter(RowStage::in_flight);
+        lanes.in_flight.add(row);
+        row.tries = 1;
+        row.enter(RowStage::again);
+        armer.arm_again(row);
+        arm();
+        CHECK(armer.take_again() == &row);
+        rows.add(row);
+        return row;
+    }
+    /// The idle lane has carried an answer.
+    void use_idle_lane() { lanes.shelf.find(0, {}, driver.now())->used = true; }
+    void fail_connect(std::int32_t sys_errno = ECONNREFUSED) {
+        lanes.parts.targets[0].failures += 1;
+        lanes.parts.targets[0].failure_errno = sys_errno;
+    }
+
+    RowsAhead ahead{trace, schedule, armer, armer_targets(), false};
+    WaitingRows rows{lanes, armer, ring, ahead};
+
+  private:
+    std::size_t armer_targets() { return lanes.parts.targets.size(); }
+};
+
+Waiting::Options places(std::uint32_t inflight_max, std::uint32_t lanes_max = 8) {
+    Waiting::Options options;
+    options.settings.inflight_max = inflight_max;
+    options.settings.lanes_max = lanes_max;
+    return options;
+}
+
+using Outcomes = std::vector<Outcome>;
+
+TEST(WaitingRows, LeaveInTheirOrder) {
+    Waiting waiting;
+    EXPECT_TRUE(waiting.rows.empty());
+    RowUnderway& first = waiting.add();
+    RowUnderway& second = waiting.add();
+    EXPECT_EQ(first.stage, RowStage::waiting);
+    EXPECT_EQ(waiting.rows.count(0), 2u);
+    EXPECT_FALSE(waiting.rows.can_leave()) << "no lane";
+    EXPECT_FALSE(waiting.rows.step().done);
+    for (RowUnderway* row : {&first, &second}) {
+        waiting.open();
+        EXPECT_TRUE(waiting.rows.can_leave());
+        const WaitingRows::Step step = waiting.rows.step();
+        EXPECT_TRUE(step.done);
+        EXPECT_EQ(step.row, row);
+        ASSERT_NE(step.lane, nullptr);
+        EXPECT_EQ(step.lane->state, LaneState::busy);
+        step.lane->exchange.row = row;
+    }
+    EXPECT_TRUE(waiting.rows.empty());
+    for (RowUnderway* row : {&first, &second}) {
+        row->enter(RowStage::in_flight);
+        waiting.lanes.in_flight.add(*row);
+        waiting.armer.give_back(*row);
+    }
+}
+
+// No lane does for a row of another server.
+TEST(WaitingRows, WaitForTheirOwnServer) {
+    Waiting::Options options = places(8);
+    options.armer.targets = 2;
+    Waiting waiting(4, options);
+    (void)waiting.add();
+    waiting.open(1);
+    EXPECT_EQ(waiting.rows.count(0), 1u);
+    EXPECT_EQ(waiting.rows.count(1), 0u);
+    EXPECT_FALSE(waiting.rows.can_leave());
+    EXPECT_FALSE(waiting.rows.step().done);
+}
+
+// All places in flight are taken: a row waits, though there is a lane; a retry, which has its
+// place, does not.
+TEST(WaitingRows, ARetryNeedsNoPlaceInFlight) {
+    Waiting waiting(4, places(1));
+    RowUnderway& retry = waiting.add_retry();
+    (void)waiting.add();
+    EXPECT_TRUE(waiting.lanes.in_flight.full());
+    EXPECT_EQ(waiting.rows.count(0), 1u) << "without those that are sent once more";
+    waiting.open();
+    EXPECT_TRUE(waiting.rows.can_leave());
+    const WaitingRows::Step step = waiting.rows.step();
+    ASSERT_EQ(step.row, &retry);
+    step.lane->exchange.row = &retry;
+    retry.enter(RowStage::in_flight);
+    waiting.armer.give_back(retry);
+    waiting.open();
+    EXPECT_FALSE(waiting.rows.can_leave());
+    EXPECT_FALSE(waiting.rows.step().done);
+}
+
+// The connection that it was lost with was used, and another used one may be as stale.
+TEST(WaitingRows, ARetryWantsAConnectionThatNobodyHasUsed) {
+    Waiting waiting;
+    (void)waiting.add_retry();
+    waiting.open();
+    waiting.use_idle_lane();
+    EXPECT_FALSE(waiting.rows.can_leave());
+    EXPECT_FALSE(waiting.rows.step().done);
+    RowUnderway& row = waiting.add();
+    const WaitingRows::Step step = waiting.rows.step();
+    ASSERT_EQ(step.row, &row) << "for others it does";
+    step.lane->exchange.row = &row;
+    row.enter(RowStage::in_flight);
+    waiting.lanes.in_flight.add(row);
+    waiting.armer.give_back(row);
+}
+
+// A connection is opened for a row that waits, once.
+TEST(WaitingRows, HaveAConnectionOpened) {
+    Waiting waiting;
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "nobody waits";
+    (void)waiting.add();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
+}
+
+TEST(WaitingRows, HaveNoConnectionOpenedThatTheyMayNotUse) {
+    Waiting waiting(4, places(1));
+    (void)waiting.leave();
+    (void)waiting.add();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "all places are taken";
+}
+
+TEST(WaitingRows, HaveNoConnectionOpenedWhereOneIsIdle) {
+    Waiting waiting;
+    waiting.open();
+    (void)waiting.add();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u);
+}
+
+// A connect that failed ends one row, the first; for the next another one is opened.
+TEST(WaitingRows, AFailedConnectEndsTheFirst) {
+    Waiting waiting;
+    RowUnderway& first = waiting.add();
+    const RowUnderway& second = waiting.add();
+    waiting.fail_connect();
+    EXPECT_TRUE(waiting.rows.answer_failures());
+    EXPECT_EQ(first.stage, RowStage::ended);
+    EXPECT_EQ(first.storage, nullptr);
+    EXPECT_EQ(second.stage, RowStage::waiting);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].failures, 0u);
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
+    const std::vector<Event> events = waiting.drain();
+    ASSERT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[0].kind, EventKind::armed);
+    EXPECT_EQ(events[0].stamp_ns, Event::never_armed);
+    EXPECT_EQ(events[1].end.outcome, Outcome::connect_failed);
+    EXPECT_EQ(events[1].end.sys_errno, ECONNREFUSED);
+}
+
+TEST(WaitingRows, AFailedConnectEndsARetryBeforeOthers) {
+    Waiting waiting;
+    RowUnderway& retry = waiting.add_retry();
+    (void)waiting.add();
+    waiting.fail_connect();
+    EXPECT_TRUE(waiting.rows.answer_failures());
+    EXPECT_EQ(retry.stage, RowStage::ended);
+    EXPECT_EQ(waiting.rows.count(0), 1u);
+    EXPECT_EQ(waiting.lanes.in_flight.count(), 0u) << "its place is free";
+}
+
+// A connection that was opened ahead of need has failed: that is no row's end, now or later.
+TEST(WaitingRows, FailuresThatNobodyWaitsForAreForgotten) {
+    Waiting waiting;
+    waiting.fail_connect();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    (void)waiting.add();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_TRUE(waiting.ends().empty());
+}
+
+// Without room for its end a row waits on; a retry has its place in the ring.
+TEST(WaitingRows, AFailureWaitsForTheWriter) {
+    Waiting waiting;
+    RowUnderway& row = waiting.add();
+    waiting.fail_connect();
+    waiting.fill_ring();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(row.stage, RowStage::waiting);
+    RowUnderway& retry = waiting.add_retry();
+    EXPECT_TRUE(waiting.rows.answer_failures());
+    EXPECT_EQ(retry.stage, RowStage::ended);
+    (void)waiting.drain();
+    waiting.fail_connect();
+    EXPECT_TRUE(waiting.rows.answer_failures());
+    EXPECT_EQ(row.stage, RowStage::ended);
+}
+
+TEST(WaitingRows, SayHowTheConnectFailed) {
+    struct Case {
+        LaneTarget failure;
+        Outcome outcome;
+    };
+    const auto failure = [](std::int32_t sys_errno, bool tls, bool timed_out) {
+        LaneTarget target;
+        target.failure_errno = sys_errno;
+        target.failure_is_tls = tls;
+        target.failure_timed_out = timed_out;
+        return target;
+    };
+    for (const Case& each : {Case{failure(0, false, true), Outcome::timeout_connect},
+                             Case{failure(1, true, false), Outcome::tls_failed},
+                             Case{failure(EMFILE, false, false), Outcome::client_failed},
+                             Case{failure(ENETUNREACH, false, false), Outcome::connect_failed}}) {
+        Waiting waiting;
+        (void)waiting.add();
+        LaneTarget& target = waiting.lanes.parts.targets[0];
+        target.failure_errno = each.failure.failure_errno;
+        target.failure_is_tls = each.failure.failure_is_tls;
+        target.failure_timed_out = each.failure.failure_timed_out;
+        target.failures = 1;
+        EXPECT_TRUE(waiting.rows.answer_failures());
+        EXPECT_EQ(waiting.ends(), Outcomes{each.outcome});
+    }
+}
+
+// All connections that are allowed stand, to another server: the one that is idle there gives way.
+TEST(WaitingRows, HaveRoomMadeAtAnotherServer) {
+    Waiting::Options options = places(8, 1);
+    options.armer.targets = 2;
+    Waiting waiting(4, options);
+    waiting.open(1);
+    (void)waiting.add();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.shelf.count(1), 0u);
+    while (waiting.lanes.pool.in_use() > 0) {
+        waiting.turn();
+    }
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
+}
+
+// A used connection that no row may take gives way to the fresh one that a retry needs: also where
+// it is kept for rows that may not leave before the retry has ended.
+TEST(WaitingRows, HaveRoomMadeForARetry) {
+    Waiting waiting(4, places(1, 1));
+    waiting.open();
+    waiting.use_idle_lane();
+    (void)waiting.add_retry();
+    (void)waiting.add();
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.shelf.count(0), 0u);
+}
+
+// A stop cancels what has left; what has not gets its end one by one, as the ring has room, and no
+// connection is opened any more.
+TEST(WaitingRows, EndAtAStop) {
+    Waiting waiting(3);
+    (void)waiting.add_retry();
+    (void)waiting.add();
+    (void)waiting.add();
+    waiting.rows.stop();
+    EXPECT_EQ(waiting.ends(), Outcomes{Outcome::cancelled});
+    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u);
+    waiting.fill_ring();
+    EXPECT_FALSE(waiting.rows.end_one());
+    (void)waiting.drain();
+    EXPECT_TRUE(waiting.rows.end_one());
+    EXPECT_EQ(waiting.ends(), Outcomes{Outcome::not_sent});
+    EXPECT_TRUE(waiting.rows.end_one());
+    EXPECT_FALSE(waiting.rows.end_one());
+    EXPECT_TRUE(waiting.rows.empty());
+    EXPECT_EQ(waiting.bodies.used_bytes(), 0u);
+}
+
+TEST(WaitingRows, AreForgottenWithoutAnEnd) {
+    Waiting waiting(2);
+    (void)waiting.add();
+    (void)waiting.add();
+    waiting.rows.stop();
+    waiting.rows.forget();
+    EXPECT_TRUE(waiting.rows.empty());
+    EXPECT_TRUE(waiting.ends().empty());
+    EXPECT_EQ(waiting.bodies.used_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace driftless::sim

@@ -1,0 +1,348 @@
+// Requests are built ahead of their turn, in slices and within bounds, and again where their bytes
+// are lost; whatever becomes of a row, its memory comes back.
+#include "engine/prompt/arm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "engine/tls/records.hpp"
+#include "tests/unit/engine/prompt/rows_to_arm.hpp"
+
+namespace driftless {
+namespace {
+
+using Rows = std::vector<SmallRow>;
+
+constexpr std::size_t leaf = BodyPool::leaf_bytes;
+
+// `rows` rows, a ms apart.
+std::vector<SmallRow> apart(std::uint32_t rows) {
+    std::vector<SmallRow> small(rows);
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        small[i].due = milliseconds(i);
+    }
+    return small;
+}
+
+RowsToArm::Options pool(std::size_t leaves, std::size_t spare_leaves = 0) {
+    RowsToArm::Options options;
+    options.pool_bytes = leaves * leaf;
+    options.spare_bytes = spare_leaves * leaf;
+    return options;
+}
+
+// It has left, and its bytes are gone with a stale connection.
+void lose_after_fire(RowsToArm& rows, RowUnderway& row) {
+    rows.armer.give_back(row);
+    row.enter(RowStage::in_flight);
+    row.tries = 1;
+    row.enter(RowStage::again);
+}
+
+// Its connection has ended before it left: it has kept its storage.
+void lose_bound(RowUnderway& row) {
+    row.enter(RowStage::bound);
+    row.bytes = {};
+    row.enter(RowStage::again);
+}
+
+TEST(Armer, BuildsWhatIsDueUpToItsHorizon) {
+    RowsToArm rows(apart(3));
+    rows.arm(milliseconds(1).ns);
+    EXPECT_NE(rows.armer.ready(rows.due(0)), nullptr);
+    EXPECT_NE(rows.armer.ready(rows.due(1)), nullptr);
+    EXPECT_EQ(rows.armer.ready(rows.due(2)), nullptr);
+    EXPECT_EQ(rows.armer.armed_count(), 2u);
+    EXPECT_FALSE(rows.armer.all_armed());
+    rows.arm();
+    EXPECT_TRUE(rows.armer.all_armed());
+}
+
+// The head names the length of the body that follows it, and the row.
+TEST(Armer, MakesAWholeRequest) {
+    RowsToArm::Options options;
+    options.armer.run_id = "run";
+    RowsToArm rows(apart(2), options);
+    rows.arm();
+    const std::string_view bytes = rows.armer.ready(rows.due(1))->bytes;
+    const std::size_t head_end = bytes.find("\r\n\r\n");
+    ASSERT_NE(head_end, bytes.npos);
+    const std::string_view head = bytes.substr(0, head_end + 2);
+    const std::string_view body = bytes.substr(head_end + 4);
+    EXPECT_TRUE(head.starts_with("POST /v1/completions HTTP/1.1\r\n"));
+    EXPECT_NE(head.find("X-Request-Id: run-1\r\n"), head.npos);
+    EXPECT_NE(head.find("Content-Length: " + std::to_string(body.size()) + "\r\n"), head.npos);
+    EXPECT_TRUE(body.starts_with(R"({"prompt":")"));
+    EXPECT_TRUE(body.ends_with(R"(","max_tokens":2,"stream":true})"));
+}
+
+// 30 tokens in slices of 10: the row is ready with the last, and armed when that was done.
+TEST(Armer, BuildsALargePromptInSlices) {
+    RowsToArm rows(Rows{{.tokens = 30}});
+    for (const std::int64_t at : {1, 2, 3}) {
+        EXPECT_EQ(rows.armer.ready(rows.due(0)), nullptr) << at;
+        EXPECT_EQ(rows.armer.armed_count(), 0u) << "it is only being built";
+        EXPECT_TRUE(rows.armer.step(Instant{at}, 0, 10));
+    }
+    ASSERT_NE(rows.armer.ready(rows.due(0)), nullptr);
+    EXPECT_EQ(rows.armer.ready(rows.due(0))->armed, Instant{3});
+    EXPECT_FALSE(rows.armer.step(Instant{4}, 0, 10));
+}
+
+// Records are written from the storage's first byte on, and never reach plain bytes.
+TEST(Armer, LeavesRoomInFrontForRecords) {
+    RowsToArm::Options options;
+    options.armer.for_tls = true;
+    RowsToArm rows(Rows{{.tokens = 10'000}}, options);
+    rows.arm();
+    const RowUnderway& row = *rows.armer.ready(rows.due(0));
+    EXPECT_GE(static_cast<std::size_t>(row.bytes.data() - row.storage),
+              seal_room(row.bytes.size()));
+}
+
+TEST(Armer, ARowThatIsTakenIsFoundNoMore) {
+    RowsToArm rows(Rows{{}, {}});
+    rows.arm();
+    (void)rows.take();
+    RowUnderway& second = rows.take();
+    EXPECT_EQ(second.due.request, 1u);
+    EXPECT_EQ(second.due.rank, 1u) << "another row of that instant goes before it";
+    EXPECT_TRUE(second.taken);
+    EXPECT_EQ(rows.armer.ready(second.due), nullptr);
+    EXPECT_EQ(rows.armer.armed_count(), 0u);
+    rows.armer.discard(second);
+    EXPECT_EQ(rows.armer.rows().count(), 1u);
+    EXPECT_EQ(rows.bodies.used_bytes(), leaf) << "of the first";
+}
+
+// What has found no memory is built when some has come free.
+TEST(Armer, WaitsForMemory) {
+    RowsToArm rows(apart(3), pool(2));
+    rows.arm();
+    EXPECT_EQ(rows.armer.ready(rows.due(2)), nullptr);
+    EXPECT_TRUE(rows.armer.lacks_room());
+    EXPECT_FALSE(rows.armer.all_armed());
+    rows.armer.give_back(rows.take());
+    EXPECT_FALSE(rows.armer.lacks_room());
+    rows.arm();
+    EXPECT_NE(rows.armer.ready(rows.due(2)), nullptr);
+    EXPECT_FALSE(rows.armer.lacks_room());
+}
+
+// A row whose turn has come makes room for another one.
+TEST(Armer, ArmsNoMoreThanItMay) {
+    RowsToArm::Options options;
+    options.armer.armed_max = 2;
+    RowsToArm rows(apart(3), options);
+    rows.arm();
+    EXPECT_TRUE(rows.armer.full());
+    EXPECT_EQ(rows.armer.armed_count(), 2u);
+    EXPECT_FALSE(rows.armer.lacks_room()) << "there is memory";
+    (void)rows.take();
+    EXPECT_FALSE(rows.armer.full());
+    rows.arm();
+    EXPECT_NE(rows.armer.ready(rows.due(2)), nullptr);
+}
+
+// Neither memory nor places are left: a row that has kept its storage needs none of them. It has
+// the bytes that it had, and counts once.
+TEST(Armer, BuildsARowAgainInItsOwnStorage) {
+    RowsToArm::Options options = pool(2);
+    options.armer.armed_max = 1;
+    RowsToArm rows(apart(3), options);
+    rows.arm();
+    const std::uint64_t digest = rows.armer.prompts_digest();
+    RowUnderway& row = rows.take();
+    const std::string bytes(row.bytes);
+    const char* const storage = row.storage;
+    rows.arm();
+    const std::uint64_t both = rows.armer.prompts_digest();
+    EXPECT_NE(both, digest);
+    EXPECT_TRUE(rows.armer.full());
+    lose_bound(row);
+    rows.armer.arm_again(row);
+    EXPECT_EQ(rows.armer.again_count(), 1u);
+    EXPECT_EQ(rows.armer.take_again(), nullptr) << "it is not built yet";
+    rows.arm(INT64_MAX, Instant{9});
+    EXPECT_EQ(rows.armer.take_again(), &row);
+    EXPECT_EQ(rows.armer.again_count(), 0u);
+    EXPECT_EQ(row.storage, storage);
+    EXPECT_EQ(row.bytes, bytes);
+    EXPECT_EQ(row.armed, Instant{9});
+    EXPECT_EQ(rows.armer.prompts_digest(), both);
+}
+
+// One that has lost its storage takes the spare block where all memory is that of rows behind it.
+TEST(Armer, BuildsARowAgainInTheSpareBlock) {
+    for (const std::size_t spare : {0, 1}) {
+        RowsToArm rows(apart(3), pool(2, spare));
+        rows.arm();
+        RowUnderway& row = rows.take();
+        const std::string bytes(row.bytes);
+        lose_after_fire(rows, row);
+        rows.arm();  // the last row has that memory now
+        EXPECT_NE(rows.armer.ready(rows.due(2)), nullptr);
+        rows.armer.arm_again(row);
+        rows.arm();
+        EXPECT_EQ(rows.armer.take_again(), spare > 0 ? &row : nullptr);
+        EXPECT_FALSE(rows.armer.lacks_room()) << "that is said of the next row alone";
+        if (spare == 0) {
+            rows.armer.give_back(rows.take());
+            rows.arm();
+            EXPECT_EQ(rows.armer.take_again(), &row);
+        }
+        EXPECT_EQ(row.bytes, bytes);
+    }
+}
+
+// One without storage may have to wait, and those that have theirs need not wait behind it.
+TEST(Armer, BuildsRowsWithStorageFirst) {
+    RowsToArm rows(apart(3), pool(2));
+    rows.arm();
+    RowUnderway& bare = rows.take();
+    RowUnderway& kept = rows.take();
+    lose_after_fire(rows, bare);
+    rows.arm();  // the last row has that memory now
+    lose_bound(kept);
+    rows.armer.arm_again(bare);
+    rows.armer.arm_again(kept);
+    rows.arm();
+    EXPECT_EQ(rows.armer.take_again(), &kept);
+    EXPECT_EQ(rows.armer.take_again(), nullptr);
+    EXPECT_EQ(rows.armer.again_count(), 1u);
+}
+
+// A row that is built again goes before those that come after it.
+TEST(Armer, BuildsRowsAgainBeforeNewOnes) {
+    RowsToArm rows(apart(2));
+    rows.arm(0);
+    RowUnderway& row = rows.take();
+    lose_bound(row);
+    rows.armer.arm_again(row);
+    EXPECT_TRUE(rows.armer.step(Instant{1}, INT64_MAX, 4096));
+    EXPECT_EQ(rows.armer.take_again(), &row);
+    EXPECT_EQ(rows.armer.ready(rows.due(1)), nullptr);
+}
+
+// The row that is next is not armed, and those behind it have taken every place and all memory but
+// the spare block: it is built all the same, and counts as any other prompt.
+TEST(Armer, BuildsALateRowThoughOthersAreInTheWay) {
+    RowsToArm::Options options = pool(2, 1);
+    options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::dispatch}};
+    options.armer.armed_max = 2;
+    RowsToArm rows(Rows{{milliseconds(0)}, {milliseconds(1)}, {milliseconds(2)}, {milliseconds(3)}},
+                   options);
+    rows.arm();  // row 1 waits for the first, so that those behind it come before it
+    RowUnderway& first = rows.take();
+    rows.armer.give_back(first);
+    rows.arm();
+    ASSERT_EQ(rows.armer.ready(rows.due(1)), nullptr);
+    ASSERT_TRUE(rows.armer.full());
+    rows.schedule.fired(first.due, 0);
+    const std::uint64_t digest = rows.armer.prompts_digest();
+    const Due due = rows.schedule.take();
+    ASSERT_EQ(due.request, 1u);
+    const RowUnderway& late = rows.keep(rows.armer.arm_late(due));
+    EXPECT_TRUE(late.taken);
+    EXPECT_EQ(rows.armer.again_count(), 1u);
+    rows.arm();
+    EXPECT_EQ(rows.armer.take_again(), &late);
+    EXPECT_EQ(late.stage, RowStage::armed);
+    EXPECT_FALSE(late.bytes.empty());
+    EXPECT_NE(rows.armer.prompts_digest(), digest);
+}
+
+// Nothing of a row that will not be sent stays behind, wherever it was, and the others go on.
+TEST(Armer, GivesUpARowInEveryStage) {
+    for (const int slices : {0, 1, 2}) {  // unknown, being built, armed
+        RowsToArm rows(Rows{{.tokens = 20}, {.due = milliseconds(1), .tokens = 20}});
+        for (int i = 0; i < slices; ++i) {
+            EXPECT_TRUE(rows.armer.step(Instant{1}, 0, 10));
+        }
+        RowUnderway& row = rows.armer.give_up(rows.schedule.take());
+        EXPECT_TRUE(row.taken) << slices;
+        EXPECT_EQ(row.storage, nullptr);
+        EXPECT_EQ(rows.bodies.used_bytes(), 0u) << slices;
+        EXPECT_EQ(rows.armer.armed_count(), 0u);
+        rows.armer.discard(row);
+        EXPECT_EQ(rows.armer.rows().count(), 0u);
+        rows.arm();
+        EXPECT_NE(rows.armer.ready(rows.due(1)), nullptr);
+        EXPECT_EQ(rows.armer.all_armed(), slices == 2);  // else the digest is not of all rows
+    }
+}
+
+// A stop in each stage of a row: all memory comes back, and nothing is built any more.
+TEST(Armer, GivesAllMemoryBackAtAStop) {
+    for (int slices = 0; slices <= 4; ++slices) {
+        RowsToArm rows(Rows{{.tokens = 20}, {.due = milliseconds(1), .tokens = 20}});
+        for (int i = 0; i < slices; ++i) {
+            EXPECT_TRUE(rows.armer.step(Instant{1}, INT64_MAX, 10));
+        }
+        EXPECT_TRUE(rows.armer.stop().empty());
+        EXPECT_EQ(rows.bodies.used_bytes(), 0u) << slices;
+        EXPECT_EQ(rows.armer.all_armed(), slices == 4) << "before the stop, after " << slices;
+        EXPECT_EQ(rows.armer.ready(rows.due(0)), nullptr);
+        EXPECT_FALSE(rows.armer.step(Instant{2}, INT64_MAX, 10));
+    }
+}
+
+// Rows that were to be built again come out in the order in which that was asked for, whether they
+// were built by then or not; none of them has bytes.
+TEST(Armer, HandsBackWhatWasToBeBuiltAgain) {
+    for (const int slices : {0, 1, 2, 3}) {
+        RowsToArm rows(Rows{{.tokens = 20}, {.tokens = 20}});
+        rows.arm();
+        RowUnderway& bare = rows.take();
+        RowUnderway& kept = rows.take();
+        lose_after_fire(rows, bare);
+        lose_bound(kept);
+        rows.armer.arm_again(bare);
+        rows.armer.arm_again(kept);
+        for (int i = 0; i < slices; ++i) {
+            EXPECT_TRUE(rows.armer.step(Instant{1}, 0, 10));
+        }
+        RowList back = rows.armer.stop();
+        for (RowUnderway* row : {&bare, &kept}) {
+            ASSERT_EQ(back.pop_front(), row);
+            EXPECT_EQ(row->stage, RowStage::again) << slices;
+            EXPECT_EQ(row->storage, nullptr) << slices;
+            EXPECT_TRUE(row->bytes.empty());
+        }
+        EXPECT_TRUE(back.empty());
+        EXPECT_EQ(rows.armer.again_count(), 0u);
+        EXPECT_EQ(rows.bodies.used_bytes(), 0u);
+    }
+}
+
+// A connection has the bytes of a bound row, and gives them back itself.
+TEST(Armer, LeavesBoundRowsToTheirConnectionsAtAStop) {
+    RowsToArm rows(Rows{{}});
+    rows.arm();
+    RowUnderway& row = *rows.armer.ready(rows.due(0));
+    row.enter(RowStage::bound);
+    EXPECT_TRUE(rows.armer.stop().empty());
+    EXPECT_EQ(row.stage, RowStage::bound);
+    EXPECT_NE(row.storage, nullptr);
+    rows.armer.give_back(row);
+    EXPECT_EQ(rows.bodies.used_bytes(), 0u);
+}
+
+// The digest says which prompts were built, not when.
+TEST(Armer, DigestsPromptsInAnyOrder) {
+    RowsToArm forward(
+        Rows{{.due = milliseconds(0), .tokens = 5}, {.due = milliseconds(1), .tokens = 9}});
+    RowsToArm given_up(
+        Rows{{.due = milliseconds(0), .tokens = 5}, {.due = milliseconds(1), .tokens = 9}});
+    forward.arm();
+    given_up.arm(0);
+    EXPECT_NE(given_up.armer.prompts_digest(), forward.armer.prompts_digest());
+    (void)given_up.take();
+    given_up.arm();
+    EXPECT_EQ(given_up.armer.prompts_digest(), forward.armer.prompts_digest());
+}
+
+}  // namespace
+}  // namespace driftless

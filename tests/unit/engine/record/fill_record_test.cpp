@@ -1,0 +1,398 @@
+// Every outcome that needs content, in its precedence, and what a record says of a failure.
+#include "engine/record/fill_record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "engine/plan/answer_limits.hpp"
+#include "tests/unit/engine/record/script.hpp"
+
+namespace driftless {
+namespace {
+
+// One row's answer, told to a fresh assembler; returns its record.
+template <typename Tell>
+Record record_of(const Tell& tell, Outcome engine = Outcome::ok, bool close_delimited = false,
+                 void (*change)(AssemblerConfig&) = nullptr) {
+    ScriptTrace input(1);
+    AssemblerConfig config = input.config();
+    if (change != nullptr) {
+        change(config);
+    }
+    Assembler assembler(config);
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(0);
+    tell(row);
+    return row.end(1000, engine, close_delimited);
+}
+
+// What the engine saw goes first, whatever had come before; tokens that came keep their stamps.
+TEST(FillRecord, TheEnginesOutcomeGoesFirst) {
+    const auto tell = [](Script& row) { row.head(1).text(2, "a"); };
+    const Record record = record_of(tell, Outcome::timeout_idle);
+    EXPECT_EQ(record.outcome, Outcome::timeout_idle);
+    EXPECT_EQ(record.ttft_ns, 2);
+    EXPECT_FALSE(record.done_ns.has_value());
+    EXPECT_EQ(record.ended_ns, 1000);
+    EXPECT_EQ(record_of([](Script& row) { row.head(1, 500); }, Outcome::truncated).outcome,
+              Outcome::truncated);
+}
+
+// Each class of status has its outcome, and the message is the server's.
+TEST(FillRecord, StatusDecidesAndTheMessageIsKept) {
+    const auto with = [](std::uint16_t status) {
+        static std::uint16_t current;
+        current = status;
+        return record_of([](Script& row) {
+            row.head(1, current, "Content-Type: application/json\r\n");
+            row.part(2, R"({"error":{"message":"no such )").part(3, R"(model","code":404}})");
+        });
+    };
+    EXPECT_EQ(with(302).outcome, Outcome::http_3xx);
+    EXPECT_EQ(with(404).outcome, Outcome::http_4xx);
+    EXPECT_EQ(with(429).outcome, Outcome::http_429);
+    EXPECT_EQ(with(503).outcome, Outcome::http_5xx);
+    EXPECT_EQ(with(204).outcome, Outcome::bad_content);
+    EXPECT_EQ(with(700).outcome, Outcome::bad_http);
+    const Record record = with(404);
+    EXPECT_EQ(record.error, "no such model");
+    EXPECT_EQ(record.status, 404);
+    EXPECT_EQ(record.first_byte_ns, 2);
+    EXPECT_EQ(record.done_ns, 1000);
+    EXPECT_FALSE(record.first_token_ns.has_value());
+    EXPECT_FALSE(record.output_tokens.has_value());
+    EXPECT_FALSE(record.output_digest.has_value());
+}
+
+// A 200 that is encoded, or of another content type, is no stream of the API.
+TEST(FillRecord, ForeignContentIsBadContent) {
+    const Record encoded = record_of([](Script& row) {
+        row.head(1, 200, "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n");
+        row.chunk(2, "\x1F\x8B\n\n");
+    });
+    EXPECT_EQ(encoded.outcome, Outcome::bad_content);
+    EXPECT_EQ(encoded.error, "content-encoding: gzip");
+    for (const char* const coded : {"Transfer-Encoding: GZIP ,chunked\r\n",
+                                    "Transfer-Encoding:\r\nTransfer-Encoding: chunked, GZIP\r\n"}) {
+        const Record sent =
+            record_of([coded](Script& row) { row.head(1, 200, coded).chunk(2, "\x1F\x8B\n\n"); });
+        EXPECT_EQ(sent.outcome, Outcome::bad_content) << coded;
+        EXPECT_EQ(sent.error, "transfer-encoding: GZIP") << coded;
+    }
+    const Record html = record_of([](Script& row) {
+        row.head(1, 200, "Content-Type: text/html\r\n").part(2, "<h1>hello</h1>");
+    });
+    EXPECT_EQ(html.outcome, Outcome::bad_content);
+    EXPECT_EQ(html.error, "hello");
+    const Record empty =
+        record_of([](Script& row) { row.head(1, 200, "Content-Type: text/html\r\n"); });
+    EXPECT_EQ(empty.error, "content-type: text/html");
+}
+
+// No content type, or one in other letters and with parameters, is read as a stream.
+TEST(FillRecord, LaxContentTypesAreRead) {
+    EXPECT_EQ(record_of([](Script& row) { row.head(1, 200, "").text(2, "a"); }).outcome,
+              Outcome::ok);
+    EXPECT_EQ(record_of([](Script& row) {
+                  row.head(1, 200,
+                           "CONTENT-TYPE: Text/Event-Stream;charset=utf-8\r\n"
+                           "Content-Encoding: identity\r\n");
+                  row.text(2, "a");
+              }).outcome,
+              Outcome::ok);
+}
+
+// An error inside a 200 is a failure even when tokens came and `[DONE]` follows (vLLM does that).
+TEST(FillRecord, ErrorInTheStreamIsAFailure) {
+    const Record record = record_of([](Script& row) {
+        row.head(1).text(2, "a");
+        row.data(3, R"({"error":{"message":"Internal server error","type":"InternalServerError",)"
+                    R"("param":null,"code":500}})");
+        row.done(4);
+    });
+    EXPECT_EQ(record.outcome, Outcome::stream_error);
+    EXPECT_EQ(record.error, "Internal server error");
+    EXPECT_EQ(record.status, 200);
+}
+
+// An event that is no JSON is a failure, shown as it came; after `[DONE]` nothing has a meaning.
+TEST(FillRecord, BadEventsAreFailures) {
+    const Record record = record_of([](Script& row) { row.head(1).data(2, "{oops").text(3, "a"); });
+    EXPECT_EQ(record.outcome, Outcome::bad_event);
+    EXPECT_EQ(record.error, "{oops");
+    EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3).data(4, "{"); }).outcome,
+              Outcome::ok);
+}
+
+// A close-delimited answer is complete only with a finish or `[DONE]`.
+TEST(FillRecord, CloseDelimitedNeedsAnEnding) {
+    const auto tokens = [](Script& row) { row.head(1).text(2, "a"); };
+    EXPECT_EQ(record_of(tokens, Outcome::ok, true).outcome, Outcome::truncated);
+    EXPECT_EQ(record_of(tokens, Outcome::ok, false).outcome, Outcome::ok);
+    const auto done = [](Script& row) { row.head(1).text(2, "a").done(3); };
+    EXPECT_EQ(record_of(done, Outcome::ok, true).outcome, Outcome::ok);
+    const auto finish = [](Script& row) {
+        row.head(1).text(2, "a");
+        row.data(3, R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})");
+    };
+    EXPECT_EQ(record_of(finish, Outcome::ok, true).outcome, Outcome::ok);
+}
+
+// The last event may lack its empty line when the framing is complete.
+TEST(FillRecord, LastEventMayLackItsEmptyLine) {
+    const Record record = record_of(
+        [](Script& row) { row.head(1).text(2, "a").part(3, "data: [DONE]\n"); }, Outcome::ok, true);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+}
+
+// Complete, no error, and not one token: role, usage and pings are none.
+TEST(FillRecord, NoTokens) {
+    const Record record = record_of([](Script& row) {
+        row.head(1).chunk(2, ": ping\n\n");
+        row.data(3, R"({"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})");
+        row.usage(4, 0).done(4);
+    });
+    EXPECT_EQ(record.outcome, Outcome::no_tokens);
+    EXPECT_EQ(record.output_tokens, 0);
+    EXPECT_EQ(record.tokens_source, TokensSource::usage);
+}
+
+// llama.cpp holds back half a character: of one token, only the count is seen.
+TEST(FillRecord, TokensThatOnlyTheServerSaw) {
+    static int tokens;
+    const auto tell = [](Script& row) {
+        row.head(1).data(2, R"({"choices":[{"index":0,"text":"","finish_reason":"length"}]})");
+        row.usage(3, tokens).done(4);
+    };
+    for (tokens = 0; tokens <= 4; ++tokens) {
+        const Record record = record_of(tell);
+        EXPECT_EQ(record.outcome, tokens == 0   ? Outcome::no_tokens
+                                  : tokens == 4 ? Outcome::ok
+                                                : Outcome::short_output);
+        EXPECT_EQ(record.output_tokens, tokens);
+        EXPECT_EQ(record.ttft_ns, std::nullopt);
+        EXPECT_EQ(record.e2e_ns, std::nullopt);
+    }
+}
+
+// Short at asked - 1, ok at asked, long at asked + 1; only under exact, and only by a real count.
+TEST(FillRecord, LengthsAreExact) {
+    static int tokens;
+    const auto tell = [](Script& row) { row.head(1).text(2, "a").usage(3, tokens).done(3); };
+    for (tokens = 3; tokens <= 5; ++tokens) {
+        const Record record = record_of(tell);
+        EXPECT_EQ(record.outcome, tokens == 3   ? Outcome::short_output
+                                  : tokens == 4 ? Outcome::ok
+                                                : Outcome::long_output);
+        EXPECT_EQ(record.error, std::nullopt);
+        EXPECT_EQ(record_of(tell, Outcome::ok, false,
+                            [](AssemblerConfig& config) { config.output = OutputRule::cap; })
+                      .outcome,
+                  Outcome::ok);
+    }
+    EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3); }).outcome,
+              Outcome::ok);
+}
+
+// Several tokens in one chunk, and chunks that one read brought: the time between is not known. One
+// nanosecond apart is.
+TEST(FillRecord, TokensOfOneInstantHaveNoTpot) {
+    const auto tpot = [](std::int64_t second_ns) {
+        static std::int64_t at;
+        at = second_ns;
+        return record_of([](Script& row) {
+                   row.head(1).text(2, "a");
+                   if (at > 0) {
+                       row.text(at, "b");
+                   }
+                   row.usage(5, 4).done(5);
+               })
+            .tpot_ns;
+    };
+    EXPECT_EQ(tpot(0), std::nullopt);
+    EXPECT_EQ(tpot(2), std::nullopt);
+    EXPECT_EQ(tpot(3), 1.0 / 3);
+}
+
+// A head that lost bytes in the ring says nothing: its type may be cut anywhere.
+TEST(FillRecord, LostHeadIsNoForeignAnswer) {
+    const Record record = record_of([](Script& row) {
+        row.part(0, "HTTP/1.1 200 OK\r\nContent-Type: text/ev");
+        row.part(0, "", event_payload_dropped);
+        row.head(1, 200, "").text(2, "a").done(3);
+    });
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.tainted, std::vector<std::string>{"payload_dropped"});
+}
+
+// A row that lost bytes in the ring keeps its stamps, is tainted, falls to counting chunks, and is
+// never short, bad, truncated or without tokens on the ground of what was lost.
+TEST(FillRecord, LostBytesTaintAndNeverBlame) {
+    const Record record = record_of(
+        [](Script& row) {
+            row.head(1).text(2, "a").chunk(3, "", event_payload_dropped);
+            row.part(4, "data: {\"choi").part(5, "", event_payload_dropped).chunk(6, "}]}\n\n");
+            row.usage(7, 3);
+        },
+        Outcome::ok, true);
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.tainted, std::vector<std::string>{"payload_dropped"});
+    EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{2, 3, 6}));
+    EXPECT_FALSE(record.chunk_tokens_known);
+    EXPECT_EQ(record.tokens_source, TokensSource::chunks);
+    EXPECT_EQ(record.output_tokens, 3);
+    EXPECT_FALSE(record.output_digest.has_value());
+}
+
+// The status comes with the end, too: a row whose head found the ring full is still refused where
+// the server refused it, and not blamed for content that nobody saw.
+TEST(FillRecord, LostHeadLeavesTheStatus) {
+    ScriptTrace input(2);
+    Assembler assembler(input.config());
+    assembler.begin({script_zero_ns});
+    Event end = Script::event(EventKind::end, 0, 1000);
+    end.end = {};
+    end.end.entries_dropped = 1;
+    end.end.status = 503;
+    const Record refused = Script(assembler, 0).fire(0).end_with(end);
+    EXPECT_EQ(refused.outcome, Outcome::http_5xx);
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_FALSE(refused.headers_ns.has_value());
+    end.request = 1;
+    end.end.status = 200;
+    const Record unseen = Script(assembler, 1).fire(0).end_with(end);
+    EXPECT_EQ(unseen.outcome, Outcome::ok);
+    EXPECT_EQ(unseen.tainted, std::vector<std::string>{"entries_dropped"});
+}
+
+// Dropped entries taint too, with their own word.
+TEST(FillRecord, LostEntriesTaint) {
+    ScriptTrace input(1);
+    Assembler assembler(input.config());
+    assembler.begin({script_zero_ns});
+    Script row(assembler);
+    row.fire(0).head(1).text(2, "a").usage(3, 1);
+    Event end = Script::event(EventKind::end, 0, 4);
+    end.end = {};
+    end.end.outcome = Outcome::ok;
+    end.end.entries_dropped = 2;
+    const Record& record = row.end_with(end);
+    EXPECT_EQ(record.tainted, std::vector<std::string>{"entries_dropped"});
+    EXPECT_EQ(record.outcome, Outcome::ok);
+}
+
+// An event at its limit is read, one byte more is over it; the answer after it is read on.
+TEST(FillRecord, EventLimitIsExact) {
+    for (const std::size_t over : {std::size_t{0}, std::size_t{1}}) {
+        ScriptTrace input(1);
+        Assembler assembler(input.config());
+        assembler.begin({script_zero_ns});
+        Script row(assembler);
+        row.fire(0).head(1);
+        const std::string token =
+            "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+        std::string event(event_bytes_max - token.size() + over, ' ');
+        event.front() = ':';
+        event.back() = '\n';
+        event += token;
+        for (std::size_t at = 0; at < event.size(); at += 60000) {
+            const std::string_view piece = std::string_view(event).substr(at, 60000);
+            at + 60000 < event.size() ? row.part(2, piece) : row.chunk(3, piece);
+        }
+        const Record& record = row.text(4, "b").end(5);
+        EXPECT_EQ(record.outcome, over == 0 ? Outcome::ok : Outcome::limit_exceeded);
+        EXPECT_EQ(record.chunk_ns.size(), 2 - over);
+        EXPECT_EQ(
+            record.error.value_or(""),
+            over == 0 ? "" : "an event of the answer had more bytes than its limit of 1048576");
+    }
+}
+
+// Four times the asked tokens, and 64, are believed; what no answer can count is unknown.
+TEST(FillRecord, CountsBeyondTheAskedAreOverTheLimit) {
+    const auto counted = [](const std::string& tokens) {
+        return record_of([&tokens](Script& row) {
+            row.head(1).text(2, "a").text(3, "b");
+            row.data(4, R"({"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":)" +
+                            tokens + "}}");
+            row.done(5);
+        });
+    };
+    EXPECT_EQ(counted("80").outcome, Outcome::long_output);
+    EXPECT_EQ(counted("80").output_tokens, 80);
+    EXPECT_EQ(counted("81").outcome, Outcome::limit_exceeded);
+    EXPECT_EQ(counted("81").error, "81 tokens were counted, over the limit of 80");
+    EXPECT_EQ(counted("134217728").output_tokens, std::int64_t{1} << 27);
+    for (const char* const whole : {"20", "20.0", "20.000"}) {
+        EXPECT_EQ(counted(whole).output_tokens, 20) << whole;
+    }
+    for (const char* const none :
+         {"134217729", "134217728.5", "9223372036854775807", "2.5", "1e3", "-1"}) {
+        const Record record = counted(none);
+        EXPECT_EQ(record.outcome, Outcome::ok) << none;
+        EXPECT_EQ(record.output_tokens, 2) << none;
+        EXPECT_EQ(record.tokens_source, TokensSource::chunks) << none;
+    }
+}
+
+// Whatever the limit was, the error names it, and what the server said before does not hide it.
+TEST(FillRecord, TheErrorNamesTheLimit) {
+    const auto over = [](AnswerLimit limit) {
+        ScriptTrace input(1);
+        Assembler assembler(input.config());
+        assembler.begin({script_zero_ns});
+        Script row(assembler);
+        row.fire(0).head(1).data(2, R"({"error":{"message":"slow down"}})");
+        Event end = Script::event(EventKind::end, 0, 4);
+        end.end = {};
+        end.end.outcome = Outcome::limit_exceeded;
+        end.end.sys_errno = static_cast<std::int32_t>(limit);
+        return row.end_with(end).error.value_or("");
+    };
+    EXPECT_EQ(over(AnswerLimit::events), "the answer had more events than its limit of 80");
+    EXPECT_EQ(over(AnswerLimit::bytes), "the answer had more bytes than its limit of 17104896");
+    EXPECT_EQ(over(AnswerLimit::head),
+              "the answer's head or trailers had more than 65536 bytes or 256 fields");
+}
+
+// Secrets never stand in a record, and neither does half a one: each text is masked before it is
+// cut.
+TEST(FillRecord, MasksSecretsBeforeItCuts) {
+    static const std::string secret = "sk-0123456789abcdef0123456789abcdef";
+    static const std::string head(id_bytes_max - 10, 'i');
+    const Record crossing = record_of(
+        [](Script& row) {
+            const std::string text = head + secret;
+            row.head(1).data(2, R"({"id":")" + text + R"(","choices":[{"index":0,"delta":)" +
+                                    R"({"content":"a"},"finish_reason":")" + text + R"("}]})");
+        },
+        Outcome::ok, false, [](AssemblerConfig& config) { config.secrets = {secret}; });
+    EXPECT_EQ(crossing.response_id, head + "***");
+    EXPECT_EQ(crossing.finish_reason, head + "***");
+    const Record record = record_of(
+        [](Script& row) {
+            row.head(1, 401).part(2, R"({"error":"Incorrect API key: sk-abc123"})");
+        },
+        Outcome::ok, false, [](AssemblerConfig& config) { config.secrets = {"sk-abc123"}; });
+    EXPECT_EQ(record.error, "Incorrect API key: ***");
+}
+
+// Where nobody answered, the error is what the kernel said.
+TEST(FillRecord, KernelErrorsAreNamed) {
+    ScriptTrace input(1);
+    Assembler assembler(input.config());
+    assembler.begin({script_zero_ns});
+    Event end = Script::event(EventKind::end, 0, 4);
+    end.end = {};
+    end.end.outcome = Outcome::connect_failed;
+    end.end.sys_errno = ECONNREFUSED;
+    const Record& record = Script(assembler).end_with(end);
+    EXPECT_EQ(record.outcome, Outcome::connect_failed);
+    EXPECT_EQ(record.error, "ECONNREFUSED: Connection refused");
+}
+
+}  // namespace
+}  // namespace driftless
