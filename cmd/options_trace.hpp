@@ -28,8 +28,10 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
                 "any columns: time, in, out, hashes, session, turn, delay;\n"
                 "replay takes model, too",
                 nullptr, parse_map, files.map);
-    flags.value("--sessions", "open", "start sessions without arrival times at 0 [refused]",
-                nullptr, parse_sessions, files.sessions_open);
+    flags.value("--sessions", "HOW",
+                "when turns come: recorded (their instants), open (recorded gaps,\n"
+                "where they have none), closed (as what they wait for ends)",
+                "recorded", parse_sessions, files.sessions);
     flags.value("--hash-scope", "SCOPE",
                 "equal block ids share inside a file, all or a session [the format's]", nullptr,
                 parse_hash_scope, files.id_scope);

@@ -79,11 +79,23 @@ Result<IdScope> parse_hash_scope(std::string_view text) {
     return Error{ErrorCode::invalid, 0, "is not one of file, all, session"};
 }
 
-Result<bool> parse_sessions(std::string_view text) {
-    if (text == "open") {
-        return true;
+Result<Sessions> parse_sessions(std::string_view text) {
+    if (text == "recorded") {
+        return Sessions::recorded;
     }
-    return Error{ErrorCode::invalid, 0, "is not open, the only way that this version has"};
+    if (text == "open") {
+        return Sessions::open;
+    }
+    if (text == "closed") {
+        return Sessions::closed;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of recorded, open, closed"};
+}
+
+const char* name_of(Sessions sessions) {
+    return sessions == Sessions::recorded ? "recorded"
+           : sessions == Sessions::open   ? "open"
+                                          : "closed";
 }
 
 }  // namespace driftless

@@ -23,7 +23,8 @@ std::string take_model_column(std::vector<MappedColumn>& map);
 std::string model_column_refusal(std::vector<MappedColumn> map);
 /// "file", "all" or "session".
 Result<IdScope> parse_hash_scope(std::string_view text);
-/// "open".
-Result<bool> parse_sessions(std::string_view text);
+/// "recorded", "open" or "closed".
+Result<Sessions> parse_sessions(std::string_view text);
+const char* name_of(Sessions sessions);
 
 }  // namespace driftless

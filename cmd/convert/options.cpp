@@ -74,7 +74,7 @@ std::string check_logs(const ConvertOptions& options) {
         return any ? "--log-format, --tokenizer and --salt-.. go with --from-logs" : "";
     }
     if (!files.format.empty() || !files.time_unit.empty() || !files.map.empty() ||
-        files.sessions_open || files.id_scope != IdScope::format) {
+        files.sessions != Sessions::recorded || files.id_scope != IdScope::format) {
         return "--format, --time-unit, --map, --sessions and --hash-scope say how a trace is read, "
                "not logs; --log-format names theirs";
     }

@@ -9,6 +9,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/resume/same_run.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
@@ -29,8 +30,16 @@ int execute_dry_run(const ReplayOptions& options, const Workload& workload, cons
     file.words = sums.words;
     file.words_digest = sums.words_digest;
     file.end = end;
-    std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
-                plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9, plan.burst_rows_max);
+    if (workload.closed) {
+        std::printf(
+            "dry run: %zu rows; nothing was sent. How long a run takes, and how many requests are "
+            "open at once, depends on the answers: %s\n",
+            plan.rows.size(), length_of_closed(workload).c_str());
+    } else {
+        std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
+                    plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9,
+                    plan.burst_rows_max);
+    }
     std::printf("dry run: %llu prompt tokens in %llu request bytes, %llu output tokens\n",
                 static_cast<unsigned long long>(plan.input_tokens),
                 static_cast<unsigned long long>(sums.request_bytes),

@@ -200,6 +200,8 @@ int Preparation::load() {
     file_.trace = &workload_.trace;
     file_.load = workload_.load;
     file_.plan = &workload_.plan;
+    file_.closed = workload_.closed;
+    file_.waits = workload_.waits;
     file_.notes = workload_.notes;
     file_.host = read_host_facts();
     if (code != exit_done) {
@@ -324,7 +326,7 @@ int Preparation::run() {
         return execute_run({options_, workload_, workload_.plan, server_, host_, nullptr, {}},
                            *driver_, folder, file_, quiet_);
     }
-    const ResumedRun resumed = resumption_->resume(options_.resend, workload_);
+    const ResumedRun resumed = resumption_->resume(options_, workload_);
     const Plan remaining = resumed.remaining_plan();
     return execute_run(
         {options_, workload_, remaining, server_, host_, &resumed, resumption_->prompts()},

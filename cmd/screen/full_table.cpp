@@ -67,6 +67,7 @@ void add_totals(Table& table, const SummaryFigures& f) {
     table.count("Failed requests:", f.failed - std::min(unsent, f.failed));
     if (unsent > 0) {
         table.count("Not sent:", unsent);
+        table.count("- waited for a row that failed:", f.dropped);
     }
     table.line("Outputs exact / short / long / unknown:",
                fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,

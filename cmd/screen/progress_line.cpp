@@ -67,8 +67,11 @@ void write_to(int fd, std::string_view text) {
 }  // namespace
 
 std::string progress_text(const Progress& p, const ProgressRates& rates) {
-    std::string text = fmt::format("{} / {} left  {} of {} sent", clock_text(p.elapsed_ns),
-                                   clock_text(p.left_ns), grouped(p.fired), grouped(p.rows));
+    const std::uint64_t unsent = p.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    const std::string left = p.left_ns ? clock_text(*p.left_ns) + " left"
+                                       : grouped(p.rows - p.fired - unsent) + " rows to go";
+    std::string text = fmt::format("{} / {}  {} of {} sent", clock_text(p.elapsed_ns), left,
+                                   grouped(p.fired), grouped(p.rows));
     if (rates.rows_per_s) {
         text += fmt::format(", {:.1f}/s", *rates.rows_per_s);
     }

@@ -135,6 +135,10 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     requests += fmt::format(", {} failed", grouped(failed));
     requests += unsent > 0 ? fmt::format(", {} not sent", grouped(unsent)) : "";
     lines.add("Requests", requests);
+    if (f.dropped > 0) {
+        lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
+                                          rows_text(f.dropped)));
+    }
     if (f.short_output > f.completed) {
         lines.add("", fmt::format("latencies are of the {} ok rows alone; --output cap takes "
                                   "shorter answers as ok",

@@ -92,6 +92,10 @@ Result<void> Past::add_record(std::string_view line) {
         known_ns_ = std::max(known_ns_, stamp.value_or(0));
     }
     summary_.add(known);
+    if (closed_) {  // what an answer lacks in content is known too late to hold anybody back
+        const bool answered = known.done_ns && known.status == 200;
+        rows_[known.row] = {known.fired_ns, answered ? known.done_ns : std::nullopt};
+    }
     return {};
 }
 
@@ -116,7 +120,9 @@ Result<void> Past::add_fired(std::string_view line) {
     if (*row > std::numeric_limits<std::uint32_t>::max()) {
         return Error{ErrorCode::out_of_range, 0, "row"};
     }
-    Left left{*fired_ns};
+    Left left;
+    left.fired_ns = *fired_ns;
+    left.due_ns = root.value().find("due_ns").as_i64();
     if (const JsonValue cause = root.value().find("late_cause"); cause.present()) {  // not always
         const auto held_ns = root.value().find("held_ns").as_i64();
         const auto named = late_cause_from_name(cause.as_string().value_or(""));

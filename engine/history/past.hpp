@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "engine/history/run_facts.hpp"
+#include "engine/schedule/earlier_rows.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
 #include "proto/core/result.hpp"
@@ -25,6 +26,7 @@ struct Left {
     std::int64_t fired_ns = 0;
     std::int64_t held_ns = 0;
     LateCause late_cause = LateCause::none;
+    OptionalNs due_ns;  ///< older files do not say
 };
 
 /// Whole lines of a file, and what follows the last of them.
@@ -35,7 +37,8 @@ struct LineBytes {
 
 class Past {
   public:
-    explicit Past(const RunFacts& facts) : summary_(facts.goodput, facts.overhead) {}
+    explicit Past(const RunFacts& facts)
+        : closed_(facts.info.run.sessions == "closed"), summary_(facts.goodput, facts.overhead) {}
 
     // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
     // the row has a record already. `doing` is the key or says what is wrong.
@@ -56,8 +59,12 @@ class Past {
     std::int64_t known_ns() const { return known_ns_; }
     /// A record came without its chunks (`--chunks none`): gaps between tokens are not known.
     bool lacks_chunks() const { return lacks_chunks_; }
+    /// `--sessions closed`: the rows with a record, for those that wait for them; else none.
+    const EarlierRows& rows() const { return rows_; }
 
   private:
+    bool closed_;
+    EarlierRows rows_;
     Summary summary_;
     ClientTotals client_;
     std::unordered_set<std::uint32_t> ended_;

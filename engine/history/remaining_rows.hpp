@@ -1,10 +1,14 @@
-/// RemainingRows: what is left to do of a run that was killed: which rows are sent, and which are
-/// given up because they may have left. Pure functions of what was read back; they own and print
-/// nothing.
+/// RemainingRows: what is left to do of a run that was killed: which rows are sent, which are given
+/// up because they may have left, and which are dropped because a row that they wait for will never
+/// be answered. Pure functions of what was read back; they own and print nothing.
 ///
 /// A row that left and has no record is given up: a server may have seen it. Which rows left is in
 /// the marks of the run (FiredMarks); where those are gone, as after the end of the host, also a
 /// row that was due so late that it may have left unseen is taken to have.
+///
+/// Under closed sessions a row is due by the records of those that it waits for, in whatever
+/// segment they ended. Where one of them has none, the row was due at the earliest when that one
+/// can have ended: at the instant at which it left.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +18,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/record/fill_record.hpp"
 #include "engine/record/fired_marks.hpp"
+#include "engine/schedule/earlier_rows.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
 
@@ -33,24 +38,37 @@ struct InterruptedRun {
     const Past& past;
     const FiredMarks* marks = nullptr;   ///< of its last segment; null: they are gone
     std::int64_t last_first_due_ns = 0;  ///< of the first row that its last segment was to send
+    bool closed = false;                 ///< rows wait for those that they depend on
+    Speed speed;                         ///< of the gaps between them
 };
 
 struct RemainingRows {
-    std::vector<Planned> send;            ///< in the order of the plan
+    std::vector<Planned> send;             ///< in the order of the plan
+    std::vector<std::uint32_t> positions;  ///< those of `send` in the plan
     std::vector<std::uint32_t> again;     ///< rows of the trace: those of `send` that may have left
     std::vector<std::uint32_t> given_up;  ///< rows of the plan
+
+    // Of closed sessions.
+    struct Dropped {
+        std::uint32_t position = 0;  ///< row of the plan
+        std::uint32_t failed = 0;    ///< index of the row that will never be answered
+    };
+    std::vector<Dropped> dropped;
+    std::vector<std::int64_t> earliest_ns;  ///< [rows of the plan] the earliest possible due
+    EarlierRows earlier;                    ///< what releases the rows of `send`
 };
 
-/// Every row without a record is either sent or given up; with `resend` none is given up.
+/// Every row without a record is either sent, given up or dropped; with `resend` none is given up.
 RemainingRows remaining_rows(const InterruptedRun& run, bool resend);
 
 /// In the marks of the segment that sends them: rows that may have left before stay marked, should
 /// it die before their turn.
 void mark_again(const RemainingRows& remaining, FiredMarks& marks);
 
-/// The records of the rows that are given up: `interrupted`, in the segment before the one that
-/// `config` is of; its plan is not used.
-std::vector<Record> interrupted_records(const InterruptedRun& run, const RemainingRows& remaining,
-                                        AssemblerConfig config);
+/// The records of the rows that no segment will send: those that are given up are `interrupted`,
+/// in the segment before the one that `config` is of; those that are dropped are `not_sent`, in
+/// that one. The plan of `config` is not used.
+std::vector<Record> settled_records(const InterruptedRun& run, const RemainingRows& remaining,
+                                    AssemblerConfig config);
 
 }  // namespace driftless

@@ -145,6 +145,7 @@ void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFac
     run.duration_ns = plan.find("duration_ns").as_i64();
     run.limit = plan.find("limit").as_u64();
     run.last_due_ns = plan.find("last_due_ns").as_i64().value_or(0);
+    run.sessions = std::string(plan.find("sessions").as_string().value_or("recorded"));
     run.spread = plan.find("spread").as_bool().value_or(false);
 }
 

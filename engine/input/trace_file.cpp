@@ -18,7 +18,7 @@ struct Reading {
     Reading(const TraceFiles& files, Trace& trace_in, InputErrors& errors_in,
             std::vector<std::string>& notes_in)
         : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep,
-                  files.map, files.sessions_open, files.id_scope, files.default_output,
+                  files.map, files.sessions, files.id_scope, files.default_output,
                   files.output_free, files.model_column},
                  trace_in, errors_in),
           trace(trace_in),

@@ -128,6 +128,7 @@ RowUnderway& Armer::give_up(const Due& due) {
     RowUnderway* const there = rows_.find(due.request);
     RowUnderway& row = there != nullptr ? *there : rows_.add(due);
     CHECK(row.stage != RowStage::bound);  // those that are bound have a due, and come to their turn
+    unbuilt_ = unbuilt_ || there == nullptr || job_ == &row;
     if (job_ == &row) {
         drop_job();
     }

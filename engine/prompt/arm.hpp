@@ -73,8 +73,11 @@ class Armer {
     /// built once more come out, without their bytes, in the order in which that was asked for.
     RowList stop();
 
-    /// Every request of the schedule has been built, before `stop` where that was called.
-    bool all_armed() const { return stopped_ ? all_armed_ : job_ == nullptr && !next(INT64_MAX); }
+    /// Every request of the schedule has been built, before `stop` where that was called. False for
+    /// good once one was given up that was not.
+    bool all_armed() const {
+        return !unbuilt_ && (stopped_ ? all_armed_ : job_ == nullptr && !next(INT64_MAX));
+    }
     /// The next request found no room for its bytes, and none has come free since.
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
     /// Rows that are armed, or were, and whose turn has not come.
@@ -109,6 +112,7 @@ class Armer {
 
     bool stopped_ = false;
     bool all_armed_ = false;      ///< when it was stopped
+    bool unbuilt_ = false;        ///< some row was given up before it was built
     std::size_t lacked_at_ = 0;   ///< bytes in use when the next row found no room; 0: it did
     RowUnderway* job_ = nullptr;  ///< the row that is being built
     bool job_is_again_ = false;   ///< it is one of `again_`

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/plan/answer_limits.hpp"
+#include "engine/record/origin.hpp"
 #include "engine/record/row_outcome.hpp"
 #include "engine/tls/failure.hpp"
 #include "proto/core/check.hpp"
@@ -87,11 +88,6 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
         text = kernel_message(end.sys_errno);
     }
     return text;
-}
-
-/// A length of the trace; 0 is unknown.
-std::optional<std::uint32_t> length_of(std::uint32_t tokens) {
-    return tokens == 0 ? std::nullopt : std::optional(tokens);
 }
 
 void fill_sending(Record& record, const RowState& state, const AssemblerConfig& config,
@@ -238,41 +234,6 @@ void clear(Record& record) {
 }
 
 }  // namespace
-
-void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) {
-    CHECK(due.row < config.trace->rows.size() && due.request < config.plan->rows.size());
-    const TraceRow& row = config.trace->rows[due.row];
-    record.row = row.index;
-    if (row.session != no_session && row.session < config.trace->sessions.size()) {
-        record.session = config.trace->sessions[row.session];
-    }
-    if (row.turn != 0) {
-        record.turn = row.turn;
-    }
-    record.kept = config.trace->kept_of(row);
-    record.segment = config.segment;
-    record.api = config.dialect->name;
-    if (config.row_models != nullptr) {
-        record.model = masked(config.row_models->name_of(due.row), config.secrets, id_bytes_max);
-    } else if (!config.model.empty()) {
-        record.model = config.model;
-    }
-    record.due_ns = due.due_ns;
-    record.input_length = length_of(row.input_length);
-    record.output_length = length_of(row.output_length);
-    if (row.ids_count > 0 || config.trace->body_of(row).empty()) {
-        record.expected_cached_tokens = config.plan->rows[due.request].expected_cached_tokens;
-        if (due.row < config.plan->server_cached.size()) {
-            record.expected_cached_server = config.plan->server_cached[due.row];
-        }
-    }
-    if (config.urls.size() == 1) {
-        record.url = config.urls[0];
-    }
-    for (const std::string& name : config.record_headers) {
-        record.headers.push_back({name, {}});
-    }
-}
 
 void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
                  std::int64_t time_zero_ns, JsonDocument& document) {

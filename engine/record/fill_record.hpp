@@ -45,10 +45,12 @@ struct AssemblerConfig {
     std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
     TaintLimits limits;                       ///< what calibration allows; none without one
     std::uint32_t segment = 0;                ///< of a run that was killed and goes on
+    /// [requests of this segment] their numbers in the run; empty: the same.
+    std::vector<std::uint32_t> numbers;
+    /// [sessions] the session that its tree is named after (roots_of_sessions); empty: itself.
+    std::vector<std::uint32_t> trees;
+    bool closed = false;  ///< `--sessions closed`: when the last row is due is not known
 };
-
-/// Fills what a record knows of a row before it is sent.
-void fill_origin(Record& record, const Due& due, const AssemblerConfig& config);
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is
 /// scratch for error bodies. Takes the chunk arrays out of the state.

@@ -14,7 +14,7 @@ namespace driftless {
 
 struct Progress {
     std::int64_t elapsed_ns = 0;  ///< since time 0; negative before it
-    std::int64_t left_ns = 0;     ///< until the last row is due
+    OptionalNs left_ns;           ///< until the last row is due; null: nobody knows when that is
     std::uint64_t rows = 0;
     std::uint64_t fired = 0;
     std::uint64_t ended = 0;

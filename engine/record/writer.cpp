@@ -189,6 +189,7 @@ void RecordWriter::write_fired(const Event& event) {
     JsonWriter json(sinks_.fired.buffer());
     json.begin_object();
     json.key("row").unsigned_integer(row.index);
+    json.key("due_ns").integer(due->due_ns);
     json.key("fired_ns").integer(event.stamp_ns - time_zero_ns_);
     json.key("held_ns").integer(event.fired.held_ns);  // why it was late: should it have no record
     json.key("late_cause").string(name_of(event.fired.late_cause));
@@ -330,8 +331,10 @@ void RecordWriter::show_progress(std::int64_t now) {
     const auto& rows = config_.plan->rows;
     Progress progress;
     progress.elapsed_ns = now - time_zero_ns_;
-    progress.left_ns = rows.empty() ? 0 : rows.back().due_ns - progress.elapsed_ns;
-    progress.left_ns = progress.left_ns > 0 ? progress.left_ns : 0;
+    if (!config_.closed) {
+        const std::int64_t last_ns = rows.empty() ? 0 : rows.back().due_ns;
+        progress.left_ns = std::max<std::int64_t>(0, last_ns - progress.elapsed_ns);
+    }
     progress.rows = counts.rows;
     progress.fired = counts.fired;
     progress.ended = counts.ended;

@@ -75,6 +75,8 @@ class Run {
     /// How long the servers let a connection stand idle: the shortest that is known.
     IdleLimit idle_limit() { return lanes_.shelf.shortest_limit(); }
     const ClockSample& clock() const { return clock_; }
+    /// Of the first row to be sent, from time 0.
+    std::int64_t first_due_ns() const { return parts_.schedule.first_due_ns(); }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
     Duration guard() const { return idling_.guard(); }
     Duration margin() const { return idling_.margin(); }

@@ -12,7 +12,12 @@ Due due_at(const Plan& plan, std::uint32_t position) {
     const auto first = std::lower_bound(
         plan.rows.begin(), row, row->due_ns,
         [](const Planned& planned, std::int64_t due_ns) { return planned.due_ns < due_ns; });
-    return {row->due_ns, position, row->row, static_cast<std::uint32_t>(row - first)};
+    Due due;
+    due.due_ns = row->due_ns;
+    due.request = position;
+    due.row = row->row;
+    due.rank = static_cast<std::uint32_t>(row - first);
+    return due;
 }
 
 }  // namespace driftless

@@ -14,8 +14,16 @@ struct Due {
                                 ///< position in the plan
     std::uint32_t row = 0;      ///< position in `Trace::rows`
     std::uint32_t rank = 0;     ///< how many requests of the same instant go before it
+    /// Position in `Trace::rows` of a row that this one waited for, in vain: it will not be sent.
+    std::uint32_t failed_row = none_failed;
+    /// From time 0: when the last of the rows that it waited for had ended, or had left where it
+    /// waited for that alone.
+    std::int64_t parent_end_ns = no_parent;
+
+    static constexpr std::uint32_t none_failed = UINT32_MAX;
+    static constexpr std::int64_t no_parent = INT64_MIN;  ///< it waited for none
 };
-static_assert(sizeof(Due) == 24);
+static_assert(sizeof(Due) == 32);
 
 /// That of one row of a plan whose instants are all known, in O(log rows).
 Due due_at(const Plan& plan, std::uint32_t position);

@@ -2,29 +2,16 @@
 
 #include <algorithm>
 
+#include "engine/plan/planned_rows.hpp"
 #include "proto/core/check.hpp"
+#include "proto/trace/decimal_time.hpp"
 
 namespace driftless {
 
 namespace {
 
-constexpr std::uint32_t not_planned = 0xFFFF'FFFFu;
-
-bool later(const DueHeap::Entry& a, const DueHeap::Entry& b) {
+bool goes_later(const DueHeap::Entry& a, const DueHeap::Entry& b) {
     return a.due_ns != b.due_ns ? a.due_ns > b.due_ns : a.request > b.request;
-}
-
-/// [row index] position in the plan.
-std::vector<std::uint32_t> positions_of(const Trace& trace, const Plan& plan) {
-    std::uint32_t index_max = 0;
-    for (const TraceRow& row : trace.rows) {
-        index_max = std::max(index_max, row.index);
-    }
-    std::vector<std::uint32_t> positions(std::size_t{index_max} + 1, not_planned);
-    for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
-        positions[trace.rows[plan.rows[position].row].index] = position;
-    }
-    return positions;
 }
 
 }  // namespace
@@ -32,48 +19,71 @@ std::vector<std::uint32_t> positions_of(const Trace& trace, const Plan& plan) {
 void DueHeap::push(const Entry& entry) {
     CHECK(entries_.size() < entries_.capacity());
     entries_.push_back(entry);
-    std::push_heap(entries_.begin(), entries_.end(), later);
+    std::push_heap(entries_.begin(), entries_.end(), goes_later);
 }
 
 void DueHeap::pop() {
     CHECK(!entries_.empty());
-    std::pop_heap(entries_.begin(), entries_.end(), later);
+    std::pop_heap(entries_.begin(), entries_.end(), goes_later);
     entries_.pop_back();
 }
 
-Releases::Releases(const Trace& trace, const Plan& plan, Speed speed)
+Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier)
     : turns_(plan.rows.size()), edges_begin_(plan.rows.size() + 1) {
-    link(trace, plan, speed);
+    link(trace, plan, speed, earlier);
     reserve();
+    release_waiting();
 }
 
 /// Counts the children of each request, then files them behind each other.
-void Releases::link(const Trace& trace, const Plan& plan, Speed speed) {
-    const std::vector<std::uint32_t> positions = positions_of(trace, plan);
+void Releases::link(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier) {
+    const PlannedRows planned(trace, plan);
     const auto each = [&](auto use) {
         for (const Dependency& one : trace.dependencies) {
-            CHECK(one.on < one.row && one.row < positions.size());  // or none of them would end
-            const std::uint32_t child = positions[one.row];
-            const std::uint32_t parent = positions[one.on];
-            if (child != not_planned && parent != not_planned) {
-                use(parent, child, one);
+            CHECK(one.on < one.row);  // or none of them would end
+            const std::optional<std::uint32_t> child = planned.find(one.row);
+            if (child) {
+                use(planned.find(one.on), *child, one);
             }
         }
     };
-    each([&](std::uint32_t parent, std::uint32_t child, const Dependency&) {
-        ++edges_begin_[parent + 1];
-        ++turns_[child].parents;
-        ++turns_[child].unfired;
-        turns_[child].state = State::waiting;
+    each([&](std::optional<std::uint32_t> parent, std::uint32_t child, const Dependency& one) {
+        Turn& turn = turns_[child];
+        if (parent) {
+            ++edges_begin_[*parent + 1];
+            ++turn.parents;
+            ++turn.unfired;
+            turn.state = State::waiting;
+        } else if (const auto past = earlier.find(one.on); past != earlier.end()) {
+            const std::optional<std::int64_t> at_ns = one.trigger == Trigger::completion
+                                                          ? past->second.answered_ns
+                                                          : past->second.fired_ns;
+            CHECK(at_ns);
+            turn.state = State::waiting;
+            move_due(turn, *at_ns, due_of(one.delay_ns, speed));
+        }
     });
     for (std::size_t i = 1; i < edges_begin_.size(); ++i) {
         edges_begin_[i] += edges_begin_[i - 1];
     }
     edges_.resize(edges_begin_.back());
     std::vector<std::uint32_t> next(edges_begin_.begin(), edges_begin_.end() - 1);
-    each([&](std::uint32_t parent, std::uint32_t child, const Dependency& one) {
-        edges_[next[parent]++] = {due_of(one.delay_ns, speed), child, one.trigger};
+    each([&](std::optional<std::uint32_t> parent, std::uint32_t child, const Dependency& one) {
+        if (parent) {
+            edges_[next[*parent]++] = {due_of(one.delay_ns, speed), child, one.trigger};
+        }
     });
+}
+
+/// All that these wait for is in earlier segments.
+void Releases::release_waiting() {
+    for (std::uint32_t request = 0; request < turns_.size(); ++request) {
+        const Turn& turn = turns_[request];
+        if (turn.state == State::waiting && turn.parents == 0) {
+            want_armed(request);
+            make_known(request);
+        }
+    }
 }
 
 void Releases::reserve() {
@@ -133,17 +143,31 @@ void Releases::go_back(Lookahead reader, std::uint32_t request) {
     heap_of(reader).push({turns_[request].due_ns, request});
 }
 
-/// One of its parents has done what it waits for.
-void Releases::meet(std::uint32_t request, std::int64_t at_ns) {
-    Turn& turn = turns_[request];
+void Releases::move_due(Turn& turn, std::int64_t at_ns, std::int64_t delay_ns) {
+    turn.due_ns = std::max(turn.due_ns, later(at_ns, delay_ns));
+    turn.parent_end_ns = std::max(turn.parent_end_ns, at_ns);
+}
+
+/// A parent has done what the child waits for.
+void Releases::meet(const Edge& edge, std::int64_t at_ns) {
+    Turn& turn = turns_[edge.child];
     if (turn.state == State::dropped) {
         return;
     }
     CHECK(turn.state == State::waiting && turn.parents > 0);
-    turn.due_ns = std::max(turn.due_ns, at_ns);
-    if (--turn.parents > 0) {
-        return;
+    move_due(turn, at_ns, edge.delay_ns);
+    if (--turn.parents == 0) {
+        make_known(edge.child);
     }
+}
+
+void Releases::want_armed(std::uint32_t request) {
+    heap_of(Lookahead::arming).push({wanted_++, request});
+}
+
+void Releases::make_known(std::uint32_t request) {
+    Turn& turn = turns_[request];
+    CHECK(turn.state == State::waiting && turn.parents == 0 && turn.unfired == 0);
     turn.state = State::known;
     known_.push({turn.due_ns, request});
     for (const Lookahead reader :
@@ -158,12 +182,12 @@ void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
     for (std::uint32_t i = edges_begin_[request]; i < edges_begin_[request + 1]; ++i) {
         const Edge& edge = edges_[i];
         Turn& child = turns_[edge.child];
-        if (edge.trigger == Trigger::dispatch) {
-            meet(edge.child, at_ns + edge.delay_ns);
-        }
         CHECK(child.unfired > 0);
         if (--child.unfired == 0 && child.state != State::dropped) {
-            heap_of(Lookahead::arming).push({wanted_++, edge.child});
+            want_armed(edge.child);
+        }
+        if (edge.trigger == Trigger::dispatch) {
+            meet(edge, at_ns);
         }
     }
 }
@@ -173,34 +197,34 @@ void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool answered) {
         const Edge& edge = edges_[i];
         const bool by_end = edge.trigger == Trigger::completion;
         if (by_end ? !answered : !turns_[request].left) {
-            drop(edge.child);
+            drop(edge.child, request);
         } else if (by_end) {
-            meet(edge.child, at_ns + edge.delay_ns);
+            meet(edge, at_ns);
         }
     }
     drop_descendants();
 }
 
-void Releases::drop(std::uint32_t request) {
+void Releases::drop(std::uint32_t request, std::uint32_t failed) {
     Turn& turn = turns_[request];
     if (turn.state != State::dropped) {
         CHECK(turn.state == State::waiting);
         turn.state = State::dropped;
-        dropped_.push_back(request);
+        dropped_.push_back({request, failed});
     }
 }
 
-/// Ends: no request is dropped twice.
+/// Ends: no request is dropped twice. All of them name the one that has failed.
 void Releases::drop_descendants() {
     for (; spread_ < dropped_.size(); ++spread_) {
-        const std::uint32_t request = dropped_[spread_];
-        for (std::uint32_t i = edges_begin_[request]; i < edges_begin_[request + 1]; ++i) {
-            drop(edges_[i].child);
+        const Dropped one = dropped_[spread_];
+        for (std::uint32_t i = edges_begin_[one.request]; i < edges_begin_[one.request + 1]; ++i) {
+            drop(edges_[i].child, one.failed);
         }
     }
 }
 
-std::optional<std::uint32_t> Releases::dropped() const {
+std::optional<Releases::Dropped> Releases::dropped() const {
     return ended_ < dropped_.size() ? std::optional(dropped_[ended_]) : std::nullopt;
 }
 
@@ -212,7 +236,7 @@ void Releases::take_dropped() {
 void Releases::stop() {
     for (std::uint32_t request = 0; request < turns_.size(); ++request) {
         if (turns_[request].state == State::waiting) {
-            drop(request);
+            drop(request, Dropped::none);
         }
     }
     drop_descendants();

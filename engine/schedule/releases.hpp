@@ -8,8 +8,11 @@
 ///     waiting --last parent--> known --take--> taken
 ///        +----a parent failed--> dropped
 ///
-/// Owned by the schedule. All memory is taken when it is made: 24 bytes a request, 24 a dependency
-/// and 24 more a request that waits. Reads no clock; instants are run time.
+/// In a run that is resumed a turn may wait for rows of earlier segments: it is due by what is
+/// written of them, and known from the beginning where it waits for no others.
+///
+/// Owned by the schedule. All memory is taken when it is made: 32 bytes a request, 24 a dependency
+/// and 72 more a request that waits. Reads no clock; instants are run time.
 #pragma once
 
 #include <array>
@@ -19,6 +22,7 @@
 
 #include "engine/plan/plan.hpp"
 #include "engine/schedule/due.hpp"
+#include "engine/schedule/earlier_rows.hpp"
 #include "engine/schedule/lookahead.hpp"
 #include "proto/trace/row.hpp"
 
@@ -44,8 +48,9 @@ class DueHeap {
 
 class Releases {
   public:
-    /// Dependencies on rows that are not in the plan are over before it begins.
-    Releases(const Trace& trace, const Plan& plan, Speed speed);
+    /// Dependencies on rows that are neither in the plan nor among the earlier ones are over before
+    /// it begins. No earlier row has failed those that wait for it.
+    Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier);
 
     /// It is due at its recorded instant, and no business of this.
     bool is_root(std::uint32_t request) const { return turns_[request].state == State::root; }
@@ -70,17 +75,28 @@ class Releases {
     /// `answered`: its answer is whole, so that others may go on behind it.
     void ended(std::uint32_t request, std::int64_t at_ns, bool answered);
 
+    /// When the last of its parents let it go; `Due::no_parent` before any has.
+    std::int64_t parent_end_ns(std::uint32_t request) const {
+        return turns_[request].parent_end_ns;
+    }
+
+    struct Dropped {
+        std::uint32_t request = 0;
+        std::uint32_t failed = none;  ///< the request that has failed it; `none`: a stop
+        static constexpr std::uint32_t none = UINT32_MAX;
+    };
     /// The next request that will never be due; nothing where there is none.
-    std::optional<std::uint32_t> dropped() const;
+    std::optional<Dropped> dropped() const;
     void take_dropped();
     /// Whatever waits is dropped.
     void stop();
 
   private:
     enum class State : std::uint8_t { root, waiting, known, taken, dropped };
-    /// What is known of a request. 24 bytes.
+    /// What is known of a request. 32 bytes.
     struct Turn {
-        std::int64_t due_ns = 0;    ///< by the parents so far
+        std::int64_t due_ns = 0;  ///< by the parents so far
+        std::int64_t parent_end_ns = Due::no_parent;
         std::uint32_t parents = 0;  ///< that it still waits for
         std::uint32_t unfired = 0;  ///< parents that have not left
         State state = State::root;
@@ -93,10 +109,14 @@ class Releases {
         Trigger trigger = Trigger::completion;
     };
 
-    void link(const Trace& trace, const Plan& plan, Speed speed);
+    void link(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier);
     void reserve();
-    void meet(std::uint32_t request, std::int64_t at_ns);
-    void drop(std::uint32_t request);
+    void release_waiting();
+    void move_due(Turn& turn, std::int64_t at_ns, std::int64_t delay_ns);
+    void meet(const Edge& edge, std::int64_t at_ns);
+    void make_known(std::uint32_t request);
+    void want_armed(std::uint32_t request);
+    void drop(std::uint32_t request, std::uint32_t failed);
     void drop_descendants();
     bool is_stale(Lookahead reader, std::uint32_t request) const;
     DueHeap& heap_of(Lookahead reader) { return ahead_[static_cast<std::size_t>(reader)]; }
@@ -107,10 +127,10 @@ class Releases {
     std::uint32_t count_ = 0;
     DueHeap known_;
     std::array<DueHeap, lookahead_count> ahead_;
-    std::uint32_t wanted_ = 0;            ///< requests that were told to the armer so far
-    std::vector<std::uint32_t> dropped_;  ///< in the order in which they were
-    std::size_t spread_ = 0;              ///< dropped ones whose descendants are dropped, too
-    std::size_t ended_ = 0;               ///< dropped ones that were taken
+    std::uint32_t wanted_ = 0;      ///< requests that were told to the armer so far
+    std::vector<Dropped> dropped_;  ///< in the order in which they were
+    std::size_t spread_ = 0;        ///< dropped ones whose descendants are dropped, too
+    std::size_t ended_ = 0;         ///< dropped ones that were taken
 };
 
 }  // namespace driftless

@@ -12,14 +12,23 @@ bool goes_before(const Due& a, const Due& b) {
 
 Schedule::Schedule(std::span<const Planned> rows) : rows_(rows) {
     load_next();
+    first_due_ns_ = has_next_ ? next_.due_ns : 0;
 }
 
-Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed)
-    : rows_(plan.rows), releases_(std::make_unique<Releases>(trace, plan, speed)) {
-    first_ = cursor_ = root_from(0);
-    ahead_.fill(first_);
-    CHECK(rows_.empty() || first_ < rows_.size());  // or nothing would ever be sent
+Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier)
+    : rows_(plan.rows), releases_(std::make_unique<Releases>(trace, plan, speed, earlier)) {
+    cursor_ = root_from(0);
+    ahead_.fill(cursor_);
     load_next();
+    CHECK(rows_.empty() || has_next_);  // or nothing would ever be sent
+    first_due_ns_ = has_next_ ? next_.due_ns : 0;
+}
+
+Due Schedule::due_of_entry(const DueHeap::Entry& entry) const {
+    Due due = root_at(entry.request);
+    due.due_ns = entry.due_ns;
+    due.parent_end_ns = releases_->parent_end_ns(entry.request);
+    return due;
 }
 
 std::uint32_t Schedule::root_from(std::uint32_t position) const {
@@ -37,7 +46,7 @@ void Schedule::load_next() {
         return;
     }
     if (cursor_ < rows_.size()) {
-        next_ = {rows_[cursor_].due_ns, cursor_, rows_[cursor_].row, 0};
+        next_ = root_at(cursor_);
     }
     if (released != nullptr) {
         const Due known = due_of_entry(*released);
@@ -65,7 +74,9 @@ std::optional<Due> Schedule::first_of(Lookahead reader, std::int64_t horizon_ns,
                                       const std::optional<Due>& root) {
     if (reader == Lookahead::arming && has_next_ && next_.due_ns <= horizon_ns &&
         !has_passed(reader, next_)) {
-        return Due{next_.due_ns, next_.request, next_.row, 0};
+        Due due = next_;
+        due.rank = 0;
+        return due;
     }
     const std::optional<DueHeap::Entry> released = releases_->within(reader, horizon_ns);
     if (!released) {
@@ -125,10 +136,15 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, bool answered) {
 }
 
 std::optional<Due> Schedule::dropped() const {
-    const std::optional<std::uint32_t> request =
+    const std::optional<Releases::Dropped> one =
         releases_ == nullptr ? std::nullopt : releases_->dropped();
-    return request ? std::optional<Due>({rows_[*request].due_ns, *request, rows_[*request].row, 0})
-                   : std::nullopt;
+    if (!one) {
+        return std::nullopt;
+    }
+    Due due = root_at(one->request);
+    due.failed_row =
+        one->failed == Releases::Dropped::none ? Due::none_failed : rows_[one->failed].row;
+    return due;
 }
 
 void Schedule::take_dropped() {
@@ -144,8 +160,8 @@ void Schedule::stop() {
 }
 
 std::int64_t Schedule::first_due_ns() const {
-    CHECK(first_ < rows_.size());
-    return rows_[first_].due_ns;
+    CHECK(!rows_.empty());
+    return first_due_ns_;
 }
 
 }  // namespace driftless

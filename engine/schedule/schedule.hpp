@@ -1,9 +1,8 @@
 /// Schedule: who decides when each request of a run is sent.
 ///
 /// Recorded instants are all known before time 0: the schedule is then a cursor over the plan.
-/// Under closed sessions some requests wait for others (releases.hpp): the cursor then goes over
-/// those that do not, and what the others release comes beside it, by due. (No flag asks for that
-/// yet: the simulator alone plays it.)
+/// Under `--sessions closed` some requests wait for others (releases.hpp): the cursor then goes
+/// over those that do not, and what the others release comes beside it, by due.
 ///
 /// It tells which request is next (`peek`, `take`), and those who prepare requests what is to come
 /// within a horizon of theirs (`within`). It is told what left (`fired`) and what is over
@@ -32,8 +31,8 @@ class Schedule {
   public:
     /// Every request at its recorded instant.
     explicit Schedule(const Plan& plan) : Schedule(std::span<const Planned>(plan.rows)) {}
-    /// Closed: what has recorded dependencies waits for them.
-    Schedule(const Trace& trace, const Plan& plan, Speed speed);
+    /// Closed: what has recorded dependencies waits for them. `earlier`: of a run that is resumed.
+    Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier = {});
 
     /// The same requests, all of them at their recorded instants.
     Schedule as_recorded() const { return Schedule(rows_); }
@@ -55,7 +54,7 @@ class Schedule {
         const std::uint32_t at = place_of(reader);
         std::optional<Due> root;
         if (at < rows_.size() && rows_[at].due_ns <= horizon_ns) {
-            root = Due{rows_[at].due_ns, at, rows_[at].row, 0};
+            root = root_at(at);
         }
         return releases_ == nullptr ? root : first_of(reader, horizon_ns, root);
     }
@@ -71,7 +70,8 @@ class Schedule {
     void ended(const Due& due, std::int64_t at_ns, bool answered);
 
     /// A request that waited for one without a whole answer will never be due: it is to get its end
-    /// unsent. Its due is the recorded one. Nothing where there is none.
+    /// unsent. Its due is the recorded one, and it names the row that has failed. Nothing where
+    /// there is none.
     std::optional<Due> dropped() const;
     void take_dropped();
     /// Nothing is to be sent any more: what waits is dropped.
@@ -81,8 +81,10 @@ class Schedule {
     std::uint32_t left() const { return static_cast<std::uint32_t>(rows_.size()) - taken_; }
     /// Every request was taken and has ended.
     bool over() const { return left() == 0 && ended_ == taken_; }
-    /// Of the first request; there is one.
+    /// Of the first request, as it was known when the schedule was made; there is one.
     std::int64_t first_due_ns() const;
+    /// Requests that wait for others, or did.
+    std::uint32_t waiting_count() const { return releases_ == nullptr ? 0 : releases_->count(); }
 
   private:
     explicit Schedule(std::span<const Planned> rows);
@@ -94,18 +96,23 @@ class Schedule {
         return std::max(ahead_[static_cast<std::size_t>(reader)], cursor_);
     }
     std::uint32_t root_from(std::uint32_t position) const;
-    Due due_of_entry(const DueHeap::Entry& entry) const {
-        return {entry.due_ns, entry.request, rows_[entry.request].row, 0};
+    Due root_at(std::uint32_t position) const {
+        Due due;
+        due.due_ns = rows_[position].due_ns;
+        due.request = position;
+        due.row = rows_[position].row;
+        return due;
     }
+    Due due_of_entry(const DueHeap::Entry& entry) const;
     std::optional<Due> first_of(Lookahead reader, std::int64_t horizon_ns,
                                 const std::optional<Due>& root);
     void load_next();
 
     std::span<const Planned> rows_;
-    Due next_;                  ///< where `has_next_`
-    Due last_;                  ///< that was taken last, where one was
-    bool has_next_ = false;     ///< one is known
-    std::uint32_t first_ = 0;   ///< first row at a recorded instant
+    Due next_;               ///< where `has_next_`
+    Due last_;               ///< that was taken last, where one was
+    bool has_next_ = false;  ///< one is known
+    std::int64_t first_due_ns_ = 0;
     std::uint32_t cursor_ = 0;  ///< first row at a recorded instant that was not taken
     std::uint32_t taken_ = 0;
     std::uint32_t fired_ = 0;

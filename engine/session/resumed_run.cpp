@@ -10,18 +10,17 @@ Plan ResumedRun::remaining_plan() const {
     return plan;
 }
 
-std::vector<Record> ResumedRun::interrupted(const AssemblerConfig& config) const {
+std::vector<Record> ResumedRun::settled(const AssemblerConfig& config) const {
     CHECK(config.segment == segment());
-    return interrupted_records(whole, remaining, config);
+    return settled_records(whole, remaining, config);
 }
 
-ResumedRun resume_run(const Trace& trace, const Plan& whole, const Past& past,
-                      const std::vector<RunSegment>& segments, const FiredMarks* marks,
+ResumedRun resume_run(const InterruptedRun& run, const std::vector<RunSegment>& segments,
                       bool resend) {
     CHECK(!segments.empty());
-    const std::int64_t first_due_ns = segments.back().first_due_ns;
-    RemainingRows remaining = remaining_rows({trace, whole, past, marks, first_due_ns}, resend);
-    return {{trace, whole, past, nullptr, first_due_ns}, segments, std::move(remaining)};
+    const InterruptedRun whole{run.trace,  run.plan, run.past, nullptr, run.last_first_due_ns,
+                               run.closed, run.speed};
+    return {whole, segments, remaining_rows(run, resend)};
 }
 
 }  // namespace driftless

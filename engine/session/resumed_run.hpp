@@ -27,14 +27,12 @@ struct ResumedRun {
     std::uint32_t segment() const { return static_cast<std::uint32_t>(segments.size()); }
     /// The plan of the rows that are to be sent; none where all had left.
     Plan remaining_plan() const;
-    /// The records of the rows that are given up; `config` is that of the new segment.
-    std::vector<Record> interrupted(const AssemblerConfig& config) const;
+    /// The records of the rows that no segment will send; `config` is that of the new segment.
+    std::vector<Record> settled(const AssemblerConfig& config) const;
 };
 
-/// `whole` is the plan of the run, `segments` what its run.json names, and `marks` those of the
-/// last of them; null: they are gone.
-ResumedRun resume_run(const Trace& trace, const Plan& whole, const Past& past,
-                      const std::vector<RunSegment>& segments, const FiredMarks* marks,
+/// `segments` are those that its run.json names.
+ResumedRun resume_run(const InterruptedRun& run, const std::vector<RunSegment>& segments,
                       bool resend);
 
 }  // namespace driftless

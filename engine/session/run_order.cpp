@@ -13,16 +13,15 @@ RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
     segment.rows = rows.size();
     if (const ResumedRun* const resumed = parts_.resumed; resumed != nullptr) {
         parts_.config.segment = resumed->segment();
+        parts_.config.numbers = resumed->remaining.positions;
         segment.rows_interrupted = resumed->remaining.given_up.size();
         segment.first_due_ns = resumed->whole.plan.last_due_ns;
-    }
-    if (!rows.empty()) {
-        segment.first_due_ns = rows.front().due_ns;
     }
 }
 
 OrderEnd RunOrder::play(Run& run) {
     CHECK(!plan().rows.empty());
+    parts_.segment.first_due_ns = run.first_due_ns();
     while (!run.warm()) {  // ends: warming up has a bound of its own
         (void)run.turn();
     }
@@ -81,7 +80,7 @@ bool RunOrder::open_files() {
     }
     const Past& past = resumed->whole.past;
     writer_.emplace(parts_.config, past.summary(), std::move(*sinks), past.client());
-    writer_->add(resumed->interrupted(parts_.config));
+    writer_->add(resumed->settled(parts_.config));
     return !writer_->failed();
 }
 
@@ -110,7 +109,7 @@ bool RunOrder::name_segment(Instant zero) {
 // time 0 that holds, waits for no disk; where it took long all the same, it is done once more with
 // twice the lead.
 bool RunOrder::settle_time_zero(Run& run) {
-    const Duration first_due{plan().rows.front().due_ns};
+    const Duration first_due{parts_.segment.first_due_ns};
     if (!name_segment(driver_.now() + time_zero_lead - first_due)) {
         return false;
     }

@@ -27,6 +27,7 @@ void write_run(JsonWriter& json, const RunDescription& run) {
     json.key("limit");
     run.limit ? json.unsigned_integer(*run.limit) : json.null();
     json.key("last_due_ns").integer(run.last_due_ns);
+    json.key("sessions").string(run.sessions);
     json.key("spread").boolean(run.spread);
     json.key("seed").unsigned_integer(run.seed);
     json.key("cache_salt");

@@ -22,7 +22,10 @@ struct RunDescription {
     OptionalNs end_ns;
     OptionalNs duration_ns;  ///< `--duration`: wall time
     std::optional<std::uint64_t> limit;
-    std::int64_t last_due_ns = 0;  ///< wall time from time 0 to the last due instant
+    /// Wall time from time 0 to the last due instant; under `--sessions closed` to the last of a
+    /// row that waits for none.
+    std::int64_t last_due_ns = 0;
+    std::string sessions = "recorded";  ///< `--sessions`
     bool spread = false;
     std::uint64_t seed = 0;
     std::string cache_salt;  ///< empty: none

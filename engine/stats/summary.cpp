@@ -37,6 +37,7 @@ void Summary::add(const Record& record) {
     timeline_.add(record);
     f.output_tokens_all += count_of(record.output_tokens.value_or(0));
     add_taints(record);
+    f.dropped += record.outcome == Outcome::not_sent && record.error ? 1 : 0;
     const bool interrupted = record.outcome == Outcome::interrupted;
     f.interrupted_untainted += interrupted && record.tainted.empty() ? 1 : 0;
     f.stale_retries += record.stale_retries;

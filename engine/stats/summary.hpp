@@ -45,7 +45,8 @@ namespace driftless {
 ///    warnings. Request times are in ms only (`ttft_ns`, `tpot_ns`, `e2e_ns` and
 ///    `itl_histogram_ns` said the same in ns), and `label` has gone: `labels` has them all.
 /// 10: the limits of the verdict, and the worst within them.
-inline constexpr int summary_schema = 10;
+/// 11: `dropped`, `run.sessions`.
+inline constexpr int summary_schema = 11;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -67,6 +68,7 @@ struct SummaryFigures {
     std::uint64_t short_output = 0;  ///< counted beside
     std::uint64_t long_output = 0;   ///< counted beside
     std::uint64_t failed = 0;        ///< all else
+    std::uint64_t dropped = 0;       ///< of those: not sent, for a row that they waited for failed
     std::uint64_t fired = 0;
 
     RunTimelineFigures timeline;

@@ -98,7 +98,7 @@ struct RowUnderway {
     bool is_ready() const { return stage == RowStage::armed || stage == RowStage::bound; }
 };
 
-static_assert(sizeof(RowUnderway) == 136);
+static_assert(sizeof(RowUnderway) == 144);
 
 using RowList = LinkedList<RowUnderway>;
 

@@ -51,6 +51,12 @@ constexpr std::array<const char*, connection_state_count> connection_state_names
     "sticky",
     "moved",
 };
+constexpr std::array<const char*, phase_count> phase_names = {
+    "warmup",
+    "profile",
+    "drain",
+};
+static_assert(static_cast<unsigned>(Phase::drain) + 1 == phase_count);
 static_assert(static_cast<unsigned>(Outcome::not_sent) + 1 == outcome_count);
 static_assert(static_cast<unsigned>(LateCause::writer) + 1 == late_cause_count);
 static_assert(static_cast<unsigned>(TokensSource::chunks) + 1 == tokens_source_count);
@@ -84,6 +90,9 @@ const char* name_of(LateCause cause) {
 const char* name_of(ConnectionState state) {
     return name_in(connection_state_names, state);
 }
+const char* name_of(Phase phase) {
+    return name_in(phase_names, phase);
+}
 const char* name_of(TokensSource source) {
     return name_in(tokens_source_names, source);
 }
@@ -96,6 +105,9 @@ std::optional<LateCause> late_cause_from_name(std::string_view name) {
 }
 std::optional<ConnectionState> connection_state_from_name(std::string_view name) {
     return find_in<ConnectionState>(connection_state_names, name);
+}
+std::optional<Phase> phase_from_name(std::string_view name) {
+    return find_in<Phase>(phase_names, name);
 }
 std::optional<TokensSource> tokens_source_from_name(std::string_view name) {
     return find_in<TokensSource>(tokens_source_names, name);

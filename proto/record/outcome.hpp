@@ -73,6 +73,17 @@ inline constexpr unsigned connection_state_count = 4;
 const char* name_of(ConnectionState state);
 std::optional<ConnectionState> connection_state_from_name(std::string_view name);
 
+/// What the row was sent for. The figures are of `profile`.
+enum class Phase : std::uint8_t {
+    warmup,   ///< before the measurement
+    profile,  ///< it is measured
+    drain,    ///< after it
+};
+inline constexpr unsigned phase_count = 3;
+
+const char* name_of(Phase phase);
+std::optional<Phase> phase_from_name(std::string_view name);
+
 /// Where `output_tokens` comes from, best first.
 enum class TokensSource : std::uint8_t {
     usage,       ///< the server's final usage

@@ -145,6 +145,19 @@ void read_connection_state(Fields& fields, Record& record) {
     }
 }
 
+/// It came with schema 8: `profile` where a line does not have it.
+void read_phase(Fields& fields, Record& record) {
+    const JsonValue value = fields.get_later("phase");
+    if (!value.present()) {
+        return;
+    }
+    const std::optional<Phase> phase = phase_from_name(value.as_string().value_or(""));
+    record.phase = phase.value_or(Phase::profile);
+    if (!phase) {
+        fields.fail(ErrorCode::out_of_range, "phase");
+    }
+}
+
 void read_digest(Fields& fields, Record& record) {
     std::optional<std::string> text;
     fields.read("output_digest", text);
@@ -187,7 +200,12 @@ void read_object(Fields& fields, const char* key, const JsonValue& value, std::s
 
 void read_origin(Fields& fields, Record& record) {
     fields.read("row", record.row);
+    fields.read_later("request", record.request);
+    fields.read_later("pass", record.pass);
+    read_phase(fields, record);
+    fields.read_later("user", record.user);
     fields.read("session", record.session);
+    fields.read_later("tree", record.tree);
     fields.read("turn", record.turn);
     read_object(fields, "kept", fields.get("kept"), record.kept);
     fields.read_later("segment", record.segment);
@@ -205,6 +223,7 @@ void read_origin(Fields& fields, Record& record) {
 
 void read_times(Fields& fields, Record& record) {
     fields.read("due_ns", record.due_ns);
+    fields.read_later("parent_end_ns", record.parent_end_ns);
     fields.read("armed_ns", record.armed_ns);
     fields.read("fired_ns", record.fired_ns);
     fields.read("drift_ns", record.drift_ns);

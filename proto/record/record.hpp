@@ -24,7 +24,8 @@ class JsonDocument;
 /// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `trace_id`, `headers`.
 /// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
 /// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
-inline constexpr int record_schema = 7;
+/// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
+inline constexpr int record_schema = 8;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -54,8 +55,13 @@ struct RecordedHeader {
 };
 
 struct Record {
-    std::uint32_t row = 0;  ///< index in file order
+    std::uint32_t row = 0;      ///< index in file order
+    std::uint32_t request = 0;  ///< number of the sending, from 0 over all segments of the run
+    std::uint32_t pass = 0;     ///< how often the trace had been gone through before
+    Phase phase = Phase::profile;
+    std::optional<std::uint32_t> user;
     std::optional<std::string> session;
+    std::optional<std::string> tree;  ///< the root session; of a session without one, itself
     std::optional<std::uint32_t> turn;
     std::string kept;           ///< JSON object text, or empty: null
     std::uint32_t segment = 0;  ///< 0: until the run was killed; one more with each `--resume`
@@ -70,6 +76,7 @@ struct Record {
     std::uint32_t stale_retries = 0;
 
     std::int64_t due_ns = 0;
+    OptionalNs parent_end_ns;  ///< the last row that it waited for had ended, or left; null: none
     OptionalNs armed_ns;
     OptionalNs fired_ns;
     OptionalNs drift_ns;  ///< fired_ns - due_ns
@@ -112,7 +119,9 @@ struct Record {
 
     Outcome outcome = Outcome::not_sent;
     std::optional<int> status;
-    std::optional<std::string> error;  ///< at most 256 bytes, keys masked
+    /// At most 256 bytes, keys masked. Of `not_sent`: which row it waited for in vain; null where
+    /// the run was stopped.
+    std::optional<std::string> error;
     std::optional<std::string> finish_reason;
     std::optional<std::string> response_id;
     std::optional<std::string> trace_id;  ///< `--traceparent`; 32 hex digits

@@ -87,7 +87,12 @@ void write_headers(JsonWriter& json, const std::vector<RecordedHeader>& headers)
 
 void write_origin(JsonWriter& json, const Record& record) {
     write_field(json, "row", record.row);
+    write_field(json, "request", record.request);
+    write_field(json, "pass", record.pass);
+    json.key("phase").string(name_of(record.phase));
+    write_field(json, "user", record.user);
     write_field(json, "session", record.session);
+    write_field(json, "tree", record.tree);
     write_field(json, "turn", record.turn);
     json.key("kept").raw(record.kept.empty() ? std::string_view("null") : record.kept);
     write_field(json, "segment", record.segment);
@@ -104,6 +109,7 @@ void write_origin(JsonWriter& json, const Record& record) {
 
 void write_times(JsonWriter& json, const Record& record) {
     write_field(json, "due_ns", record.due_ns);
+    write_field(json, "parent_end_ns", record.parent_end_ns);
     write_field(json, "armed_ns", record.armed_ns);
     write_field(json, "fired_ns", record.fired_ns);
     write_field(json, "drift_ns", record.drift_ns);

@@ -72,10 +72,10 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
             return false;
         }
     }
-    if (edges.size() > 0 && !context.rules.sessions_open) {
+    if (edges.size() > 0 && context.rules.sessions == Sessions::recorded) {
         context.refuse("", "", "holds requests that wait for others and have no arrival times",
-                       "--sessions open sends them by the recorded delays, as if answers took no "
-                       "time");
+                       "--sessions closed sends each when those have ended, --sessions open by the "
+                       "recorded delays, as if answers took no time");
         context.stop = Stop::trace;
         return false;
     }

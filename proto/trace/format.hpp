@@ -27,12 +27,19 @@ struct MappedColumn {
     bool seen = false;  ///< some row had it
 };
 
+/// When the turns of a session are sent, `--sessions`.
+enum class Sessions : std::uint8_t {
+    recorded,  ///< at their recorded instants; a row without one is refused
+    open,      ///< rows without instants are laid out by recorded gaps, as if answers took no time
+    closed,    ///< laid out so, too; a row with dependencies then waits for them (engine/schedule)
+};
+
 /// What was chosen for this trace: the format's defaults, or the user's overrides.
 struct RowRules {
     TimeUnit time_unit = TimeUnit::ms;
     std::uint32_t block_size = 0;
     bool lenient = false;
-    bool sessions_open = false;  ///< `--sessions open`: rows without arrival times are laid out
+    Sessions sessions = Sessions::recorded;
     std::uint32_t default_output = 0;  ///< for rows without an output length; 0: none
     bool output_free = false;  ///< rows need no output length: answers are not limited by it
     bool unit_stated = false;  ///< the user named the format or the unit of its times

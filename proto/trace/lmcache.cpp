@@ -22,10 +22,11 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     if (!gap_ns) {
         return false;
     }
-    if (!context.rules.sessions_open) {
-        context.refuse("pre_gap", gap.raw,
-                       "follows its session's last answer: it is not an arrival time",
-                       "--sessions open sends it by the recorded gaps, as if answers took no time");
+    if (context.rules.sessions == Sessions::recorded) {
+        context.refuse(
+            "pre_gap", gap.raw, "follows its session's last answer: it is not an arrival time",
+            "--sessions closed sends it when that answer has ended, --sessions open by the "
+            "recorded gaps, as if answers took no time");
         context.stop = Stop::trace;
         return false;
     }

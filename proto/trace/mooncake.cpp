@@ -121,9 +121,11 @@ std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fiel
     if (time.present || row.session == no_session) {
         return read_time(context, time);
     }
-    if (!context.rules.sessions_open) {
-        context.refuse("timestamp", "", "is missing: the row follows its session's last answer",
-                       "--sessions open sends it by the recorded gaps, as if answers took no time");
+    if (context.rules.sessions == Sessions::recorded) {
+        context.refuse(
+            "timestamp", "", "is missing: the row follows its session's last answer",
+            "--sessions closed sends it when that answer has ended, --sessions open by the "
+            "recorded gaps, as if answers took no time");
         return std::nullopt;
     }
     const SessionTail& last = context.draft.tail(row.session);

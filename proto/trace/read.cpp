@@ -23,7 +23,7 @@ TraceReader::TraceReader(const ReadOptions& options, Trace& out, InputErrors& er
     : options_(options), trace_(out), errors_(errors), draft_(out), columns_(options.keep) {
     rules_.lenient = options.lenient;
     rules_.unit_stated = !options.time_unit.empty() || !options.format.empty();
-    rules_.sessions_open = options.sessions_open;
+    rules_.sessions = options.sessions;
     rules_.default_output = options.default_output;
     rules_.output_free = options.output_free;
     rules_.map = options.map;

@@ -50,9 +50,11 @@ class Conversation {
 
 /// The conversation's frame: its name, block size and namespace. False where it cannot be read.
 bool Conversation::begin() {
-    if (!context_.rules.sessions_open) {
-        context_.refuse("", "", "holds conversations, which have no arrival times",
-                        "--sessions open starts every one at time 0, with its recorded gaps");
+    if (context_.rules.sessions == Sessions::recorded) {
+        context_.refuse(
+            "", "", "holds conversations, which have no arrival times",
+            "--sessions closed starts every one at time 0, and its turns wait for answers; "
+            "--sessions open sends them by the recorded gaps");
         context_.stop = Stop::trace;
         return false;
     }

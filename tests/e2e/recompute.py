@@ -171,6 +171,7 @@ def sending(records):
     drift = {c: [r["fired_ns"] - r["due_ns"] for r in free if r["late_cause"] == c] for c in causes}
     return {
         "fired": len(fired),
+        "dropped": sum(r["outcome"] == "not_sent" and r["error"] is not None for r in records),
         "late_causes": collections.Counter(r["late_cause"] for r in fired),
         "drift_ns": distribution([r["fired_ns"] - r["due_ns"] for r in free]),
         "drift_left_out": len(fired) - len(free),

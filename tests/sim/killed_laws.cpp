@@ -7,6 +7,7 @@
 
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/sim/laws_of_turns.hpp"
 
 namespace driftless::sim {
 
@@ -27,7 +28,8 @@ Rows seen_of(const SimResult& result) {
 /// The life that a row's record is of: the last one that had to do with it.
 const Life* last_life_of(const KilledRun& run, std::uint32_t row) {
     const auto found = std::find_if(run.lives.rbegin(), run.lives.rend(), [&](const Life& life) {
-        return life.planned.contains(row) || life.given_up.contains(row);
+        return life.planned.contains(row) || life.given_up.contains(row) ||
+               life.dropped.contains(row);
     });
     return found == run.lives.rend() ? nullptr : &*found;
 }
@@ -114,8 +116,13 @@ std::string resend_sends_all(const KilledRun& run) {
 
 std::string due_times_stay(const KilledRun& run) {
     Breaches breaches;
+    Rows waiting;  // they are due when others let them go
+    for (const Dependency& one : run.dependencies) {
+        waiting.insert(one.row);
+    }
     for (const Record& record : run.records) {
-        const auto due = run.due_ns.find(record.row);
+        const auto due =
+            waiting.contains(record.row) ? run.due_ns.end() : run.due_ns.find(record.row);
         breaches.unless(due == run.due_ns.end() || due->second == record.due_ns, record,
                         "is due at another time");
     }
@@ -206,6 +213,9 @@ constexpr KilledLaw all_laws[] = {
     {"marks are found", marks_are_found},
     {"who ended is known to have left", ends_had_beginnings},
     {"the summary is of the files", summary_is_of_the_files},
+    {"turns wait over segments", turns_wait_over_segments},
+    {"no release is lost over segments", no_release_is_lost_over_segments},
+    {"failures end trees over segments", failures_end_trees_over_segments},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/schedule/schedule.hpp"
 #include "proto/core/check.hpp"
 #include "tests/sim/sim_parts.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::int64_t unsynced_ns = 900'000'000;
 constexpr std::int64_t before_ns = 200'000'000;  // a segment begins before its first row
 constexpr std::int64_t behind_ns = 300'000'000;  // and goes on behind its last
+constexpr std::int64_t waits_stretch = 3;        // rows that wait for answers take longer
 
 std::string whole_lines(std::string text) {
     text.erase(text.rfind('\n') + 1);
@@ -31,11 +33,15 @@ class KilledSimulation {
         for (const Planned& planned : whole_.rows) {
             run_.due_ns[index_of(planned.row)] = planned.due_ns;
         }
+        if (options.closed) {
+            run_.dependencies = trace.dependencies;
+            facts_.info.run.sessions = "closed";
+        }
     }
 
     KilledRun go(const std::vector<Fate>& fates) {
         for (const Fate& fate : fates) {
-            Past past{RunFacts()};
+            Past past{facts_};
             const Result<PastFiles> files =
                 read_past(disk_.folder(), "", past, run_.why_unreadable);
             if (!files || (machine_.closed && past.records() == whole_.rows.size())) {
@@ -60,11 +66,16 @@ class KilledSimulation {
         const std::optional<FiredMarks> marks = find_marks();
         std::optional<ResumedRun> resumed;
         if (!first) {
-            resumed.emplace(resume_run(trace_, whole_, past, machine_.segments,
-                                       marks ? &*marks : nullptr, fate.resend));
+            const InterruptedRun run{trace_,
+                                     whole_,
+                                     past,
+                                     marks ? &*marks : nullptr,
+                                     machine_.segments.back().first_due_ns,
+                                     options_.closed,
+                                     Speed()};
+            resumed.emplace(resume_run(run, machine_.segments, fate.resend));
         }
-        const RemainingRows remaining =
-            first ? RemainingRows{whole_.rows, {}, {}} : resumed->remaining;
+        const RemainingRows remaining = first ? all_rows() : resumed->remaining;
         Life& life = run_.lives.emplace_back();
         life.number = static_cast<std::uint32_t>(machine_.segments.size());
         life.resend = !first && fate.resend;
@@ -83,10 +94,28 @@ class KilledSimulation {
         for (const std::uint32_t position : remaining.given_up) {
             life.given_up.insert(index_of(whole_.rows[position].row));
         }
+        for (const RemainingRows::Dropped& one : remaining.dropped) {
+            life.dropped.insert(index_of(whole_.rows[one.position].row));
+        }
         const SimOptions options = options_in(fate, remaining, first);
         life.result = run_segment(trace_, options,
                                   {disk_, machine_, whole_, kill_of(fate, options, remaining),
                                    name(), resumed ? &*resumed : nullptr});
+    }
+
+    RemainingRows all_rows() const {
+        RemainingRows rows;
+        rows.send = whole_.rows;
+        return rows;
+    }
+
+    std::int64_t first_due_of(const RemainingRows& remaining) const {
+        if (!options_.closed) {
+            return remaining.send.front().due_ns;
+        }
+        Plan plan = whole_;
+        plan.rows = remaining.send;
+        return Schedule(trace_, plan, Speed(), remaining.earlier).first_due_ns();
     }
 
     SimOptions options_in(const Fate& fate, const RemainingRows& remaining, bool first) const {
@@ -96,7 +125,7 @@ class KilledSimulation {
         if (!first) {
             options.stop_at_ns = fate.stop_ns < 0 || remaining.send.empty()
                                      ? -1
-                                     : remaining.send.front().due_ns + fate.stop_ns;
+                                     : first_due_of(remaining) + fate.stop_ns;
             options.stop_again_ns = -1;
         }
         return options;
@@ -114,8 +143,11 @@ class KilledSimulation {
         } else if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
             kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
         } else if (!remaining.send.empty()) {
-            const std::int64_t from = remaining.send.front().due_ns - before_ns;
-            const std::int64_t to = remaining.send.back().due_ns + behind_ns;
+            const std::int64_t from = first_due_of(remaining) - before_ns;
+            const std::int64_t planned =
+                remaining.send.back().due_ns - remaining.send.front().due_ns;
+            const std::int64_t to = first_due_of(remaining) +
+                                    planned * (options_.closed ? waits_stretch : 1) + behind_ns;
             kill.at_ns = from + static_cast<std::int64_t>(fate.at * static_cast<double>(to - from));
         }
         return kill;
@@ -180,7 +212,7 @@ class KilledSimulation {
 
     void look_back() {
         run_.jsonl = disk_.read("requests.jsonl");
-        Past past{RunFacts()};
+        Past past{facts_};
         std::string why;
         if (const Result<PastFiles> files = read_past(disk_.folder(), "", past, why); !files) {
             run_.why_unreadable = why;
@@ -194,6 +226,7 @@ class KilledSimulation {
     const Plan whole_;
     const bool steady_;  ///< nothing keeps the run from its signs of life
     SimDisk disk_;
+    RunFacts facts_;
     KilledRun run_;
     SimMachine machine_;
     bool host_died_ = false;  ///< with the last segment that stood

@@ -42,6 +42,7 @@ struct Life {
     std::set<std::uint32_t> planned;   ///< rows that it was to send
     std::set<std::uint32_t> again;     ///< of those: rows that may have left
     std::set<std::uint32_t> given_up;  ///< rows
+    std::set<std::uint32_t> dropped;   ///< rows: one that they wait for failed before
     std::string found;                 ///< requests.jsonl, whole lines, as it found it
     std::string found_fired;
     SimResult result;
@@ -51,6 +52,7 @@ struct KilledRun {
     std::vector<Life> lives;
     std::string why_unreadable;  ///< what a kill had left could not be read; empty: it could
     std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] of all that are planned
+    std::vector<Dependency> dependencies;          ///< of closed sessions
     std::string jsonl;                             ///< requests.jsonl in the end
     std::vector<Record> records;                   ///< read from it
     std::string rebuilt;                           ///< summary.json of the files in the end

@@ -57,5 +57,23 @@ TEST(KilledSwarm, LosesNothingAndRepeatsNothing) {
     }
 }
 
+// Rows of a later segment have waited for rows of an earlier one.
+TEST(KilledSwarm, ClosedSessionsGoOn) {
+    std::uint64_t released = 0;
+    std::uint64_t dropped = 0;
+    for (std::uint64_t seed = 1; seed <= seeds(seeds_for_all); ++seed) {
+        const KilledRun run = run_killed_closed_swarm(seed, rows);
+        ASSERT_EQ(broken_laws(run), "") << "seed " << seed;
+        for (const Life& life : run.lives) {
+            dropped += life.dropped.size();
+        }
+        for (const Record& record : run.records) {
+            released += record.segment > 0 && record.parent_end_ns ? 1 : 0;
+        }
+    }
+    EXPECT_GT(released, 0u);
+    EXPECT_GT(dropped, 0u);
+}
+
 }  // namespace
 }  // namespace driftless::sim

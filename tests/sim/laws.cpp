@@ -355,7 +355,8 @@ constexpr StampOrder all_orders[] = {
 }  // namespace
 
 std::string fired_line(const Record& record) {
-    return R"({"row":)" + std::to_string(record.row) + R"(,"fired_ns":)" +
+    return R"({"row":)" + std::to_string(record.row) + R"(,"due_ns":)" +
+           std::to_string(record.due_ns) + R"(,"fired_ns":)" +
            std::to_string(record.fired_ns.value_or(0)) + R"(,"held_ns":)" +
            std::to_string(record.held_ns) + R"(,"late_cause":")" + name_of(record.late_cause) +
            "\"}";

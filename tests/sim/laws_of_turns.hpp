@@ -8,11 +8,22 @@
 
 namespace driftless::sim {
 
+struct KilledRun;
+
 /// "turns wait for their parents"
 std::string turns_wait(const SimResult& result);
 /// "no release is lost"
 std::string no_release_is_lost(const SimResult& result);
 /// "failures end their trees"
 std::string failures_end_trees(const SimResult& result);
+
+// The same of a run that dies and goes on, in whatever segment each of them ended. What was sent
+// again left when its parents had let it go before, and let others go then.
+/// "turns wait over segments"
+std::string turns_wait_over_segments(const KilledRun& run);
+/// "no release is lost over segments"
+std::string no_release_is_lost_over_segments(const KilledRun& run);
+/// "failures end trees over segments"
+std::string failures_end_trees_over_segments(const KilledRun& run);
 
 }  // namespace driftless::sim

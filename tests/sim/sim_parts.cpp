@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/plan/planned_rows.hpp"
 #include "engine/stats/verdict.hpp"
 #include "proto/core/check.hpp"
 
@@ -65,6 +66,20 @@ Trace waits_of(const Trace& trace, Bug bug) {
     return waits;
 }
 
+std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan) {
+    const PlannedRows planned(trace, plan);
+    std::vector<Dependency> within;
+    for (const TraceRow& row : trace.rows) {
+        const auto all = trace.dependencies_of(row);
+        if (std::all_of(all.begin(), all.end(), [&](const Dependency& one) {
+                return planned.contains(one.row) && planned.contains(one.on);
+            })) {
+            within.insert(within.end(), all.begin(), all.end());
+        }
+    }
+    return within;
+}
+
 BodyFrame frame_of(const Dialect& dialect, bool stream) {
     BodySpec spec;
     spec.stream = stream;
@@ -122,6 +137,7 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
         config.urls.push_back("http://simulated/" + std::to_string(i));
     }
     config.limits = taint_limits(CertifyWithin());
+    config.closed = options.closed;
     if (options.own_fields) {
         config.trace_run_id = run_id;
         config.record_headers = {"X-Request-Id"};

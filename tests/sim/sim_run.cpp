@@ -45,7 +45,9 @@ class Simulation {
                 result_.due_ns[row.index] = planned.due_ns;
             }
         }
-        result_.dependencies = options.closed ? trace.dependencies : result_.dependencies;
+        if (options.closed) {
+            result_.dependencies = waits_within(trace, plan_);
+        }
         if (segment.resumed != nullptr) {
             for (const std::uint32_t row : segment.resumed->remaining.again) {
                 result_.again.insert(trace.rows[row].index);
@@ -84,14 +86,17 @@ class Simulation {
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
             const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
-            Schedule schedule =
-                options_.closed ? Schedule(waits, engine_plan_, Speed()) : Schedule(engine_plan_);
+            const bool knows = segment_.resumed != nullptr && options_.bug != Bug::forgotten_past;
+            const EarlierRows earlier = knows ? segment_.resumed->remaining.earlier : EarlierRows();
+            Schedule schedule = options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier)
+                                                : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(
                 driver_,
                 {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
                  host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
                 settings_of(options_));
+            result_.first_due_ns = replay.first_due_ns();
             const OrderEnd end = order.play(replay);
             if (end == OrderEnd::broken_off) {
                 host_.settle();

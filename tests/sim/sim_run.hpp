@@ -54,6 +54,7 @@ enum class Bug : std::uint8_t {
     shared_file,       ///< fired.jsonl and requests.jsonl are one file
     early_forgetting,  ///< marks of a run that is resumed go before run.json names the new segment
     late_zero,         ///< time 0 is settled as if run.json were written in no time
+    forgotten_past,    ///< a segment is not told of the rows that ended before it
 };
 
 /// When run.json cannot be written.
@@ -180,9 +181,10 @@ struct SimResult {
     // What its end tells whoever resumes it.
     bool stood = false;  ///< it had begun: run.json names it
     bool killed = false;
-    bool in_turn = false;          ///< while the engine was at work
-    std::int64_t died_ns = 0;      ///< run time
-    std::set<std::uint32_t> left;  ///< rows that were fired, whatever the files say
+    bool in_turn = false;           ///< while the engine was at work
+    std::int64_t first_due_ns = 0;  ///< of its first row
+    std::int64_t died_ns = 0;       ///< run time
+    std::set<std::uint32_t> left;   ///< rows that were fired, whatever the files say
     std::vector<Flushed> flushes;
     std::string summary;  ///< `summary_of` the writer's sums
 

@@ -29,7 +29,7 @@ SimRunHost::SimRunHost(const Trace& trace, const Plan& plan, const SimOptions& o
       fired_before_(segment.disk.size("fired.jsonl")) {}
 
 std::int64_t SimRunHost::first_due_ns() const {
-    return plan_.rows.empty() ? 0 : plan_.rows.front().due_ns;
+    return result_.first_due_ns;
 }
 
 /// Asked before each call is done: false where the process has died, right now or before.

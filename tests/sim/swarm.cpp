@@ -332,12 +332,28 @@ void close_sessions(Trace& trace, std::uint64_t seed) {
     }
 }
 
-SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
+namespace {
+
+Trace closed_trace(std::uint64_t seed, std::uint32_t rows) {
     Trace trace = swarm_trace(seed, rows);
     close_sessions(trace, seed);
+    return trace;
+}
+
+SimOptions closed_options(std::uint64_t seed) {
     SimOptions options = swarm_options(seed);
     options.closed = true;
-    return run(trace, options);
+    return options;
+}
+
+}  // namespace
+
+SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
+    return run(closed_trace(seed, rows), closed_options(seed));
+}
+
+KilledRun run_killed_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
+    return run_killed(closed_trace(seed, rows), closed_options(seed), swarm_fates(seed));
 }
 
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {

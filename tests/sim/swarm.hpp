@@ -39,5 +39,7 @@ std::vector<Fate> swarm_fates(std::uint64_t seed);
 
 /// The same trace and faults, in a run that dies and goes on.
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows);
+/// The same in a run whose rows wait for each other.
+KilledRun run_killed_closed_swarm(std::uint64_t seed, std::uint32_t rows);
 
 }  // namespace driftless::sim

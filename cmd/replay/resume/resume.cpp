@@ -7,6 +7,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 
 namespace driftless {
 
@@ -115,10 +116,13 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
     return std::move(marks).value();
 }
 
-ResumedRun Resumption::resume(bool resend, const Workload& workload) const {
+ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& workload) const {
+    const bool resend = options.resend;
     const std::optional<FiredMarks> marks = find_marks(workload);
-    ResumedRun resumed = resume_run(workload.trace, workload.plan, *past_, facts_.segments,
-                                    marks ? &*marks : nullptr, resend);
+    ResumedRun resumed =
+        resume_run({workload.trace, workload.plan, *past_, marks ? &*marks : nullptr,
+                    facts_.segments.back().first_due_ns, workload.closed, options.plan.speed},
+                   facts_.segments, resend);
     const RemainingRows& remaining = resumed.remaining;
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
@@ -127,9 +131,15 @@ ResumedRun Resumption::resume(bool resend, const Workload& workload) const {
                 remaining.given_up.size() + remaining.again.size(), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
                 resend || remaining.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!remaining.dropped.empty()) {
+        std::printf("resume: %zu rows are not sent: rows that they wait for failed\n",
+                    remaining.dropped.size());
+    }
     if (!remaining.send.empty()) {
+        const Plan plan = resumed.remaining_plan();
+        const Schedule schedule = schedule_of(options, workload, plan, remaining.earlier);
         std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining.send.size(),
-                    seconds_of(remaining.send.front().due_ns));
+                    seconds_of(schedule.first_due_ns()));
     }
     return resumed;
 }

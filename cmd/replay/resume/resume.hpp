@@ -27,7 +27,7 @@ class Resumption {
     int check(const ReplayOptions& options, const Workload& workload, const Server& server);
     /// Prints which rows are to be sent, and what becomes of the others. What it returns refers to
     /// this and to the workload.
-    ResumedRun resume(bool resend, const Workload& workload) const;
+    ResumedRun resume(const ReplayOptions& options, const Workload& workload) const;
     /// Over all rows, once `check` has passed.
     const PromptSums& prompts() const { return prompts_; }
 

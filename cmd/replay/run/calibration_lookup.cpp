@@ -8,6 +8,7 @@
 #include "cmd/calibrate/measuring.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/stop.hpp"
 
 namespace driftless {
@@ -88,11 +89,11 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
             "verdict client-limited where the server keeps up\n",
             static_cast<long long>(chunks_per_s), static_cast<long long>(c.chunks_per_s_max));
     }
-    if (c.connections_max > 0 && workload.plan.burst_rows_max > c.connections_max) {
+    if (c.connections_max > 0 && plan_to_estimate(workload).burst_rows_max > c.connections_max) {
         std::fprintf(stderr,
                      "driftless: warning: %u rows are due at one instant, this host can open %u "
                      "connections; raise the limit of open files, or set --max-inflight\n",
-                     workload.plan.burst_rows_max, c.connections_max);
+                     plan_to_estimate(workload).burst_rows_max, c.connections_max);
     }
     for (const std::string& what : noise_of(c)) {
         std::fprintf(stderr, "driftless: warning: while this host was measured %s\n", what.c_str());
@@ -182,7 +183,7 @@ CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFac
         return out;
     }
     const Calibration& calibration = *lookup.found.calibration;
-    const std::int64_t chunks_per_s = chunks_asked(workload.trace, workload.plan);
+    const std::int64_t chunks_per_s = chunks_asked(workload.trace, plan_to_estimate(workload));
     out.date = calibration.date;
     out.measured_ns = lookup.measured_ns;
     out.taken_share = taken_share(calibration);

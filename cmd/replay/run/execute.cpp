@@ -97,7 +97,9 @@ int Execution::go() {
     if (!ring_.has_memory()) {
         return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
     }
-    const Result<void> opened = parts_.open();
+    const Result<void> opened = prepared_.resumed != nullptr
+                                    ? parts_.open(prepared_.resumed->remaining.earlier)
+                                    : parts_.open();
     if (!opened) {
         return fail_host("bodies", opened.error());
     }

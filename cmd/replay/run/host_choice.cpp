@@ -9,6 +9,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/run/needs.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/ring_errors.hpp"
 #include "engine/host/cpu_load.hpp"
 
@@ -83,7 +84,7 @@ std::string why_not_enough(const ReplayOptions& options, const Workload& workloa
                             "--connections " + std::to_string(*options.connections) + " are asked",
                             room);
     }
-    const std::uint32_t burst = workload.plan.burst_rows_max;
+    const std::uint32_t burst = plan_to_estimate(workload).burst_rows_max;
     const std::uint32_t needed = std::min(burst, options.inflight_max.value_or(burst));
     return why_too_many(needed, std::to_string(burst) + " rows are due", room);
 }
@@ -94,7 +95,7 @@ void warn_of_limits(const ReplayOptions& options, const Workload& workload,
     if (options.connections) {
         return;
     }
-    OpenEstimate estimate = open_estimate(workload.plan, workload.trace);
+    OpenEstimate estimate = open_estimate(plan_to_estimate(workload), workload.trace);
     estimate.most =
         std::min<std::uint64_t>(estimate.most, options.inflight_max.value_or(UINT32_MAX));
     if (const std::string text = open_warning(estimate, room); !text.empty()) {
@@ -186,7 +187,7 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         std::fprintf(stderr, "driftless: %s\n", why.c_str());
         return exit_host;
     }
-    warn_of_ports(options, workload.plan, room.ports);
+    warn_of_ports(options, plan_to_estimate(workload), room.ports);
     const std::uint32_t most = connections_most(room);
     host.capped_by_host = !options.inflight_max || *options.inflight_max > most;
     host.inflight_max = std::min(options.inflight_max.value_or(most), most);

@@ -9,13 +9,10 @@
 
 #include "cmd/replay/run/host_choice.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/schedule/waits.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
-
-/// Assumed time per output token. Nearly all servers need more, and the prompt is counted as 0, so
-/// the estimate is low.
-inline constexpr std::int64_t token_ns_estimated = 5'000'000;
 
 /// The most requests that are open at one instant, each on a connection of its own.
 struct OpenEstimate {

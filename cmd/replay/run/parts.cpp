@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "cmd/replay/run/needs.hpp"
 #include "engine/host/host.hpp"
@@ -41,7 +42,7 @@ ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
     }
 }
 
-Result<void> ReplayParts::open() {
+Result<void> ReplayParts::open(Schedule schedule) {
     Result<BodyFrame> frame = options_.dialect->frame(server_.body);
     if (!frame) {
         return frame.error();
@@ -69,7 +70,7 @@ Result<void> ReplayParts::open() {
     if (options_.arm_ahead.all) {
         arm.armed_max = static_cast<std::uint32_t>(std::bit_ceil(rows));
     }
-    schedule_.emplace(plan_);
+    schedule_.emplace(std::move(schedule));
     armer_.emplace(workload_.trace, *schedule_, *prompts_, bodies_, heads_, frame_, arm);
     std::size_t largest = 0;
     std::size_t all = 0;

@@ -9,6 +9,7 @@
 
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/server/server.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/replay/workload/workload.hpp"
 #include "engine/prompt/arm.hpp"
 
@@ -23,9 +24,14 @@ class ReplayParts {
     ReplayParts(const ReplayOptions& options, const Workload& workload, const Plan& plan,
                 const Server& server, const std::string& run_id);
 
-    /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
+    /// Takes the memory for bodies. `earlier`: what went before this plan (closed sessions).
+    /// Errors: exhausted; too_large where `--arm-ahead all` does not
     /// fit the memory that is free.
-    Result<void> open();
+    Result<void> open(const EarlierRows& earlier = {}) {
+        return open(schedule_of(options_, workload_, plan_, earlier));
+    }
+    /// The same where all rows are built and none is sent, so that nothing ends: as recorded.
+    Result<void> open_unsent() { return open(Schedule(plan_)); }
 
     const WordTable& words() const { return *words_; }
     PromptBuilder& prompts() { return *prompts_; }
@@ -40,6 +46,8 @@ class ReplayParts {
     static constexpr std::size_t body_bytes_max = 64 << 20;
 
   private:
+    Result<void> open(Schedule schedule);
+
     const ReplayOptions& options_;
     const Workload& workload_;
     const Plan& plan_;

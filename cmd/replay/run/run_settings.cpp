@@ -2,7 +2,10 @@
 
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/trace_values.hpp"
+#include "engine/plan/trees.hpp"
 
 namespace driftless {
 
@@ -44,6 +47,8 @@ AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& w
     config.record_headers = options.record_headers;
     config.trace_run_id = options.traceparent ? file.run_id : "";
     config.limits = file.calibration.limits;
+    config.trees = roots_of_sessions(workload.trace);
+    config.closed = workload.closed;
     return config;
 }
 
@@ -63,7 +68,8 @@ RunDescription description_of(const ReplayOptions& options, const Workload& work
     run.end_ns = options.plan.end_ns;
     run.duration_ns = options.plan.duration_ns;
     run.limit = options.plan.limit;
-    run.last_due_ns = file.plan->last_due_ns;
+    run.last_due_ns = last_due_ns(workload, *file.plan);
+    run.sessions = name_of(options.files.sessions);
     run.spread = options.plan.spread;
     run.seed = options.plan.seed;
     run.cache_salt = options.cache_salt;

@@ -6,6 +6,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/run_json/run_file_end.hpp"
 #include "cmd/replay/workload/dataset.hpp"
+#include "cmd/trace_values.hpp"
 #include "cmd/version.hpp"
 #include "cmd/whole_file.hpp"
 #include "proto/json/printable.hpp"
@@ -96,14 +97,19 @@ void write_plan(JsonWriter& json, const RunFile& file) {
     json.key("limit");
     options.plan.limit ? json.unsigned_integer(*options.plan.limit) : json.null();
     json.key("spread").boolean(options.plan.spread);
+    json.key("sessions").string(name_of(options.files.sessions));
     json.key("rows").unsigned_integer(plan.rows.size());
+    json.key("rows_waiting").unsigned_integer(file.waits.rows);
+    json.key("rows_waiting_outside").unsigned_integer(file.waits.outside);
+    json.key("least_ns");
+    file.closed ? json.integer(file.waits.least_ns) : json.null();
     json.key("rows_outside").unsigned_integer(plan.rows_outside);
     json.key("burst_rows_max").unsigned_integer(plan.burst_rows_max);
     json.key("input_tokens").unsigned_integer(plan.input_tokens);
     json.key("output_tokens").unsigned_integer(plan.output_tokens);
     json.key("expected_cached_tokens").unsigned_integer(plan.expected_cached_tokens);
     json.key("longest_row_tokens").integer(longest_row(*file.trace, plan));
-    json.key("last_due_ns").integer(plan.last_due_ns);
+    json.key("last_due_ns").integer(file.closed ? file.waits.last_due_ns : plan.last_due_ns);
     json.key("schedule_digest").string(hex(plan.schedule_digest));
     json.key("prompts_digest");
     file.end&& file.end->prompts_digest ? json.string(hex(*file.end->prompts_digest)) : json.null();

@@ -23,6 +23,7 @@
 #include "engine/prompt/dataset/load_corpus.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/word_selection.hpp"
+#include "engine/schedule/waits.hpp"
 #include "proto/core/result.hpp"
 #include "proto/trace/row.hpp"
 
@@ -98,6 +99,8 @@ struct RunFile {
     const Trace* trace = nullptr;
     LoadFigures load;
     const Plan* plan = nullptr;
+    bool closed = false;  ///< rows wait for others; of them:
+    WaitFigures waits;
     std::vector<std::string> notes;
     std::optional<RecordedFigures> recorded;      ///< the trace holds recorded requests
     const PreflightFindings* findings = nullptr;  ///< null: no preflight

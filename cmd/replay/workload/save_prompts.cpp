@@ -55,7 +55,7 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
         return exit_done;
     }
     ReplayParts parts(options, workload, workload.plan, server, "save");
-    const Result<void> opened = parts.open();
+    const Result<void> opened = parts.open_unsent();
     if (!opened) {
         return fail(options, opened.error());
     }

@@ -7,6 +7,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/trace_errors.hpp"
 #include "engine/preflight/hints.hpp"
@@ -84,25 +85,32 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
         return exit_input;
     }
     workload.plan = std::move(plan).value();
+    if (const int code = close_workload(options, workload); code != exit_done) {
+        return code;
+    }
     std::printf("%s\n", selection_text(workload, options.speed_text).c_str());
+    for (const std::string& note : waiting_notes(workload)) {
+        std::printf("sessions: %s\n", note.c_str());
+        workload.notes.push_back(note);
+    }
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
     return name_models(options, workload);
 }
 
 std::string selection_text(const Workload& workload, const std::string& speed) {
     const Plan& plan = workload.plan;
-    const double seconds = static_cast<double>(plan.last_due_ns) / 1e9;
+    const double seconds = static_cast<double>(last_due_ns(workload, plan)) / 1e9;
     char rate[64] = "";
-    if (plan.last_due_ns > 0) {
+    if (seconds > 0 && !workload.closed) {
         (void)std::snprintf(rate, sizeof rate, " (%.2f/s)",
                             static_cast<double>(plan.rows.size()) / seconds);
     }
     char wall[64];
     (void)std::snprintf(wall, sizeof wall, "%.3f s", seconds);
     return "selected: " + grouped(plan.rows.size()) + " of " + grouped(workload.trace.rows.size()) +
-           " rows, sent within " + wall + rate + " at speed " + speed +
-           "\nselected: " + grouped(plan.input_tokens) + " input and " +
-           grouped(plan.output_tokens) + " output tokens";
+           " rows, " + (workload.closed ? "those that wait for none " : "") + "sent within " +
+           wall + rate + " at speed " + speed + "\nselected: " + grouped(plan.input_tokens) +
+           " input and " + grouped(plan.output_tokens) + " output tokens";
 }
 
 int check_row_headers(const ReplayOptions& options, const Workload& workload) {

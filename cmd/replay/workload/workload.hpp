@@ -9,6 +9,8 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/schedule/schedule.hpp"
+#include "engine/schedule/waits.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -17,6 +19,9 @@ struct Workload {
     Trace trace;
     LoadFigures load;
     Plan plan;
+    bool closed = false;             ///< `--sessions closed`: some rows wait for others
+    WaitFigures waits;               ///< of a closed workload
+    Plan answered;                   ///< of a closed workload: `plan_to_estimate`
     RowModels models;                ///< `--model` with a column; else of no row
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
 };

@@ -1,8 +1,8 @@
-// sim_swarm FIRST COUNT [killed|closed]: so many simulated runs of 200 rows from seed FIRST on, one
-// process for each CPU that it may use (taskset chooses them); with `killed`, runs that die and are
-// resumed; with `closed`, runs whose rows wait for each other. Prints every seed that breaks a law
-// or dies, then what the runs met and how long they took. Exit 1 when a law was broken, 2 for wrong
-// words.
+// sim_swarm FIRST COUNT [killed|closed|killed_closed]: so many simulated runs of 200 rows from seed
+// FIRST on, one process for each CPU that it may use (taskset chooses them); with `killed`, runs
+// that die and are resumed; with `closed`, runs whose rows wait for each other; with
+// `killed_closed`, both. Prints every seed that breaks a law or dies, then what the runs met and
+// how long they took. Exit 1 when a law was broken, 2 for wrong words.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -27,7 +27,7 @@ constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t tell_every = 5'000;
 constexpr std::size_t workers_max = 64;
 
-enum class Mode : std::uint8_t { alive, killed, closed };
+enum class Mode : std::uint8_t { alive, killed, closed, killed_closed };
 
 /// One process's share, in memory that its parent sees: of a process that died, too.
 struct Share {
@@ -69,8 +69,9 @@ std::string run_alive(Share& share, Mode mode) {
     return broken_laws(result);
 }
 
-std::string run_killed(Share& share) {
-    const KilledRun run = run_killed_swarm(share.next, rows);
+std::string run_killed(Share& share, Mode mode) {
+    const KilledRun run = mode == Mode::killed_closed ? run_killed_closed_swarm(share.next, rows)
+                                                      : run_killed_swarm(share.next, rows);
     share.segments += run.lives.size();
     for (const Life& life : run.lives) {
         share.full_disks += life.result.disk_failed ? 1 : 0;
@@ -84,7 +85,8 @@ std::string run_killed(Share& share) {
 }
 
 void run_one(Share& share, Mode mode) {
-    const std::string broken = mode == Mode::killed ? run_killed(share) : run_alive(share, mode);
+    const bool dies = mode == Mode::killed || mode == Mode::killed_closed;
+    const std::string broken = dies ? run_killed(share, mode) : run_alive(share, mode);
     ++share.runs;
     if (!broken.empty()) {
         ++share.broken;
@@ -189,12 +191,14 @@ int swarm(std::uint64_t first, std::uint64_t count, Mode mode) {
 int main(int argc, char** argv) {
     using driftless::sim::Mode;
     const std::string_view word = argc == 4 ? argv[3] : "";
-    const Mode mode = word == "killed"   ? Mode::killed
-                      : word == "closed" ? Mode::closed
-                                         : Mode::alive;
+    const Mode mode = word == "killed"          ? Mode::killed
+                      : word == "closed"        ? Mode::closed
+                      : word == "killed_closed" ? Mode::killed_closed
+                                                : Mode::alive;
     if (argc != 3 && mode == Mode::alive) {
         std::fprintf(stderr,
-                     "usage: sim_swarm FIRST COUNT [killed|closed]  (seeds; runs of 200 rows)\n");
+                     "usage: sim_swarm FIRST COUNT [killed|closed|killed_closed]  (seeds; runs of "
+                     "200 rows)\n");
         return 2;
     }
     return driftless::sim::swarm(std::strtoull(argv[1], nullptr, 10),

@@ -39,8 +39,10 @@ TEST(TraceValues, ReadUnitsAndSessions) {
         EXPECT_EQ(parse_time_unit(unit).value(), unit);
     }
     EXPECT_FALSE(parse_time_unit("minutes"));
-    EXPECT_TRUE(parse_sessions("open").value());
-    EXPECT_FALSE(parse_sessions("closed"));
+    for (const Sessions sessions : {Sessions::recorded, Sessions::open, Sessions::closed}) {
+        EXPECT_EQ(parse_sessions(name_of(sessions)).value(), sessions);
+    }
+    EXPECT_FALSE(parse_sessions("shut"));
     EXPECT_EQ(parse_hash_scope("all").value(), IdScope::all);
     EXPECT_EQ(parse_hash_scope("session").value(), IdScope::session);
     EXPECT_FALSE(parse_hash_scope("global"));

@@ -44,7 +44,7 @@ TEST(InspectOptions, TakeEverything) {
                 "r.json"});
     EXPECT_EQ(command.files.paths, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(command.files.format, "qwen");
-    EXPECT_TRUE(command.files.sessions_open && command.files.lenient);
+    EXPECT_TRUE(command.files.sessions == Sessions::open && command.files.lenient);
     EXPECT_EQ(command.inspect.plan.start_ns, 1'000'000'000);
     EXPECT_EQ(command.inspect.plan.end_ns, 120'000'000'000);
     EXPECT_EQ(command.inspect.plan.limit, 7U);

@@ -12,6 +12,7 @@ constexpr std::int64_t s = 1'000'000'000;
 Progress at(std::int64_t elapsed_ns, std::uint64_t fired = 0) {
     Progress progress;
     progress.elapsed_ns = elapsed_ns;
+    progress.left_ns = 0;
     progress.rows = 12031;
     progress.fired = fired;
     return progress;
@@ -51,6 +52,17 @@ TEST(ProgressLine, SaysHowFarTheRunIs) {
     EXPECT_EQ(progress_text(progress, {20.44, 1'208'123.4}),
               "0:12 / 0:24 left  4,210 of 12,031 sent, 20.4/s  312 open  TTFT 931.0 ms  "
               "1,208,123 tok/s  worst drift 1.4 us");
+}
+
+// Where nobody knows when the last row is due: how many are still to be sent.
+TEST(ProgressLine, CountsRowsWhereTheEndIsNotKnown) {
+    Progress progress = at(12 * s, 4210);
+    progress.left_ns.reset();
+    progress.inflight = 312;
+    of(progress, Outcome::not_sent) = 21;
+    EXPECT_EQ(progress_text(progress, {}),
+              "0:12 / 7,800 rows to go  4,210 of 12,031 sent  312 open  not sent 21  "
+              "worst drift 0 ns");
 }
 
 // Failures by kind; what was never sent has not failed.

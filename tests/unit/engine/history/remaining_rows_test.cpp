@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
+
+#include "engine/schedule/schedule.hpp"
 
 namespace driftless {
 namespace {
@@ -161,7 +164,7 @@ TEST(RemainingRows, TaintsWhatLeftLate) {
     config.limits.drift_ns = 1'000;
     const InterruptedRun found = run.with_marks();
     Summary summary;
-    for (const Record& record : interrupted_records(found, remaining_rows(found, false), config)) {
+    for (const Record& record : settled_records(found, remaining_rows(found, false), config)) {
         summary.add(record);
     }
     const SummaryFigures figures = summary.figures();
@@ -186,7 +189,7 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     config.segment = 2;
     const InterruptedRun found = run.with_marks();
     const std::vector<Record> records =
-        interrupted_records(found, remaining_rows(found, false), config);
+        settled_records(found, remaining_rows(found, false), config);
     ASSERT_EQ(records.size(), 2u);
     EXPECT_EQ(records[0].row, 20u);
     EXPECT_EQ(records[0].fired_ns, 100 * ms + 7);
@@ -201,6 +204,106 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
         EXPECT_EQ(record.segment, 1u);
         EXPECT_FALSE(record.has_chunks);
     }
+}
+
+/// Rows 0 to 5 of the dead run wait for each other: 0 <- 1 <- 2, 3 <- 4, and 5 for the sending of
+/// 3; each 10 ms. Halved by the speed.
+struct DeadSessions : DeadRun {
+    DeadSessions() : DeadRun(7) {
+        const auto wait = [&](std::uint32_t row, std::uint32_t on, Trigger trigger) {
+            trace.dependencies.push_back(
+                {trace.rows[row].index, trace.rows[on].index, trigger, 10 * ms});
+        };
+        wait(1, 0, Trigger::completion);
+        wait(2, 1, Trigger::completion);
+        wait(4, 3, Trigger::completion);
+        wait(5, 3, Trigger::dispatch);
+        RunFacts closed;
+        closed.info.run.sessions = "closed";
+        past_closed.emplace(closed);
+    }
+    void end(std::uint32_t at, std::int64_t ended_ns, int status) {
+        Record record;
+        record.row = trace.rows[at].index;
+        record.fired_ns = ended_ns - 1 * ms;
+        record.done_ns = record.ended_ns = ended_ns;
+        record.status = status;
+        record.outcome = status == 200 ? Outcome::ok : Outcome::http_5xx;
+        std::string line;
+        append_jsonl(line, record);
+        CHECK(static_cast<bool>(past_closed->add_record(line)));
+    }
+    RemainingRows rest(bool with, bool resend = false) const {
+        return remaining_rows({trace, plan, *past_closed, with ? &marks : nullptr, 0, true, {2, 1}},
+                              resend);
+    }
+    std::optional<Past> past_closed;
+};
+
+TEST(RemainingRowsOfSessions, GoOnBehindTheirRecords) {
+    DeadSessions run;
+    run.end(0, 50 * ms, 200);
+    run.end(3, 320 * ms, 200);
+    run.marks.mark(0);
+    run.marks.mark(3);
+    const RemainingRows rest = run.rest(true);
+    EXPECT_EQ(sent(rest), (Rows{1, 2, 4, 5}));
+    EXPECT_EQ(rest.positions, (Rows{1, 2, 4, 5}));
+    EXPECT_EQ(rest.earliest_ns[1], 55 * ms);
+    EXPECT_EQ(rest.earliest_ns[2], 60 * ms);
+    EXPECT_EQ(rest.earliest_ns[5], 324 * ms);
+    Plan plan = run.plan;
+    plan.rows = rest.send;
+    Schedule schedule(run.trace, plan, {2, 1}, rest.earlier);
+    EXPECT_EQ(schedule.first_due_ns(), 55 * ms);
+}
+
+// Who waits for an answer that never came is dropped, with all that wait for it; who waits for the
+// sending is not.
+TEST(RemainingRowsOfSessions, DropWhatAFailureEnds) {
+    DeadSessions run;
+    run.end(0, 50 * ms, 500);
+    run.end(3, 320 * ms, 500);
+    const RemainingRows rest = run.rest(true);
+    EXPECT_EQ(sent(rest), (Rows{5}));
+    ASSERT_EQ(rest.dropped.size(), 3u);
+    AssemblerConfig config;
+    config.trace = &run.trace;
+    config.dialect = &dialect_of(Api::openai_chat);
+    config.segment = 1;
+    const std::vector<Record> records = settled_records(
+        {run.trace, run.plan, *run.past_closed, nullptr, 0, true, {2, 1}}, rest, config);
+    ASSERT_EQ(records.size(), 3u);
+    EXPECT_EQ(records[1].row, 30u);
+    EXPECT_EQ(records[1].outcome, Outcome::not_sent);
+    EXPECT_EQ(records[1].error, "row 10, which it waited for, failed");
+    EXPECT_EQ(records[1].segment, 1u);
+    EXPECT_EQ(records[1].request, 2u);
+}
+
+TEST(RemainingRowsOfSessions, DropWhatWaitsForARowThatIsGivenUp) {
+    DeadSessions run;
+    run.marks.mark(0);
+    run.marks.mark(3);
+    EXPECT_TRUE(run.past_closed->add_fired(R"({"row":40,"due_ns":300,"fired_ns":300000007})"));
+    const RemainingRows rest = run.rest(true);
+    EXPECT_EQ(rest.given_up, (Rows{0, 3}));
+    EXPECT_EQ(sent(rest), (Rows{5}));
+    EXPECT_EQ(rest.earliest_ns[5], 305'000'007);
+    const RemainingRows again = run.rest(true, true);
+    EXPECT_EQ(sent(again), (Rows{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(again.again, (Rows{0, 3}));
+}
+
+// Without marks a row may have left where those that it waits for may have ended in time.
+TEST(RemainingRowsOfSessions, GuessByWhatTheyWaitFor) {
+    DeadSessions run;
+    run.end(0, 50 * ms, 200);
+    run.end(3, 5'000 * ms, 500);
+    const RemainingRows rest = run.rest(false);
+    EXPECT_EQ(rest.given_up, (Rows{1, 2, 5}));
+    ASSERT_EQ(rest.dropped.size(), 1u);
+    EXPECT_EQ(rest.dropped[0].position, 4u);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ constexpr Detected detected[] = {
 
 TEST(Formats, AreDetected) {
     TraceFiles files;
-    files.sessions_open = true;
+    files.sessions = Sessions::open;
     for (const Detected& one : detected) {
         const Reading got = read(files, one.name);
         ASSERT_TRUE(got.usable) << one.name << ": " << got.first_error();
@@ -133,7 +133,7 @@ TEST(Formats, TakeTheUsersWord) {
 TEST(Formats, TakeTheScopeOfIds) {
     const auto name_spaces = [](IdScope scope, const char* name) {
         TraceFiles files;
-        files.sessions_open = true;
+        files.sessions = Sessions::open;
         files.id_scope = scope;
         const Reading got = read(files, name);
         EXPECT_TRUE(got.usable) << got.first_error();

@@ -20,10 +20,10 @@ struct Reading {
     bool usable = false;
 };
 
-Reading read(const std::string& path, bool sessions_open = false) {
+Reading read(const std::string& path, Sessions sessions = Sessions::recorded) {
     TraceFiles files;
     files.paths = {path};
-    files.sessions_open = sessions_open;
+    files.sessions = sessions;
     Reading reading;
     reading.usable = read_trace(files, reading.trace, reading.errors, reading.notes);
     return reading;
@@ -110,7 +110,7 @@ TEST(RealTraces, WekaConversations) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
     for (const Conversation& one : conversations) {
-        const Reading got = read(shared(std::string("weka/") + one.file), true);
+        const Reading got = read(shared(std::string("weka/") + one.file), Sessions::open);
         ASSERT_TRUE(got.usable) << one.file;
         EXPECT_EQ(got.trace.rows.size(), one.rows) << one.file;
         EXPECT_EQ(got.trace.ids.size(), one.ids) << one.file;
@@ -131,7 +131,7 @@ TEST(RealTraces, WekaFolder) {
     if (!fs::exists(shared("weka"))) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
-    const Reading got = read(shared("weka"), true);
+    const Reading got = read(shared("weka"), Sessions::open);
     ASSERT_TRUE(got.usable);
     EXPECT_EQ(got.trace.files.size(), 12U);
     EXPECT_EQ(got.trace.name_spaces, 12U);

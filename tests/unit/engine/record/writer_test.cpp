@@ -82,8 +82,9 @@ TEST(RecordWriter, DrainsInlineIntoStrings) {
     writer.begin({script_zero_ns});
     EXPECT_EQ(writer.drain(ring, 2), 2u);
     EXPECT_EQ(writer.drain(ring, 100), 4u);
-    EXPECT_EQ(files.fired, R"({"row":7,"fired_ns":1000250,"held_ns":0,"late_cause":"none"})"
-                           "\n");
+    EXPECT_EQ(files.fired,
+              R"({"row":7,"due_ns":1000000,"fired_ns":1000250,"held_ns":0,"late_cause":"none"})"
+              "\n");
     JsonDocument document;
     const Record record = read_record(document, files.requests).value();
     EXPECT_EQ(record.row, 7u);

@@ -207,6 +207,77 @@ TEST(Releases, WaitForNothingOutsideThePlan) {
     EXPECT_EQ(schedule.left(), 1u);
 }
 
+// Who reads a record can tell our reaction from the gap: when the last parent let the turn go.
+TEST(Releases, SayWhenTheLastParentEnded) {
+    const Session session({0, 0, 0, 5},
+                          {{2, 0, Trigger::completion, 100}, {2, 1, Trigger::dispatch, 7}});
+    Schedule schedule = session.schedule();
+    EXPECT_EQ(schedule.waiting_count(), 1u);
+    const Due first = take(schedule, 0);
+    EXPECT_EQ(first.parent_end_ns, Due::no_parent);
+    schedule.fired(first, 0);
+    const Due second = take(schedule, 1);
+    schedule.ended(first, 20, true);
+    (void)take(schedule, 3);
+    schedule.fired(second, 30);
+    const Due turn = take(schedule, 2);
+    EXPECT_EQ(turn.due_ns, 120);
+    EXPECT_EQ(turn.parent_end_ns, 30);
+}
+
+// What is dropped names the row at which its tree ended, not the one before it.
+TEST(Releases, NameTheRowThatFailed) {
+    const Session session({0, 0, 0},
+                          {{1, 0, Trigger::completion, 0}, {2, 1, Trigger::completion, 0}});
+    Schedule schedule = session.schedule();
+    const Due first = take(schedule, 0);
+    schedule.fired(first, 0);
+    schedule.ended(first, 5, false);
+    for (int row = 0; row < 2; ++row) {
+        ASSERT_TRUE(schedule.dropped().has_value());
+        EXPECT_EQ(schedule.dropped()->failed_row, 0u);
+        schedule.take_dropped();
+    }
+    Schedule stopped = session.schedule();
+    stopped.stop();
+    ASSERT_TRUE(stopped.dropped().has_value());
+    EXPECT_EQ(stopped.dropped()->failed_row, Due::none_failed);
+}
+
+// A segment of a run: rows that ended before it release those that wait for them, and the segment
+// begins with the earliest of all.
+TEST(Releases, GoOnFromWhatEndedBefore) {
+    Session session({0, 100, 200, 300, 400}, {{1, 0, Trigger::completion, 10},
+                                              {2, 0, Trigger::dispatch, 500},
+                                              {3, 0, Trigger::completion, 0},
+                                              {3, 1, Trigger::completion, 20}});
+    session.plan.rows.erase(session.plan.rows.begin());  // row 0 has a record
+    EarlierRows earlier;
+    earlier[0] = {40, 70};
+    Schedule schedule(session.trace, session.plan, Speed(), earlier);
+    EXPECT_EQ(schedule.first_due_ns(), 80);
+    EXPECT_EQ(to_arm(schedule, INT64_MAX), 0u);
+    const Due first = take(schedule, 0);
+    EXPECT_EQ(first.parent_end_ns, 70);
+    schedule.fired(first, 80);
+    EXPECT_EQ(take(schedule, 3).due_ns, 400);  // a root, as recorded
+    schedule.ended(first, 600, true);
+    EXPECT_EQ(take(schedule, 1).due_ns, 540);  // by the end of row 0 and 500
+    const Due last = take(schedule, 2);
+    EXPECT_EQ(last.due_ns, 620);
+    EXPECT_EQ(last.parent_end_ns, 600);
+}
+
+// A segment in which every row waits for one that ended before has a first row all the same.
+TEST(Releases, NeedNoRoot) {
+    Session session({0, 100}, {{1, 0, Trigger::completion, 10}});
+    session.plan.rows.erase(session.plan.rows.begin());
+    EarlierRows earlier;
+    earlier[0] = {40, 5'000'000};
+    const Schedule schedule(session.trace, session.plan, Speed(), earlier);
+    EXPECT_EQ(schedule.first_due_ns(), 5'000'010);
+}
+
 // The same rows at their recorded instants, whatever waits for what.
 TEST(Releases, CanBePlayedAsRecorded) {
     const Session session({0, 10}, {{1, 0, Trigger::completion, 0}});

@@ -15,7 +15,12 @@ namespace {
 Record full_record() {
     Record record;
     record.row = 17;
+    record.request = 19;
+    record.pass = 1;
+    record.phase = Phase::drain;
+    record.user = 4;
     record.session = "chat \"7\"";
+    record.tree = "chat";
     record.turn = 3;
     record.kept = R"({"type":"text","n":1.50})";
     record.segment = 2;
@@ -28,6 +33,7 @@ Record full_record() {
     record.connection_age_ns = 1'100'000'750;
     record.stale_retries = 1;
     record.due_ns = 1'000'000'000;
+    record.parent_end_ns = 999'000'000;
     record.armed_ns = -200'000'000;
     record.fired_ns = 1'000'000'750;
     record.drift_ns = 750;
@@ -91,9 +97,10 @@ std::string line_of(const Record& record) {
 TEST(RecordJsonl, WritesEveryKeyInOrder) {
     EXPECT_EQ(
         line_of(full_record()),
-        R"({"row":17,"session":"chat \"7\"","turn":3,"kept":{"type":"text","n":1.50},)"
+        R"({"row":17,"request":19,"pass":1,"phase":"drain","user":4,"session":"chat \"7\"",)"
+        R"("tree":"chat","turn":3,"kept":{"type":"text","n":1.50},)"
         R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","model":"m","connection":5,)"
-        R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"armed_ns":-200000000,)"
+        R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"parent_end_ns":999000000,"armed_ns":-200000000,)"
         R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
         R"("submit_ns":6500,"wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
@@ -123,13 +130,16 @@ TEST(RecordJsonl, UnknownIsNull) {
     JsonDocument document;
     const std::string line = line_of(record);
     const JsonValue root = document.parse(line).value();
-    for (const char* key : {"session",
+    for (const char* key : {"user",
+                            "session",
+                            "tree",
                             "turn",
                             "kept",
                             "url",
                             "connection",
                             "connection_state",
                             "connection_age_ns",
+                            "parent_end_ns",
                             "armed_ns",
                             "fired_ns",
                             "drift_ns",
@@ -234,6 +244,7 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     EXPECT_EQ(error_with("\"headers\":{", "\"headers\":[],\"x\":{").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("stream_error", "strange").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"moved\"", "\"gone\"").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"drain\"", "\"rain\"").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"moved\"", "1").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"continuous\"", "7").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("00abcdef01234567", "xyz").code, ErrorCode::out_of_range);
@@ -258,8 +269,9 @@ TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
 TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     std::string line = line_of(full_record());
     for (const std::string_view later :
-         {R"("connection_state":"moved",)", R"("connection_age_ns":1100000750,)",
-          R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
+         {R"("request":19,"pass":1,"phase":"drain","user":4,)", R"("tree":"chat",)",
+          R"("parent_end_ns":999000000,)", R"("connection_state":"moved",)",
+          R"("connection_age_ns":1100000750,)", R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
           R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
           R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
           R"("headers":{"X-Pod":"a\"b","x-none":null},)",
@@ -273,6 +285,12 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     ASSERT_TRUE(back) << back.error().doing;
     EXPECT_EQ(back.value().done_ns, full_record().done_ns);
     EXPECT_EQ(back.value().segment, 0u);
+    EXPECT_EQ(back.value().request, 0u);
+    EXPECT_EQ(back.value().pass, 0u);
+    EXPECT_EQ(back.value().phase, Phase::profile);
+    EXPECT_FALSE(back.value().user.has_value());
+    EXPECT_FALSE(back.value().tree.has_value());
+    EXPECT_FALSE(back.value().parent_end_ns.has_value());
     EXPECT_TRUE(back.value().headers.empty());
     EXPECT_FALSE(back.value().trace_id.has_value());
     EXPECT_FALSE(back.value().submit_ns.has_value());
@@ -324,6 +342,11 @@ TEST(RecordJsonl, SchemaListsEveryName) {
     ASSERT_EQ(causes.size(), late_cause_count);
     for (unsigned i = 0; i < late_cause_count; ++i) {
         EXPECT_EQ(causes.at(i).as_string(), name_of(static_cast<LateCause>(i)));
+    }
+    const JsonValue phases = properties.find("phase").find("enum");
+    ASSERT_EQ(phases.size(), phase_count);
+    for (unsigned i = 0; i < phase_count; ++i) {
+        EXPECT_EQ(phases.at(i).as_string(), name_of(static_cast<Phase>(i)));
     }
     const JsonValue sources = properties.find("tokens_source").find("enum");
     ASSERT_EQ(sources.size(), tokens_source_count + 1);

@@ -35,7 +35,7 @@ TEST(Canonical, HoldsEveryFormat) {
             for (const bool lenient : {false, true}) {
                 ReadOptions options;
                 options.lenient = lenient;
-                options.sessions_open = true;
+                options.sessions = Sessions::open;
                 if (std::string_view(format) == "generic") {
                     options.map = {{"time", "t"}, {"in", "u.i"}, {"hashes", "h"}, {"session", "s"}};
                     options.time_unit = "s";

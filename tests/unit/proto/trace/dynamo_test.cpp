@@ -89,7 +89,7 @@ TEST(AgenticMooncake, ReadsDependencies) {
                 R"("delay_ms":1}])")};
     EXPECT_EQ(read(lines).errors.count, 1U) << "only under --sessions open";
     ReadOptions options;
-    options.sessions_open = true;
+    options.sessions = Sessions::open;
     const Reading got = read(lines, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.block_size, 16U);
@@ -108,7 +108,7 @@ TEST(AgenticMooncake, ReadsDependencies) {
 
 TEST(AgenticMooncake, RefusesWhatItCannotFollow) {
     ReadOptions options;
-    options.sessions_open = true;
+    options.sessions = Sessions::open;
     const Reading dangling =
         read({header, agentic("b", "p", R"(,"dependencies":[{"request_id":"zz","delay_ms":1}])")},
              options);

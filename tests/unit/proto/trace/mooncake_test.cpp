@@ -304,7 +304,7 @@ TEST(Mooncake, LaysSessionsOutWhenAsked) {
         R"({"session_id":"s","delay":2000,"input_length":300,"output_length":40})"};
     EXPECT_NE(read(lines).first_error().find("--sessions open"), std::string::npos);
     ReadOptions options;
-    options.sessions_open = true;
+    options.sessions = Sessions::open;
     const Reading got = read(lines, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[1].at_ns, 2'000'000'000);

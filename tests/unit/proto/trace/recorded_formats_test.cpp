@@ -14,7 +14,7 @@ namespace {
 
 ReadOptions open_sessions() {
     ReadOptions options;
-    options.sessions_open = true;
+    options.sessions = Sessions::open;
     return options;
 }
 

@@ -15,7 +15,7 @@ using Lines = std::vector<std::string>;
 ReadOptions open(const std::string& format = "") {
     ReadOptions options;
     options.format = format;
-    options.sessions_open = true;
+    options.sessions = Sessions::open;
     return options;
 }
 

@@ -24,7 +24,7 @@ std::string conversation(const std::string& id, const std::string& requests) {
 
 Reading open(const std::vector<std::string>& lines, bool lenient = false) {
     ReadOptions options;
-    options.sessions_open = true;
+    options.sessions = Sessions::open;
     options.lenient = lenient;
     return read(lines, options);
 }
@@ -130,8 +130,9 @@ TEST(Weka, AsksForSessions) {
     const Reading got = read({with_agent, with_agent});
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.first_error(),
-              "t.jsonl:1: holds conversations, which have no arrival times; --sessions open starts "
-              "every one at time 0, with its recorded gaps");
+              "t.jsonl:1: holds conversations, which have no arrival times; --sessions closed starts "
+              "every one at time 0, and its turns wait for answers; --sessions open sends them by "
+              "the recorded gaps");
 }
 
 // A file over several lines is one conversation, too.

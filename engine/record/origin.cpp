@@ -1,0 +1,65 @@
+#include "engine/record/origin.hpp"
+
+#include <optional>
+
+#include "proto/record/masked.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// A length of the trace; 0 is unknown.
+std::optional<std::uint32_t> length_of(std::uint32_t tokens) {
+    return tokens == 0 ? std::nullopt : std::optional(tokens);
+}
+
+}  // namespace
+
+std::string waited_in_vain(std::uint32_t row) {
+    return "row " + std::to_string(row) + ", which it waited for, failed";
+}
+
+void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) {
+    const TraceRow& row = config.trace->rows[due.row];
+    record.row = row.index;
+    record.request = config.numbers.empty() ? due.request : config.numbers[due.request];
+    if (row.session != no_session && row.session < config.trace->sessions.size()) {
+        record.session = config.trace->sessions[row.session];
+        const std::uint32_t root = config.trees.empty() ? row.session : config.trees[row.session];
+        record.tree = config.trace->sessions[root];
+    }
+    if (row.turn != 0) {
+        record.turn = row.turn;
+    }
+    record.kept = config.trace->kept_of(row);
+    record.segment = config.segment;
+    record.api = config.dialect->name;
+    if (config.row_models != nullptr) {
+        record.model = masked(config.row_models->name_of(due.row), config.secrets, id_bytes_max);
+    } else if (!config.model.empty()) {
+        record.model = config.model;
+    }
+    record.due_ns = due.due_ns;
+    if (due.parent_end_ns != Due::no_parent) {
+        record.parent_end_ns = due.parent_end_ns;
+    }
+    if (due.failed_row != Due::none_failed) {
+        record.error = waited_in_vain(config.trace->rows[due.failed_row].index);
+    }
+    record.input_length = length_of(row.input_length);
+    record.output_length = length_of(row.output_length);
+    if (row.ids_count > 0 || config.trace->body_of(row).empty()) {
+        record.expected_cached_tokens = config.plan->rows[due.request].expected_cached_tokens;
+        if (due.row < config.plan->server_cached.size()) {
+            record.expected_cached_server = config.plan->server_cached[due.row];
+        }
+    }
+    if (config.urls.size() == 1) {
+        record.url = config.urls[0];
+    }
+    for (const std::string& name : config.record_headers) {
+        record.headers.push_back({name, {}});
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,20 @@
+/// EarlierRows: rows of a run that went before this segment of it, as far as others wait for them.
+/// A plain value, made of what the run has written (engine/history).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+namespace driftless {
+
+/// Instants from time 0 of the run.
+struct EarlierRow {
+    std::optional<std::int64_t> fired_ns;
+    std::optional<std::int64_t> answered_ns;  ///< its answer was whole then
+};
+
+/// By the `index` of the row.
+using EarlierRows = std::unordered_map<std::uint32_t, EarlierRow>;
+
+}  // namespace driftless
