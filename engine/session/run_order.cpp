@@ -9,15 +9,10 @@ namespace driftless {
 RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
     : driver_(driver), host_(host), parts_(std::move(parts)) {
     RunSegment& segment = parts_.segment;
-    const auto& rows = plan().rows;
-    segment.rows = rows.size();
+    segment.rows = plan().rows.size();
     if (const ResumedRun* const resumed = parts_.resumed; resumed != nullptr) {
         parts_.config.segment = resumed->segment();
         segment.rows_interrupted = resumed->remaining.given_up.size();
-        segment.first_due_ns = resumed->whole.plan.last_due_ns;
-    }
-    if (!rows.empty()) {
-        segment.first_due_ns = rows.front().due_ns;
     }
 }
 
@@ -110,7 +105,7 @@ bool RunOrder::name_segment(Instant zero) {
 // time 0 that holds, waits for no disk; where it took long all the same, it is done once more with
 // twice the lead.
 bool RunOrder::settle_time_zero(Run& run) {
-    const Duration first_due{plan().rows.front().due_ns};
+    const Duration first_due{parts_.segment.first_due_ns};
     if (!name_segment(driver_.now() + time_zero_lead - first_due)) {
         return false;
     }
