@@ -1,6 +1,7 @@
 /// The part of the preflight that finds what of a body a server takes: `ignore_eos`,
 /// `stream_options`, and the name of the member that bounds an answer.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -83,17 +84,31 @@ std::string note_of(const Dropped& dropped, const PreflightPlan& plan,
     return refuses + "with " + length_member;
 }
 
-}  // namespace
-
 /// Sets which parts the next probes go without.
-static void apply(const std::vector<Dropped>& dropped, const PreflightPlan& plan,
-                  PreflightFindings& found) {
+void leave_out(const std::vector<Dropped>& dropped, const PreflightPlan& plan,
+               PreflightFindings& found) {
     found.ignore_eos = plan.body.ignore_eos && !was_dropped(dropped, Part::ignore_eos);
     found.stream_options = plan.body.stream_options && !was_dropped(dropped, Part::stream_options);
     found.length_member = was_dropped(dropped, Part::length_name)
                               ? std::string(other_length_member(*plan.dialect))
                               : plan.body.length_member;
 }
+
+/// The first part, in the order for this refusal, that has not been tried.
+std::optional<Part> next_part(const PreflightPlan& plan, std::string_view refusal,
+                              const std::vector<Part>& tried) {
+    const std::vector<Part> order = order_of(plan, refusal);
+    const auto next =
+        std::find_if(order.begin(), order.end(), [&](Part part) { return !has(tried, part); });
+    return next == order.end() ? std::nullopt : std::optional(*next);
+}
+
+/// Whether the server minds something else of the body now, or nothing any more.
+bool did_help(const Probe& without, const Probe& before) {
+    return without.ok || (refuses_body(without) && reason_of(without) != reason_of(before));
+}
+
+}  // namespace
 
 /// A body was refused: leaves out one part after the other, and keeps one out where the server
 /// minds something else then; at last all of them. `one` becomes an answer, or the refusal of what
@@ -103,32 +118,25 @@ Task<void> Preflight::leave_out_refused(const std::string& word, Probe& one) {
     std::vector<Part> tried;
     Probe latest = one;
     std::string body = asker_.reply().body;
-    while (tried.size() < std::size(parts) && !asker_.stopped()) {
-        const std::vector<Part> order = order_of(plan_, body);
-        const auto next =
-            std::find_if(order.begin(), order.end(), [&](Part part) { return !has(tried, part); });
-        if (next == order.end()) {
-            break;
-        }
+    std::optional<Part> next = next_part(plan_, body, tried);
+    while (next && !latest.ok && !asker_.stopped()) {  // each part once
         tried.push_back(*next);
         dropped.push_back({*next, reason_of(latest)});
-        apply(dropped, plan_, findings_);
+        leave_out(dropped, plan_, findings_);
         Probe without = co_await probe(word);
-        if (!without.ok && (!refuses_body(without) || reason_of(without) == reason_of(latest))) {
+        if (did_help(without, latest)) {
+            latest = std::move(without);
+            body = asker_.reply().body;
+        } else {
             dropped.pop_back();
-            continue;
         }
-        latest = std::move(without);
-        body = asker_.reply().body;
-        if (latest.ok) {
-            break;
-        }
+        next = next_part(plan_, body, tried);
     }
     if (!latest.ok && tried.size() > 1 && dropped.empty()) {
         for (const Part part : tried) {
             dropped.push_back({part, reason_of(latest)});
         }
-        apply(dropped, plan_, findings_);
+        leave_out(dropped, plan_, findings_);
         Probe without = co_await probe(word);
         if (without.ok) {
             latest = std::move(without);
@@ -139,7 +147,7 @@ Task<void> Preflight::leave_out_refused(const std::string& word, Probe& one) {
             findings_.notes.push_back(note_of(part, plan_, findings_.length_member));
         }
     } else {
-        apply({}, plan_, findings_);
+        leave_out({}, plan_, findings_);
     }
     one = std::move(latest);
 }

@@ -55,6 +55,7 @@ Task<bool> Connecting::establish(Lane& lane) {
 }
 
 void Connecting::submit_receive(Lane& lane) {
+    CHECK(!lane.receive.in_flight());
     lane.receive.spec.kind = OpKind::receive;
     lane.receive.spec.socket = lane.socket;
     lane.receive.spec.kernel_stamps = lane.has_stamps.receive;
@@ -62,6 +63,7 @@ void Connecting::submit_receive(Lane& lane) {
 }
 
 void Connecting::submit_connect(Lane& lane) {
+    CHECK(!lane.connect.in_flight());
     lane.connect.spec.kind = OpKind::connect;
     lane.connect.spec.socket = lane.socket;
     lane.connect.spec.address = &parts_.targets[lane.target].address;
@@ -124,6 +126,7 @@ Task<void> Connecting::disconnect(Lane& lane) {
 }
 
 void Connecting::connected(Lane& lane, const Completion& done) {
+    CHECK(lane.state == LaneState::connecting);
     lane.connect_result = done.result;
     lane.connected = done.stamp;
     lane.progress.notify();
@@ -132,6 +135,7 @@ void Connecting::connected(Lane& lane, const Completion& done) {
 /// The handshake of a lane whose connection stands. False where it failed, or the lane broke.
 /// Suspends between its steps, which `handshake_slice` makes; bounded by `--timeout-connect`.
 Task<bool> Connecting::shake_hands(Lane& lane) {
+    CHECK(lane.state == LaneState::connecting && lane.tls != nullptr);
     TlsStream& stream = lane.tls->stream;
     stream.connect(*parts_.targets[lane.target].tls);
     queue_step(lane);

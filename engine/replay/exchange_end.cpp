@@ -62,6 +62,7 @@ void Exchanges::push_end(Lane& lane) {
     if (lane.unsent() > 0 && exchange.accepted > 0) {
         push_sent(lane, now, event_unfinished);
     }
+    CHECK(exchange.accepted <= exchange.bytes.size());
     Event event;
     event.kind = EventKind::end;
     event.request = exchange.request;
@@ -107,6 +108,7 @@ bool Exchanges::may_go_on(Lane& lane) {
     const KeepAliveLimits& said = lane.parser.keep_alive_limits();
     shelf_.limit(lane.target).hear(said);
     if (lane.answers_left != Lane::answers_unknown) {
+        CHECK(lane.answers_left > 0);  // or it would not have been used
         --lane.answers_left;
     }
     if (said.max) {

@@ -44,6 +44,7 @@ void Exchanges::submit_slice(Lane& lane, std::size_t bytes_max) {
 
 void Exchanges::fired(Lane& lane, Instant at) {
     ExchangeState& exchange = lane.exchange;
+    CHECK(exchange.row != nullptr && exchange.accepted == 0);
     exchange.fired = at;
     exchange.row->fired = at;
     in_flight_.add(*exchange.row);
@@ -53,6 +54,7 @@ void Exchanges::fired(Lane& lane, Instant at) {
 }
 
 void Exchanges::queue_rest(Lane& lane) {
+    CHECK(lane.state == LaneState::busy);
     const ExchangeState& exchange = lane.exchange;
     if (exchange.over || exchange.send_failed || lane.unsent() == 0 || lane.rest_queued ||
         lane.send.in_flight()) {
@@ -65,6 +67,7 @@ void Exchanges::queue_rest(Lane& lane) {
 // Waits add up. But for so long the loop may have slept while the kernel had not taken the part
 // before: of waits that may be no more than that, the longest counts.
 void Exchanges::note_rest_wait(ExchangeState& exchange, Duration waited) {
+    CHECK(waited.ns >= 0);
     const Duration beyond = std::max(waited - stream_nap_max, Duration{0});
     exchange.rest_waited = std::max(exchange.rest_waited + beyond, waited);
 }

@@ -16,6 +16,7 @@ constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
 }  // namespace
 
 FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
+    CHECK(row.taken && lane.state == LaneState::busy);
     FiredInfo info{};
     info.connect_ns = lane.connected.ns;
     info.held_ns = row.held_ns;
@@ -34,6 +35,7 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
 
 void Firing::let_go(Lane& lane, RowUnderway& row, Instant due, FiredInfo info) {
     const Instant at = loop_.driver().now();
+    CHECK(at >= due);  // nothing leaves early
     const bool taken = loop_.driver().flush();
     const Instant after = loop_.driver().now();
 

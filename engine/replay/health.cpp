@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -16,6 +18,7 @@ void Health::begin(Instant now) {
 }
 
 void Health::note(Work work, Instant from, Instant to) {
+    CHECK(from <= to);
     const std::int64_t span = (to - from).ns;
     const std::int64_t busy = std::min(span, stop_min_ns);  // the rest is a stop
     sample_.loop_turns += 1;
@@ -46,6 +49,7 @@ void Health::note(Work work, Instant from, Instant to) {
 }
 
 void Health::note_fire(std::int64_t drift_ns, std::int64_t submit_ns) {
+    CHECK(drift_ns >= 0 && submit_ns >= 0);
     sample_.rows_fired += 1;
     sample_.drift_max_ns = std::max(sample_.drift_max_ns, drift_ns);
     sample_.drift_sum_ns += drift_ns;
@@ -54,12 +58,14 @@ void Health::note_fire(std::int64_t drift_ns, std::int64_t submit_ns) {
 }
 
 void Health::note_wake(std::int64_t error_ns) {
+    CHECK(error_ns > 0);
     sample_.wakes += 1;
     sample_.wake_error_max_ns = std::max(sample_.wake_error_max_ns, error_ns);
     sample_.wake_error_sum_ns += error_ns;
 }
 
 ClientSample Health::take(Instant now) {
+    CHECK(now.ns >= sample_.from_ns);
     ClientSample taken = sample_;
     taken.to_ns = now.ns;
     sample_ = ClientSample{};

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "engine/time/instant.hpp"
+#include "proto/core/check.hpp"
 #include "proto/http/keep_alive.hpp"
 
 namespace driftless {
@@ -33,6 +34,7 @@ struct IdleLimit {
             close_at_ = now;
             return;
         }
+        CHECK(least >= seen_min.ns);
         close_idle_.ns = least;
         if (now - close_at_ >= apart_min) {
             limit.ns = least;

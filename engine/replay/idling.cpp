@@ -64,6 +64,7 @@ bool Idling::warm_send(Instant now, Instant due, Instant last_fire) {
 }
 
 Idling::Pause Idling::wait(Instant now, Instant due, Instant timer, Duration nap) {
+    CHECK(now <= due && nap.ns > 0);
     const Duration early = settings_.warm_sends ? std::max(margin_, warm_window()) : margin_;
     const Instant wake = settings_.wait == WaitPolicy::sleep ? due : due - early;
     const Instant until = std::min({wake, timer, now + nap});

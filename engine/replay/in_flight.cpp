@@ -34,6 +34,7 @@ void InFlight::end(RowUnderway& row, const Event& event, Instant freed) {
 }
 
 void InFlight::end_without_lane(RowUnderway& row, Outcome outcome, std::int32_t sys_errno) {
+    CHECK(row.stage != RowStage::ended);
     const Instant now = parts_.loop.driver().now();
     Event event;
     event.request = row.due.request;

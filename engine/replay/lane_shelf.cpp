@@ -22,7 +22,7 @@ LaneShelf::LaneShelf(std::size_t targets, std::size_t sessions)
     : targets_(targets), homes_(sessions) {}
 
 void LaneShelf::put(Lane& lane) {
-    CHECK(lane.shelf == nullptr);
+    CHECK(lane.shelf == nullptr && lane.state == LaneState::idle);
     Idle& idle = targets_[lane.target];
     lane.shelf = lane.session == no_session ? &idle.young : &idle.owned;
     lane.shelf->push_front(lane);
@@ -35,6 +35,7 @@ void LaneShelf::remove(Lane& lane) {
 }
 
 Lane* LaneShelf::find_any(std::uint32_t target, bool fresh) const {
+    CHECK(target < targets_.size());
     Lane* young = first_of(at(target).young, fresh);
     return young != nullptr ? young : first_of(at(target).ageing, fresh);
 }
@@ -69,6 +70,7 @@ LaneShelf::Claim LaneShelf::claim(Lane& lane, const LaneWish& wish) {
     CHECK(lane.shelf == nullptr);
     Claim claim{lane.used ? ConnectionState::reused : ConnectionState::fresh, nullptr};
     const bool sticks = wish.session < homes_.size();
+    CHECK(lane.session == no_session || lane.session < homes_.size());
     if (sticks && lane.session == wish.session) {
         claim.state = ConnectionState::sticky;
     } else {
@@ -102,6 +104,7 @@ bool LaneShelf::age(std::uint32_t target, Instant now) {
     if (oldest == nullptr || now - oldest->idle_since < idle.limit.replaced_after()) {
         return false;
     }
+    CHECK(oldest->shelf == &idle.young);
     remove(*oldest);
     oldest->shelf = &idle.ageing;
     idle.ageing.push_front(*oldest);
@@ -120,6 +123,7 @@ Lane* LaneShelf::over(std::uint32_t target, Instant now) const {
 }
 
 Lane* LaneShelf::oldest(std::uint32_t target) const {
+    CHECK(target < targets_.size());
     const Idle& idle = at(target);
     return idle.ageing.last != nullptr  ? idle.ageing.last
            : idle.young.last != nullptr ? idle.young.last

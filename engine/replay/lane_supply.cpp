@@ -63,6 +63,7 @@ bool LaneSupply::age_slice(Instant now, Duration gap) {
             over = shelf.oldest_ageing(number);
         }
         if (over != nullptr) {
+            CHECK(over->state == LaneState::idle);
             lanes_.parts.counts.retired_idle += 1;
             lanes_.pool.close_idle(*over);
             return true;

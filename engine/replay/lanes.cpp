@@ -210,6 +210,7 @@ Task<void> LanePool::exchange(Lane& lane) {
 }
 
 void LanePool::closed(Lane& lane) {
+    CHECK(lane.exchange.row == nullptr);
     exchanges_.release_body(lane);
     shelf_.disown(lane);
     lane.enter(LaneState::closed);

@@ -30,11 +30,13 @@ Lane* LanePool::leave_shelf_for(std::uint32_t target, const LaneWish& wish) {
 
 void LanePool::now_idle(Lane& lane) {
     lane.enter(LaneState::idle);
+    CHECK(!lane.broken);
     lane.idle_since = lane.used ? lane.exchange.last_byte : lane.connected;
     shelf_.put(lane);
 }
 
 void LanePool::close_idle(Lane& lane) {
+    CHECK(lane.state == LaneState::idle);
     shelf_.remove(lane);
     lane.enter(LaneState::closing);
     lane.break_off();

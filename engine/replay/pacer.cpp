@@ -135,6 +135,7 @@ Lane* Pacer::take_lane(const RowUnderway& row) {
 RowUnderway& Pacer::take_next(Instant now) {
     const Due due = ahead_.take();
     RowUnderway& row = armer_.take(due);
+    CHECK(zero_ != never && !stopped_);
     late_.begin(row, due_instant(due), now);
     return row;
 }
@@ -167,6 +168,7 @@ bool Pacer::fire_late() {
     RowUnderway& row = *lanes_.sealing.late_front()->tls->row;
     if (!lanes_.pool.give_up_old(row)) {
         Lane* lane = lanes_.pool.take_ready(row);
+        CHECK(lane != nullptr);
         late_.end(row, due_instant(row.due));
         fire(*lane, row);
     }

@@ -35,6 +35,7 @@ bool Preparing::slice(Instant now, Instant due, Duration guard) {
 bool Preparing::arm_slice(Instant now) {
     const std::int64_t horizon_ns =
         settings_.arm_all ? INT64_MAX : place_in_run_ns(now) + settings_.arm_ahead.ns;
+    CHECK(settings_.arm_all || horizon_ns > 0);
     return armer_.step(now, horizon_ns, arm_tokens);
 }
 

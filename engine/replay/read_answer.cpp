@@ -8,6 +8,7 @@
 #include "engine/replay/kernel_stamp.hpp"
 #include "engine/replay/room_times.hpp"
 #include "engine/tls/records.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -43,6 +44,7 @@ struct Reader {
 
     void head_done() {
         ExchangeState& exchange = lane.exchange;
+        CHECK(!exchange.head_done);
         exchange.head_done = true;
         push(EventKind::head, {});
         const bool stream = lane.parser.status() == status_ok;
@@ -84,6 +86,7 @@ struct Reader {
         }
         while (!bytes.empty() && !exchange.over) {
             const std::size_t cut = lane.scanner.next(bytes);
+            CHECK(cut <= bytes.size());
             if (cut == 0) {
                 push(EventKind::part, bytes);
                 return;
@@ -111,6 +114,7 @@ struct Reader {
         ExchangeState& exchange = lane.exchange;
         while (!exchange.over) {
             const ResponseParser::Step step = lane.parser.feed(bytes);
+            CHECK(step.consumed <= bytes.size());
             bytes.remove_prefix(step.consumed);
             switch (step.piece) {
                 case ResponsePiece::need_more:
@@ -151,6 +155,7 @@ void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& c
     const Instant nothing_there = std::max(done.unread_since, exchange.fired);
     const Instant since =
         kernel_ns != 0 ? std::min(Instant{kernel_ns}, nothing_there) : nothing_there;
+    CHECK(since <= done.stamp);
     const Duration waited = done.stamp - since;
     exchange.heard = true;
     exchange.over_since = kernel_ns != 0 ? Instant{kernel_ns} : nothing_there;
@@ -192,6 +197,7 @@ void connection_ended(Lane& lane, const Completion& done) {
 }  // namespace
 
 void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts) {
+    CHECK(lane.state == LaneState::busy);
     ExchangeState& exchange = lane.exchange;
     if (done.result <= 0) {
         if (!exchange.over) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "engine/io/driver.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -31,6 +32,7 @@ class ResendMeter {
         const std::uint32_t segments = counted.segments - base_.segments;
         const std::uint32_t words = counted.duplicates - base_.duplicates;
         const std::uint32_t unanswered = owed_ + segments - std::min(words, owed_ + segments);
+        CHECK(unanswered <= owed_ + segments);
         owed_ = unanswered;
         base_ = counted;
         return {segments, segments > 0 && unanswered > 0, counted.duplicates > counted.segments};

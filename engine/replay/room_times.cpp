@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 void RoomTimes::fill(Instant at) {
@@ -13,6 +15,7 @@ void RoomTimes::free(Instant since) {
         last_ = {std::min(last_.from, since), never};
         return;
     }
+    CHECK(last_.to != never);  // else there was room all along
     if (last_.to - last_.from > unseen_max) {
         Stretch& oldest = known_[count_ % stretches_max];
         unknown_until_ = oldest.to;
@@ -23,6 +26,7 @@ void RoomTimes::free(Instant since) {
 }
 
 Duration RoomTimes::between(Instant from, Instant to) const {
+    CHECK(from <= to);
     Duration sum = std::max(std::min(unknown_until_, to) - from, Duration{0});
     const auto add = [&](const Stretch& stretch) {
         const Duration both = std::min(stretch.to, to) - std::max(stretch.from, from);

@@ -87,6 +87,7 @@ bool Run::over() const {
 
 // Of two looks at the clock with nothing but work of ours between them.
 void Run::note_gap(Instant from, Instant to) {
+    CHECK(from <= to);
     if (to - from > Duration{stop_min_ns}) {
         pacer_.note_away(from, to);
     }

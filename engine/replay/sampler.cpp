@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 void Sampler::begin() {
@@ -11,6 +13,7 @@ void Sampler::begin() {
 
 void Sampler::report(Instant now, const ClockSample& clock) {
     ClientSample sample = health_.take(now);
+    CHECK(lanes_.shelf.count() <= lanes_.pool.in_use());
     ReceiveCounts& received = lanes_.exchanges.receive_counts();
     LaneCounts& counts = lanes_.parts.counts;
     sample.receives = received.receives;

@@ -66,6 +66,7 @@ WaitingRows::Step WaitingRows::step() {
                 continue;
             }
             RowUnderway& row = *rows->first;
+            CHECK(row.stage == RowStage::waiting && row.storage != nullptr);
             const LaneWish wish = ahead_.wish_of(row.due, retry);
             const bool tls = lanes_.parts.targets[target].tls != nullptr;
             Lane* lane = tls ? lanes_.pool.bind(target, row, wish, true)
@@ -131,6 +132,7 @@ void WaitingRows::make_room(bool retry) {
 }
 
 void WaitingRows::end(RowUnderway& row, Outcome outcome, std::int32_t sys_errno) {
+    CHECK(row.stage == RowStage::waiting);
     armer_.give_back(row);
     lanes_.in_flight.end_without_lane(row, outcome, sys_errno);
 }

@@ -20,6 +20,7 @@ void WireStamps::arm(Lane& lane) {
 }
 
 void WireStamps::disarm(Lane& lane) {
+    CHECK(lane.state != LaneState::busy);
     if (lane.stamps.in_flight()) {
         lane.stamps_cancel.spec.kind = OpKind::cancel;
         lane.stamps_cancel.spec.target = &lane.stamps;

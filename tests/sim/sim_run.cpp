@@ -113,13 +113,10 @@ class Simulation {
     void plant_leftovers() {
         if (options_.bug == Bug::leaked_body) {
             leaked_ = bodies_.take(1);
-        } else if (options_.bug == Bug::forgotten_event || options_.bug == Bug::unread_event) {
+        } else if (options_.bug == Bug::unread_event) {
             Event event;
             event.kind = EventKind::sent;
             (void)ring_.push(event);
-            if (options_.bug == Bug::forgotten_event) {
-                host_.drain(drain_all);
-            }
         }
     }
 

@@ -138,6 +138,11 @@ void SimRunHost::stop_writer(RecordWriter& writer) {
     if (!lives()) {
         return;
     }
+    if (options_.bug == Bug::forgotten_event) {  // behind the end of its row
+        Event event;
+        event.kind = EventKind::sent;
+        (void)ring_.push(event);
+    }
     drain(drain_all);
     if (segment_.kill && segment_.kill->call == 0) {
         die_at_the_end();

@@ -83,6 +83,7 @@ SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
     info.model_id = file.model;
     info.tokenizer_id = options.tokenizer;
     info.server_block = file.server_block;
+    info.continuous_usage = options.continuous_usage;
     info.split_unknown = file.split_unknown;
     info.trace = workload.trace.name;
     info.run = description_of(options, workload, file);

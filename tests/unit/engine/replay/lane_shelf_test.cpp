@@ -16,6 +16,7 @@ class Shelf : public testing::Test {
     Lane& stand(Duration after, bool used = true) {
         lanes_.push_back(std::make_unique<Lane>());
         Lane& lane = *lanes_.back();
+        lane.state = LaneState::idle;
         lane.used = used;
         lane.idle_since = start + after;
         shelf_.put(lane);
