@@ -16,13 +16,14 @@
 
 namespace driftless {
 
-int execute_dry_run(const ReplayOptions& options, const Workload& workload, const Server& server,
-                    RunFile& file) {
-    const Result<PromptSums> summed = sum_prompts(options, workload, server);
+int execute_dry_run(const Server& server, ReplayParts& parts, RunFile& file) {
+    const ReplayOptions& options = parts.options();
+    const Result<PromptSums> summed = sum_prompts(parts);
     if (!summed) {
         return fail_host("bodies", summed.error());
     }
     const PromptSums& sums = summed.value();
+    const Workload& workload = parts.workload();
     const Plan& plan = workload.plan;
     RunEnd end;
     end.prompts_digest = sums.digest;

@@ -1,6 +1,5 @@
 #include "cmd/replay/replay.hpp"
 
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dry_run.hpp"
+#include "cmd/replay/places.hpp"
 #include "cmd/replay/resume/again.hpp"
 #include "cmd/replay/resume/recall.hpp"
 #include "cmd/replay/resume/resume.hpp"
@@ -34,21 +34,6 @@
 namespace driftless {
 
 namespace {
-
-bool there(const std::string& path) {
-    struct stat facts{};
-    return ::lstat(path.c_str(), &facts) == 0;
-}
-
-/// "runs/20261121T034512Z-<trace name>".
-std::string default_folder(const std::string& trace_name) {
-    const time_t now = ::time(nullptr);
-    tm parts{};
-    (void)::gmtime_r(&now, &parts);
-    char text[32];
-    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
-    return "runs/" + std::string(text) + "-" + trace_name;
-}
 
 /// Eight hex digits that differ from run to run: servers must never see two live requests of one
 /// name. The only thing in a run that its seed does not decide.
@@ -74,43 +59,6 @@ void draw_salt(std::string& salt) {
                   static_cast<unsigned long long>(high << 32 | source()));
     salt = text;
     std::printf("prompts: --cache-salt %s gives these prompts again\n", text);
-}
-
-/// Where a run will write only after minutes of preparation, it is tried before.
-int try_places(const ReplayOptions& options, Place place) {
-    const bool makes_folder = place == Place::free && !(options.out.empty() && options.dry_run);
-    const std::string folder = options.out.empty() ? default_folder("trace") : options.out;
-    const Result<void> made = makes_folder ? try_place(folder) : Result<void>{};
-    if (!made) {
-        return fail_folder(folder, made.error());
-    }
-    const bool makes_records = !options.records_path.empty() && !options.dry_run;
-    const Result<void> records = makes_records ? try_place(options.records_path) : Result<void>{};
-    return records ? exit_done : fail_host(options.records_path.c_str(), records.error());
-}
-
-/// What a run left that was killed before its run.json is taken again.
-int check_paths(const ReplayOptions& options) {
-    const Place place = options.out.empty() ? Place::free : place_at(options.out);
-    if (place == Place::taken) {
-        std::fprintf(stderr,
-                     "driftless: --out %s: exists already; name a new folder or remove it\n",
-                     options.out.c_str());
-        return exit_usage;
-    }
-    if (place == Place::leftover) {
-        const Result<FolderLock> lock = FolderLock::take(options.out);
-        if (!lock && lock.error().code == ErrorCode::exists) {
-            return refuse_folder(options.out);
-        }
-    }
-    if (!options.records_path.empty() && there(options.records_path)) {
-        std::fprintf(stderr,
-                     "driftless: --output-path %s: exists already; name a new file or remove it\n",
-                     options.records_path.c_str());
-        return exit_usage;
-    }
-    return try_places(options, place);
 }
 
 /// What `--resume` or `--from` names.
@@ -160,6 +108,7 @@ class Preparation {
   private:
     int load();
     int dry_run();
+    int build_parts();
     int meet();
     void warn(const std::string& warning);
     int compare();
@@ -176,6 +125,7 @@ class Preparation {
     Server server_;
     HostChoice host_;
     std::unique_ptr<UringDriver> driver_;
+    std::unique_ptr<ReplayParts> parts_;  ///< once the server is known
 };
 
 int Preparation::load() {
@@ -216,15 +166,29 @@ int Preparation::dry_run() {
     file_.model = server_.findings.model;
     file_.overhead = server_.findings.overhead;
     file_.prompt = server_.prompt;
-    int code = make_bodies(options_, server_, workload_, file_);
+    int code = build_parts();
     if (code == exit_done) {
-        code = save_prompts(options_, workload_, server_);
+        code = save_prompts(*parts_);
     }
     if (code == exit_done) {
         code = compare();
     }
     quiet_.end();  // its output is the result
-    return code == exit_done ? execute_dry_run(options_, workload_, server_, file_) : code;
+    return code == exit_done ? execute_dry_run(server_, *parts_, file_) : code;
+}
+
+/// What all requests are made of, from here on: also those that are saved, verified and summed.
+int Preparation::build_parts() {
+    const int code = make_bodies(options_, server_, workload_, file_);
+    if (code != exit_done) {
+        return code;
+    }
+    Result<std::unique_ptr<ReplayParts>> parts = ReplayParts::make(options_, workload_, server_);
+    if (!parts) {
+        return fail_host("bodies", parts.error());
+    }
+    parts_ = std::move(parts).value();
+    return exit_done;
 }
 
 /// On the screen and in run.json; empty: nothing.
@@ -260,13 +224,13 @@ int Preparation::meet() {
         warn(short_answers_warning(options_, workload_, server_.findings.least_answer));
     }
     if (code == exit_done) {
-        code = make_bodies(options_, server_, workload_, file_);
+        code = build_parts();
     }
     if (code == exit_done) {
-        code = verify_prompts(options_, workload_, server_, *driver_, file_.run_id, file_.verified);
+        code = verify_prompts(server_, *parts_, *driver_, file_.run_id, file_.verified);
     }
     if (code == exit_done) {
-        code = save_prompts(options_, workload_, server_);
+        code = save_prompts(*parts_);
     }
     return code == exit_done ? compare() : code;
 }
@@ -274,10 +238,9 @@ int Preparation::meet() {
 /// With the prompts of the run that is resumed or repeated.
 int Preparation::compare() {
     if (resumption_ != nullptr) {
-        return resumption_->check(options_, workload_, server_);
+        return resumption_->check(server_, *parts_);
     }
-    return earlier_ == nullptr ? exit_done
-                               : check_prompts(*earlier_, options_, workload_, server_, "--from");
+    return earlier_ == nullptr ? exit_done : check_prompts(*earlier_, server_, *parts_, "--from");
 }
 
 /// What the caches should hit: in the trace's blocks, and in the server's where they are known.
@@ -323,14 +286,13 @@ int Preparation::run() {
     const std::string folder =
         options_.out.empty() ? default_folder(workload_.trace.name) : options_.out;
     if (resumption_ == nullptr) {
-        return execute_run({options_, workload_, workload_.plan, server_, host_, nullptr, {}},
-                           *driver_, folder, file_, quiet_);
+        return execute_run({*parts_, workload_.plan, server_, host_, nullptr, {}}, *driver_, folder,
+                           file_, quiet_);
     }
     const ResumedRun resumed = resumption_->resume(options_, workload_);
     const Plan remaining = resumed.remaining_plan();
-    return execute_run(
-        {options_, workload_, remaining, server_, host_, &resumed, resumption_->prompts()},
-        *driver_, folder, file_, quiet_);
+    return execute_run({*parts_, remaining, server_, host_, &resumed, resumption_->prompts()},
+                       *driver_, folder, file_, quiet_);
 }
 
 /// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.

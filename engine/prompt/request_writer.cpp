@@ -92,7 +92,7 @@ std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_byte
     std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
     fields_scratch_.clear();
     if (options_.row_fields != nullptr) {
-        fields_scratch_ = options_.row_fields->of(due_.request);
+        fields_scratch_ = options_.row_fields->of(due_.row);
         const bool has_own_id = header_value(fields_scratch_, "X-Request-Id").data() != nullptr;
         request_id = has_own_id ? std::string_view{} : request_id;
     }

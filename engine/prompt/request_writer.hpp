@@ -27,7 +27,7 @@ struct RequestOptions {
     std::size_t targets = 1;  ///< rows go to them as `balance` says
     Balance balance = Balance::turn;
     bool for_tls = false;  ///< leaves room in front, so that records fit in place
-    /// Head fields of each row's own, by its position in the plan; outlives the armer. An
+    /// Head fields of each row's own, by its position in the trace; outlives the armer. An
     /// X-Request-Id among them goes before ours.
     const RowFields* row_fields = nullptr;
     bool traceparent = false;  ///< names each row's trace (trace_context.hpp)

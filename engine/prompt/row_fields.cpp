@@ -112,23 +112,22 @@ RowFields::RowFields(const std::vector<FieldTemplate>& templates, const Trace& t
         return;
     }
     Renderer renderer(templates, trace, errors);
-    ends_.reserve(plan.rows.size());
+    places_.resize(trace.rows.size());
     for (const Planned& planned : plan.rows) {
         const std::string_view lines = renderer.render(trace.rows[planned.row]);
+        places_[planned.row] = {bytes_.size(), lines.size()};
         bytes_ += lines;
         bytes_max_ = std::max(bytes_max_, lines.size());
-        ends_.push_back(bytes_.size());
     }
-    CHECK(ends_.size() == plan.rows.size());
 }
 
-std::string_view RowFields::of(std::uint32_t planned) const {
-    if (planned >= ends_.size()) {
+std::string_view RowFields::of(std::uint32_t row) const {
+    if (row >= places_.size()) {
         return {};
     }
-    const std::uint64_t begin = planned == 0 ? 0 : ends_[planned - 1];
-    CHECK(begin <= ends_[planned]);
-    return std::string_view(bytes_).substr(begin, ends_[planned] - begin);
+    const Place& place = places_[row];
+    CHECK(place.begin + place.bytes <= bytes_.size());
+    return std::string_view(bytes_).substr(place.begin, place.bytes);
 }
 
 }  // namespace driftless

@@ -29,8 +29,8 @@ class RowFields {
     RowFields(const std::vector<FieldTemplate>& templates, const Trace& trace, const Plan& plan,
               InputErrors& errors);
 
-    /// Whole lines, line ends included; empty where the row has none.
-    std::string_view of(std::uint32_t planned) const;
+    /// Whole lines, line ends included; empty where the row has none. `row`: position in the trace.
+    std::string_view of(std::uint32_t row) const;
     /// The longest that `of` gives.
     std::size_t bytes_max() const { return bytes_max_; }
     /// Of all rows together.
@@ -41,8 +41,13 @@ class RowFields {
     static constexpr std::size_t row_bytes_max = 4096;
 
   private:
+    struct Place {
+        std::uint64_t begin = 0;
+        std::uint64_t bytes = 0;
+    };
+
     std::string bytes_;
-    std::vector<std::uint64_t> ends_;  ///< [plan rows]
+    std::vector<Place> places_;  ///< [trace rows]
     std::size_t bytes_max_ = 0;
 };
 

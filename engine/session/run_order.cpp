@@ -9,13 +9,11 @@ namespace driftless {
 RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
     : driver_(driver), host_(host), parts_(std::move(parts)) {
     RunSegment& segment = parts_.segment;
-    const auto& rows = plan().rows;
-    segment.rows = rows.size();
+    segment.rows = plan().rows.size();
     if (const ResumedRun* const resumed = parts_.resumed; resumed != nullptr) {
         parts_.config.segment = resumed->segment();
         parts_.config.numbers = resumed->remaining.positions;
         segment.rows_interrupted = resumed->remaining.given_up.size();
-        segment.first_due_ns = resumed->whole.plan.last_due_ns;
     }
 }
 

@@ -31,9 +31,11 @@ inline constexpr Duration time_zero_lead_min = milliseconds(100);
 struct OrderParts {
     /// Of the records; names the trace and the plan of this segment. The order sets `segment`.
     AssemblerConfig config;
-    Summary summary;     ///< of a new run: knows its bounds, and has no record yet
-    RunSegment segment;  ///< run id and command; the order fills the rest, but for the clock
-    FiredMarks& marks;   ///< those that the loop marks rows in; the order creates them
+    Summary summary;  ///< of a new run: knows its bounds, and has no record yet
+    /// Run id, command and first due instant: of the first row that is to be sent, or, where there
+    /// is none, the last of the run. The order counts the rows; the host reads the clocks.
+    RunSegment segment;
+    FiredMarks& marks;  ///< those that the loop marks rows in; the order creates them
     const ResumedRun* resumed = nullptr;  ///< null: a new run
 };
 

@@ -58,6 +58,7 @@ class Simulation {
     SimResult go() {
         RunSegment named;
         named.run_id = segment_.name;
+        named.first_due_ns = plan_.rows.empty() ? plan_.last_due_ns : plan_.rows.front().due_ns;
         RunOrder order(driver_, host_, {config(), Summary(), named, marks_, segment_.resumed});
         if (plan_.rows.empty()) {  // all had left
             (void)order.play_without_rows();

@@ -65,8 +65,8 @@ std::uint64_t Resumption::known_records(const Workload& workload) const {
     return known;
 }
 
-int Resumption::check(const ReplayOptions& options, const Workload& workload,
-                      const Server& server) {
+int Resumption::check(const Server& server, ReplayParts& parts) {
+    const ReplayOptions& options = parts.options();
     if (server.findings.model != facts_.info.model_id) {
         std::fprintf(stderr,
                      "driftless: --resume: the run asked for model \"%s\", this server offers "
@@ -81,7 +81,7 @@ int Resumption::check(const ReplayOptions& options, const Workload& workload,
                      options.template_file.c_str());
         return exit_input;
     }
-    const std::uint64_t foreign = past_->records() - known_records(workload);
+    const std::uint64_t foreign = past_->records() - known_records(parts.workload());
     if (foreign > 0) {
         std::fprintf(
             stderr,
@@ -90,11 +90,11 @@ int Resumption::check(const ReplayOptions& options, const Workload& workload,
             folder_.c_str(), static_cast<unsigned long long>(foreign));
         return exit_input;
     }
-    const int code = check_words(facts_, options, server, "--resume");
+    const int code = check_words(facts_, server, parts, "--resume");
     if (code != exit_done) {
         return code;
     }
-    const Result<PromptSums> sums = sum_prompts(options, workload, server);
+    const Result<PromptSums> sums = sum_prompts(parts);
     if (!sums) {
         return fail_host("bodies", sums.error());
     }

@@ -24,7 +24,7 @@ class Resumption {
     int open(const std::string& folder, RunFacts facts);
 
     /// The server gives the prompts that it gave; sums over all of them. Prints, as above.
-    int check(const ReplayOptions& options, const Workload& workload, const Server& server);
+    int check(const Server& server, ReplayParts& parts);
     /// Prints which rows are to be sent, and what becomes of the others. What it returns refers to
     /// this and to the workload.
     ResumedRun resume(const ReplayOptions& options, const Workload& workload) const;

@@ -48,15 +48,15 @@ int check_sources(const RunFacts& facts, const ReplayOptions& options, const Ser
 
 }  // namespace
 
-Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& workload,
-                               const Server& server) {
-    ReplayParts parts(options, workload, workload.plan, server, "00000000");
-    const Result<void> opened = parts.open_unsent();
+Result<PromptSums> sum_prompts(ReplayParts& parts) {
+    const Plan& plan = parts.workload().plan;
+    RequestPass pass(parts, plan, Schedule(plan), "00000000");
+    const Result<void> opened = pass.open();
     if (!opened) {
         return opened.error();
     }
-    Armer& armer = parts.armer();
-    Schedule& schedule = parts.schedule();
+    Armer& armer = pass.armer();
+    Schedule& schedule = pass.schedule();
     constexpr std::uint32_t tokens_a_step = 1 << 20;
     PromptSums sums;
     while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
@@ -88,10 +88,8 @@ int check_schedule(const RunFacts& facts, const Workload& workload, const char* 
     return exit_done;
 }
 
-int check_words(const RunFacts& facts, const ReplayOptions& options, const Server& server,
+int check_words(const RunFacts& facts, const Server& server, const ReplayParts& parts,
                 const char* flag) {
-    std::optional<WordTable> storage;
-    const WordTable& words = words_for(server, options.ids_from, storage);
     const Overhead& overhead = server.findings.overhead;
     const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
     if (overhead.pre != facts.overhead.pre || overhead.post != facts.overhead.post) {
@@ -102,17 +100,18 @@ int check_words(const RunFacts& facts, const ReplayOptions& options, const Serve
                      facts.overhead.pre, facts.overhead.post);
         return exit_input;
     }
-    if (facts.prompt != prompt || words.digest() != facts.words_digest) {
-        return refuse_digest(flag, "words", facts.words_digest, words.digest(),
+    if (facts.prompt != prompt || parts.words().digest() != facts.words_digest) {
+        return refuse_digest(flag, "words", facts.words_digest, parts.words().digest(),
                              "this server counts other words as one token, or --tokenizer or "
                              "--prompt is another");
     }
-    return facts.prompts_digest ? exit_done : check_sources(facts, options, server, flag);
+    return facts.prompts_digest ? exit_done : check_sources(facts, parts.options(), server, flag);
 }
 
-int check_prompts(const RunFacts& facts, const ReplayOptions& options, const Workload& workload,
-                  const Server& server, const char* flag) {
-    const int words = check_words(facts, options, server, flag);
+int check_prompts(const RunFacts& facts, const Server& server, ReplayParts& parts,
+                  const char* flag) {
+    const ReplayOptions& options = parts.options();
+    const int words = check_words(facts, server, parts, flag);
     if (words != exit_done || !facts.prompts_digest) {
         return words;
     }
@@ -120,7 +119,7 @@ int check_prompts(const RunFacts& facts, const ReplayOptions& options, const Wor
                     flag)) {  // their digest must differ; what else decides it must not
         return check_sources(facts, options, server, flag);
     }
-    const Result<PromptSums> sums = sum_prompts(options, workload, server);
+    const Result<PromptSums> sums = sum_prompts(parts);
     if (!sums) {
         return fail_host("bodies", sums.error());
     }

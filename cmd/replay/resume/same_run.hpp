@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/server/server.hpp"
 #include "cmd/replay/workload/workload.hpp"
 #include "engine/history/run_facts.hpp"
@@ -21,19 +22,18 @@ struct PromptSums {
 };
 /// Builds every request as the run would: half a second for 100 M tokens. Errors: those of the
 /// memory for bodies.
-Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& workload,
-                               const Server& server);
+Result<PromptSums> sum_prompts(ReplayParts& parts);
 
 /// Trace and schedule. `flag` is named in what is printed.
 int check_schedule(const RunFacts& facts, const Workload& workload, const char* flag);
 
 /// The words, what the server's template adds, and, of a run that does not know the digest of all
 /// its prompts, seed, salt and dataset: with an equal schedule they make equal prompts.
-int check_words(const RunFacts& facts, const ReplayOptions& options, const Server& server,
+int check_words(const RunFacts& facts, const Server& server, const ReplayParts& parts,
                 const char* flag);
 
 /// The prompts themselves, where the run knew its digest; else the words.
-int check_prompts(const RunFacts& facts, const ReplayOptions& options, const Workload& workload,
-                  const Server& server, const char* flag);
+int check_prompts(const RunFacts& facts, const Server& server, ReplayParts& parts,
+                  const char* flag);
 
 }  // namespace driftless

@@ -9,11 +9,11 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
-#include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/run/run_settings.hpp"
 #include "cmd/replay/run/written_figures.hpp"
 #include "cmd/replay/run_json/anchors.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
+#include "cmd/replay/workload/waiting.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
@@ -37,13 +37,19 @@ class Execution final : private RunHost {
     Execution(const PreparedRun& prepared, UringDriver& driver, const std::string& folder,
               RunFile& file, Quiet& quiet)
         : prepared_(prepared),
-          options_(prepared.options),
+          options_(prepared.parts.options()),
+          workload_(prepared.parts.workload()),
           driver_(driver),
           folder_(folder),
           file_(file),
           quiet_(quiet),
           settings_(settings_of(options_, prepared.plan, prepared.host)),
-          parts_(options_, prepared.workload, prepared.plan, prepared.server, file.run_id),
+          pass_(prepared.parts, prepared.plan,
+                schedule_of(options_, workload_, prepared.plan,
+                            prepared.resumed != nullptr ? prepared.resumed->remaining.earlier
+                                                        : EarlierRows()),
+                file.run_id),
+          cache_before_(prepared.parts.prompts().cache_marks()),
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)),
           progress_(STDERR_FILENO,
                     {options_.progress && !options_.quiet, &stop_requests(), options_.grace_ns}) {}
@@ -71,6 +77,7 @@ class Execution final : private RunHost {
 
     const PreparedRun& prepared_;
     const ReplayOptions& options_;
+    const Workload& workload_;
     UringDriver& driver_;
     std::string folder_;
     RunFile& file_;
@@ -78,7 +85,8 @@ class Execution final : private RunHost {
     std::optional<NewFolder> taken_;  ///< of a new run, once it has it
     ReplaySettings settings_;
     ThreadMeter meter_;
-    ReplayParts parts_;
+    RequestPass pass_;
+    PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
     EventRing ring_;
     FiredMarks marks_;
     ProgressLine progress_;
@@ -97,14 +105,12 @@ int Execution::go() {
     if (!ring_.has_memory()) {
         return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
     }
-    const Result<void> opened = prepared_.resumed != nullptr
-                                    ? parts_.open(prepared_.resumed->remaining.earlier)
-                                    : parts_.open();
+    const Result<void> opened = pass_.open();
     if (!opened) {
         return fail_host("bodies", opened.error());
     }
-    if (!parts_.shortage().empty()) {
-        std::fprintf(stderr, "driftless: warning: %s\n", parts_.shortage().c_str());
+    if (!pass_.shortage().empty()) {
+        std::fprintf(stderr, "driftless: warning: %s\n", pass_.shortage().c_str());
     }
     return play();
 }
@@ -116,8 +122,8 @@ int Execution::play() {
         end = order.play_without_rows();
     } else {
         Run run(driver_,
-                {prepared_.workload.trace, parts_.schedule(), parts_.armer(), parts_.bodies(),
-                 ring_, prepared_.server.endpoints, stop_requests(), &meter_, &marks_},
+                {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
+                 prepared_.server.endpoints, stop_requests(), &meter_, &marks_},
                 settings_);
         end = order.play(run);
     }
@@ -130,7 +136,9 @@ OrderParts Execution::order_parts() {
     RunSegment segment;
     segment.run_id = file_.run_id;
     segment.command = file_.command;
-    return {assembler_config(options_, prepared_.workload, prepared_.plan, file_),
+    segment.first_due_ns =
+        prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
+    return {assembler_config(options_, workload_, prepared_.plan, file_),
             Summary(options_.goodput, prepared_.server.findings.overhead), segment, marks_,
             prepared_.resumed};
 }
@@ -189,8 +197,8 @@ bool Execution::name_segment(const RunSegment& segment, Instant zero) {
         file_.segments = prepared_.resumed->segments;
     }
     file_.segments.push_back(segment);
-    file_.words = parts_.words().size();
-    file_.words_digest = parts_.words().digest();
+    file_.words = prepared_.parts.words().size();
+    file_.words_digest = prepared_.parts.words().digest();
     return write_run_json(zero, Lasting::synced);
 }
 
@@ -229,10 +237,10 @@ void Execution::discard(const RecordWriter* writer) {
 void Execution::note_end(Run& run) {
     const LaneCounts& lanes = run.lane_counts();
     end_.interrupted = run.interrupted();
-    if (parts_.armer().all_armed()) {
-        end_.prompts_digest = parts_.armer().prompts_digest();
+    if (pass_.armer().all_armed()) {
+        end_.prompts_digest = pass_.armer().prompts_digest();
     }
-    end_.clamped_rows = parts_.armer().clamped_rows();
+    end_.clamped_rows = pass_.armer().clamped_rows();
     end_.connects = lanes.connects;
     end_.connect_failures = lanes.connect_failures;
     end_.stale_retries = lanes.stale_retries;
@@ -251,15 +259,15 @@ void Execution::note_end(Run& run) {
     end_.tls = tls_facts(options_, prepared_.server);
     RunMarks& marks = end_.marks;
     marks.lanes_max = lanes.open_max;
-    marks.body_region = parts_.bodies().region_bytes();
-    marks.body_max = parts_.bodies().used_bytes_max();
-    marks.row_fields = parts_.row_fields().bytes();
+    marks.body_region = pass_.bodies().region_bytes();
+    marks.body_max = pass_.bodies().used_bytes_max();
+    marks.row_fields = prepared_.parts.row_fields().bytes();
     marks.event_ring = ring_.capacity_bytes();
     marks.event_ring_max = ring_.high_bytes();
-    const PromptBuilder::CacheMarks cache = parts_.prompts().cache_marks();
+    const PromptBuilder::CacheMarks cache = prepared_.parts.prompts().cache_marks();
     marks.block_cache = cache.bytes;
-    marks.block_cache_hits = cache.hits;
-    marks.block_cache_misses = cache.misses;
+    marks.block_cache_hits = cache.hits - cache_before_.hits;
+    marks.block_cache_misses = cache.misses - cache_before_.misses;
     marks.frames = run.frame_marks().slab_bytes;
     marks.frames_max = run.frame_marks().live_max;
 }
@@ -283,7 +291,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     if (run != nullptr) {
         note_end(*run);
     }
-    SummaryInfo info = summary_info(options_, prepared_.workload, file_);
+    SummaryInfo info = summary_info(options_, workload_, file_);
     SummaryFigures figures = writer.summary().figures();
     end_.rows_fired = figures.fired;
     if (writer.failed()) {

@@ -5,12 +5,11 @@
 #include <string>
 
 #include "cmd/quiet.hpp"
-#include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/resume/same_run.hpp"
 #include "cmd/replay/run/host_choice.hpp"
+#include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/run_json/run_file.hpp"
 #include "cmd/replay/server/server.hpp"
-#include "cmd/replay/workload/workload.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/session/resumed_run.hpp"
 
@@ -18,8 +17,7 @@ namespace driftless {
 
 /// What is settled when a run is executed. All of it outlives the run.
 struct PreparedRun {
-    const ReplayOptions& options;
-    const Workload& workload;
+    ReplayParts& parts;
     const Plan& plan;  ///< what is to be sent: the workload's own, or what a resumed run has left
     const Server& server;
     const HostChoice& host;

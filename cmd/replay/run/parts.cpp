@@ -22,56 +22,87 @@ PromptOptions prompt_options(const ReplayOptions& options, const Server& server)
     return prompt;
 }
 
-ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload, const Plan& plan,
-                         const Server& server, const std::string& run_id)
-    : options_(options), workload_(workload), plan_(plan), server_(server), run_id_(run_id) {
-    words_ = &words_for(server, options.ids_from, ids_);
-    prompts_.emplace(workload.trace, *words_, prompt_options(options, server));
+namespace {
+
+/// Of rows with models of their own it goes on behind the opening of each.
+Result<BodyFrame> frame_of(const ReplayOptions& options, const Workload& workload,
+                           const BodySpec& body) {
+    Result<BodyFrame> frame = options.dialect->frame(body);
+    if (frame && !workload.models.empty()) {
+        const std::string opening = RowModels::opening(body.model);
+        CHECK(frame.value().before.starts_with(opening));
+        frame.value().before.erase(0, opening.size());
+    }
+    return frame;
+}
+
+std::vector<RequestHead> heads_of(const ReplayOptions& options) {
+    std::vector<RequestHead> heads;
     for (const ReplayTarget& target : options.targets) {
         RequestHeadSpec spec;
         spec.target = target.api_path;
         spec.host = host_header(target.url);
         spec.headers = options.headers;
-        heads_.emplace_back(spec);
+        heads.emplace_back(spec);
     }
-    if (heads_.empty()) {  // a dry run without a server
+    if (heads.empty()) {  // a dry run without a server
         RequestHeadSpec spec;
         spec.target = path_of(*options.dialect, options.stream);
         spec.host = "localhost";
-        heads_.emplace_back(spec);
+        heads.emplace_back(spec);
     }
+    return heads;
 }
 
-Result<void> ReplayParts::open(Schedule schedule) {
-    Result<BodyFrame> frame = options_.dialect->frame(server_.body);
+RowFields row_fields_of(const ReplayOptions& options, const Workload& workload) {
+    InputErrors errors;
+    RowFields fields(options.row_headers, workload.trace, workload.plan, errors);
+    CHECK(errors.empty());  // check_row_headers would have stopped us
+    return fields;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReplayParts>> ReplayParts::make(const ReplayOptions& options,
+                                                       const Workload& workload,
+                                                       const Server& server) {
+    Result<BodyFrame> frame = frame_of(options, workload, server.body);
     if (!frame) {
         return frame.error();
     }
-    frame_ = std::move(frame).value();
-    if (!workload_.models.empty()) {  // it goes on behind the opening of each row
-        const std::string opening = RowModels::opening(server_.body.model);
-        CHECK(frame_.before.starts_with(opening));
-        frame_.before.erase(0, opening.size());
-    }
+    return std::unique_ptr<ReplayParts>(
+        new ReplayParts(options, workload, server, std::move(frame).value()));
+}
+
+ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
+                         const Server& server, BodyFrame frame)
+    : options_(options),
+      workload_(workload),
+      words_(&words_for(server, options.ids_from, ids_)),
+      prompts_(workload.trace, *words_, prompt_options(options, server)),
+      heads_(heads_of(options)),
+      frame_(std::move(frame)),
+      row_fields_(row_fields_of(options, workload)) {}
+
+Result<void> RequestPass::open() {
+    const ReplayOptions& options = parts_.options();
+    const Workload& workload = parts_.workload();
     ArmerOptions arm;
     arm.run_id = run_id_;
-    arm.targets = heads_.size();
-    arm.balance = options_.balance;
-    arm.traceparent = options_.traceparent;
-    arm.row_models = workload_.models.empty() ? nullptr : &workload_.models;
-    InputErrors errors;
-    row_fields_ = RowFields(options_.row_headers, workload_.trace, plan_, errors);
-    CHECK(errors.empty());  // check_row_headers would have stopped us
-    arm.row_fields = &row_fields_;
-    for (const ReplayTarget& target : options_.targets) {
+    arm.targets = parts_.heads().size();
+    arm.balance = options.balance;
+    arm.traceparent = options.traceparent;
+    arm.row_models = workload.models.empty() ? nullptr : &workload.models;
+    arm.row_fields = &parts_.row_fields();
+    for (const ReplayTarget& target : options.targets) {
         arm.for_tls = arm.for_tls || target.url.tls;
     }
     const std::size_t rows = plan_.rows.size();
-    if (options_.arm_ahead.all) {
+    if (options.arm_ahead.all) {
         arm.armed_max = static_cast<std::uint32_t>(std::bit_ceil(rows));
     }
-    schedule_.emplace(std::move(schedule));
-    armer_.emplace(workload_.trace, *schedule_, *prompts_, bodies_, heads_, frame_, arm);
+    armer_.emplace(workload.trace, schedule_, parts_.prompts(), bodies_, parts_.heads(),
+                   parts_.frame(), arm);
     std::size_t largest = 0;
     std::size_t all = 0;
     std::vector<std::size_t> rooms(rows);
@@ -81,7 +112,7 @@ Result<void> ReplayParts::open(Schedule schedule) {
         rooms[planned] = std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
         all += rooms[planned];
     }
-    if (!options_.arm_ahead.all) {
+    if (!options.arm_ahead.all) {
         const std::size_t kept = std::max(largest, std::min(body_bytes_max, all));
         shortage_ = bodies_warning(bytes_within(plan_, rooms, bodies_turnover_ns), kept);
         return bodies_.open(kept, largest);

@@ -1,10 +1,13 @@
-/// The parts of a run between workload and loop: words, prompts, heads, bodies, armer. Owns them in
-/// the order in which they refer to each other.
+/// What requests are made of, between workload and loop. ReplayParts is built once, when the server
+/// is known: words, prompts, heads, the frame of bodies, headers of rows. A RequestPass arms the
+/// rows of a plan from them, each once: for the run itself, and before it wherever all requests
+/// are built to be summed or saved.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cmd/replay/flags/options.hpp"
@@ -20,25 +23,50 @@ PromptOptions prompt_options(const ReplayOptions& options, const Server& server)
 
 class ReplayParts {
   public:
-    /// `plan` is of rows of the workload: its own, or what a resumed run has left.
-    ReplayParts(const ReplayOptions& options, const Workload& workload, const Plan& plan,
-                const Server& server, const std::string& run_id);
-
-    /// Takes the memory for bodies. `earlier`: what went before this plan (closed sessions).
-    /// Errors: exhausted; too_large where `--arm-ahead all` does not
-    /// fit the memory that is free.
-    Result<void> open(const EarlierRows& earlier = {}) {
-        return open(schedule_of(options_, workload_, plan_, earlier));
-    }
-    /// The same where all rows are built and none is sent, so that nothing ends: as recorded.
-    Result<void> open_unsent() { return open(Schedule(plan_)); }
+    /// All outlives the parts, and stays as it is. Errors: those of the dialect's frame.
+    static Result<std::unique_ptr<ReplayParts>> make(const ReplayOptions& options,
+                                                     const Workload& workload,
+                                                     const Server& server);
+    ReplayParts(const ReplayParts&) = delete;  // its parts refer to each other
+    ReplayParts& operator=(const ReplayParts&) = delete;
 
     const WordTable& words() const { return *words_; }
-    PromptBuilder& prompts() { return *prompts_; }
-    BodyPool& bodies() { return bodies_; }
-    Schedule& schedule() { return *schedule_; }
-    Armer& armer() { return *armer_; }
+    /// Keeps the blocks that it has built, and counts them.
+    PromptBuilder& prompts() { return prompts_; }
+    const std::vector<RequestHead>& heads() const { return heads_; }
+    const BodyFrame& frame() const { return frame_; }
     const RowFields& row_fields() const { return row_fields_; }
+    const ReplayOptions& options() const { return options_; }
+    const Workload& workload() const { return workload_; }
+
+  private:
+    ReplayParts(const ReplayOptions& options, const Workload& workload, const Server& server,
+                BodyFrame frame);
+
+    const ReplayOptions& options_;
+    const Workload& workload_;
+    std::optional<WordTable> ids_;
+    const WordTable* words_;
+    PromptBuilder prompts_;
+    std::vector<RequestHead> heads_;
+    BodyFrame frame_;
+    RowFields row_fields_;
+};
+
+class RequestPass {
+  public:
+    /// `plan` is of rows of the workload: its own, or what a resumed run has left. The schedule is
+    /// made of it.
+    RequestPass(ReplayParts& parts, const Plan& plan, Schedule schedule, std::string run_id)
+        : parts_(parts), plan_(plan), run_id_(std::move(run_id)), schedule_(std::move(schedule)) {}
+
+    /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
+    /// fit the memory that is free.
+    Result<void> open();
+
+    BodyPool& bodies() { return bodies_; }
+    Schedule& schedule() { return schedule_; }
+    Armer& armer() { return *armer_; }
     /// What is to be said of memory that bodies may have to wait for; empty: nothing.
     const std::string& shortage() const { return shortage_; }
 
@@ -46,23 +74,13 @@ class ReplayParts {
     static constexpr std::size_t body_bytes_max = 64 << 20;
 
   private:
-    Result<void> open(Schedule schedule);
-
-    const ReplayOptions& options_;
-    const Workload& workload_;
+    ReplayParts& parts_;
     const Plan& plan_;
-    const Server& server_;
     std::string run_id_;
-    std::optional<WordTable> ids_;
-    const WordTable* words_ = nullptr;
-    std::optional<PromptBuilder> prompts_;
-    std::vector<RequestHead> heads_;
-    RowFields row_fields_;
-    BodyFrame frame_;
+    Schedule schedule_;
     BodyPool bodies_;
     std::string shortage_;
-    std::optional<Schedule> schedule_;
-    std::optional<Armer> armer_;
+    std::optional<Armer> armer_;  ///< once it is open
 };
 
 }  // namespace driftless

@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
-#include "cmd/replay/run/parts.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
 
@@ -41,9 +40,10 @@ void print_findings(const VerifyFindings& found) {
 
 }  // namespace
 
-int verify_prompts(const ReplayOptions& options, const Workload& workload, const Server& server,
-                   Driver& driver, const std::string& run_id,
-                   std::optional<VerifyFindings>& found) {
+int verify_prompts(const Server& server, ReplayParts& parts, Driver& driver,
+                   const std::string& run_id, std::optional<VerifyFindings>& found) {
+    const ReplayOptions& options = parts.options();
+    const Workload& workload = parts.workload();
     if (rows_to_verify(options, server) == 0) {
         return exit_done;
     }
@@ -59,7 +59,6 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
             "the server has no tokenize endpoint that is understood (/tokenize, /v1/tokenize); "
             "remove this flag: every answer's usage is compared anyway");
     }
-    ReplayParts parts(options, workload, workload.plan, server, run_id);
     // Ids are truly sent: with the salt of the run, rows would find them in the server's cache.
     PromptOptions apart = prompt_options(options, server);
     apart.cache_salt += " verify " + run_id;

@@ -5,16 +5,15 @@
 #include <optional>
 #include <string>
 
-#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/server/server.hpp"
-#include "cmd/replay/workload/workload.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/preflight/verify.hpp"
 
 namespace driftless {
 
 /// Nothing to do without the flag. Prints what was found, and fills `found`; returns an exit code.
-int verify_prompts(const ReplayOptions& options, const Workload& workload, const Server& server,
-                   Driver& driver, const std::string& run_id, std::optional<VerifyFindings>& found);
+int verify_prompts(const Server& server, ReplayParts& parts, Driver& driver,
+                   const std::string& run_id, std::optional<VerifyFindings>& found);
 
 }  // namespace driftless

@@ -7,7 +7,6 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
-#include "cmd/replay/run/parts.hpp"
 #include "engine/input/sink.hpp"
 #include "proto/api/api_template.hpp"
 #include "proto/core/check.hpp"
@@ -50,12 +49,14 @@ std::string_view body_of(const RowUnderway& request) {
 
 }  // namespace
 
-int save_prompts(const ReplayOptions& options, const Workload& workload, const Server& server) {
+int save_prompts(ReplayParts& parts) {
+    const ReplayOptions& options = parts.options();
+    const Workload& workload = parts.workload();
     if (options.save_prompts.empty()) {
         return exit_done;
     }
-    ReplayParts parts(options, workload, workload.plan, server, "save");
-    const Result<void> opened = parts.open_unsent();
+    RequestPass pass(parts, workload.plan, Schedule(workload.plan), "save");
+    const Result<void> opened = pass.open();
     if (!opened) {
         return fail(options, opened.error());
     }
@@ -70,8 +71,8 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
     writer.replace_bodies(api);
     std::string text;
     writer.begin(text);
-    Armer& armer = parts.armer();
-    Schedule& schedule = parts.schedule();
+    Armer& armer = pass.armer();
+    Schedule& schedule = pass.schedule();
     Result<void> written;
     while (written && armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
         for (const Due* due = schedule.peek(); written && due != nullptr && armer.ready(*due);

@@ -3,15 +3,15 @@
 #pragma once
 
 #include "cmd/replay/flags/options.hpp"
-#include "cmd/replay/server/server.hpp"
+#include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/workload/workload.hpp"
 
 namespace driftless {
 
 /// Where the flag was given: builds every body before time 0, as the run will build it, and writes
-/// it to the new file `options.save_prompts` (plain, .gz, .zst by its ending). Headers, and so
+/// it to the new file that it names (plain, .gz, .zst by its ending). Headers, and so
 /// keys, are never in it. Prints what it wrote; returns an exit code.
-int save_prompts(const ReplayOptions& options, const Workload& workload, const Server& server);
+int save_prompts(ReplayParts& parts);
 
 /// Rows with bodies of their own speak one API, and are no prompts to verify. Prints what is wrong;
 /// returns an exit code.

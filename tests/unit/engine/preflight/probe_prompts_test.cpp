@@ -13,7 +13,7 @@ namespace {
 TEST(ProbePrompts, BeginWithTheOpener) {
     const WordTable& words = WordTable::built_in();
     const auto word = [&words](std::uint32_t index) { return std::string(words.word(index)); };
-    const std::string blank(words.separator());
+    const std::string blank(1, words.separator());
     const std::vector<std::uint32_t> two{5, 3};
     ProbePrompts prompts(words);
     EXPECT_EQ(prompts.one_word(), word(0));

@@ -1,0 +1,68 @@
+#include "cmd/replay/places.hpp"
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "cmd/run_folder.hpp"
+
+namespace driftless {
+
+namespace {
+
+bool there(const std::string& path) {
+    struct stat facts{};
+    return ::lstat(path.c_str(), &facts) == 0;
+}
+
+/// Where a run will write only after minutes of preparation, it is tried before.
+int try_places(const ReplayOptions& options, Place place) {
+    const bool makes_folder = place == Place::free && !(options.out.empty() && options.dry_run);
+    const std::string folder = options.out.empty() ? default_folder("trace") : options.out;
+    const Result<void> made = makes_folder ? try_place(folder) : Result<void>{};
+    if (!made) {
+        return fail_folder(folder, made.error());
+    }
+    const bool makes_records = !options.records_path.empty() && !options.dry_run;
+    const Result<void> records = makes_records ? try_place(options.records_path) : Result<void>{};
+    return records ? exit_done : fail_host(options.records_path.c_str(), records.error());
+}
+
+}  // namespace
+
+std::string default_folder(const std::string& trace_name) {
+    const time_t now = ::time(nullptr);
+    tm parts{};
+    (void)::gmtime_r(&now, &parts);
+    char text[32];
+    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
+    return "runs/" + std::string(text) + "-" + trace_name;
+}
+
+int check_paths(const ReplayOptions& options) {
+    const Place place = options.out.empty() ? Place::free : place_at(options.out);
+    if (place == Place::taken) {
+        std::fprintf(stderr,
+                     "driftless: --out %s: exists already; name a new folder or remove it\n",
+                     options.out.c_str());
+        return exit_usage;
+    }
+    if (place == Place::leftover) {
+        const Result<FolderLock> lock = FolderLock::take(options.out);
+        if (!lock && lock.error().code == ErrorCode::exists) {
+            return refuse_folder(options.out);
+        }
+    }
+    if (!options.records_path.empty() && there(options.records_path)) {
+        std::fprintf(stderr,
+                     "driftless: --output-path %s: exists already; name a new file or remove it\n",
+                     options.records_path.c_str());
+        return exit_usage;
+    }
+    return try_places(options, place);
+}
+
+}  // namespace driftless
