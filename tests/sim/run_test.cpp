@@ -1,0 +1,397 @@
+// The turns of a run, one by one: what goes before what, how it begins, and how it ends.
+#include "engine/replay/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "engine/replay/run_limits.hpp"
+#include "tests/sim/sim_driver.hpp"
+#include "tests/unit/engine/prompt/rows_to_arm.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr Duration step = microseconds(10);
+
+struct Turned : RowsToArm {
+    struct Options : RowsToArm::Options {
+        ReplaySettings settings;
+        Weather weather;
+        mock::CoreOptions server;
+    };
+
+    explicit Turned(const std::vector<SmallRow>& rows, const Options& options = {})
+        : RowsToArm(rows, options),
+          driver(1, options.weather, options.server),
+          run(driver,
+              {trace, schedule, armer, bodies, ring, std::vector<Endpoint>(options.armer.targets),
+               stop_requests},
+              options.settings) {}
+    ~Turned() {
+        if (!over) {
+            run.abandon();
+        }
+    }
+
+    bool turn() {
+        over = !run.turn();
+        return !over;
+    }
+    /// Up to so many turns, until the run is warm; how many it took.
+    void warm() {
+        for (int i = 0; i < 100'000 && !run.warm(); ++i) {
+            turn();
+        }
+        ASSERT_TRUE(run.warm());
+    }
+    void begin(Duration ahead) {
+        zero = driver.now() + ahead;
+        run.begin(zero);
+    }
+    void turn_until_fired(std::uint64_t rows) {
+        for (int i = 0; i < 1'000'000 && run.rows_fired() < rows; ++i) {
+            turn();
+        }
+        ASSERT_EQ(run.rows_fired(), rows);
+    }
+    void turn_until_over() {
+        for (int i = 0; i < 1'000'000 && !over; ++i) {
+            turn();
+        }
+        ASSERT_TRUE(over);
+    }
+    /// Lets time pass until something has come, and waits unread for no more than a step.
+    void wait_for_arrival() {
+        const auto waits = [this] {
+            const Instant now = driver.now();
+            return driver.unread_since(now) < now;
+        };
+        for (int i = 0; i < 100'000 && !waits(); ++i) {
+            (void)driver.turn({driver.now() + step, 0, Wait::sleep, true});
+        }
+        ASSERT_TRUE(waits());
+    }
+    std::uint64_t read() const { return driver.counters().completions; }
+
+    /// The ends of rows, of those events that nobody has taken yet.
+    std::vector<Event> ends() {
+        std::vector<Event> events;
+        for (const Event* event = ring.front(); event != nullptr; event = ring.front()) {
+            if (event->kind == EventKind::end) {
+                events.push_back(*event);
+            }
+            ring.pop();
+        }
+        return events;
+    }
+    void expect_nothing_left() {
+        EXPECT_EQ(driver.in_flight(), 0u);
+        EXPECT_EQ(driver.sockets_open(), 0u);
+        EXPECT_EQ(bodies.used_bytes(), 0u);
+    }
+
+    std::atomic<int> stop_requests = 0;
+    EventRing ring{1 << 16, 4};
+    SimDriver driver;
+    Run run;
+    Instant zero = never;
+    bool over = false;
+};
+
+using Rows = std::vector<SmallRow>;
+
+// Nothing waits unread for long, as it may for a sleep to end.
+Turned::Options spinning() {
+    Turned::Options options;
+    options.settings.wait = WaitPolicy::spin;
+    return options;
+}
+
+// Two rows at once want two connections: one stands, the other's connect has just ended. Time 0 is
+// next.
+void stand_before_zero(Turned& turned) {
+    for (int i = 0; i < 1000 && turned.run.lane_counts().connects < 2; ++i) {
+        (void)turned.run.warm();
+    }
+    for (int i = 0; i < 100'000 && turned.read() == 0; ++i) {
+        turned.turn();
+    }
+    ASSERT_EQ(turned.read(), 1u);
+    turned.wait_for_arrival();
+    ASSERT_EQ(turned.read(), 1u);
+}
+
+TEST(Run, FiresBeforeItReads) {
+    Turned turned(Rows(2), spinning());
+    stand_before_zero(turned);
+    turned.begin(Duration{200});
+    turned.turn();
+    EXPECT_EQ(turned.run.rows_fired(), 1u);
+    EXPECT_EQ(turned.read(), 1u);
+    EXPECT_LT(turned.driver.now() - turned.zero, microseconds(1));
+}
+
+// A row that is late goes first, too.
+TEST(Run, FiresALateRowBeforeItReads) {
+    Turned turned(Rows(2), spinning());
+    stand_before_zero(turned);
+    turned.begin(microseconds(1));
+    turned.driver.stand_still(microseconds(30));
+    turned.turn();
+    EXPECT_EQ(turned.run.rows_fired(), 1u);
+    EXPECT_EQ(turned.read(), 1u);
+}
+
+// ... but what has come is not left unread for longer than 0.1 ms; then the row has its turn.
+TEST(Run, ReadsWhatHasWaitedBeforeItFires) {
+    Turned turned(Rows(2), spinning());
+    stand_before_zero(turned);
+    turned.begin(microseconds(1));
+    turned.driver.stand_still(microseconds(100));
+    turned.turn();
+    EXPECT_EQ(turned.run.rows_fired(), 0u);
+    EXPECT_EQ(turned.read(), 2u);
+    turned.turn();
+    EXPECT_EQ(turned.run.rows_fired(), 1u);
+}
+
+// The first connection of several has just come to stand.
+void open_one(Turned& turned) {
+    for (int i = 0; i < 1000 && turned.run.lane_counts().connects == 0; ++i) {
+        turned.turn();
+    }
+    turned.wait_for_arrival();
+    ASSERT_EQ(turned.run.lane_counts().connects, 1u);
+}
+
+// Three connections are wanted; the second is opened when what has come is read.
+TEST(Run, ReadsBeforeItPrepares) {
+    Turned::Options options;
+    options.settings.connections_fixed = 3;
+    Turned turned(Rows(1), options);
+    open_one(turned);
+    const std::uint64_t read = turned.read();
+    turned.turn();
+    EXPECT_GT(turned.read(), read);
+    EXPECT_EQ(turned.run.lane_counts().connects, 1u);
+    for (int i = 0; i < 100 && turned.run.lane_counts().connects < 3; ++i) {
+        turned.turn();
+    }
+    EXPECT_EQ(turned.run.lane_counts().connects, 3u);
+}
+
+// The second row came due before its bytes were built, which takes many slices: they go before what
+// has come.
+TEST(Run, BuildsALateRowBeforeItReads) {
+    Turned::Options options;
+    options.server.pace.first = milliseconds(3100);
+    options.pool_bytes = 8 << 20;
+    Turned turned(Rows{{Duration{0}}, {seconds(3), no_session, 60'000}}, options);
+    turned.warm();
+    turned.begin(milliseconds(1));
+    turned.turn_until_fired(1);
+    turned.driver.stand_still(seconds(3));
+    turned.turn();  // reads what came meanwhile
+    const std::uint64_t read = turned.read();
+    turned.turn();
+    ASSERT_EQ(turned.read(), read);
+    turned.wait_for_arrival();
+    ASSERT_EQ(turned.armer.ready(turned.due(1)), nullptr);
+    for (int i = 0; i < 20 && turned.armer.ready(turned.due(1)) == nullptr; ++i) {
+        turned.turn();
+        ASSERT_EQ(turned.read(), read);
+    }
+    EXPECT_NE(turned.armer.ready(turned.due(1)), nullptr);
+}
+
+// Nothing is prepared within the guard of a row: it leaves at its instant.
+TEST(Run, PreparesNothingRightBeforeARow) {
+    Turned::Options options;
+    options.settings.connections_fixed = 3;
+    Turned turned(Rows(1), options);
+    open_one(turned);
+    turned.turn();
+    ASSERT_EQ(turned.run.lane_counts().connects, 1u);
+    turned.begin(guard_min);
+    turned.turn();
+    EXPECT_EQ(turned.run.rows_fired(), 1u);
+    EXPECT_EQ(turned.run.lane_counts().connects, 1u);
+    EXPECT_LT(turned.driver.now() - turned.zero, microseconds(1));
+}
+
+TEST(Run, IsWarmWhenAllStands) {
+    Turned turned(Rows(3));
+    EXPECT_FALSE(turned.run.warm());
+    turned.warm();
+    EXPECT_EQ(turned.armer.armed_count(), 3u);
+    EXPECT_EQ(turned.run.lane_counts().connects, 3u);
+    EXPECT_EQ(turned.run.lane_counts().open_max, 3u);
+    turned.run.abandon();
+    turned.over = true;
+    turned.expect_nothing_left();
+}
+
+// A server that does not answer holds up the beginning for 10 s at most; or until the user stops.
+TEST(Run, WarmsUpFor10SecondsAtMost) {
+    Turned::Options options;
+    options.weather.hang_connect = 1;
+    options.settings.timeouts.connect = seconds(60);
+    Turned turned(Rows(1), options);
+    const Instant began = turned.driver.now();
+    while (!turned.run.warm() && turned.driver.now() - began < seconds(20)) {
+        turned.turn();
+    }
+    const Duration took = turned.driver.now() - began;
+    EXPECT_GT(took, seconds(10));
+    EXPECT_LT(took, seconds(10) + milliseconds(25));
+    Turned stopped(Rows(1), options);
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_FALSE(stopped.run.warm());
+        stopped.turn();
+    }
+    stopped.stop_requests = 1;
+    EXPECT_TRUE(stopped.run.warm());
+}
+
+// A connect that cannot be had does not hold up the beginning.
+TEST(Run, IsWarmWhereConnectsFail) {
+    Turned::Options options;
+    options.weather.refuse_connect = 1;
+    Turned turned(Rows(1), options);
+    const Instant began = turned.driver.now();
+    turned.warm();
+    EXPECT_LT(turned.driver.now() - began, milliseconds(50));
+    EXPECT_EQ(turned.run.lane_counts().connect_failures, 1u);
+}
+
+TEST(Run, IsOverWhenAllHasEndedAndIsClosed) {
+    Turned turned(Rows{{Duration{0}}, {milliseconds(5)}});
+    turned.warm();
+    turned.begin(milliseconds(200));
+    turned.turn_until_over();
+    const std::vector<Event> ends = turned.ends();
+    ASSERT_EQ(ends.size(), 2u);
+    for (const Event& end : ends) {
+        EXPECT_EQ(end.end.outcome, Outcome::ok);
+    }
+    EXPECT_FALSE(turned.run.interrupted());
+    turned.expect_nothing_left();
+}
+
+// Servers whose first token takes a minute.
+Turned::Options slow() {
+    Turned::Options options;
+    options.server.pace.first = seconds(60);
+    options.settings.grace = seconds(4);
+    return options;
+}
+
+// One row is out, the other would leave in 20 s.
+void stop_in_flight(Turned& turned) {
+    turned.warm();
+    turned.begin(milliseconds(1));
+    turned.turn_until_fired(1);
+}
+
+// What is out gets the grace to end by itself; what is not, ends at once.
+TEST(Run, AStopGivesGrace) {
+    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
+    stop_in_flight(turned);
+    const Instant stopped = turned.driver.now();
+    turned.stop_requests = 1;
+    turned.turn_until_over();
+    EXPECT_TRUE(turned.run.interrupted());
+    const std::vector<Event> ends = turned.ends();
+    ASSERT_EQ(ends.size(), 2u);
+    EXPECT_EQ(ends[0].end.outcome, Outcome::not_sent);
+    EXPECT_LT(ends[0].stamp_ns, (stopped + milliseconds(25)).ns);
+    EXPECT_EQ(ends[1].end.outcome, Outcome::cancelled);
+    EXPECT_GE(ends[1].stamp_ns, (stopped + seconds(4)).ns);
+    EXPECT_LT(ends[1].stamp_ns, (stopped + seconds(4) + milliseconds(25)).ns);
+    turned.expect_nothing_left();
+}
+
+TEST(Run, AnAnswerMayEndWithinTheGrace) {
+    Turned::Options options = slow();
+    options.server.pace.first = seconds(3);
+    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, options);
+    stop_in_flight(turned);
+    turned.stop_requests = 1;
+    turned.turn_until_over();
+    const std::vector<Event> ends = turned.ends();
+    ASSERT_EQ(ends.size(), 2u);
+    EXPECT_EQ(ends[1].end.outcome, Outcome::ok);
+}
+
+TEST(Run, ASecondStopEndsTheGrace) {
+    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
+    stop_in_flight(turned);
+    turned.stop_requests = 1;
+    for (int i = 0; i < 10; ++i) {
+        turned.turn();
+    }
+    const Instant again = turned.driver.now();
+    turned.stop_requests = 2;
+    turned.turn_until_over();
+    const std::vector<Event> ends = turned.ends();
+    ASSERT_EQ(ends.size(), 2u);
+    EXPECT_EQ(ends[1].end.outcome, Outcome::cancelled);
+    EXPECT_LT(ends[1].stamp_ns, (again + milliseconds(25)).ns);
+}
+
+// A disk that is full is not the user's doing.
+TEST(Run, StopsByItself) {
+    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
+    stop_in_flight(turned);
+    turned.run.stop();
+    turned.turn_until_over();
+    EXPECT_FALSE(turned.run.interrupted());
+    EXPECT_EQ(turned.run.rows_fired(), 1u);
+    EXPECT_EQ(turned.ends().size(), 2u);
+    turned.expect_nothing_left();
+}
+
+// A stop before time 0: each row gets its end, and no connection is opened any more.
+TEST(Run, StopsBeforeItsBeginning) {
+    Turned::Options options;
+    options.settings.connections_fixed = 3;
+    Turned turned(Rows(1), options);
+    for (int i = 0; i < 1000 && turned.run.lane_counts().connects == 0; ++i) {
+        turned.turn();
+    }
+    turned.stop_requests = 1;
+    turned.turn_until_over();
+    EXPECT_EQ(turned.run.rows_fired(), 0u);
+    EXPECT_EQ(turned.run.lane_counts().connects, 1u);
+    const std::vector<Event> ends = turned.ends();
+    ASSERT_EQ(ends.size(), 1u);
+    EXPECT_EQ(ends[0].end.outcome, Outcome::not_sent);
+    turned.expect_nothing_left();
+}
+
+// Rows that are armed, and one that waits for a connection: none gets an end.
+TEST(Run, AbandonLeavesNothingBehind) {
+    Turned::Options options;
+    options.weather.hang_connect = 1;
+    Turned turned(Rows{{Duration{0}}, {seconds(1)}}, options);
+    for (int i = 0; i < 100; ++i) {
+        turned.turn();
+    }
+    turned.begin(microseconds(1));
+    turned.driver.stand_still(milliseconds(1));
+    for (int i = 0; i < 100; ++i) {
+        turned.turn();
+    }
+    EXPECT_EQ(turned.armer.armed_count(), 1u);
+    EXPECT_GT(turned.bodies.used_bytes(), 0u);
+    EXPECT_GT(turned.driver.in_flight(), 0u);
+    turned.run.abandon();
+    turned.over = true;
+    EXPECT_TRUE(turned.ends().empty());
+    turned.expect_nothing_left();
+}
+
+}  // namespace
+}  // namespace driftless::sim
