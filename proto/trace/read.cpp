@@ -27,7 +27,7 @@ TraceReader::TraceReader(const ReadOptions& options, Trace& out, InputErrors& er
     rules_.default_output = options.default_output;
     rules_.output_free = options.output_free;
     rules_.map = options.map;
-    draft_.set_scope(options.id_scope);
+    draft_.name_spaces().set_scope(options.id_scope);
     check_options(options);
 }
 
@@ -178,11 +178,11 @@ void TraceReader::check_blocks() {
         rules_.block_size = 0;
         return;
     }
-    const std::uint64_t missing = draft_.rows_without_ids();
+    const std::uint64_t missing = draft_.ids().rows_missing();
     if (rules_.lenient) {
         trace_.rows_uncovered += missing;
     } else if (missing > 0) {
-        whole.line = draft_.first_line_without_ids();
+        whole.line = draft_.ids().first_line_missing();
         whole.refuse("hash_ids", "",
                      "is missing here" +
                          (missing == 1 ? std::string()
@@ -248,7 +248,7 @@ void TraceReader::check_unit() {
 /// away that the trace records.
 void TraceReader::check_surplus() {
     constexpr std::uint64_t dropped_share = 100;  // one in so many may be dropped
-    const IdCounts& counts = draft_.counts();
+    const IdCounts& counts = draft_.ids().counts();
     const std::uint64_t dropped = trace_.surplus_ids;
     const IdCounts::Best best = counts.best();
     if (!rules_.lenient || counts.ids() < dropped_share ||
@@ -266,12 +266,12 @@ void TraceReader::check_surplus() {
 /// Where several rows contradict the block size and all of them fit another, one line says so
 /// first.
 void TraceReader::suggest_block_size() {
-    const std::string sizes = draft_.counts().sizes_of_all();
-    if (draft_.counts().wrong() > 1 && !sizes.empty() && !rules_.lenient) {
+    const std::string sizes = draft_.ids().counts().sizes_of_all();
+    if (draft_.ids().counts().wrong() > 1 && !sizes.empty() && !rules_.lenient) {
         errors_.add_first({file_, 0, "hash_ids", "",
                            "contradict blocks of " + std::to_string(rules_.block_size) +
-                               " tokens in " + std::to_string(draft_.counts().wrong()) + " of " +
-                               std::to_string(draft_.counts().rows()) + " rows",
+                               " tokens in " + std::to_string(draft_.ids().counts().wrong()) +
+                               " of " + std::to_string(draft_.ids().counts().rows()) + " rows",
                            "all rows fit --block-size " + sizes});
     }
 }
