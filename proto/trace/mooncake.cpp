@@ -104,7 +104,7 @@ bool matches(const JsonValue& row) {
 }
 
 /// A time with a fraction of a millisecond, where nobody said that it is milliseconds: tools that
-/// write seconds use the same names. The whole trace decides (`TraceReader::check_unit`).
+/// write seconds use the same names. The whole trace decides (whole_trace.hpp).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
     return !context.rules.unit_stated && time.name == "timestamp" && point != time.text.npos &&
