@@ -54,7 +54,6 @@ Metrics MockCore::metrics() const {
     return metrics;
 }
 
-/// True where the connection may begin at once; else it stands in the queue.
 bool MockCore::take_slot(MockConnection& connection) {
     if (options_.slots != 0 && metrics_.running == options_.slots) {
         queue_.push_back(&connection);
@@ -68,7 +67,6 @@ void MockCore::leave_queue(MockConnection& connection) {
     queue_.erase(std::find(queue_.begin(), queue_.end(), &connection));
 }
 
-/// An answer has ended: the oldest waiting one begins.
 void MockCore::give_slot(Instant now) {
     --metrics_.running;
     if (!queue_.empty()) {
@@ -80,8 +78,6 @@ void MockCore::give_slot(Instant now) {
     }
 }
 
-/// Tokens of the prompt that the cache holds; its blocks are entered. At least one token is always
-/// computed, as the server needs its logits.
 std::uint32_t MockCore::look_up(const PromptCount& prompt) {
     metrics_.prompt_tokens += prompt.tokens();
     if (options_.cache_block_tokens == 0) {
@@ -94,6 +90,17 @@ std::uint32_t MockCore::look_up(const PromptCount& prompt) {
     metrics_.cache_queries += prompt.tokens();
     metrics_.cache_hits += cached;
     return cached;
+}
+
+void MockCore::count_end(RequestLog& entry) {
+    const bool fine = entry.ending == Ending::complete && entry.status == 200;
+    metrics_.generation_tokens += entry.output_tokens;
+    ++(fine ? metrics_.requests_ok : metrics_.requests_failed);
+    ++ended_;
+    if (options_.keep_log) {
+        finished_.push_back(std::move(entry));
+        entry = RequestLog();
+    }
 }
 
 std::int64_t MockCore::utc_seconds(Instant now) const {

@@ -8,7 +8,7 @@
 #include "engine/input/paths.hpp"
 #include "engine/input/source.hpp"
 #include "proto/core/xxh64.hpp"
-#include "proto/trace/read.hpp"
+#include "proto/trace/reader.hpp"
 
 namespace driftless {
 namespace {

@@ -95,21 +95,21 @@ void read_row(RowContext& context, const JsonValue& json) {
     TraceDraft& draft = context.draft;
     TraceRow row;
     const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
-    draft.begin_ids();
+    draft.ids().begin();
     const JsonValue ids = json.find("hash_ids");
     if (!ids.present()) {
-        draft.note_missing_ids(context.line);
+        draft.ids().note_missing(context.line);
     }
     const bool blocks = !ids.present() || read_ids(context, ids);
     if (!lengths || !blocks || !read_arrival(context, json, row)) {
         return;
     }
     const Field play = field("play_id");
-    draft.enter_name_space(play.text);
+    draft.name_spaces().enter(play.text);
     const Field session = field("session_id");
     if (session.present) {
-        row.session = draft.session(session.text);
-        row.turn = ++draft.tail(row.session).turns;
+        row.session = draft.sessions().find(session.text);
+        row.turn = ++draft.sessions().tail(row.session).turns;
     }
     if (field("request_id").present) {
         draft.name_request(field("request_id").text);

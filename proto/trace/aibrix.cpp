@@ -27,7 +27,7 @@ Field length_of(const JsonValue& request, std::string_view name, std::string_vie
 bool read_prompt(const RowContext& context, const JsonValue& request, TraceRow& row) {
     const Field input = length_of(request, "prompt_length", "Prompt Length");
     const Field output = length_of(request, "output_length", "Output Length");
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     RecordedFields words;
     words.text = given(request.find("prompt"));
     if (words.text.present() && words.text.as_string() != "") {
@@ -44,8 +44,8 @@ void read_request(RowContext& context, const JsonValue& request, std::int64_t at
     row.at_ns = at_ns;
     const Field session = field_of(request.find("session_id"), "session_id");
     if (session.present) {
-        row.session = context.draft.session(session.text);
-        context.draft.next_turn(row, 0);
+        row.session = context.draft.sessions().find(session.text);
+        context.draft.sessions().next_turn(row, 0);
     }
     context.emit(row, request);
 }

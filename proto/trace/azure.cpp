@@ -26,7 +26,7 @@ void read_row(RowContext& context, const CsvRow& cells) {
     context.draft.remark("row with images, which are not sent",
                          "rows with images, which are not sent",
                          images.present && images.text != "0" ? 1 : 0);
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     context.emit(row, cells);
 }
 

@@ -95,7 +95,7 @@ void settle_blocks(RowContext& context) {
     trace.tail_rule = chosen.rule;
     for (TraceRow& row : trace.rows) {
         if (row.ids_count > 0 && chosen.rule == TailRule::ceil) {
-            context.draft.counts().add(row.input_length, row.ids_count);
+            context.draft.ids().counts().add(row.input_length, row.ids_count);
         }
         settle_row(context, chosen, row);
     }

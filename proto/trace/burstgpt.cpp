@@ -26,11 +26,11 @@ void link(const RowContext& context, const CsvRow& cells, TraceRow& row) {
     if (!session.present) {
         return;
     }
-    row.session = context.draft.session(session.text);
-    SessionTail& tail = context.draft.tail(row.session);
+    row.session = context.draft.sessions().find(session.text);
+    SessionTail& tail = context.draft.sessions().tail(row.session);
     const std::int64_t ended_ns = tail.last_end_ns.value_or(tail.last_at_ns);
     const std::int64_t pause_ns = tail.last_row == no_row ? 0 : row.at_ns - ended_ns;
-    context.draft.next_turn(row, std::max(pause_ns, std::int64_t{0}));
+    context.draft.sessions().next_turn(row, std::max(pause_ns, std::int64_t{0}));
     const Field elapsed = field_of(cells, "Elapsed time");
     const Result<std::int64_t> length = parse_time(elapsed.text, TimeUnit::s);
     if (length) {
@@ -53,7 +53,7 @@ void read_row(RowContext& context, const CsvRow& cells) {
     }
     row.at_ns = *time;
     link(context, cells, row);
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     context.emit(row, cells);
 }
 

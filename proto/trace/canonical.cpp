@@ -67,7 +67,7 @@ void read_header(RowContext& context, const JsonValue& header) {
 /// The ids, held against the length by both rules: a trace may mix them. False after an error.
 bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row) {
     TraceDraft& draft = context.draft;
-    draft.begin_ids();
+    draft.ids().begin();
     const JsonValue ids = json.find("hash_ids");
     if (!ids.present()) {
         return true;
@@ -82,9 +82,9 @@ bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row
         return false;
     }
     const std::uint64_t most = blocks_of(row.input_length, size);
-    const bool too_few = draft.ids_count() < row.input_length / size;
-    if (draft.ids_count() > most || (too_few && !context.rules.lenient)) {
-        refuse_count(context, draft.ids_count(), row.input_length, most);
+    const bool too_few = draft.ids().count() < row.input_length / size;
+    if (draft.ids().count() > most || (too_few && !context.rules.lenient)) {
+        refuse_count(context, draft.ids().count(), row.input_length, most);
         return false;
     }
     draft.trace().rows_uncovered += too_few ? 1 : 0;
@@ -149,10 +149,10 @@ bool read_place(RowContext& context, const JsonValue& json, TraceRow& row) {
     if (!fine) {
         return false;
     }
-    context.draft.enter_name_space(std::to_string(name_space));
+    context.draft.name_spaces().enter(std::to_string(name_space));
     if (session.present) {
         const std::string key = std::to_string(number) + "/" + std::string(session.text);
-        row.session = context.draft.session(session.text, key);
+        row.session = context.draft.sessions().find(session.text, key);
     }
     return true;
 }

@@ -2,58 +2,17 @@
 
 #include <algorithm>
 #include <limits>
-
-#include "proto/json/utf8.hpp"
+#include <utility>
 
 namespace driftless {
 
 void TraceDraft::begin_file(std::string_view name) {
     trace_.files.push_back({std::string(name), rows()});
-    if (!shared_) {
-        sessions_.clear();
+    name_spaces_.begin_file(one_log_);
+    if (!one_log_) {
+        sessions_.begin_file();
         requests_.clear();
-        name_spaces_.clear();
     }
-    if (scope_ == IdScope::format ? !shared_ : scope_ != IdScope::all) {
-        name_space_.reset();
-    }
-}
-
-void TraceDraft::begin_name_space() {
-    if (scope_ == IdScope::format) {
-        name_space_.reset();
-    }
-}
-
-void TraceDraft::enter_name_space(std::string_view name) {
-    if (scope_ != IdScope::format) {
-        return;
-    }
-    const auto known = name_spaces_.find(name);
-    if (known != name_spaces_.end()) {
-        name_space_ = known->second;
-        return;
-    }
-    name_space_ = trace_.name_spaces++;
-    name_spaces_.emplace(name, *name_space_);
-}
-
-void TraceDraft::begin_ids() {
-    trace_.ids.truncate(ids_kept_);
-}
-
-void TraceDraft::note_missing_ids(std::uint64_t line) {
-    first_line_without_ids_ = rows_without_ids_ == 0 ? line : first_line_without_ids_;
-    ++rows_without_ids_;
-}
-
-std::uint32_t TraceDraft::name_space_of(const TraceRow& row) {
-    const bool own = scope_ == IdScope::session && row.session != no_session;
-    std::optional<std::uint32_t>& chosen = own ? tails_[row.session].name_space : name_space_;
-    if (!chosen) {
-        chosen = trace_.name_spaces++;
-    }
-    return *chosen;
 }
 
 void TraceDraft::set_body(std::string_view json) {
@@ -65,39 +24,12 @@ void TraceDraft::set_body(std::string_view json) {
 TraceRow& TraceDraft::add(TraceRow row) {
     CHECK(trace_.rows.size() < std::numeric_limits<std::uint32_t>::max() - 1);
     row.index = rows();
-    row.name_space = name_space_of(row);
-    row.ids_begin = ids_kept_;
-    row.ids_count = static_cast<std::uint32_t>(ids_count());
-    ids_kept_ = trace_.ids.size();
+    row.name_space = name_spaces_.of(row);
+    ids_.keep(row);
     if (!trace_.body_bytes.empty()) {
         trace_.body_ends.push_back(trace_.body_bytes.size());
     }
     return trace_.rows.emplace_back(row);
-}
-
-std::uint32_t TraceDraft::session(std::string_view name, std::string_view key) {
-    const auto known = sessions_.find(key);
-    if (known != sessions_.end()) {
-        return known->second;
-    }
-    const auto made = static_cast<std::uint32_t>(trace_.sessions.size());
-    std::string fixed;  // a CSV may name it in any bytes; records are JSON
-    trace_.sessions.emplace_back(to_valid_utf8(name, fixed));
-    tails_.emplace_back();
-    sessions_.emplace(key, made);
-    return made;
-}
-
-void TraceDraft::next_turn(TraceRow& row, std::int64_t delay_ns) {
-    SessionTail& last = tails_[row.session];
-    row.turn = row.turn == 0 ? last.turns + 1 : row.turn;
-    if (last.last_row != no_row) {
-        depend({rows(), last.last_row, Trigger::completion, delay_ns});
-    }
-    last.turns += 1;
-    last.last_row = rows();
-    last.last_at_ns = row.at_ns;
-    last.last_end_ns.reset();
 }
 
 std::uint32_t TraceDraft::find_request(std::string_view name) const {
@@ -117,9 +49,14 @@ void TraceDraft::remark(const char* one, const char* many, std::uint64_t count) 
     }
 }
 
+void TraceDraft::note_doubt(UnitDoubt doubt) {
+    if (!doubt_) {
+        doubt_ = std::move(doubt);
+    }
+}
+
 void TraceDraft::finish() {
-    begin_ids();
-    trace_.ids.settle();
+    ids_.finish();
     std::stable_sort(trace_.dependencies.begin(), trace_.dependencies.end(),
                      [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
 }

@@ -26,10 +26,10 @@ Field either(const JsonValue& object, std::string_view name, const JsonValue& ot
 
 /// The ids and their block size, which all rows must share. False after an error.
 bool read_blocks(RowContext& context, const JsonValue& replay) {
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     const JsonValue ids = replay.find("input_sequence_hashes");
     if (!ids.present()) {
-        context.draft.note_missing_ids(context.line);
+        context.draft.ids().note_missing(context.line);
         return true;
     }
     const Field size = field_of(replay.find("trace_block_size"), "trace_block_size");
@@ -54,10 +54,10 @@ void link(const RowContext& context, const JsonValue& agent, const JsonValue& re
     if (!session.present) {
         return;
     }
-    row.session = context.draft.session(session.text);
-    SessionTail& tail = context.draft.tail(row.session);
+    row.session = context.draft.sessions().find(session.text);
+    SessionTail& tail = context.draft.sessions().tail(row.session);
     const std::int64_t pause_ns = row.at_ns - tail.last_end_ns.value_or(row.at_ns);
-    context.draft.next_turn(row, std::max(pause_ns, std::int64_t{0}));
+    context.draft.sessions().next_turn(row, std::max(pause_ns, std::int64_t{0}));
     const Field total = field_of(request.find("total_time_ms"), "total_time_ms");
     const Result<std::int64_t> length = parse_time(total.text, TimeUnit::ms);
     if (length) {

@@ -197,7 +197,7 @@ bool read_ids(const RowContext& context, const JsonValue& list) {
         return false;
     }
     if (const auto ids = list.integers()) {
-        context.draft.add_ids(*ids);
+        context.draft.ids().add(*ids);
         return true;
     }
     for (JsonValue value = list.first(); value.present(); value = value.next()) {
@@ -208,7 +208,7 @@ bool read_ids(const RowContext& context, const JsonValue& list) {
                            "ids are whole numbers from 0 to 2^64 - 1");
             return false;
         }
-        context.draft.add_id(*id);
+        context.draft.ids().add(*id);
     }
     return true;
 }
@@ -224,17 +224,17 @@ void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t 
 
 bool check_count(const RowContext& context, std::uint32_t tokens) {
     TraceDraft& draft = context.draft;
-    const std::uint64_t count = draft.ids_count();
+    const std::uint64_t count = draft.ids().count();
     const std::uint64_t needed = blocks_of(tokens, context.rules.block_size);
-    draft.counts().add(tokens, count);
-    draft.counts().add_wrong(count != needed);
+    draft.ids().counts().add(tokens, count);
+    draft.ids().counts().add_wrong(count != needed);
     if (count != needed && !context.rules.lenient) {
         refuse_count(context, count, tokens, needed);
         return false;
     }
     if (count > needed) {
         draft.trace().surplus_ids += count - needed;
-        draft.cut_ids(needed);
+        draft.ids().cut(needed);
     }
     draft.trace().rows_uncovered += count < needed ? 1 : 0;
     return true;

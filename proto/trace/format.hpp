@@ -2,7 +2,7 @@
 ///
 /// A format knows how its rows look and what their fields mean. It sees one parsed line at a time
 /// and adds the rows that it finds there; files, lines, sorting, kept columns and counts of unknown
-/// keys are the reader's (read.hpp).
+/// keys are the reader's (reader.hpp).
 #pragma once
 
 #include <cstdint>

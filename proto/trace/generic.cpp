@@ -115,12 +115,12 @@ bool check_needed(RowContext& context, const Fields& fields, const Source& sourc
 void add_id(const RowContext& context, std::string_view text) {
     const auto number = whole_number(text);
     if (number) {
-        context.draft.add_id(*number);
+        context.draft.ids().add(*number);
         return;
     }
     Xxh64 hash;
     hash.add(text);
-    context.draft.add_id(hash.value());
+    context.draft.ids().add(hash.value());
 }
 
 bool read_json_ids(const RowContext& context, const Field& field) {
@@ -129,7 +129,7 @@ bool read_json_ids(const RowContext& context, const Field& field) {
         return false;
     }
     if (const auto ids = field.json.integers()) {
-        context.draft.add_ids(*ids);
+        context.draft.ids().add(*ids);
         return true;
     }
     for (JsonValue id = field.json.first(); id.present(); id = id.next()) {
@@ -158,9 +158,9 @@ void read_cell_ids(const RowContext& context, std::string_view cell) {
 }
 
 bool read_blocks(const RowContext& context, const Field& ids) {
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     if (!ids.present) {
-        context.draft.note_missing_ids(context.line);
+        context.draft.ids().note_missing(context.line);
         return true;
     }
     if (ids.json.present()) {
@@ -187,7 +187,7 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     }
     row.turn = static_cast<std::uint32_t>(*number);
     if (row.session != no_session) {
-        context.draft.next_turn(row, *delay_ns);
+        context.draft.sessions().next_turn(row, *delay_ns);
     }
     return true;
 }
@@ -207,7 +207,7 @@ void read_row(RowContext& context, const Source& source) {
     }
     row.at_ns = *time;
     if (fields.of[key_session].present) {
-        row.session = context.draft.session(fields.of[key_session].text);
+        row.session = context.draft.sessions().find(fields.of[key_session].text);
     }
     if (read_turn(context, fields, row)) {
         context.emit(row, source);

@@ -15,7 +15,7 @@ bool matches(const JsonValue& row) {
 
 /// When the call comes: its session's start, or the gaps since. False after an error.
 bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
-    const SessionTail& last = context.draft.tail(row.session);
+    const SessionTail& last = context.draft.sessions().tail(row.session);
     const Field gap = field_of(json.find("pre_gap"), "pre_gap");
     const auto gap_ns =
         gap.present ? read_gap(context, gap, TimeUnit::s) : std::optional<std::int64_t>(0);
@@ -40,7 +40,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     } else if (last.last_row != no_row) {
         row.at_ns = later(last.last_at_ns, *gap_ns);
     }
-    context.draft.next_turn(row, *gap_ns);
+    context.draft.sessions().next_turn(row, *gap_ns);
     return true;
 }
 
@@ -62,9 +62,9 @@ void read_row(RowContext& context, const JsonValue& json) {
     if (!read_recorded_lengths(context, Field{}, output, row) || !read_recorded(context, words)) {
         return;
     }
-    row.session = context.draft.session(session.text);
+    row.session = context.draft.sessions().find(session.text);
     if (read_arrival(context, json, row)) {
-        context.draft.begin_ids();
+        context.draft.ids().begin();
         context.emit(row, json);
     }
 }

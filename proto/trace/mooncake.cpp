@@ -104,7 +104,7 @@ bool matches(const JsonValue& row) {
 }
 
 /// A time with a fraction of a millisecond, where nobody said that it is milliseconds: tools that
-/// write seconds use the same names. The whole trace decides (`TraceReader::check_unit`).
+/// write seconds use the same names. The whole trace decides (whole_trace.hpp).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
     return !context.rules.unit_stated && time.name == "timestamp" && point != time.text.npos &&
@@ -115,8 +115,9 @@ bool in_doubt(const RowContext& context, const Field& time) {
 std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fields,
                                          const TraceRow& row, std::int64_t delay_ns) {
     const Field time = fields.field(Meaning::time, "timestamp");
-    if (row.session == no_session && in_doubt(context, time)) {
-        context.draft.note_doubt(context.file, context.line, time.name, time.text);
+    if (row.session == no_session && !context.draft.doubt() && in_doubt(context, time)) {
+        context.draft.note_doubt({std::string(context.file), context.line, std::string(time.name),
+                                  std::string(time.text)});
     }
     if (time.present || row.session == no_session) {
         return read_time(context, time);
@@ -128,15 +129,15 @@ std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fiel
             "recorded gaps, as if answers took no time");
         return std::nullopt;
     }
-    const SessionTail& last = context.draft.tail(row.session);
+    const SessionTail& last = context.draft.sessions().tail(row.session);
     return last.last_row == no_row ? 0 : later(last.last_at_ns, delay_ns);
 }
 
 /// The ids, held against the length where that is known.
 bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& input) {
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     if (!ids.present()) {
-        context.draft.note_missing_ids(context.line);
+        context.draft.ids().note_missing(context.line);
         return true;
     }
     if (!read_ids(context, ids)) {
@@ -183,7 +184,7 @@ bool read_prompt(RowContext& context, const Fields& fields, TraceRow& row) {
         return false;
     }
     if (words.any()) {
-        context.draft.begin_ids();
+        context.draft.ids().begin();
         return read_recorded_lengths(context, input, output, row) && read_recorded(context, words);
     }
     const bool lengths = read_lengths(context, input, output, row);
@@ -195,7 +196,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     TraceRow row;
     const Field session = fields.field(Meaning::session, "session_id");
     if (session.present) {
-        row.session = context.draft.session(session.text);
+        row.session = context.draft.sessions().find(session.text);
     }
     const Field delay = fields.field(Meaning::delay, "delay");
     const auto delay_ns =
@@ -207,7 +208,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     }
     row.at_ns = *time;
     if (row.session != no_session) {
-        context.draft.next_turn(row, *delay_ns);
+        context.draft.sessions().next_turn(row, *delay_ns);
     }
     context.emit(row, json);
 }

@@ -15,9 +15,9 @@ bool matches(const JsonValue& row) {
 
 /// The ids, held against the length where that is known.
 bool read_blocks(const RowContext& context, const JsonValue& ids, const TraceRow& row) {
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     if (!ids.present()) {
-        context.draft.note_missing_ids(context.line);
+        context.draft.ids().note_missing(context.line);
         return true;
     }
     return read_ids(context, ids) &&
@@ -33,7 +33,7 @@ void link(const RowContext& context, const Field& chat, const Field& parent, Tra
         draft.remark("row whose parent is not in the trace: it begins a session of its own",
                      "rows whose parent is not in the trace: each begins a session of its own",
                      root ? 0 : 1);
-        row.session = draft.session(chat.text);
+        row.session = draft.sessions().find(chat.text);
     } else {
         row.session = draft.trace().rows[before].session;
         draft.depend({draft.rows(), before, Trigger::completion, 0});

@@ -23,6 +23,8 @@ enum class TailRule : std::uint8_t {
 };
 
 inline constexpr std::uint32_t no_session = 0xFFFFFFFFu;
+/// In place of a row's index: no such row.
+inline constexpr std::uint32_t no_row = 0xFFFFFFFFu;
 
 /// One request of a trace. Trivially copyable, 48 bytes.
 struct TraceRow {

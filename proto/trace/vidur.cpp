@@ -22,7 +22,7 @@ void read_row(RowContext& context, const CsvRow& cells) {
         return;
     }
     row.at_ns = *time;
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     context.emit(row, cells);
 }
 

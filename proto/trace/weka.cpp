@@ -69,7 +69,7 @@ bool Conversation::begin() {
     }
     chosen = static_cast<std::uint32_t>(size);
     if (json_.find("hash_id_scope").as_string().value_or("local") != "global") {
-        context_.draft.begin_name_space();
+        context_.draft.name_spaces().begin();
     }
     name_ = json_.find("id").as_string().value_or("conversation " + std::to_string(context_.line));
     return true;
@@ -82,7 +82,7 @@ void Conversation::read() {
     }
     // Conversations may have one name; a sub-agent's begins with its conversation's.
     key_ = std::to_string(context_.line) + context_.place + "/" + name_;
-    const std::uint32_t session = context_.draft.session(name_, key_);
+    const std::uint32_t session = context_.draft.sessions().find(name_, key_);
     const std::string outer = context_.place;
     std::size_t number = 0;
     for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
@@ -107,7 +107,7 @@ void Conversation::read_subagent(const JsonValue& entry) {
     }
     const std::string agent =
         "/" + std::string(entry.find("agent_id").as_string().value_or("agent of " + outer));
-    const std::uint32_t session = context_.draft.session(name_ + agent, key_ + agent);
+    const std::uint32_t session = context_.draft.sessions().find(name_ + agent, key_ + agent);
     // Times that begin before the spawn count from it.
     const auto first =
         parse_time(requests.first().find("t").present() ? requests.first().find("t").raw()
@@ -145,7 +145,7 @@ bool Conversation::read_request(const JsonValue& json, std::int64_t base_ns, std
     origin_ns_ = origin_ns_ < 0 ? *time : origin_ns_;
     row.at_ns = std::max(later(base_ns, *time) - origin_ns_, std::int64_t{0});
     row.session = session;
-    row.turn = ++draft.tail(session).turns;
+    row.turn = ++draft.sessions().tail(session).turns;
     wait_for(chain, row.at_ns);
     if (&chain == &parent_) {
         join(row.at_ns);
@@ -181,7 +181,7 @@ void Conversation::join(std::int64_t at_ns) {
 /// The ids, held against both rules. A request without a list has a private prompt.
 bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
     TraceDraft& draft = context_.draft;
-    draft.begin_ids();
+    draft.ids().begin();
     if (!ids.present()) {
         draft.remark("request without block ids: its prompt is private",
                      "requests without block ids: their prompts are private");
@@ -192,7 +192,7 @@ bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
     }
     const std::uint64_t size = context_.rules.block_size;
     const std::uint64_t whole = row.input_length / size;
-    const std::uint64_t count = draft.ids_count();
+    const std::uint64_t count = draft.ids().count();
     const bool exact = row.input_length % size == 0;
     rows_floor_ += count == whole && !exact ? 1 : 0;
     rows_ceil_ += count == whole + 1 && !exact ? 1 : 0;
@@ -205,7 +205,7 @@ bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
     }
     if (count > whole) {
         draft.trace().surplus_ids += count - whole;
-        draft.cut_ids(whole);
+        draft.ids().cut(whole);
     }
     draft.trace().rows_uncovered += count < whole ? 1 : 0;
     return true;

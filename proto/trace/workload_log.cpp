@@ -51,7 +51,7 @@ void read_row(RowContext& context, const JsonValue& json) {
                          "rows with headers of their own, which are not sent",
                          headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
     row.at_ns = *time;
-    context.draft.begin_ids();
+    context.draft.ids().begin();
     context.emit(row, json);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "proto/core/counted.hpp"
-#include "proto/trace/draft.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
 namespace {

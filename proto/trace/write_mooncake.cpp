@@ -3,9 +3,9 @@
 // Ids are numbered anew, from 0 by first use, over all namespaces: the format has one. Parts of a
 // prompt that have no id get one of their own, which no other row has.
 #include "proto/trace/decimal_time.hpp"
-#include "proto/trace/draft.hpp"
 #include "proto/trace/fields.hpp"
 #include "proto/trace/mooncake.hpp"
+#include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"
 
 namespace driftless {

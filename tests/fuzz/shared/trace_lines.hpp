@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proto/trace/read.hpp"
+#include "proto/trace/reader.hpp"
 
 namespace driftless {
 

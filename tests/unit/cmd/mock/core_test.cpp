@@ -231,6 +231,23 @@ TEST(MockCore, AnswersPipelinedRequestsInOrder) {
     EXPECT_GT(player.received.rfind("[DONE]"), page);
 }
 
+// A pipelined request whose tokens are due at once: its head leaves before them.
+TEST(MockCore, KeepsPipelinedStreamsWholeWithoutPace) {
+    CoreOptions options = small_blocks();
+    options.pace.first = options.pace.between = Duration{0};
+    Player player(options);
+    player.send(chat(1, 2) + chat(1, 2));
+    player.run();
+    const std::size_t second = player.received.find("HTTP/1.1 200", 1);
+    ASSERT_NE(second, std::string::npos);
+    bool first_whole = false;
+    bool second_whole = false;
+    (void)body_of(player.received.substr(0, second), &first_whole);
+    (void)body_of(player.received.substr(second), &second_whole);
+    EXPECT_TRUE(first_whole);
+    EXPECT_TRUE(second_whole);
+}
+
 // Slots: beyond them answers wait in order of arrival and start when one ends or leaves.
 TEST(MockCore, QueuesBeyondItsSlots) {
     CoreOptions options = small_blocks();

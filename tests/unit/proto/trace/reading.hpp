@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/trace/read.hpp"
+#include "proto/trace/reader.hpp"
 
 namespace driftless {
 

@@ -1,5 +1,5 @@
 // The reader of all formats: detection, options, kept columns, blank lines, several files.
-#include "proto/trace/read.hpp"
+#include "proto/trace/reader.hpp"
 
 #include <gtest/gtest.h>
 

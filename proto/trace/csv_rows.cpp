@@ -1,9 +1,11 @@
-// The part of TraceReader that knows CSV files: their header, and their records.
+#include "proto/trace/csv_rows.hpp"
+
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "proto/core/counted.hpp"
 #include "proto/trace/fields.hpp"
-#include "proto/trace/read.hpp"
 #include "proto/trace/shapes.hpp"
 
 namespace driftless {
@@ -16,87 +18,57 @@ constexpr std::string_view azure_header = "TIMESTAMP,ContextTokens,GeneratedToke
 
 }  // namespace
 
-/// The format whose columns these are, in any case of letters. The header takes its spelling. Where
-/// the format was chosen before, no other one is looked at.
-const TraceFormat* TraceReader::csv_format() {
-    const TraceFormat* found = nullptr;
-    CsvHeader spelled = header_;
-    for (const TraceFormat* one : trace_formats()) {
-        const bool is_other = format_ != nullptr && one != format_;
-        if (is_other || one->matches_header == nullptr) {
-            continue;
-        }
-        CsvHeader adopted = header_;
-        adopted.adopt(one->columns);
-        if (one->matches_header(adopted)) {
-            found = one;
-            spelled = std::move(adopted);
-        }
-    }
-    header_ = std::move(spelled);
-    return found;
-}
-
-/// The map takes the header's spelling where they differ in upper and lower case only.
-void TraceReader::spell_map() {
-    for (MappedColumn& one : rules_.map) {
-        if (const std::optional<std::size_t> at = header_.find_in_any_case(one.column)) {
-            one.column = header_.names()[*at];
-        }
-    }
-    if (format_ != nullptr) {
-        list_known();
-    }
-}
-
 /// Azure's traces are passed on without their header, too: a wall clock and two numbers.
-bool TraceReader::begins_without_header(std::string_view line) {
-    const bool wanted = format_ == nullptr || std::string_view(format_->name) == "azure";
+bool CsvRows::begins_without_header(std::string_view line) {
+    const TraceFormat* const format = rows_.choice().format();
+    const bool wanted = format == nullptr || std::string_view(format->name) == "azure";
     if (!wanted || !cells_.split(line, ',') || cells_.size() != 3 ||
         !parse_time(cells_[0], TimeUnit::iso) || !whole_number(cells_[1]) ||
         !whole_number(cells_[2])) {
         return false;
     }
-    draft_.remark("file without a CSV header, read as Azure's time, input and output",
-                  "files without a CSV header, read as Azure's time, input and output");
+    rows_.draft().remark("file without a CSV header, read as Azure's time, input and output",
+                         "files without a CSV header, read as Azure's time, input and output");
     return true;
 }
 
-TraceReader::Container TraceReader::csv_begin(const RowContext& here, std::string_view line) {
+Stop CsvRows::begin(std::uint64_t number, std::string_view line) {
+    const RowContext here = rows_.context(number);
     const ForeignShape shape = foreign_text_shape(line, here.file);
-    headerless_ = shape.what.empty() && begins_without_header(line);
-    const std::string_view names = headerless_ ? azure_header : line;
     if (!shape.what.empty()) {
         here.refuse("", "", "looks like " + std::string(shape.what), std::string(shape.remedy));
-        return Container::refused;
+        return Stop::file;
     }
+    const bool headerless = begins_without_header(line);
+    if (!read_header(here, line, headerless ? azure_header : line)) {
+        return Stop::file;
+    }
+    text_.clear();
+    find_doubles();
+    return headerless ? add_line(number, line) : Stop::none;
+}
+
+/// Reads the names of the columns. False after an error, which quotes the line.
+bool CsvRows::read_header(const RowContext& here, std::string_view line, std::string_view names) {
     if (!header_.read(names)) {
         here.refuse("", line, "is neither a JSON object nor a CSV header",
                     json_remedy + trace_format_names());
-        return Container::refused;
+        return false;
     }
-    const TraceFormat* const found = csv_format();
-    spell_map();
-    if (format_ == nullptr && found != nullptr) {
-        choose(*found);
+    if (rows_.choice().admit(header_)) {
+        return true;
     }
-    const bool fits = format_ != nullptr && format_->read_csv != nullptr &&
-                      (found == format_ || format_->matches_header == nullptr);
-    if (fits) {
-        text_.clear();
-        find_doubles();
-        return Container::csv;
-    }
+    const TraceFormat* const format = rows_.choice().format();
     here.refuse("", line,
-                format_ == nullptr ? std::string("is not the CSV header of a known format")
-                                   : "is not a header of the format " + std::string(format_->name),
+                format == nullptr ? std::string("is not the CSV header of a known format")
+                                  : "is not a header of the format " + std::string(format->name),
                 "--map time=COLUMN,in=COLUMN,out=COLUMN names the columns of any other; columns "
                 "are " +
                     joined(header_.names()));
-    return Container::refused;
+    return false;
 }
 
-void TraceReader::csv_line(std::uint64_t number, std::string_view line) {
+Stop CsvRows::add_line(std::uint64_t number, std::string_view line) {
     std::string_view record = line;
     text_line_ = text_.empty() ? number : text_line_;
     if (!text_.empty()) {
@@ -104,23 +76,33 @@ void TraceReader::csv_line(std::uint64_t number, std::string_view line) {
         text_ += line;
         record = text_;
     }
-    RowContext here = context(text_line_);
+    RowContext here = rows_.context(text_line_);
     const Result<void> cut = cells_.split(record, header_.separator());
     if (!cut && cut.error().code == ErrorCode::truncated && record.size() < csv_record_bytes_max) {
         text_ = text_.empty() ? std::string(line) : std::move(text_);
-        return;
+        return Stop::none;
     }
+    Stop stop = Stop::none;
     if (cut) {
-        csv_record(here, record);
+        stop = read_record(here, record);
     } else {
         here.refuse("", record, "has a quote out of place", "correct the line");
+    }
+    text_.clear();
+    return stop;
+}
+
+void CsvRows::end_file() {
+    if (!text_.empty()) {
+        rows_.context(text_line_)
+            .refuse("", text_, "has a quote that is never closed", "correct the line");
     }
     text_.clear();
 }
 
 /// The cells of one record. Spreadsheets leave rows of empty cells, and empty cells behind the last
 /// column.
-void TraceReader::csv_record(RowContext& here, std::string_view record) {
+Stop CsvRows::read_record(RowContext& here, std::string_view record) {
     const std::size_t columns = header_.names().size();
     std::size_t filled = 0;
     bool is_header = cells_.size() == columns;
@@ -129,7 +111,7 @@ void TraceReader::csv_record(RowContext& here, std::string_view record) {
         is_header = is_header && header_.is_name(i, cells_[i]);
     }
     if (filled == 0) {
-        draft_.remark("empty row skipped", "empty rows skipped");
+        rows_.draft().remark("empty row skipped", "empty rows skipped");
     } else if (is_header) {
         here.refuse("", record, "is a header inside the file",
                     "remove the line, or give the files one by one");
@@ -138,22 +120,24 @@ void TraceReader::csv_record(RowContext& here, std::string_view record) {
                     "has " + counted(filled > columns ? filled : cells_.size(), "cell", "cells") +
                         ", the header " + std::to_string(columns),
                     "correct the line");
-    } else if (check_doubles(here)) {
-        format_->read_csv(here, CsvRow(header_, cells_));
-        heed(here.stop);
-        note_order();
+    } else if (!check_doubles(here)) {
+        return Stop::file;
+    } else {
+        return rows_.read(here, CsvRow(header_, cells_));
     }
+    return Stop::none;
 }
 
-void TraceReader::find_doubles() {
+void CsvRows::find_doubles() {
     const std::vector<std::string>& names = header_.names();
+    const std::span<const std::string_view> known = rows_.choice().known();
+    const std::vector<std::string>& keep = rows_.choice().options().keep;
     doubles_.clear();
     for (std::size_t i = 0; i < names.size(); ++i) {
         const auto first = std::find(names.begin(), names.end(), names[i]);
         const auto before = static_cast<std::size_t>(first - names.begin());
-        const bool used =
-            std::find(known_.begin(), known_.end(), names[i]) != known_.end() ||
-            std::find(options_.keep.begin(), options_.keep.end(), names[i]) != options_.keep.end();
+        const bool used = std::find(known.begin(), known.end(), names[i]) != known.end() ||
+                          std::find(keep.begin(), keep.end(), names[i]) != keep.end();
         if (before < i && used) {
             doubles_.push_back({before, i});
         }
@@ -161,7 +145,7 @@ void TraceReader::find_doubles() {
 }
 
 /// A column that stands in the file twice is read where both say the same. False after an error.
-bool TraceReader::check_doubles(const RowContext& here) {
+bool CsvRows::check_doubles(const RowContext& here) const {
     const CsvRow row(header_, cells_);
     for (const DoubleColumn& both : doubles_) {
         if (row[both.first] != row[both.second]) {
@@ -169,7 +153,6 @@ bool TraceReader::check_doubles(const RowContext& here) {
                         std::string(row[both.first]) + ", " + std::string(row[both.second]),
                         "differs between two columns of that name",
                         "remove or rename one of the two");
-            container_ = Container::refused;
             return false;
         }
     }

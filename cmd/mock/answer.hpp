@@ -1,0 +1,82 @@
+/// MockAnswer: an answer in the making: when its tokens are due, what leaves then, and the fault
+/// that strikes in its middle.
+///
+/// It writes tokens, heads and bodies, and says how far it is; the connection decides what follows.
+/// One per connection, reused from answer to answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cmd/mock/answer_text.hpp"
+#include "cmd/mock/behaviour.hpp"
+#include "cmd/mock/core_options.hpp"
+#include "cmd/mock/pages.hpp"
+#include "cmd/mock/request_log.hpp"
+#include "cmd/mock/request_reader.hpp"
+#include "engine/time/instant.hpp"
+
+namespace driftless::mock {
+
+/// Tokens that are due at once leave in portions of about this many bytes.
+inline constexpr std::size_t produce_bytes_max = 64 * 1024;
+
+class MockCore;
+
+class MockAnswer {
+  public:
+    /// `request` is what it answers, `log` the entry that it fills. All outlive this.
+    MockAnswer(MockCore& core, const RequestReader& request, RequestLog& log)
+        : core_(core), request_(request), log_(log) {}
+
+    /// The head of a completion request has come, and its id and row stand in the log: its fault
+    /// and all that is drawn follow from them.
+    void plan();
+    Fault fault() const { return fault_; }
+
+    /// The request is good: its prompt goes through the cache. Appends the head where that leaves
+    /// early. `reply` is good until the answer ends.
+    void begin(const Reply& reply, Instant now, std::string& out);
+    /// A slot is free. From here on the schedule runs.
+    void start(Instant now);
+    /// When more of it leaves.
+    Instant due() const { return schedule_.next(); }
+
+    /// How far it is after a produce.
+    enum class State : std::uint8_t {
+        going,      ///< the rest is due later
+        complete,   ///< its last byte has been produced
+        error_end,  ///< the same; Fault::error ended it in the middle
+        stalled,    ///< no more of it is ever sent
+        cut,        ///< broken off: the connection is closed
+        reset,      ///< broken off: the connection is reset
+    };
+    /// Appends what is due at `now`, up to about `produce_bytes_max`.
+    State produce(Instant now, std::string& out);
+
+    /// Tokens sent.
+    std::uint32_t made() const { return made_; }
+
+  private:
+    AnswerFacts facts(Instant now) const;
+    State strike(std::string& out);
+    State produce_chunk(Instant now, std::string& out);
+    State produce_whole(Instant now, std::string& out);
+    void send_head(std::string& out);
+    void note_sent(Instant now);
+    std::uint32_t chunk_tokens() const;
+
+    MockCore& core_;
+    const RequestReader& request_;
+    RequestLog& log_;
+    Reply reply_;
+    Fault fault_ = Fault::none;
+    std::uint32_t fault_at_ = 0;  ///< tokens before a fault of the middle strikes
+    std::uint32_t made_ = 0;
+    std::uint64_t seed_ = 0;
+    bool head_sent_ = false;
+    AnswerSchedule schedule_;
+    AnswerText text_;
+};
+
+}  // namespace driftless::mock
