@@ -193,6 +193,18 @@ TEST(Settle, AConnectionIsNotKeptForMoreAnswersThanItsServerAllows) {
     EXPECT_EQ(more.lane.answers_left, 1u);
 }
 
+// What an answer says of the number never adds to what is left.
+TEST(Settle, ALaterNumberGivesNoMoreAnswers) {
+    Whole whole;
+    whole.lane.answers_left = 3;
+    whole.lane.parser.reset();
+    (void)whole.lane.parser.feed(
+        "HTTP/1.1 200 OK\r\nKeep-Alive: max=100\r\nContent-Length: 0\r\n\r\n");
+    ASSERT_EQ(whole.lane.parser.keep_alive_limits().max, 100u);
+    EXPECT_TRUE(whole.exchanges.settle(whole.lane));
+    EXPECT_EQ(whole.lane.answers_left, 2u);
+}
+
 // Each deadline, and 1 ns before it.
 TEST(Watch, EndsAnExchangeAtItsDeadlines) {
     struct Case {

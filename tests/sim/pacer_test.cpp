@@ -133,6 +133,33 @@ TEST(Pacer, ARowWithoutALaneHasOneOpened) {
     EXPECT_EQ(pacing.health.take(pacing.driver.now()).missing_lanes, 1);
 }
 
+// A row that is due does not overtake one that waits, though a connection has come meanwhile.
+TEST(Pacer, NoRowOvertakesOneThatWaits) {
+    Pacing pacing(Rows{{milliseconds(0)}, {milliseconds(1)}});
+    pacing.arm();
+    pacing.begin(microseconds(-10));
+    EXPECT_TRUE(pacing.step());
+    for (int i = 0; i < 100 && pacing.lanes.shelf.count() == 0; ++i) {
+        pacing.turn();
+    }
+    EXPECT_FALSE(pacing.pacer.fire_on_time());
+    EXPECT_TRUE(pacing.step());
+    const std::vector<Event> events = pacing.fired();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].request, 0u);
+}
+
+TEST(Pacer, ARowTakesTheConnectionThatIsUnderWay) {
+    Pacing pacing(Rows(2));
+    pacing.arm();
+    EXPECT_TRUE(pacing.lanes.pool.open_one(0));
+    pacing.begin(milliseconds(-1));
+    EXPECT_TRUE(pacing.step());
+    EXPECT_EQ(pacing.lanes.parts.targets[0].connecting, 1u);
+    EXPECT_TRUE(pacing.step());
+    EXPECT_EQ(pacing.lanes.parts.targets[0].connecting, 2u) << "that one is the first row's";
+}
+
 // Rows that wait go before one that is due now, or it would take their lane.
 TEST(Pacer, RowsThatWaitGoFirst) {
     Pacing pacing(Rows(2));
@@ -159,6 +186,8 @@ TEST(Pacer, ARowWithoutAPlaceWaitsForAnAnswer) {
     EXPECT_TRUE(pacing.step());
     EXPECT_FALSE(pacing.step());
     EXPECT_EQ(pacing.pacer.next_due(pacing.driver.now()), never);
+    EXPECT_EQ(pacing.pacer.next_due(pacing.zero), never);
+    EXPECT_EQ(pacing.pacer.next_due(pacing.zero - Duration{1}), pacing.zero);
     pacing.pass(milliseconds(2));
     (void)pacing.step();
     pacing.answer_all();

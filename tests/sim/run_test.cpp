@@ -39,7 +39,6 @@ struct Turned : RowsToArm {
         over = !run.turn();
         return !over;
     }
-    /// Up to so many turns, until the run is warm; how many it took.
     void warm() {
         for (int i = 0; i < 100'000 && !run.warm(); ++i) {
             turn();
@@ -123,25 +122,18 @@ void stand_before_zero(Turned& turned) {
     ASSERT_EQ(turned.read(), 1u);
 }
 
+// A row that is due within the guard, and one that is late.
 TEST(Run, FiresBeforeItReads) {
-    Turned turned(Rows(2), spinning());
-    stand_before_zero(turned);
-    turned.begin(Duration{200});
-    turned.turn();
-    EXPECT_EQ(turned.run.rows_fired(), 1u);
-    EXPECT_EQ(turned.read(), 1u);
-    EXPECT_LT(turned.driver.now() - turned.zero, microseconds(1));
-}
-
-// A row that is late goes first, too.
-TEST(Run, FiresALateRowBeforeItReads) {
-    Turned turned(Rows(2), spinning());
-    stand_before_zero(turned);
-    turned.begin(microseconds(1));
-    turned.driver.stand_still(microseconds(30));
-    turned.turn();
-    EXPECT_EQ(turned.run.rows_fired(), 1u);
-    EXPECT_EQ(turned.read(), 1u);
+    for (const Duration late : {Duration{0}, microseconds(30)}) {
+        Turned turned(Rows(2), spinning());
+        stand_before_zero(turned);
+        turned.begin(microseconds(1));
+        turned.driver.stand_still(late);
+        turned.turn();
+        EXPECT_EQ(turned.run.rows_fired(), 1u);
+        EXPECT_EQ(turned.read(), 1u);
+        EXPECT_LT(turned.driver.now() - turned.zero, late + microseconds(1));
+    }
 }
 
 // ... but what has come is not left unread for longer than 0.1 ms; then the row has its turn.
@@ -341,6 +333,19 @@ TEST(Run, ASecondStopEndsTheGrace) {
     EXPECT_LT(ends[1].stamp_ns, (again + milliseconds(25)).ns);
 }
 
+// Connections that end during the grace have no successor.
+TEST(Run, OpensNoConnectionBehindAStop) {
+    Turned::Options options = slow();
+    options.settings.connections_fixed = 3;
+    options.server.keep_alive_timeout = seconds(1);
+    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, options);
+    stop_in_flight(turned);
+    turned.stop_requests = 1;
+    turned.turn_until_over();
+    EXPECT_EQ(turned.run.lane_counts().closed_idle, 2u);
+    EXPECT_EQ(turned.run.lane_counts().connects, 3u);
+}
+
 // A disk that is full is not the user's doing.
 TEST(Run, StopsByItself) {
     Turned turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
@@ -358,9 +363,7 @@ TEST(Run, StopsBeforeItsBeginning) {
     Turned::Options options;
     options.settings.connections_fixed = 3;
     Turned turned(Rows(1), options);
-    for (int i = 0; i < 1000 && turned.run.lane_counts().connects == 0; ++i) {
-        turned.turn();
-    }
+    open_one(turned);
     turned.stop_requests = 1;
     turned.turn_until_over();
     EXPECT_EQ(turned.run.rows_fired(), 0u);
