@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/io/own_lack.hpp"
+#include "proto/http/fields.hpp"
 #include "proto/json/printable.hpp"
 #include "proto/record/masked.hpp"
 
@@ -113,6 +114,10 @@ std::string Asker::status_or_why() const {
 
 std::string Asker::printable_words(std::string_view words) const {
     return printable(masked(words, server_.secrets, words_bytes_max));
+}
+
+std::string Asker::location() const {
+    return printable_words(header_value(reply_.head, "location"));
 }
 
 bool Asker::stopped() const {

@@ -46,6 +46,8 @@ class Asker {
     /// Words of the server as they may be printed: without secrets, cut to `words_bytes_max`, and
     /// such as a terminal may get.
     std::string printable_words(std::string_view words) const;
+    /// Where the latest answer redirects to, as printable words; empty: nowhere.
+    std::string location() const;
 
     /// The tokens of an escaped text, as `form` has them; empty where the server does not say.
     Task<std::vector<std::int64_t>> tokenize(TokenizeForm form, const std::string& model,

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/preflight/preflight.hpp"
+#include "engine/preflight/findings.hpp"
+#include "engine/preflight/probe.hpp"
 #include "proto/api/dialect.hpp"
 
 namespace driftless {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/core/counted.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/sse/events.hpp"
 #include "proto/sse/scanner.hpp"
@@ -104,6 +105,10 @@ constexpr std::string_view block_gauges[] = {"sglang:page_size",
 
 std::string reason_of(const Probe& refused) {
     return refused.message.empty() ? "status " + std::to_string(refused.status) : refused.message;
+}
+
+std::string tokens_text(std::int64_t tokens) {
+    return counted(static_cast<std::uint64_t>(tokens), "token", "tokens");
 }
 
 Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {

@@ -48,6 +48,9 @@ inline bool refuses_body(const Probe& probe) {
 /// The server's words, else its status.
 std::string reason_of(const Probe& refused);
 
+/// "1 token", "16 tokens".
+std::string tokens_text(std::int64_t tokens);
+
 /// A stream of events, or one JSON text (`stream` false, and errors).
 Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply);
 

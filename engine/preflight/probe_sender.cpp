@@ -1,0 +1,119 @@
+#include "engine/preflight/probe_sender.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "engine/preflight/hints.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Tokens that `--extra-body` wants of every answer at least (vLLM refuses a length below its
+/// `min_tokens`); else 1.
+std::uint32_t least_tokens_of(const std::string& extra_body) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(extra_body);
+    const std::int64_t least =
+        extra ? context_of(extra.value().find("min_tokens")) : std::int64_t{-1};
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(least, 1));
+}
+
+}  // namespace
+
+ProbeSender::ProbeSender(PreflightContext& context, RetryingAsker& retrying)
+    : context_(context),
+      retrying_(retrying),
+      least_tokens_(least_tokens_of(context.plan.body.extra_body)) {}
+
+Task<Probe> ProbeSender::send(const std::string& prompt, std::uint32_t tokens) {
+    const PreflightFindings& found = context_.findings;
+    const PreflightPlan& plan = context_.plan;
+    Asker& asker = context_.asker;
+    BodySpec spec = plan.body;
+    spec.model = context_.model;
+    spec.ignore_eos = found.ignore_eos;
+    spec.stream_options = found.stream_options;
+    spec.length_member = found.length_member;
+    const std::uint32_t asked = std::max(tokens, least_tokens_);
+    Probe probe;
+    const Result<BodyFrame> frame = plan.dialect->frame(spec);
+    if (!frame) {
+        probe.message =
+            frame.error().code == ErrorCode::bad_json
+                ? "--extra-body is not a JSON object"
+                : "--extra-body would replace the prompt, or the object that holds the length";
+        co_return probe;
+    }
+    const BodyFrame& parts = frame.value();
+    const std::string body = parts.before + prompt + parts.between +
+                             (parts.has_length ? std::to_string(asked) : "") + parts.after;
+    const bool answered = co_await retrying_.fetch("POST", plan.api_path, body);
+    if (!answered) {
+        probe.message = plan.server.address.to_text() + ": " + asker.why();
+        co_return probe;
+    }
+    probe = read_probe(*plan.dialect, plan.body.stream, asker.reply());
+    probe.message = asker.printable_words(probe.message);
+    probe.asked = parts.has_length ? asked : 0;
+    note_reported(probe);
+    co_return probe;
+}
+
+/// What an answer reports at all.
+void ProbeSender::note_reported(const Probe& probe) {
+    PreflightFindings& found = context_.findings;
+    found.has_completion_tokens = found.has_completion_tokens || probe.completion_tokens >= 0;
+    found.has_cached_tokens = found.has_cached_tokens || probe.cached_tokens >= 0;
+    found.has_token_ids = found.has_token_ids || probe.has_token_ids;
+    found.sent_usage = found.sent_usage || probe.has_usage;
+    if (!probe.unread_member.empty()) {
+        found.unread_member = context_.asker.printable_words(probe.unread_member);
+    }
+}
+
+Task<bool> ProbeSender::count(const std::string& prompt, std::int64_t& tokens) {
+    const Probe counted = co_await send(prompt);
+    if (!counted.ok) {
+        co_return fail_answer("probe of many words", counted);
+    }
+    tokens = counted.prompt_tokens;
+    last_counted_ = prompt;
+    co_return true;
+}
+
+Task<void> ProbeSender::send_again() {
+    if (context_.findings.has_usage && !context_.findings.has_cached_tokens &&
+        !last_counted_.empty() && !context_.asker.stopped()) {
+        (void)co_await send(last_counted_);
+    }
+}
+
+bool ProbeSender::fail_answer(const std::string& what, const Probe& probe) {
+    const PreflightFindings& found = context_.findings;
+    const PreflightPlan& plan = context_.plan;
+    Asker& asker = context_.asker;
+    PreflightFailure& failure = context_.failure;
+    failure.status = probe.status;
+    failure.error = probe.status > 0 ? Error{} : asker.error();
+    failure.text = "the " + what + " (POST " + asker.printable_words(plan.api_path) + ") ";
+    failure.text += probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
+    failure.text += probe.message.empty() ? "" : ": " + probe.message;
+    const std::string& root = plan.server.root_path;
+    const std::size_t behind = plan.api_path.starts_with(root) ? root.size() : 0;
+    const std::string leads = asker.location();
+    Refusal refusal{probe.status, probe.message, leads,
+                    std::string_view(plan.api_path).substr(behind)};
+    const std::string said_kind = kind_of(found);
+    refusal.kind = said_kind;
+    refusal.model = found.model;
+    refusal.dialect = plan.dialect;
+    refusal.ids = plan.body.prompt == PromptKind::ids;
+    refusal.unreadable = probe.unreadable;
+    const std::string remedy = remedy_for(refusal, found.models);
+    failure.text += remedy.empty() ? "" : "; " + remedy;
+    return false;
+}
+
+}  // namespace driftless

@@ -1,0 +1,173 @@
+#include "engine/preflight/server_pages.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "engine/preflight/hints.hpp"
+#include "engine/preflight/probe.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// A server without a page of models; the page cannot be asked for in another way.
+bool lacks_page(int status) {
+    return status == 404 || status == 405 || status == 410 || status == 422 || status == 501;
+}
+
+/// The first of the members that holds a number of tokens; -1: none.
+std::int64_t first_context(const JsonValue& entry, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+        if (const std::int64_t tokens = context_of(entry.find(name)); tokens > 0) {
+            return tokens;
+        }
+    }
+    return -1;
+}
+
+}  // namespace
+
+Task<bool> ServerPages::ask_models() {
+    PreflightFindings& found = context_.findings;
+    Asker& asker = context_.asker;
+    bool answered = false;
+    while (true) {  // bounded by `--wait-ready`
+        answered =
+            co_await retrying_.fetch("GET", context_.plan.server.root_path + "/v1/models", "");
+        const int status = answered ? asker.reply().status : 0;
+        if (status == 200) {
+            read_models();
+        }
+        const bool ready = answered && status < 500 && (status != 200 || !found.models.empty());
+        if (ready || !retrying_.patient()) {
+            break;
+        }
+        co_await retrying_.pause(RetryingAsker::ready_pause);
+    }
+    if (!answered) {
+        context_.failure.error = asker.error();
+        const std::string server = context_.plan.server.address.to_text();
+        co_return context_.fail((asker.heard()
+                                     ? "no whole answer to GET /v1/models came from " + server
+                                     : "cannot reach " + server) +
+                                ": " + asker.why());
+    }
+    found.server = asker.printable_words(header_value(asker.reply().head, "server"));
+    found.keep_alive = asker.reply().limits;
+    co_return choose_model();
+}
+
+/// The first of the list, where the user named none. False: there is none to choose.
+bool ServerPages::choose_model() {
+    PreflightFindings& found = context_.findings;
+    const auto& models = found.models;
+    if (context_.model.empty() && !models.empty()) {
+        context_.model = first_model_;
+        found.model = models.front();
+    } else if (context_.model.empty() && context_.plan.dialect->names_model) {
+        return fail_models();
+    }
+    const bool is_listed = std::find(models.begin(), models.end(), found.model) != models.end();
+    if (!found.model.empty() && !models.empty() && !is_listed) {
+        context_.note("the server does not list the model " + found.model);
+    }
+    return true;
+}
+
+void ServerPages::read_models() {
+    PreflightFindings& found = context_.findings;
+    Asker& asker = context_.asker;
+    found.models.clear();
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(asker.reply().body);
+    if (!root) {
+        return;
+    }
+    for (JsonValue entry = root.value().find("data").first(); entry.present();
+         entry = entry.next()) {
+        const auto id = entry.find("id").as_string();
+        if (!id) {
+            continue;
+        }
+        if (found.models.empty()) {
+            first_model_ = *id;
+        }
+        const bool is_asked = context_.model.empty() ? found.models.empty() : context_.model == *id;
+        found.models.push_back(asker.printable_words(*id));
+        if (is_asked) {
+            const std::int64_t slot = context_of(entry.find("meta").find("n_ctx"));  // llama.cpp
+            const std::int64_t reported = first_context(
+                entry, {"max_model_len", "context_window", "context_length", "max_context_length"});
+            found.max_model_len = reported > 0 ? reported : slot;
+            found.max_input_tokens = first_context(entry, {"max_input_tokens"});
+            found.owned_by = asker.printable_words(entry.find("owned_by").as_string().value_or(""));
+        }
+    }
+}
+
+Task<void> ServerPages::ask_info() {
+    const PreflightPlan& plan = context_.plan;
+    Asker& asker = context_.asker;
+    if (context_.findings.max_model_len >= 0 || plan.dialect->info_path[0] == '\0') {
+        co_return;
+    }
+    const std::string path = plan.server.root_path + plan.dialect->info_path;
+    const bool answered = co_await asker.fetch("GET", path, "");
+    if (answered && asker.reply().status == 200) {
+        context_.findings.max_model_len = read_context(asker.reply().body);
+    }
+}
+
+Task<void> ServerPages::ask_metrics() {
+    PreflightFindings& found = context_.findings;
+    Asker& asker = context_.asker;
+    if (found.server_block > 0 || !found.has_cached_tokens || asker.stopped()) {
+        co_return;
+    }
+    const bool answered =
+        co_await asker.fetch("GET", context_.plan.server.root_path + "/metrics", "");
+    if (answered && asker.reply().status == 200) {
+        found.server_block = read_cache_block(asker.reply().body);
+        found.server_block_source = found.server_block > 0 ? "metrics" : "";
+    }
+}
+
+/// The answer to `GET /v1/models` named no model: the server's words, and what may fix it.
+bool ServerPages::fail_models() {
+    Asker& asker = context_.asker;
+    const Reply& reply = asker.reply();
+    JsonDocument document;
+    context_.failure.status = reply.status;
+    const std::string asked = "GET " + context_.plan.server.root_path + "/v1/models ";
+    if (reply.status == 200 && lists_no_model(document, reply.body)) {
+        const std::string wait = context_.plan.wait_ready ? ", also after --wait-ready"
+                                                          : ": --wait-ready T waits for one";
+        return context_.fail(asked + "lists no model" + wait +
+                             "; name it with --model where the server never lists it");
+    }
+    const std::string encoding = asker.printable_words(body_encoding(reply.head));
+    const std::string words =
+        asker.printable_words(error_message_of(document, reply.body, reply.body.size()));
+    const std::string leads = asker.location();
+    Refusal refusal{reply.status, words, leads, "/v1/models"};
+    std::string said;
+    std::string remedy;
+    if (!encoding.empty()) {
+        said = encoding;
+        refusal.unreadable = Unreadable::encoded;
+        remedy = remedy_for(refusal, {});
+    } else if (reply.status == 200 && reply.body.starts_with('<')) {
+        said = "a web page: " + words;
+        remedy = "check --url, and what answers in front of the server";
+    } else if (reply.status != 200 && !lacks_page(reply.status)) {
+        said = words;
+        remedy = remedy_for(refusal, {});
+    }
+    return context_.fail(asked + "answered " + std::to_string(reply.status) +
+                         (said.empty() ? "" : " (" + said + ")") + " and named no model; " +
+                         (remedy.empty() ? "name it with --model, or check the URL" : remedy));
+}
+
+}  // namespace driftless
