@@ -318,14 +318,17 @@ int Preparation::run() {
     file_.length_member = server_.body.length_member;
     file_.prompt = server_.prompt;
     note_host(file_, host_, *driver_);
-    if (resumption_ != nullptr) {
-        resumption_->narrow(options_.resend, workload_);
-        file_.plan = &resumption_->whole();
-    }
     const std::string folder =
         options_.out.empty() ? default_folder(workload_.trace.name) : options_.out;
-    return execute_run(options_, workload_, server_, host_, *driver_, folder, file_, resumption_,
-                       quiet_);
+    if (resumption_ == nullptr) {
+        return execute_run({options_, workload_, workload_.plan, server_, host_, nullptr, {}},
+                           *driver_, folder, file_, quiet_);
+    }
+    const ResumedRun resumed = resumption_->resume(options_.resend, workload_);
+    const Plan remaining = resumed.remaining_plan();
+    return execute_run(
+        {options_, workload_, remaining, server_, host_, &resumed, resumption_->prompts()},
+        *driver_, folder, file_, quiet_);
 }
 
 /// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cmd/screen/plots.hpp"
+#include "proto/api/dialect.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -20,7 +19,8 @@ std::string rows_text(std::uint64_t rows) {
 }
 
 bool can_count_chunk_tokens(std::string_view backend) {
-    return backend.starts_with("openai-c") || backend == "dynamo" || backend == "aibrix";
+    const Dialect* dialect = find_dialect(backend);
+    return dialect != nullptr && dialect->has_stream_options;
 }
 
 bool same_cache_forecasts(const SummaryFigures& f) {
@@ -50,15 +50,11 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
     if (figures.itl_rows_left_out <= figures.tokens_sources[by_chunks]) {
         return "the server counts no tokens: its usage is missing or 0";
     }
-    const std::vector<std::string>& given = info.run.arguments;
-    const bool was_asked = std::any_of(given.begin(), given.end(), [](const std::string& argument) {
-        return argument.starts_with("--continuous-usage");
-    });
-    const char* remedy = was_asked ? ", which the server counts at the end only, in spite of "
-                                     "--continuous-usage"
-                         : can_count_chunk_tokens(info.backend)
-                             ? ": --continuous-usage may count them"
-                             : "";
+    const char* remedy =
+        info.continuous_usage ? ", which the server counts at the end only, in spite of "
+                                "--continuous-usage"
+        : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
+                                               : "";
     return std::string("several tokens a chunk") + remedy;
 }
 

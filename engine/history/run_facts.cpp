@@ -158,6 +158,7 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     facts.count("overhead_post", out.overhead.post);
     // Absent in runs of before they were there.
     out.info.split_unknown = request.find("split_unknown").as_bool().value_or(false);
+    out.info.continuous_usage = request.find("continuous_usage").as_bool().value_or(false);
     if (request.find("server_block").is(JsonType::number)) {
         facts.count("server_block", out.info.server_block.emplace());
     }

@@ -56,6 +56,7 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
         addresses.push_back(address);
     }
     ::freeaddrinfo(found);
+    CHECK(!addresses.empty());
     return addresses;
 }
 
@@ -74,6 +75,7 @@ Result<Address> unix_address(const std::string& path) {
     std::memcpy(&address.storage, &un, sizeof(un));
     const std::size_t end = abstract ? path.size() : path.size() + 1;
     address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + end);
+    CHECK(address.length <= sizeof(un));
     return address;
 }
 

@@ -22,7 +22,9 @@ BufferRing::~BufferRing() {
 
 Result<void> BufferRing::open(io_uring& ring, std::uint16_t group, std::uint32_t count,
                               std::uint32_t buffer_bytes) {
+    CHECK(entries_ == nullptr && memory_ == nullptr);
     CHECK(count > 0 && (count & (count - 1)) == 0 && count <= 32768);
+    CHECK(buffer_bytes > 0);
     count_ = count;
     buffer_bytes_ = buffer_bytes;
     entries_ = static_cast<io_uring_buf_ring*>(map_touched(count * sizeof(io_uring_buf)));
@@ -49,6 +51,7 @@ Result<void> BufferRing::open(io_uring& ring, std::uint16_t group, std::uint32_t
 }
 
 void BufferRing::give_back(std::uint16_t id) {
+    CHECK(id < count_);
     io_uring_buf_ring_add(entries_, memory_ + std::size_t{id} * buffer_bytes_, buffer_bytes_, id,
                           io_uring_buf_ring_mask(count_), 0);
     io_uring_buf_ring_advance(entries_, 1);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "proto/core/check.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
@@ -26,6 +27,7 @@ class BufferRing {
                       std::uint32_t buffer_bytes);
 
     std::string_view filled(std::uint16_t id, std::size_t size) const {
+        CHECK(id < count_ && size <= buffer_bytes_);
         return {memory_ + std::size_t{id} * buffer_bytes_, size};
     }
     void give_back(std::uint16_t id);

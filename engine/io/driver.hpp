@@ -12,6 +12,7 @@
 #include "engine/io/op.hpp"
 #include "engine/time/clock_offset.hpp"
 #include "engine/time/instant.hpp"
+#include "proto/core/check.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
@@ -117,7 +118,11 @@ class Driver {
 
   protected:
     static std::uint32_t slot_of(const Op& op) { return op.slot_; }
-    static void set_slot(Op& op, std::uint32_t slot) { op.slot_ = slot; }
+    /// An operation that is idle goes into flight, and one in flight ends: nothing else.
+    static void set_slot(Op& op, std::uint32_t slot) {
+        CHECK(op.in_flight() == (slot == no_slot));
+        op.slot_ = slot;
+    }
     static constexpr std::uint32_t no_slot = Op::no_slot;
 };
 

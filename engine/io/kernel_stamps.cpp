@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -32,6 +34,7 @@ bool is_error(const cmsghdr& control) {
 }  // namespace
 
 StampSupport switch_on_stamps(Socket socket, StampSupport wanted) {
+    CHECK(socket.open());
     int family = 0;
     socklen_t size = sizeof(family);
     if (::getsockopt(socket.number, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 ||
@@ -53,6 +56,7 @@ StampSupport switch_on_stamps(Socket socket, StampSupport wanted) {
 }
 
 bool read_error_queue(Socket socket, TransmitStamp& stamp) {
+    CHECK(socket.open());
     alignas(cmsghdr) char control[256];
     msghdr message{};
     message.msg_control = control;
@@ -78,6 +82,7 @@ bool read_error_queue(Socket socket, TransmitStamp& stamp) {
 }
 
 std::int64_t receive_stamp_ns(msghdr& message) {
+    CHECK(message.msg_control != nullptr);
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
          part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_TIMESTAMPING) {

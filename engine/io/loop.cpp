@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -19,6 +21,7 @@ bool Loop::turn(Instant until, Wait wait) {
     turn.until = std::min(until, timers_.next());
     turn.wait = busy ? Wait::none : wait;
     const TurnResult result = driver_.turn(turn);
+    CHECK(result.completions <= turn.completions_max);
     return busy || result.completions > 0;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/task/jobs.hpp"
 #include "engine/task/ready.hpp"
 #include "engine/time/timers.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -49,6 +50,7 @@ class OpAwaiter {
     bool await_ready() const noexcept { return false; }
     template <typename Promise>
     void await_suspend(std::coroutine_handle<Promise> waiter) {
+        CHECK(waiter_ == nullptr);  // awaited once
         waiter_ = &waiter.promise();
         op_.handler = &OpAwaiter::complete;
         op_.owner = this;
@@ -59,6 +61,8 @@ class OpAwaiter {
   private:
     static void complete(Op& op, const Completion& completion) {
         OpAwaiter& self = *static_cast<OpAwaiter*>(op.owner);
+        CHECK(&self.op_ == &op);
+        CHECK(!completion.more && !op.in_flight());  // a multishot has a handler of its own
         self.done_ = completion;
         self.waiter_->ready->push(*self.waiter_);
     }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -32,6 +34,7 @@ class Race {
 
     /// True where it stands at once.
     bool start(const Address& address) {
+        CHECK(attempts_.size() < attempts_max);
         const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
         const int number = ::socket(address.family(), type, 0);
         const bool stands = number >= 0 && ::connect(number, address.raw(), address.length) == 0;
@@ -50,6 +53,7 @@ class Race {
 
     /// Waits until one has ended or the time is over: the one that stands, if any.
     std::optional<std::size_t> wait(Duration longest) {
+        CHECK(any());
         const auto milliseconds =
             static_cast<int>(std::max<std::int64_t>(longest.ns, 0) / 1'000'000);
         if (::poll(attempts_.data(), attempts_.size(), milliseconds + 1) <= 0) {
@@ -97,10 +101,12 @@ std::vector<Address> by_turns(const std::vector<Address>& addresses) {
             }
         }
     }
+    CHECK(order.size() == addresses.size());
     return order;
 }
 
 std::optional<Address> first_reachable(const std::vector<Address>& addresses, Duration patience) {
+    CHECK(patience.ns >= 0);
     const std::size_t count = std::min(addresses.size(), attempts_max);
     Instant next_start = now();
     // The last to start has as much time as the first.
@@ -120,6 +126,7 @@ std::optional<Address> first_reachable(const std::vector<Address>& addresses, Du
         }
         const Instant until = started < count ? std::min(ends, next_start) : ends;
         if (const std::optional<std::size_t> stands = race.wait(until - at)) {
+            CHECK(*stands < started);
             return addresses[*stands];
         }
     }

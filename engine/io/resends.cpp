@@ -6,9 +6,12 @@
 
 #include <cstddef>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 std::optional<ResendCounts> read_resends(Socket socket) {
+    CHECK(socket.open());
     tcp_info info{};
     socklen_t size = sizeof(info);
     const bool is_tcp = ::getsockopt(socket.number, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&

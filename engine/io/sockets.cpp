@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 Error error_from_errno(int sys_errno, const char* doing) {
@@ -62,6 +64,7 @@ Result<Socket> make_stream_socket(const Address& address) {
 }
 
 Result<Socket> make_listening_socket(const Address& address, int backlog) {
+    CHECK(backlog >= 0);
     Result<Socket> made = make_stream_socket(address);
     if (!made) {
         return made;
@@ -78,6 +81,7 @@ Result<Socket> make_listening_socket(const Address& address, int backlog) {
 }
 
 Result<Address> local_address_of(Socket socket) {
+    CHECK(socket.open());
     Address address;
     address.length = sizeof(address.storage);
     if (::getsockname(socket.number, reinterpret_cast<sockaddr*>(&address.storage),

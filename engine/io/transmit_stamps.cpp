@@ -36,6 +36,8 @@ TransmitStamps::~TransmitStamps() {
 }
 
 void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring, std::uint32_t entries) {
+    CHECK(way_ == Way::none);
+    CHECK(sockets_max > 0 && std::has_single_bit(entries));
     if (may_use_ring && open_ring(entries)) {
         way_ = Way::ring;
         return;
@@ -108,6 +110,7 @@ io_uring_sqe& TransmitStamps::next_entry() {
 }
 
 void TransmitStamps::enter(std::uint32_t flags) {
+    CHECK(ring_open_);
     const std::uint32_t submits = publish_entries(ring_);
     if (ring_registered_) {
         flags |= IORING_ENTER_REGISTERED_RING;
@@ -125,14 +128,19 @@ TransmitStamps::Armed* TransmitStamps::armed_of(std::uint64_t user_data) {
 }
 
 void TransmitStamps::queue(std::uint32_t slot) {
+    CHECK(!armed_[slot].queued);
+    CHECK(expecting_count_ < expecting_.size());
     expecting_[(expecting_first_ + expecting_count_) % expecting_.size()] = slot;
     ++expecting_count_;
     armed_[slot].queued = true;
 }
 
 void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
+    CHECK(socket.open());
     if (way_ == Way::error_queue) {
+        CHECK(slot_in(user_data) < armed_.size());
         Armed& armed = armed_[slot_in(user_data)];
+        CHECK(armed.user_data == 0);  // whoever had the slot before has cancelled
         armed.user_data = user_data;
         armed.socket = socket;
         armed.tries = tries_max;
@@ -146,6 +154,7 @@ void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
 }
 
 void TransmitStamps::cancel(std::uint64_t target, std::uint64_t user_data) {
+    CHECK(target != user_data);
     if (way_ == Way::error_queue) {
         Armed* armed = armed_of(target);
         if (armed != nullptr) {
@@ -203,6 +212,7 @@ void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t 
     const std::size_t looks = std::min<std::size_t>(expecting_count_, sockets_max);
     for (std::size_t i = 0; i < looks; ++i) {
         const std::uint32_t slot = expecting_[expecting_first_];
+        CHECK(armed_[slot].queued);
         expecting_first_ = (expecting_first_ + 1) % expecting_.size();
         --expecting_count_;
         Armed& armed = armed_[slot];
@@ -218,6 +228,7 @@ void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t 
 
 // Takes all that the socket's error queue holds.
 void TransmitStamps::read_queue_of(Armed& armed, Instant now) {
+    CHECK(armed.user_data != 0);
     TransmitStamp stamp;
     bool any = false;
     for (int i = 0; i < stamps_a_look && found_.size() < armed_.size(); ++i) {
@@ -244,6 +255,7 @@ io_uring_cqe& TransmitStamps::completion_at(unsigned position) {
 // What stands there is the completion of one lap before. So each place is marked when it was read.
 bool TransmitStamps::next(Entry& entry) {
     if (way_ == Way::error_queue) {
+        CHECK(found_next_ <= found_.size());
         if (found_next_ == found_.size()) {
             found_.clear();
             found_next_ = 0;

@@ -17,8 +17,6 @@ namespace driftless {
 
 namespace {
 
-constexpr std::uint16_t buffer_group = 1;
-
 inline void pause_core() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -27,73 +25,12 @@ inline void pause_core() {
 #endif
 }
 
-std::uint32_t power_of_two_above(std::uint32_t n) {
-    std::uint32_t power = 1;
-    while (power < n) {
-        power <<= 1;
-    }
-    return power;
-}
-
 __kernel_timespec timespec_of(std::int64_t ns) {
     const std::int64_t positive = std::max<std::int64_t>(ns, 0);
     return {positive / 1'000'000'000, positive % 1'000'000'000};
 }
 
 }  // namespace
-
-Result<std::unique_ptr<UringDriver>> UringDriver::make(const UringOptions& options) {
-    std::unique_ptr<UringDriver> driver(new UringDriver());
-    const Result<void> opened = driver->open(options);
-    if (!opened) {
-        return opened.error();
-    }
-    return driver;
-}
-
-Result<void> UringDriver::open(const UringOptions& options) {
-    io_uring_params params{};
-    params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                   IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE |
-                   IORING_SETUP_CLAMP;
-    // Two completions an operation never overflow: receives end one by one and are re-armed.
-    params.cq_entries =
-        power_of_two_above(std::max(options.ops_max * 2, options.submit_entries * 2));
-    const int status = io_uring_queue_init_params(options.submit_entries, &ring_, &params);
-    if (status == -EINVAL) {
-        return Error{ErrorCode::unsupported, EINVAL, "set up io_uring (Linux 6.1 or newer)"};
-    }
-    if (status < 0) {
-        return error_from_errno(-status, "set up io_uring");
-    }
-    ring_open_ = true;
-    kernel_features_ = params.features;
-    absolute_wait_ = (params.features & uring_flags::feature_min_timeout) != 0;
-    no_iowait_ = (params.features & uring_flags::feature_no_iowait) != 0;
-    ring_registered_ = io_uring_register_ring_fd(&ring_) == 1;
-    slots_.resize(options.ops_max);
-    for (std::uint32_t slot = options.ops_max; slot-- > 0;) {
-        slots_[slot].next_free = free_slot_;
-        free_slot_ = slot;
-    }
-    stamp_ = now();
-    unread_ = UnreadWatch(stamp_);
-    open_stamps(options);
-    if (options.warm_sends) {
-        (void)warm_pair_.open();  // `features` says whether it stands
-    }
-    return buffers_.open(ring_, buffer_group, options.buffers, options.buffer_bytes);
-}
-
-UringDriver::~UringDriver() {
-    CHECK(in_flight_ == 0);
-    if (stamp_keeper_ >= 0) {
-        ::close(stamp_keeper_);
-    }
-    if (ring_open_) {
-        io_uring_queue_exit(&ring_);
-    }
-}
 
 Instant UringDriver::now() {
     timespec time{};
@@ -114,6 +51,7 @@ Result<Address> UringDriver::local_address(Socket socket) {
 }
 
 void UringDriver::shutdown(Socket socket) {
+    CHECK(socket.open());
     (void)::shutdown(socket.number, SHUT_RDWR);
 }
 
@@ -122,13 +60,20 @@ void UringDriver::close(Socket socket) {
     (void)::close(socket.number);
 }
 
+void UringDriver::Slot::go(SlotState to) {
+    CHECK((state == SlotState::in_flight) != (to == SlotState::in_flight));
+    state = to;
+}
+
 std::uint64_t UringDriver::user_data_of(std::uint32_t slot) const {
+    CHECK(slot < slots_.size());
     return (std::uint64_t{slots_[slot].generation} << 32) | slot;
 }
 
 std::uint32_t UringDriver::take_slot(Op& op) {
     CHECK(free_slot_ != no_slot);  // bounded: ops_max counts every operation that can be in flight
     const std::uint32_t slot = free_slot_;
+    slots_[slot].go(SlotState::in_flight);
     free_slot_ = slots_[slot].next_free;
     slots_[slot].op = &op;
     slots_[slot].behind = Duration{0};
@@ -139,6 +84,8 @@ std::uint32_t UringDriver::take_slot(Op& op) {
 
 void UringDriver::free_slot(Op& op) {
     const std::uint32_t slot = slot_of(op);
+    CHECK(slots_[slot].op == &op);
+    slots_[slot].go(SlotState::free);
     slots_[slot].op = nullptr;
     slots_[slot].generation += 1;
     slots_[slot].next_free = free_slot_;
@@ -161,8 +108,10 @@ void UringDriver::prepare(Op& op) {
     io_uring_sqe& entry = next_entry();
     const OpSpec& spec = op.spec;
     const int number = spec.socket.number;
+    CHECK(spec.kind == OpKind::cancel || spec.socket.open());
     switch (spec.kind) {
         case OpKind::connect:
+            CHECK(spec.address != nullptr && spec.address->length > 0);
             io_uring_prep_connect(&entry, number, spec.address->raw(), spec.address->length);
             break;
         case OpKind::send:
@@ -216,6 +165,7 @@ void UringDriver::start(Op& op) {
 }
 
 void UringDriver::prepare_receive(Op& op, io_uring_sqe& entry) {
+    CHECK(op.spec.kind == OpKind::receive);
     if (op.spec.kernel_stamps) {
         io_uring_prep_recvmsg_multishot(&entry, op.spec.socket.number, &stamped_receive_, 0);
     } else {
@@ -227,6 +177,7 @@ void UringDriver::prepare_receive(Op& op, io_uring_sqe& entry) {
 
 int UringDriver::enter(std::uint32_t submits, std::uint32_t completions_min, std::uint32_t flags,
                        const Instant* until) {
+    CHECK(ring_open_);
     io_uring_getevents_arg argument{};
     __kernel_timespec time{};
     if (ring_registered_) {
@@ -323,6 +274,7 @@ TurnResult UringDriver::turn(const Turn& turn) {
         ++result.completions;
         complete(entry);
     }
+    CHECK(result.completions <= turn.completions_max);
     counters_.completions += result.completions;
     return result;
 }
@@ -362,6 +314,7 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     } else if (!done.more) {
         free_slot(op);
     }
+    CHECK(op.in_flight() == done.more);
     if (no_buffers) {
         ++counters_.no_buffers;
         return;
@@ -370,24 +323,6 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     if (has_buffer) {
         buffers_.give_back(buffer);
     }
-}
-
-std::vector<std::pair<std::string, std::string>> UringDriver::features() const {
-    const auto yes_no = [](bool yes) { return std::string(yes ? "yes" : "no"); };
-    char bits[16] = {};
-    std::snprintf(bits, sizeof(bits), "0x%x", kernel_features_);
-    return {{"features", bits},
-            {"single_issuer", "yes"},
-            {"defer_taskrun", "yes"},
-            {"registered_ring", yes_no(ring_registered_)},
-            {"absolute_wait", yes_no(absolute_wait_)},
-            {"no_iowait", yes_no(no_iowait_)},
-            {"submission_entries", std::to_string(ring_.sq.ring_entries)},
-            {"completion_entries", std::to_string(ring_.cq.ring_entries)},
-            {"receive_buffer_bytes", std::to_string(buffers_.bytes())},
-            {"transmit_stamps", transmit_stamps()},
-            {"receive_stamps", yes_no(receive_stamps())},
-            {"warm_sends", yes_no(warm_pair_.is_open())}};
 }
 
 }  // namespace driftless

@@ -68,13 +68,23 @@ class UringDriver final : public Driver {
     std::vector<std::pair<std::string, std::string>> features() const;
 
   private:
+    enum class SlotState : std::uint8_t {
+        free,
+        in_flight,
+        waiting_for_room,  ///< a send whose socket is full: the kernel is asked when it is not
+    };
     struct Slot {
         Op* op = nullptr;
         std::uint32_t generation = 0;
         std::uint32_t next_free = no_slot;
-        bool full = false;   ///< a send that waits for room in its socket
+        SlotState state = SlotState::free;
         Duration behind{0};  ///< as in its completion
+
+        /// CHECKs that the one may follow the other: only what is in flight ends or waits.
+        void go(SlotState to);
     };
+
+    static constexpr std::uint16_t buffer_group = 1;
 
     UringDriver() = default;
     Result<void> open(const UringOptions& options);

@@ -4,9 +4,9 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "engine/io/uring.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -15,7 +15,8 @@ namespace driftless {
 // take at once, and where that is nothing, for when it can.
 void UringDriver::prepare_send(Op& op, io_uring_sqe& entry) {
     const OpSpec& spec = op.spec;
-    if (slots_[slot_of(op)].full) {
+    CHECK(spec.kind == OpKind::send);
+    if (slots_[slot_of(op)].state == SlotState::waiting_for_room) {
         io_uring_prep_poll_add(&entry, spec.socket.number, POLLOUT);
         return;
     }
@@ -30,10 +31,13 @@ bool UringDriver::send_goes_on(Op& op, std::int32_t result) {
         return false;
     }
     Slot& slot = slots_[slot_of(op)];
-    const bool waited = std::exchange(slot.full, false);
-    slot.full = !waited && result == -EAGAIN;
+    const bool waited = slot.state == SlotState::waiting_for_room;
+    const bool is_full = !waited && result == -EAGAIN;
+    if (waited || is_full) {
+        slot.go(waited ? SlotState::in_flight : SlotState::waiting_for_room);
+    }
     slot.behind = slot.behind + (waited ? stamp_ - unread_.since() : Duration{0});
-    const bool again = slot.full || (waited && result != -ECANCELED) || result == -EINTR;
+    const bool again = is_full || (waited && result != -ECANCELED) || result == -EINTR;
     if (again) {
         prepare(op);
     }

@@ -27,6 +27,7 @@ void UringDriver::open_stamps(const UringOptions& options) {
 
 // With stamps, a buffer begins with a header and the control message; the payload stands behind.
 void UringDriver::take_bytes(const io_uring_cqe& entry, const Op& op, Completion& done) {
+    CHECK(op.spec.kind == OpKind::receive && entry.res > 0);
     const auto buffer = static_cast<std::uint16_t>(entry.flags >> IORING_CQE_BUFFER_SHIFT);
     done.bytes = buffers_.filled(buffer, static_cast<std::size_t>(entry.res));
     if (!op.spec.kernel_stamps) {
@@ -63,11 +64,13 @@ std::uint32_t UringDriver::collect_stamps(std::uint32_t stamps_max, const Op* fi
     for (; count < stamps_max && transmit_stamps_.next(entry); ++count) {
         complete_stamp(entry);
     }
+    CHECK(count <= stamps_max);
     return count;
 }
 
 void UringDriver::complete_stamp(const TransmitStamps::Entry& entry) {
     Op& op = op_of(entry.user_data);
+    CHECK(op.spec.kind == OpKind::stamps || op.spec.kind == OpKind::cancel);
     Completion done;
     done.result = entry.result;
     done.more = entry.more;
@@ -79,6 +82,7 @@ void UringDriver::complete_stamp(const TransmitStamps::Entry& entry) {
     if (!done.more) {
         free_slot(op);
     }
+    CHECK(op.in_flight() == done.more);
     op.handler(op, done);
 }
 

@@ -43,6 +43,7 @@ Result<void> WarmPair::open() {
 }
 
 Result<void> WarmPair::connect_to(Socket listener) {
+    CHECK(listener.open() && !sender_.open() && !receiver_.open());
     const Result<Address> there = local_address_of(listener);
     if (!there) {
         return there.error();
@@ -60,6 +61,7 @@ Result<void> WarmPair::connect_to(Socket listener) {
         return error;
     }
     sender_ = sender.value();
+    CHECK(is_open() && receiver_.open());
     return {};
 }
 

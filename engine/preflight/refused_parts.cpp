@@ -5,6 +5,15 @@
 
 namespace driftless {
 
+namespace {
+
+/// Whether the server minds something else of the body now, or nothing any more.
+bool did_help(const Probe& without, const Probe& before) {
+    return without.ok || (refuses_body(without) && reason_of(without) != reason_of(before));
+}
+
+}  // namespace
+
 Task<void> RefusedParts::leave_out(const std::string& prompt, Probe& one) {
     tried_.clear();
     dropped_.clear();
@@ -36,12 +45,12 @@ Task<void> RefusedParts::leave_out_each(const std::string& prompt, Probe& latest
         dropped_.push_back({*part, reason_of(latest)});
         apply();
         Probe without = co_await sender_.send(prompt);
-        if (!without.ok && (!refuses_body(without) || reason_of(without) == reason_of(latest))) {
+        if (did_help(without, latest)) {
+            latest = std::move(without);
+            refusal = context_.asker.reply().body;
+        } else {
             dropped_.pop_back();
-            continue;
         }
-        latest = std::move(without);
-        refusal = context_.asker.reply().body;
     }
 }
 

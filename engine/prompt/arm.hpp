@@ -12,11 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/balance.hpp"
-#include "engine/plan/row_models.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/row_fields.hpp"
+#include "engine/prompt/request_writer.hpp"
 #include "engine/schedule/schedule.hpp"
 #include "engine/time/instant.hpp"
 #include "engine/underway/rows_underway.hpp"
@@ -26,20 +24,8 @@
 
 namespace driftless {
 
-struct ArmerOptions {
-    std::string run_id;       ///< requests are named `<run_id>-<file index of the row>`
-    std::size_t targets = 1;  ///< rows go to them as `balance` says
-    Balance balance = Balance::turn;
-    OutputRule output = OutputRule::exact;
+struct ArmerOptions : RequestOptions {
     std::uint32_t armed_max = 16384;  ///< requests armed and not yet fired, a power of two
-    bool for_tls = false;             ///< leaves room in front, so that records fit in place
-    /// Head fields of each row's own, by its position in the plan; outlives the armer. An
-    /// X-Request-Id among them goes before ours.
-    const RowFields* row_fields = nullptr;
-    bool traceparent = false;  ///< names each row's trace (trace_context.hpp)
-    /// Of each row's own: bodies begin with its opening, and the frame goes on behind it. Outlives
-    /// the armer.
-    const RowModels* row_models = nullptr;
 };
 
 class Armer {
@@ -93,16 +79,16 @@ class Armer {
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
     /// Rows that are armed, or were, and whose turn has not come.
     std::uint32_t armed_count() const { return rows_.untaken() - (builds_next() ? 1 : 0); }
-    std::uint32_t armed_max() const { return options_.armed_max; }
+    std::uint32_t armed_max() const { return armed_max_; }
     /// As many are armed as may be.
-    bool full() const { return armed_count() >= options_.armed_max; }
+    bool full() const { return armed_count() >= armed_max_; }
     std::uint64_t prompts_digest() const { return prompts_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
 
     /// The server that the request is armed for.
-    std::uint32_t target_of(const Due& due) const;
+    std::uint32_t target_of(const Due& due) const { return writer_.target_of(due); }
     /// Upper bound of the bytes of a request. `row`: position in the trace.
-    std::size_t room_of(std::uint32_t row) const;
+    std::size_t room_of(std::uint32_t row) const { return writer_.room_of(row); }
 
   private:
     /// A row is being built for the first time.
@@ -115,32 +101,18 @@ class Armer {
     char* take_storage(const Due& due, const RowUnderway* again);
     void drop_job();
     void finish_job(Instant now);
-    std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
-    std::size_t front_room_of(std::uint32_t row) const;
-    std::size_t body_room_of(std::uint32_t row) const;
-    std::string_view opening_of(std::uint32_t row) const;
 
-    const Trace& trace_;
     Schedule& schedule_;
-    PromptBuilder& prompts_;
     BodyPool& bodies_;
-    const std::vector<RequestHead>& heads_;
-    const BodyFrame& frame_;
-    ArmerOptions options_;
-    std::size_t head_room_ = 0;
-    std::string head_scratch_;
-    std::string fields_scratch_;  ///< head fields of one row
+    RequestWriter writer_;
+    const std::uint32_t armed_max_;
 
     bool stopped_ = false;
-    bool all_armed_ = false;            ///< when it was stopped
-    std::size_t lacked_at_ = 0;         ///< bytes in use when the next row found no room; 0: it did
-    RowUnderway* job_ = nullptr;        ///< the row that is being built
-    bool job_is_again_ = false;         ///< it is one of `again_`
-    bool job_is_new_ = false;           ///< built for the first time
-    bool job_is_recorded_ = false;      ///< a whole body: no frame around it
-    char* job_body_ = nullptr;          ///< where the body begins in it
-    std::size_t job_before_bytes_ = 0;  ///< of the body, before its prompt
-    PromptCursor cursor_;
+    bool all_armed_ = false;      ///< when it was stopped
+    std::size_t lacked_at_ = 0;   ///< bytes in use when the next row found no room; 0: it did
+    RowUnderway* job_ = nullptr;  ///< the row that is being built
+    bool job_is_again_ = false;   ///< it is one of `again_`
+    bool job_is_new_ = false;     ///< built for the first time
 
     RowsUnderway rows_;
     RowList again_;              ///< wanted once more, being built, or armed

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 namespace {
 
@@ -116,6 +118,7 @@ std::uint32_t word_index(const WordTable& table, ContentKey key, std::uint32_t p
 char* write_words(const WordTable& table, ContentKey key, std::uint32_t from, std::uint32_t count,
                   char* out) {
     const std::uint32_t end = from + count;
+    CHECK(end >= from);
     switch (table.index_bits()) {
         case 8:
             return write_with<8>(table, key, from, end, out);

@@ -88,6 +88,7 @@ Segment PromptBuilder::State::segment_at(const PromptCursor& cursor) const {
         segment.key = keys.of_row(row.index);
         segment.begin = std::max(static_cast<std::uint32_t>(covered), cursor.first_token);
         segment.end = cursor.end_token;
+        CHECK(segment.begin <= cursor.next_token && cursor.next_token < segment.end);
         return segment;
     }
     const std::uint64_t block = cursor.next_token / size;
@@ -96,6 +97,7 @@ Segment PromptBuilder::State::segment_at(const PromptCursor& cursor) const {
     segment.begin = std::max(static_cast<std::uint32_t>(block * size), cursor.first_token);
     segment.end = std::min(static_cast<std::uint32_t>(block_end), cursor.end_token);
     segment.full_block = segment.end - segment.begin == size;
+    CHECK(segment.begin <= cursor.next_token && cursor.next_token < segment.end);
     return segment;
 }
 
@@ -170,6 +172,7 @@ namespace {
 
 /// As many bytes as so many words of the built-in table have. Marks the cursor's end with the last.
 char* copy_recorded(PromptCursor& cursor, std::uint32_t tokens, char* out) {
+    CHECK(cursor.bytes <= cursor.recorded.size());
     const std::size_t left = cursor.recorded.size() - cursor.bytes;
     const std::size_t bytes = std::min(left, tokens * bytes_per_token);
     std::memcpy(out, cursor.recorded.data() + cursor.bytes, bytes);
@@ -236,12 +239,14 @@ bool PromptBuilder::fill(PromptCursor& cursor, char* out, std::uint32_t tokens_m
         const Segment segment = state_->segment_at(cursor);
         const std::uint32_t from = cursor.next_token - segment.begin;
         const State::Part part = state_->write_part(segment, from, left, at == out, at);
+        CHECK(part.tokens > 0);  // so that the loop ends
         at = part.end;
         cursor.next_token += part.tokens;
         left -= std::min(part.tokens, left);
     }
     cursor.bytes = static_cast<std::size_t>(at - out);
     cursor.lanes.add_stripes(out + hashed, (cursor.bytes - hashed) / Xxh64Lanes::stripe);
+    CHECK(cursor.next_token <= cursor.end_token);
     cursor.done = cursor.next_token == cursor.end_token;
     if (cursor.done) {
         const std::size_t tail = cursor.bytes & ~(Xxh64Lanes::stripe - 1);

@@ -13,6 +13,7 @@ BlockCache::BlockCache(std::size_t bytes_max, std::size_t block_bytes_max)
     }
     sets_.resize(bytes_max / (ways * slot_bytes_ + sizeof(Set)));
     pool_.resize(sets_.size() * ways * slot_bytes_);
+    CHECK(bytes() <= bytes_max);
 }
 
 // Keys are uniform (a bijection mixed them), so their high bits choose a set without bias.
@@ -23,6 +24,7 @@ BlockCache::Set& BlockCache::set_of(ContentKey key) {
 
 char* BlockCache::place(const Set& set, std::size_t way) {
     const auto index = static_cast<std::size_t>(&set - sets_.data());
+    CHECK(index < sets_.size() && way < ways);
     return pool_.data() + (index * ways + way) * slot_bytes_;
 }
 

@@ -66,6 +66,7 @@ bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySp
         }
         ends.push_back(bodies.size());
     }
+    CHECK(ends.size() == positions.size());
     figures.fixes = composer.fixes();
     trace.body_bytes = std::move(bodies);
     trace.body_ends = std::move(ends);

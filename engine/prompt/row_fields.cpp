@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "proto/core/check.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 
@@ -118,6 +119,7 @@ RowFields::RowFields(const std::vector<FieldTemplate>& templates, const Trace& t
         bytes_max_ = std::max(bytes_max_, lines.size());
         ends_.push_back(bytes_.size());
     }
+    CHECK(ends_.size() == plan.rows.size());
 }
 
 std::string_view RowFields::of(std::uint32_t planned) const {
@@ -125,6 +127,7 @@ std::string_view RowFields::of(std::uint32_t planned) const {
         return {};
     }
     const std::uint64_t begin = planned == 0 ? 0 : ends_[planned - 1];
+    CHECK(begin <= ends_[planned]);
     return std::string_view(bytes_).substr(begin, ends_[planned] - begin);
 }
 

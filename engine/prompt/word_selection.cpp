@@ -8,6 +8,7 @@
 
 #include "engine/prompt/load_tokenizer.hpp"
 #include "engine/prompt/tokenizer/text.hpp"
+#include "proto/core/check.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
@@ -146,6 +147,7 @@ void Selection::collect() {
         }
     }
     figures_.strict = words_.size();
+    CHECK(figures_.strict <= figures_.candidates);
 }
 
 // Check C, and the whole rule, by what counts in the end: all words in one text, in random order,
@@ -174,6 +176,7 @@ bool Selection::verify(std::vector<Word> words) {
 
 // The first word may be its bare token, or the one with a blank: models differ.
 bool Selection::encodes_to(std::string_view text, const std::vector<Word>& words) {
+    CHECK(!words.empty());
     ids_.clear();
     tokenizer_.encode(text, ids_);
     std::size_t good = ids_.empty() ? 0 : 1;
@@ -211,6 +214,7 @@ Result<SelectedWords> Selection::run() {
         return error;
     }
     figures_.words = std::bit_floor(count);
+    CHECK(figures_.words >= WordTable::words_min && figures_.words <= words_.size());
     words_.resize(figures_.words);
     if (!verify(words_)) {
         return error;

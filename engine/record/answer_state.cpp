@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -24,6 +26,7 @@ void clear(List& list, std::size_t kept_max) {
 bool append_bounded(std::string& out, std::string_view text) {
     const std::size_t room = saved_text_bytes_max - std::min(saved_text_bytes_max, out.size());
     out.append(text.substr(0, room));
+    CHECK(out.size() <= saved_text_bytes_max);
     return text.size() <= room;
 }
 
@@ -44,9 +47,22 @@ void AnswerState::reset(bool keep_text) {
     chunk_tokens = std::move(tokens);
     text = std::move(texts);
     keeps_text = keep_text;
+    CHECK(chunk_stamps.empty() && chunk_tokens.empty() && text.content.empty());
+}
+
+/// How tokens are counted is decided once; all that follows a decision is that it is given up.
+void AnswerState::count_by(Counting next) {
+    CHECK(counting == Counting::undecided && next != Counting::undecided);
+    counting = next;
+}
+
+void AnswerState::give_counting_up() {
+    counting = Counting::none;
+    chunk_tokens.clear();
 }
 
 void AnswerState::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
+    CHECK(chunk_stamps.size() <= chunks_per_row_max);
     if (chunk_stamps.size() == chunks_per_row_max) {
         over_limit = true;
         return;
@@ -67,7 +83,7 @@ void AnswerState::count_tokens(const EventReading& reading) {
     ids_on_all = ids_on_all && has_ids;
     ids_sum += has_ids ? reading.token_ids : 0;
     if (counting == Counting::undecided) {
-        counting = has_running ? Counting::continuous : has_ids ? Counting::ids : Counting::none;
+        count_by(has_running ? Counting::continuous : has_ids ? Counting::ids : Counting::none);
     }
     std::int64_t tokens = -1;
     if (counting == Counting::continuous && has_running) {
@@ -77,11 +93,11 @@ void AnswerState::count_tokens(const EventReading& reading) {
         tokens = reading.token_ids;
     }
     if (tokens < 0 || tokens > std::numeric_limits<std::int32_t>::max() || over_limit) {
-        counting = Counting::none;
-        chunk_tokens.clear();
+        give_counting_up();
         return;
     }
     chunk_tokens.push_back(static_cast<std::int32_t>(tokens));
+    CHECK(chunk_tokens.size() == chunk_stamps.size());
 }
 
 void AnswerState::take_usage(const EventReading& reading) {
@@ -149,6 +165,7 @@ void AnswerState::take(const EventReading& reading, std::string_view data, std::
 /// What is new in an event that repeats the text so far. Without a new token and new text it bears
 /// none.
 EventReading AnswerState::without_repetition(const EventReading& reading) {
+    CHECK(reading.repeats_text);
     EventReading fresh = reading;
     fresh.content.remove_prefix(std::min(repeated_bytes, fresh.content.size()));
     fresh.reasoning.remove_prefix(std::min(repeated_reasoning_bytes, fresh.reasoning.size()));
@@ -186,8 +203,7 @@ void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns
 void AnswerState::take_unread(std::int64_t stamp_ns, bool coalesced) {
     has_tokens = true;
     stamp_chunk(stamp_ns, coalesced);
-    counting = Counting::none;
-    chunk_tokens.clear();
+    give_counting_up();
     ids_on_all = false;
 }
 
@@ -199,6 +215,7 @@ std::string AnswerState::worker() const {
             json += (json.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + *said;
         }
     }
+    CHECK(worker_id.size() <= worker_bytes_max && worker_timing.size() <= worker_bytes_max);
     return json.empty() ? json : json + "}";
 }
 

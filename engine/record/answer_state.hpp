@@ -95,6 +95,8 @@ struct AnswerState {
     std::string worker() const;
 
   private:
+    void count_by(Counting next);
+    void give_counting_up();
     void take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced);
     EventReading without_repetition(const EventReading& reading);
     void stamp_chunk(std::int64_t stamp_ns, bool coalesced);

@@ -32,6 +32,7 @@ BodyKind body_kind_of(const RowState& state, Framing framing) {
 
 void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {
     out.append(bytes.substr(0, bytes_max - std::min(bytes_max, out.size())));
+    CHECK(out.size() <= bytes_max);
 }
 
 /// A model may repeat a key that it was sent.
@@ -55,16 +56,19 @@ Assembler::Assembler(AssemblerConfig config)
 }
 
 void Assembler::begin(Instant time_zero) {
+    CHECK(time_zero_ns_ == no_stamp && time_zero.ns != no_stamp);
     time_zero_ns_ = time_zero.ns;
 }
 
 RowState& Assembler::open(const Due& due) {
+    CHECK(slot_of_[due.request] == row_unseen);
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(states_.size()));
         states_.push_back(std::make_unique<RowState>());
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();
+    CHECK(slot < states_.size());
     slot_of_[due.request] = slot;
     states_[slot]->reset(due, saves_left_ > 0);
     states_[slot]->answer.is_whole = framing_ == Framing::whole;
@@ -153,6 +157,7 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     state.lane = event.lane;
     ++counts_.fired;
     ++counts_.inflight;
+    CHECK(counts_.fired <= counts_.rows && counts_.inflight <= rows_open());
     if (time_zero_ns_ != no_stamp && event.fired.late_cause != LateCause::inflight) {
         counts_.drift_max_ns =
             std::max(counts_.drift_max_ns, event.stamp_ns - time_zero_ns_ - state.due.due_ns);
@@ -189,6 +194,7 @@ void Assembler::on_head(RowState& state, const Event& event) {
     }
     state.head.clear();
     state.body = body_kind_of(state, framing_);
+    CHECK(state.body != BodyKind::unknown);
 }
 
 /// Stamps that every received piece moves.
@@ -221,6 +227,7 @@ void Assembler::on_part(RowState& state, const Event& event, std::string_view pa
     }
     state.pending.append(payload);
     state.pending_ns = event.stamp_ns;
+    CHECK(state.pending.size() <= event_bytes_max);
 }
 
 void Assembler::on_chunk(RowState& state, const Event& event, std::string_view payload) {
@@ -255,6 +262,7 @@ void Assembler::on_chunk(RowState& state, const Event& event, std::string_view p
 /// One complete event of a stream. After `[DONE]` nothing has a meaning.
 void Assembler::read_event(RowState& state, std::string_view block, std::int64_t stamp_ns,
                            bool coalesced) {
+    CHECK(state.body == BodyKind::stream);
     AnswerState& answer = state.answer;
     SseEvent event;
     if (framing_ == Framing::sse) {
@@ -294,6 +302,7 @@ void Assembler::finish_pending(RowState& state, const Event& end) {
 
 const Record* Assembler::on_end(RowState& state, const Event& event) {
     CHECK(time_zero_ns_ != no_stamp);
+    CHECK(slot_of_[event.request] < states_.size());
     state.status = event.end.status != 0 ? event.end.status : state.status;
     finish_pending(state, event);
     fill_record(record_, state, event, config_, time_zero_ns_, document_);
@@ -306,12 +315,16 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
     }
     free_.push_back(slot_of_[event.request]);
     slot_of_[event.request] = row_ended;
+    CHECK(free_.size() <= states_.size());
     return &record_;
 }
 
 /// What the row's chunks had been counted as is replaced by what is known now.
 void Assembler::count_record(const RowState& state) {
     ++counts_.ended;
+    CHECK(counts_.ended <= counts_.rows);
+    CHECK(state.fired_ns == no_stamp || counts_.inflight > 0);
+    CHECK(counts_.tokens >= state.tokens_counted);
     counts_.inflight -= state.fired_ns == no_stamp ? 0 : 1;
     counts_.failed += is_whole(record_.outcome) ? 0 : 1;
     if (record_.output_tokens.has_value()) {
@@ -335,6 +348,7 @@ const Record* Assembler::next_unended() {
         end.end.retransmits = retransmits_unknown;
         end.waited_ns = Event::no_wait;
         end.stamp_ns = no_stamp;
+        CHECK(due_of(next_unended_) != nullptr);
         RowState& state = *state_of(end);
         end.end.outcome = state.fired_ns == no_stamp ? Outcome::not_sent : Outcome::cancelled;
         ++counts_.unended;

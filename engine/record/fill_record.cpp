@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "engine/plan/answer_limits.hpp"
+#include "engine/record/row_outcome.hpp"
 #include "engine/tls/failure.hpp"
+#include "proto/core/check.hpp"
 #include "proto/http/response.hpp"
 #include "proto/http/trace_context.hpp"
 #include "proto/record/masked.hpp"
@@ -26,99 +28,6 @@ std::optional<std::int64_t> known(std::int64_t count) {
     return count < 0 ? std::optional<std::int64_t>() : count;
 }
 
-bool lost_bytes(const RowState& state, const EndInfo& end) {
-    return state.lost_payload || end.entries_dropped > 0;
-}
-
-/// The outcome of a status, or ok where the status is 200.
-Outcome outcome_of_status(int status) {
-    if (status == 200) {
-        return Outcome::ok;
-    }
-    if (status == 429) {
-        return Outcome::http_429;
-    }
-    switch (status / 100) {
-        case 2:
-            return Outcome::bad_content;
-        case 3:
-            return Outcome::http_3xx;
-        case 4:
-            return Outcome::http_4xx;
-        case 5:
-            return Outcome::http_5xx;
-        default:
-            return Outcome::bad_http;
-    }
-}
-
-/// The outcome of a whole answer, by its length.
-Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
-    const bool counted =
-        record.tokens_source.has_value() && *record.tokens_source != TokensSource::chunks;
-    if (config.output != OutputRule::exact || !counted || !record.output_length) {
-        return Outcome::ok;
-    }
-    const std::int64_t asked = *record.output_length;
-    return *record.output_tokens < asked   ? Outcome::short_output
-           : *record.output_tokens > asked ? Outcome::long_output
-                                           : Outcome::ok;
-}
-
-AnswerLimits limits_of(const Record& record, const AssemblerConfig& config) {
-    return answer_limits(record.output_length.value_or(0), config.output,
-                         config.dialect->repeats_text);
-}
-
-/// The outcome of a stream whose framing is complete.
-Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
-                          const AssemblerConfig& config) {
-    const AnswerState& answer = state.answer;
-    const bool lost = lost_bytes(state, end);
-    // More tokens than events may come were not asked for.
-    if (answer.over_limit ||
-        std::cmp_greater(record.output_tokens.value_or(0), limits_of(record, config).events_max)) {
-        return Outcome::limit_exceeded;
-    }
-    if (answer.bad_seen && !lost) {
-        return Outcome::bad_event;
-    }
-    if (answer.error_seen) {
-        return Outcome::stream_error;
-    }
-    if (end.close_delimited && !answer.done_seen && answer.finish_reason.empty() && !lost) {
-        return Outcome::truncated;
-    }
-    // Text may be held back to the end (half a character) or be none (a special token): what the
-    // server counted was made.
-    if (!answer.has_tokens && record.output_tokens.value_or(0) <= 0 && !lost) {
-        return Outcome::no_tokens;
-    }
-    return lost ? Outcome::ok : outcome_of_length(record, config);
-}
-
-Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,
-                   const AssemblerConfig& config) {
-    if (end.outcome != Outcome::ok) {
-        return end.outcome;
-    }
-    const bool lost = lost_bytes(state, end);
-    if (state.status == 0) {
-        return lost ? Outcome::ok : Outcome::bad_http;
-    }
-    const Outcome by_status = outcome_of_status(state.status);
-    if (by_status != Outcome::ok) {
-        return by_status;
-    }
-    if (state.body == BodyKind::unknown && lost) {
-        return Outcome::ok;  // its head found the ring full: the content is anybody's guess
-    }
-    if (state.body != BodyKind::stream) {
-        return Outcome::bad_content;
-    }
-    return outcome_of_stream(record, state, end, config);
-}
-
 std::string kernel_message(int sys_errno) {
     const char* name = strerrorname_np(sys_errno);
     const char* text = strerrordesc_np(sys_errno);
@@ -129,6 +38,7 @@ std::string kernel_message(int sys_errno) {
 /// Which limit it was, and how high it is.
 std::string limit_message(const Record& record, const RowState& state, const EndInfo& end,
                           const AssemblerConfig& config) {
+    CHECK(record.outcome == Outcome::limit_exceeded);
     const AnswerLimits limits = limits_of(record, config);
     if (end.outcome == Outcome::limit_exceeded) {
         switch (static_cast<AnswerLimit>(end.sys_errno)) {
@@ -158,6 +68,7 @@ std::string limit_message(const Record& record, const RowState& state, const End
 /// What the server said, else what TLS or the kernel said; empty where nobody said anything.
 std::string message_of(const Record& record, const RowState& state, const EndInfo& end,
                        const AssemblerConfig& config, JsonDocument& document) {
+    CHECK(!is_whole(record.outcome));
     if (record.outcome == Outcome::limit_exceeded) {
         return limit_message(record, state, end, config);
     }
@@ -236,6 +147,7 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
         record.output_tokens = static_cast<std::int64_t>(answer.chunks());
         record.tokens_source = TokensSource::chunks;
     }
+    CHECK(record.tokens_source.has_value() == record.output_tokens.has_value());
 }
 
 /// Moves the arrays into the record; the record's old ones go back to be reused.
@@ -256,6 +168,7 @@ void fill_chunks(Record& record, RowState& state) {
     } else {
         record.chunk_tokens.clear();
     }
+    CHECK(record.chunk_tokens.size() == (record.chunk_tokens_known ? count : 0));
 }
 
 void fill_answer(Record& record, const RowState& state, const EndInfo& end,
@@ -266,6 +179,7 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
     record.first_token_ns = from_zero(answer.first_token_ns, time_zero_ns);
     record.first_content_ns = from_zero(answer.first_content_ns, time_zero_ns);
     record.last_token_ns = from_zero(answer.last_token_ns, time_zero_ns);
+    CHECK(!record.first_token_ns || record.last_token_ns);
     record.ttft_ns = difference(record.first_token_ns, record.fired_ns);
     record.ttft_due_ns = difference(record.first_token_ns, record.due_ns);
     record.e2e_ns = difference(record.last_token_ns, record.fired_ns);
@@ -320,11 +234,13 @@ void clear(Record& record) {
     tokens.clear();
     record.chunk_ns = std::move(stamps);
     record.chunk_tokens = std::move(tokens);
+    CHECK(record.chunk_ns.empty() && record.chunk_tokens.empty() && record.tainted.empty());
 }
 
 }  // namespace
 
 void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) {
+    CHECK(due.row < config.trace->rows.size() && due.request < config.plan->rows.size());
     const TraceRow& row = config.trace->rows[due.row];
     record.row = row.index;
     if (row.session != no_session && row.session < config.trace->sessions.size()) {
@@ -360,12 +276,14 @@ void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) 
 
 void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
                  std::int64_t time_zero_ns, JsonDocument& document) {
+    CHECK(end.kind == EventKind::end);
     clear(record);
     fill_origin(record, state.due, config);
     fill_sending(record, state, config, time_zero_ns);
     fill_answer(record, state, end.end, time_zero_ns);
     record.outcome = outcome_of(record, state, end.end, config);
     fill_chunks(record, state);
+    CHECK(state.answer.chunks() == 0);  // they are the record's now
     record.has_chunks = config.chunks && record.fired_ns.has_value();
     if (end.end.outcome == Outcome::ok) {
         record.done_ns = end.stamp_ns - time_zero_ns;

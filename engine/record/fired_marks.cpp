@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/io/sockets.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -29,8 +30,9 @@ Error closing(int fd, Error error) {
 }  // namespace
 
 Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows) {
+    CHECK(fd >= 0);
     FiredMarks marks;
-    const std::size_t words = (rows + bits_of_word - 1) / bits_of_word;
+    const std::size_t words = words_for(rows);
     void* const memory = ::mmap(nullptr, (words + 1) * sizeof(Word), PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_POPULATE, fd, 0);
     if (memory == MAP_FAILED) {
@@ -43,12 +45,13 @@ Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows) {
 }
 
 Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t rows) {
+    CHECK(!run_id.empty() && run_id.find('/') == std::string::npos);
     const std::string name = name_for(run_id);
     const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0) {
         return error_from_errno(errno, "create the marks of a run");
     }
-    const std::size_t words = (rows + bits_of_word - 1) / bits_of_word;
+    const std::size_t words = words_for(rows);
     // Taken now: a page that the file system has no room for would kill us at the store.
     const int failure = ::posix_fallocate(fd, 0, static_cast<off_t>((words + 1) * sizeof(Word)));
     if (failure != 0) {
@@ -60,6 +63,7 @@ Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t row
         remove(run_id);
         return marks;
     }
+    CHECK(marks.value().words_ == words);
     marks.value().bits_[words].store(rows);
     return marks;
 }
@@ -69,7 +73,7 @@ Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows)
     if (fd < 0) {
         return error_from_errno(errno, "open the marks of a run");
     }
-    const std::size_t words = (rows + bits_of_word - 1) / bits_of_word;
+    const std::size_t words = words_for(rows);
     struct stat facts{};
     if (::fstat(fd, &facts) != 0) {
         return closing(fd, error_from_errno(errno, "open the marks of a run"));
@@ -93,6 +97,7 @@ Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows)
 }
 
 std::uint64_t FiredMarks::count() const {
+    CHECK(words_ == 0 || bits_ != nullptr);
     std::uint64_t marked = 0;
     for (std::size_t word = 0; word < words_; ++word) {
         marked +=

@@ -60,6 +60,9 @@ class FiredMarks {
     static_assert(Word::is_always_lock_free && sizeof(Word) == sizeof(std::uint64_t));
     static constexpr std::size_t bits_of_word = 64;
 
+    static constexpr std::size_t words_for(std::size_t rows) {
+        return (rows + bits_of_word - 1) / bits_of_word;
+    }
     static Result<FiredMarks> map(int fd, std::size_t rows);
 
     Word* bits_ = nullptr;  ///< [words_] and one more, which holds the number of rows

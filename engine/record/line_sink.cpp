@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -34,6 +36,7 @@ ErrorCode code_of(int sys_errno) {
 
 /// Bytes written, and errno where that is fewer than all. Usually one call.
 std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
+    CHECK(fd >= 0);
     std::size_t done = 0;
     while (done < bytes.size()) {  // every turn but those of EINTR writes at least a byte
         const ssize_t count = ::write(fd, bytes.data() + done, bytes.size() - done);
@@ -45,6 +48,7 @@ std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
         }
         done += static_cast<std::size_t>(count);
     }
+    CHECK(done == bytes.size());
     return {done, 0};
 }
 
@@ -93,6 +97,7 @@ Result<LineSink> LineSink::append(const std::string& path) {
 }
 
 LineSink LineSink::of(const std::string& path, int fd, std::uint64_t written) {
+    CHECK(fd >= 0 && !path.empty());
     LineSink sink;
     sink.fd_ = fd;
     sink.path_ = path;
@@ -133,6 +138,7 @@ void LineSink::flush() {
     if (memory_ != nullptr || buffer_.empty()) {
         return;
     }
+    CHECK(buffer_.back() == '\n');  // whole lines
     if (fd_ >= 0 && !error_.has_value()) {
         const auto [done, sys_errno] = write_all(fd_, buffer_);
         std::size_t whole = done;
@@ -143,6 +149,7 @@ void LineSink::flush() {
                 (void)!::ftruncate(fd_, static_cast<off_t>(written_ + whole));
             }
         }
+        CHECK(whole <= done && done <= buffer_.size());
         written_ += whole;
     }
     buffer_.clear();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "proto/core/check.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -30,6 +31,7 @@ class ProgressTally {
     static constexpr std::size_t ttfts_kept = 64;
 
     void add(const Record& record) {
+        CHECK(static_cast<std::size_t>(record.outcome) < outcome_count);
         ++outcomes_[static_cast<std::size_t>(record.outcome)];
         if (record.ttft_ns) {
             ttfts_[seen_++ % ttfts_kept] = *record.ttft_ns;

@@ -38,6 +38,7 @@ EventRing::EventRing(std::size_t bytes, std::size_t rows_open_max)
     mask_ = cells - 1;
     release_cells_ = std::min(view_cells_max, cells / 8);
     payload_reserve_ = entry_reserve + cells / 8;
+    CHECK(release_cells_ > 0 && payload_reserve_ < cells);
     cells_ = static_cast<Cell*>(map_touched(cells * cell_bytes));
 }
 
@@ -48,7 +49,9 @@ EventRing::~EventRing() {
 }
 
 void EventRing::look_at_consumer() {
-    producer_.head_seen = shared_head_.load(std::memory_order_acquire);
+    const std::uint64_t head = shared_head_.load(std::memory_order_acquire);
+    CHECK(head >= producer_.head_seen && head <= producer_.tail);  // it has read what was written
+    producer_.head_seen = head;
     producer_.looked_at = producer_.tail;
     producer_.high = std::max(producer_.high, producer_.tail - producer_.head_seen);
 }
@@ -108,16 +111,20 @@ void EventRing::place(const Event& event, std::string_view payload, std::uint64_
         std::memcpy(&cells_[at], &skip, sizeof skip);
         at = 0;
     }
+    CHECK(at + cells_of(payload.size()) <= mask_ + 1);
     std::memcpy(&cells_[at], &event, sizeof event);
     if (!payload.empty()) {
         std::memcpy(&cells_[at + 1], payload.data(), payload.size());
     }
     producer_.tail += cells;
+    CHECK(producer_.tail - producer_.head_seen <= mask_ + 1);  // nothing unread was written over
     shared_tail_.store(producer_.tail, std::memory_order_release);
 }
 
 EventRing::Push EventRing::push(const Event& event, std::string_view payload) {
+    CHECK(has_memory());
     CHECK(payload.size() <= payload_bytes_max);
+    CHECK(event.kind != EventKind::skip);
     if (producer_.tail - producer_.looked_at >= view_cells_max) {
         look_at_consumer();
     }
@@ -162,6 +169,7 @@ const Event* EventRing::front() {
             return event;
         }
         consumer_.head += event->length;
+        CHECK(consumer_.head < consumer_.tail_seen);  // an event follows
     }
 }
 
@@ -172,7 +180,9 @@ std::string_view EventRing::payload_of(const Event& event) {
 void EventRing::pop() {
     CHECK(consumer_.head != consumer_.tail_seen);  // `front` has shown an event
     const Event* event = reinterpret_cast<const Event*>(&cells_[consumer_.head & mask_]);
+    CHECK(event->kind != EventKind::skip);
     consumer_.head += cells_of(event->length);
+    CHECK(consumer_.head <= consumer_.tail_seen);
     if (consumer_.head - consumer_.released >= release_cells_) {
         consumer_.released = consumer_.head;
         shared_head_.store(consumer_.head, std::memory_order_release);

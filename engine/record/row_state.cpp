@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -30,6 +32,7 @@ void RowState::reset(const Due& whose, bool keep_text) {
     pending = std::move(old_pending);
     answer = std::move(old_answer);
     due = whose;
+    CHECK(head.empty() && pending.empty() && body == BodyKind::unknown);
 }
 
 }  // namespace driftless

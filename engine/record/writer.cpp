@@ -115,6 +115,8 @@ RecordWriter::~RecordWriter() {
 }
 
 void RecordWriter::begin(Instant time_zero) {
+    CHECK(time_zero.ns != no_stamp);
+    CHECK(begin_ns_.load(std::memory_order_relaxed) == no_stamp);  // once
     begin_ns_.store(time_zero.ns, std::memory_order_release);
 }
 
@@ -143,11 +145,13 @@ std::size_t RecordWriter::drain(EventRing& ring, std::size_t events_max) {
 }
 
 void RecordWriter::take(const Event& event, std::string_view payload) {
+    CHECK(stage_ == Stage::recording);
+    CHECK(time_zero_ns_ != no_stamp || event.kind == EventKind::armed);
     if (event.kind == EventKind::sample) {
         ClientSample sample;
         if (payload.size() == sizeof sample) {
             std::memcpy(&sample, payload.data(), sizeof sample);
-            add_toll(sample);
+            add_cost(sample);
             ClientSample from_zero = sample;
             from_zero.from_ns -= time_zero_ns_;
             from_zero.to_ns -= time_zero_ns_;
@@ -166,7 +170,7 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
     }
 }
 
-void RecordWriter::add_toll(ClientSample& sample) {
+void RecordWriter::add_cost(ClientSample& sample) {
     if (probe_) {
         const ThreadCost cost = probe_->next();
         sample.run_delay_ns = cost.run_delay_ns;
@@ -175,10 +179,12 @@ void RecordWriter::add_toll(ClientSample& sample) {
 }
 
 void RecordWriter::write_fired(const Event& event) {
+    CHECK(event.kind == EventKind::fired);
     const Due* due = assembler_.due_of(event.request);
     if (due == nullptr) {
         return;
     }
+    CHECK(due->row < config_.trace->rows.size());
     const TraceRow& row = config_.trace->rows[due->row];
     JsonWriter json(sinks_.fired.buffer());
     json.begin_object();
@@ -208,6 +214,7 @@ void RecordWriter::write_record(const Record& record) {
 }
 
 void RecordWriter::add(const std::vector<Record>& records) {
+    CHECK(!has_thread_ && stage_ == Stage::recording);
     for (const Record& record : records) {
         write_record(record);
     }
@@ -216,6 +223,7 @@ void RecordWriter::add(const std::vector<Record>& records) {
 
 void RecordWriter::note_error(const LineSink& sink) {
     if (sink.error().has_value() && !failed_.load(std::memory_order_relaxed)) {
+        CHECK(!sink.path().empty());  // memory cannot fail
         error_ = *sink.error();
         failed_path_ = sink.path();
         failed_.store(true, std::memory_order_release);
@@ -230,11 +238,14 @@ void RecordWriter::flush() {
 }
 
 void RecordWriter::finish() {
+    CHECK(stage_ == Stage::recording);
     if (begun()) {  // a run that never began has no records, and no folder
         while (const Record* record = assembler_.next_unended()) {
             write_record(*record);
         }
+        CHECK(assembler_.rows_open() == 0);
     }
+    stage_ = Stage::finished;
     flush();
 }
 
@@ -285,6 +296,7 @@ void* RecordWriter::thread_main(void* self) {
 }
 
 void RecordWriter::thread_loop() {
+    CHECK(ring_ != nullptr);
     std::int64_t flush_at = now_ns() + flush_every_ns;
     progress_at_ns_ = now_ns();
     while (true) {  // until `stop`, and then until the ring is empty
@@ -312,7 +324,9 @@ void RecordWriter::thread_loop() {
 }
 
 void RecordWriter::show_progress(std::int64_t now) {
+    CHECK(time_zero_ns_ != no_stamp && progress_.call != nullptr);
     const AssemblerCounts& counts = assembler_.counts();
+    CHECK(counts.inflight <= counts.fired && counts.ended <= counts.rows);
     const auto& rows = config_.plan->rows;
     Progress progress;
     progress.elapsed_ns = now - time_zero_ns_;

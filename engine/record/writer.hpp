@@ -25,6 +25,7 @@
 #include "engine/record/ring.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
+#include "proto/core/check.hpp"
 #include "proto/record/client_sample.hpp"
 
 namespace driftless {
@@ -86,7 +87,10 @@ class RecordWriter {
 
     // With a thread.
     /// Completes each sample by what the host did to that thread of this process (a ThreadProbe).
-    void watch_thread(int thread_id) { probe_.emplace(thread_id); }
+    void watch_thread(int thread_id) {
+        CHECK(thread_id > 0 && !has_thread_);
+        probe_.emplace(thread_id);
+    }
     /// Starts it on those CPUs (null: where the process may run), signals blocked, normal priority.
     /// `ring` outlives `stop`. Errors: exhausted, denied.
     Result<void> start_thread(EventRing& ring, const cpu_set_t* cpus, ProgressCallback progress);
@@ -103,7 +107,7 @@ class RecordWriter {
     static void* thread_main(void* self);
     void thread_loop();
     void take(const Event& event, std::string_view payload);
-    void add_toll(ClientSample& sample);
+    void add_cost(ClientSample& sample);
     void write_record(const Record& record);
     void write_fired(const Event& event);
     void note_error(const LineSink& sink);
@@ -115,6 +119,9 @@ class RecordWriter {
     Summary summary_;
     ClientTotals client_;
     RecordSinks sinks_;
+    /// The records of a run are added to, and then complete: no event may come any more.
+    enum class Stage : std::uint8_t { recording, finished };
+    Stage stage_ = Stage::recording;
     std::int64_t time_zero_ns_ = no_stamp;  ///< the writer's own copy
     std::atomic<std::int64_t> begin_ns_{no_stamp};
     Error error_;

@@ -78,7 +78,7 @@ bool Pacer::step(Instant now) {
 // more. Whoever ends a row does not know who waits for that.
 void Pacer::note_ends() {
     while (RowUnderway* row = lanes_.in_flight.ended().pop_front()) {
-        schedule_.ended(row->due, now_in_run(row->ended), row->answered);
+        schedule_.ended(row->due, (row->ended - zero_).ns, row->answered);
         armer_.rows().remove(*row);
     }
 }

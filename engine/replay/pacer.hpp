@@ -65,7 +65,6 @@ class Pacer {
 
     RowsAhead& ahead() { return ahead_; }
     std::uint64_t rows_fired() const { return firing_.rows(); }
-    std::int64_t now_in_run(Instant now) const { return (now - zero_).ns; }
 
   private:
     Instant due_instant(const Due& due) const { return zero_ + Duration{due.due_ns}; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -140,6 +142,7 @@ Blame blame_of(std::span<const TaintedRow> rows, const ClientTotals& client) {
                 break;
         }
     }
+    CHECK(blame.client + blame.host + blame.network == rows.size());
     return blame;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -41,6 +42,7 @@ ByUrl::One& ByUrl::of(const std::string& url) {
         urls_.emplace_back().figures.url = url;
         urls_.back().prompts = PromptCounts(overhead_);
     }
+    CHECK(last_ < urls_.size());
     return urls_[last_];
 }
 
@@ -64,6 +66,7 @@ void ByUrl::add(const Record& record) {
     } else if (!is_whole(record.outcome) && record.outcome != Outcome::not_sent) {
         ++one.figures.failed;
     }
+    CHECK(one.figures.completed + one.figures.failed <= one.figures.rows);
 }
 
 std::vector<UrlFigures> ByUrl::figures() const {
@@ -73,6 +76,7 @@ std::vector<UrlFigures> ByUrl::figures() const {
         all.back().ttft = one.ttft.distribution();
         all.back().prompts = one.prompts.figures();
     }
+    CHECK(all.size() == urls_.size());
     std::sort(all.begin(), all.end(),
               [](const UrlFigures& a, const UrlFigures& b) { return a.url < b.url; });
     return all;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -49,6 +51,7 @@ std::uint64_t CacheExcess::tokens() const {
         left.emplace_back(rows[i].fired_ns, i);
         forecasts.push_back(forecasts.back() + rows[i].forecast);
     }
+    CHECK(forecasts.size() == rows.size() + 1 && left.size() == rows.size());
     std::sort(left.begin(), left.end());
     for (std::size_t i = 1; i < left.size(); ++i) {
         left[i].second = std::max(left[i].second, left[i - 1].second);
@@ -65,8 +68,10 @@ std::uint64_t CacheExcess::tokens() const {
             std::upper_bound(left.begin(), left.end(), seen_ns,
                              [](std::int64_t at, const auto& one) { return at < one.first; });
         const std::size_t last = std::max(k, after == left.begin() ? k : (after - 1)->second);
+        CHECK(last < rows.size());
         excess = std::max(excess, hits - static_cast<std::int64_t>(forecasts[last + 1]) - least);
     }
+    CHECK(excess >= 0);
     return static_cast<std::uint64_t>(excess);
 }
 

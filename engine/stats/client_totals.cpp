@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -69,6 +71,7 @@ void ClientTotals::add(const ClientSample& s) {
     each.push_back({s.from_ns, s.to_ns, taken_ns,
                     std::max({s.spin_gap_max_ns, s.wake_error_max_ns, stopped_ns}),
                     s.receive_delay_max_ns, s.slow_connects});
+    CHECK(each.size() == static_cast<std::size_t>(seconds));
     const std::int64_t span = s.to_ns - s.from_ns;
     span_ns += span;
     if (span < stretch_min_ns) {

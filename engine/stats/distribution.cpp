@@ -4,9 +4,12 @@
 #include <bit>
 #include <cmath>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille) {
+    CHECK(per_mille <= 1000);
     const auto product = static_cast<unsigned __int128>(count) * per_mille;
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>((product + 999) / 1000));
 }
@@ -51,6 +54,7 @@ double Histogram::middle_of(std::size_t bucket) {
     if (bucket < exact_below) {
         return static_cast<double>(bucket);
     }
+    CHECK(bucket < buckets);
     const std::size_t octave = (bucket - exact_below) / per_octave;
     const std::size_t mantissa = (bucket - exact_below) % per_octave + per_octave;
     const double width = std::ldexp(1.0, static_cast<int>(octave) + 1);
@@ -62,7 +66,9 @@ void Histogram::add(std::int64_t value, std::uint64_t weight) {
         return;
     }
     const std::int64_t clamped = std::max<std::int64_t>(value, 0);
-    counts_[bucket_of(static_cast<std::uint64_t>(clamped))] += weight;
+    const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(clamped));
+    CHECK(bucket < buckets);
+    counts_[bucket] += weight;
     min_ = count_ == 0 ? clamped : std::min(min_, clamped);
     max_ = count_ == 0 ? clamped : std::max(max_, clamped);
     count_ += weight;
@@ -102,6 +108,7 @@ Distribution Histogram::distribution() const {
     std::uint64_t below = counts_[0];  // values up to and including `bucket`
     for (std::size_t i = 0; i < percentiles.size(); ++i) {
         const std::uint64_t rank = nearest_rank(count_, percentiles[i].per_mille);
+        CHECK(rank <= count_);  // so the buckets do not run out
         while (below < rank) {
             below += counts_[++bucket];
         }

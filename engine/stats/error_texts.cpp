@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/utf8.hpp"
 
@@ -36,6 +37,7 @@ void ErrorTexts::add(const Record& record) {
         const ErrorText fresh{record.outcome, record.status.value_or(0), text, 0, record.row};
         found = texts_.emplace(std::move(key), fresh).first;
     }
+    CHECK(texts_.size() <= texts_max);
     ++found->second.rows;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "proto/core/check.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -56,6 +57,7 @@ void PromptCounts::add_long(std::int64_t length, std::int64_t off) {
     off_max_ = rows_ == 0 ? off : std::max(off_max_, off);
     ++rows_;
     rows_off_ += off == 0 ? 0 : 1;
+    CHECK(rows_off_ <= rows_ && rows_off_ <= sums_.off);
     const double count = static_cast<double>(rows_);
     const double length_step = static_cast<double>(length) - mean_length_;
     const double off_step = static_cast<double>(off) - mean_off_;
@@ -97,6 +99,7 @@ std::string PromptCounts::explain(PromptCause cause) const {
             break;
         case PromptCause::overhead: {
             const std::int64_t whole = assumed + off_min_;
+            CHECK(whole >= 0);
             const std::int64_t post = std::min<std::int64_t>(overhead_.post, whole);
             std::snprintf(text, sizeof(text),
                           "the server adds %lld tokens to a prompt, not %lld as assumed: "

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -61,6 +63,7 @@ void RunTimeline::add_tokens(const Record& record, Segment& segment) {
         if (second >= seconds.size()) {
             seconds.resize(second + 1, 0);
         }
+        CHECK(seconds.size() <= seconds_max);
         const std::int64_t tokens = counted ? record.chunk_tokens[i] : 1;
         seconds[second] += static_cast<std::uint64_t>(std::max<std::int64_t>(0, tokens));
     }
@@ -81,6 +84,7 @@ std::uint64_t RunTimeline::max_open() const {
         open += step.change;
         most = std::max(most, open);
     }
+    CHECK(most >= 0);
     return static_cast<std::uint64_t>(most);
 }
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <tuple>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -63,6 +65,7 @@ SendingFigures Sending::figures() const {
         if (row.cause == LateCause::limit) {
             by_host.add(row.held_ns, row.drift_ns);
         }
+        CHECK(static_cast<std::size_t>(row.cause) < by_cause.size());
         drift.add(static_cast<double>(row.drift_ns));
         by_cause[static_cast<std::size_t>(row.cause)].add(static_cast<double>(row.drift_ns));
         add_known(wire_drift, row.wire_delay_ns < 0 ? -1 : row.drift_ns + row.wire_delay_ns);
@@ -78,6 +81,7 @@ SendingFigures Sending::figures() const {
     figures.held_by_user = by_user.figures();
     figures.held_by_host = by_host.figures();
     figures.by_rank = by_rank(figures.instant_rows_max);
+    CHECK(figures.instant_rows_max <= rows_.size());
     return figures;
 }
 
@@ -99,6 +103,7 @@ std::vector<RankFigures> Sending::by_rank(std::uint32_t& instant_rows_max) const
         instant_rows_max =
             std::max(instant_rows_max, static_cast<std::uint32_t>(i - first_of_instant + 1));
         if (rows[i].cause != LateCause::inflight) {
+            CHECK(bucket <= 32);  // ranks have 32 bits
             buckets.resize(std::max(buckets.size(), bucket + 1));
             buckets[bucket].add(static_cast<double>(rows[i].drift_ns));
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/stats/warnings.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -30,6 +31,7 @@ void add_known(Sample& sample, const OptionalNs& value) {
 
 void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;
+    CHECK(static_cast<std::size_t>(record.outcome) < f.outcomes.size());
     ++f.rows;
     ++f.outcomes[static_cast<std::size_t>(record.outcome)];
     timeline_.add(record);
@@ -60,6 +62,7 @@ void Summary::add(const Record& record) {
     } else {
         ++f.failed;
     }
+    CHECK(f.completed + f.short_output + f.long_output + f.failed == f.rows);
 }
 
 void Summary::add_taints(const Record& record) {
@@ -72,6 +75,7 @@ void Summary::add_taints(const Record& record) {
     if (f.tainted_first.size() < tainted_listed) {
         f.tainted_first.push_back(record.row);
     }
+    CHECK(f.tainted_rows == f.taints.rows.size() && f.tainted_first.size() <= tainted_listed);
     const auto has = [&record](std::string_view reason) {
         return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
                record.tainted.end();
@@ -104,6 +108,7 @@ void Summary::add_sending(const Record& record) {
     f.retransmits += record.retransmits.value_or(0);
     f.retransmitted_rows += record.retransmits.value_or(0) > 0 ? 1 : 0;
     f.retransmits_unknown += record.retransmits.has_value() ? 0 : 1;
+    CHECK(f.fired <= f.rows && f.drift_left_out <= f.fired);
     sending_.add(record);
 }
 
@@ -124,6 +129,7 @@ void Summary::add_prompt(const Record& record) {
             f.server_cache_rows_equal +=
                 record.cached_tokens == record.expected_cached_server ? 1 : 0;
         }
+        CHECK(f.cache_rows_equal <= f.cache_rows_reported);
         f.cache_rows_above += count_of(*record.cached_tokens) > expected + f.template_pre ? 1 : 0;
     }
     if (record.input_length && record.fired_ns) {
@@ -145,6 +151,7 @@ void Summary::add_output(const Record& record) {
     }
     const std::int64_t asked = *record.output_length;
     const std::int64_t got = *record.output_tokens;
+    CHECK(f.outputs_exact + f.outputs_short + f.outputs_long + f.outputs_unknown < f.rows);
     ++(got == asked ? f.outputs_exact : got < asked ? f.outputs_short : f.outputs_long);
 }
 
@@ -155,6 +162,7 @@ void Summary::add_ok(const Record& record) {
         count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
     f.output_tokens += count_of(record.output_tokens.value_or(0));
     f.good += meets(f.goodput_limits, record) ? 1 : 0;
+    CHECK(f.good <= f.completed);
     add_known(ttft_, record.ttft_ns);
     add_known(ttft_due_, record.ttft_due_ns);
     add_known(e2e_, record.e2e_ns);
@@ -205,6 +213,7 @@ SummaryFigures Summary::figures() const {
         f.itl_rows_left_out = f.completed;
     }
     f.duration_ns = f.timeline.duration_ns;
+    CHECK(f.duration_ns >= 0);
     const double seconds = static_cast<double>(f.duration_ns) / 1e9;
     const auto rate = [&](std::uint64_t count) {
         return f.duration_ns > 0 ? static_cast<double>(count) / seconds : 0.0;

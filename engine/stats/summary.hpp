@@ -203,6 +203,7 @@ struct SummaryInfo {
     RunDescription run;
     std::optional<std::uint64_t> max_concurrency;
     std::optional<std::uint32_t> server_block;  ///< tokens of the server's cache blocks
+    bool continuous_usage = false;              ///< servers were asked for the tokens of each chunk
     bool split_unknown = false;                 ///< of the overhead: each row may have lost a block
     std::uint64_t clamped_rows = 0;  ///< not longer than the overhead: sent with one word
     std::vector<std::pair<std::string, std::string>> labels;  ///< `--label K=V`

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank) {
@@ -17,6 +19,7 @@ namespace {
 // Without a kernel stamp: until we saw that the kernel had taken bytes; if that was never seen,
 // until the row ended. The row has left.
 std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
+    CHECK(record.fired_ns.has_value());
     if (record.wire_ns) {
         return *record.wire_ns - *record.fired_ns;
     }
@@ -37,6 +40,7 @@ void note_delays(Record& record, const RowLosses& losses) {
 
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank) {
+    CHECK(record.tainted.empty());
     note_delays(record, losses);
     if (losses.payload_dropped) {
         record.tainted.emplace_back(taint_payload_dropped);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
 namespace {
@@ -50,6 +52,7 @@ std::int64_t end_of(const Record& record) {
 }  // namespace
 
 TaintedRow tainted_row_of(const Record& record) {
+    CHECK(!record.tainted.empty());
     const std::int64_t fired_ns = record.fired_ns.value_or(record.due_ns);
     for (const std::string_view ours :
          {taint_payload_dropped, taint_entries_dropped, taint_limit, taint_client_failed}) {
@@ -83,6 +86,7 @@ void TaintFigures::add(const Record& record) {
     unsent += excluded && !left ? 1 : 0;
     if (!record.tainted.empty()) {
         rows.push_back(tainted_row_of(record));
+        CHECK(rows.size() <= sent + unsent);
         return;
     }
     if (!left) {

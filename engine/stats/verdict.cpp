@@ -5,6 +5,7 @@
 
 #include "engine/stats/blame.hpp"
 #include "engine/stats/reasons.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -127,11 +128,13 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     add_limits_kept(figures, limits, judged.reasons);
     add_held_reason(figures, judged.reasons);
     add_load_reason(client, judged.reasons);
+    CHECK(!judged.reasons.empty() && !lost);
     return judged;
 }
 
 Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
                              const ClientTotals& client, const TaintLimits& limits) {
+    CHECK(!why.empty());
     Judgement judged{Verdict::uncalibrated, {std::move(why)}};
     add_loss_reasons(figures, client, judged.reasons);
     if (limits.drift_ns > 0) {  // none in runs of before --certify-within

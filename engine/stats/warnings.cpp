@@ -5,6 +5,7 @@
 
 #include "engine/stats/cache_excess.hpp"
 #include "engine/stats/summary.hpp"
+#include "proto/core/check.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -12,6 +13,7 @@ namespace driftless {
 namespace {
 
 std::string percent_of(std::uint64_t part, std::uint64_t whole) {
+    CHECK(whole > 0);
     return percent_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 

@@ -51,9 +51,10 @@ struct ByHand : RowsToArm {
         (void)loop.ready().run(64);
         loop.jobs().reap();
     }
-    /// Nothing is done meanwhile.
+    /// Time passes, and nothing that comes meanwhile is looked at.
     void pass(Duration length) {
         for (const Instant until = driver.now() + length; driver.now() < until;) {
+            (void)driver.turn({until, 0, Wait::sleep, true});
         }
     }
     /// Opens a connection and waits until it stands, or has failed.

@@ -155,6 +155,17 @@ std::string marks_outlive(const KilledRun& run) {
     return breaches.text();
 }
 
+// Only the end of a host takes the marks of a segment away, as long as a row has no record.
+std::string marks_are_found(const KilledRun& run) {
+    Breaches breaches;
+    for (const Life& life : run.lives) {
+        const bool needed = !life.planned.empty() || !life.given_up.empty();
+        breaches.unless(life.marks || life.host_died || !needed,
+                        "segment " + std::to_string(life.number) + " finds no marks");
+    }
+    return breaches.text();
+}
+
 // Who left is written before who ended.
 std::string ends_had_beginnings(const KilledRun& run) {
     Breaches breaches;
@@ -192,6 +203,7 @@ constexpr KilledLaw all_laws[] = {
     {"due times stay", due_times_stay},
     {"segments are right", segments_are_right},
     {"marks outlive", marks_outlive},
+    {"marks are found", marks_are_found},
     {"who ended is known to have left", ends_had_beginnings},
     {"the summary is of the files", summary_is_of_the_files},
 };

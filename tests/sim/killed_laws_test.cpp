@@ -24,7 +24,13 @@ KilledRun run_with(Bug bug) {
     Fate killed;
     killed.dies = true;
     killed.at = 0.5;
-    return run_killed(make_trace(3, rows), options, {killed, Fate()});
+    if (bug != Bug::early_forgetting) {
+        return run_killed(make_trace(3, rows), options, {killed, Fate()});
+    }
+    Fate unnamed;  // dies before run.json names it
+    unnamed.dies = true;
+    unnamed.call = 4;
+    return run_killed(make_trace(3, rows), options, {killed, unnamed, Fate()});
 }
 
 void lose_last_line(std::string& lines) {
@@ -53,6 +59,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::no_fired_file, "who ended is known to have left"},
     {Bug::shared_file, "prefixes can be read"},
     {Bug::early_engine, "due times stay"},
+    {Bug::early_forgetting, "marks are found"},
 };
 
 struct OutputBug {

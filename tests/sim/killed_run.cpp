@@ -38,7 +38,7 @@ class KilledSimulation {
             Past past{RunFacts()};
             const Result<PastFiles> files =
                 read_past(disk_.folder(), "", past, run_.why_unreadable);
-            if (!files || past.records() == whole_.rows.size()) {
+            if (!files || (machine_.closed && past.records() == whole_.rows.size())) {
                 break;
             }
             live(fate, past);
@@ -56,15 +56,20 @@ class KilledSimulation {
     std::uint32_t index_of(std::uint32_t row) const { return trace_.rows[row].index; }
 
     void live(const Fate& fate, const Past& past) {
-        const bool first = run_.lives.empty();
-        const FiredMarks* const marks = marks_ ? &*marks_ : nullptr;
+        const bool first = machine_.segments.empty();
+        const std::optional<FiredMarks> marks = find_marks();
+        std::optional<ResumedRun> resumed;
+        if (!first) {
+            resumed.emplace(resume_run(trace_, whole_, past, machine_.segments,
+                                       marks ? &*marks : nullptr, fate.resend));
+        }
         const RemainingRows remaining =
-            first ? RemainingRows{whole_.rows, {}, {}}
-                  : remaining_rows({trace_, whole_, past, marks, first_due_ns_}, fate.resend);
+            first ? RemainingRows{whole_.rows, {}, {}} : resumed->remaining;
         Life& life = run_.lives.emplace_back();
-        life.number = number_;
+        life.number = static_cast<std::uint32_t>(machine_.segments.size());
         life.resend = !first && fate.resend;
-        life.marks = first || marks != nullptr;
+        life.marks = first || marks.has_value();
+        life.host_died = host_died_;
         life.certain = life.marks || certain_;
         life.lines_lost = lines_lost_;
         life.found = whole_lines(disk_.read("requests.jsonl"));
@@ -80,17 +85,14 @@ class KilledSimulation {
         }
         const SimOptions options = options_in(fate, remaining, first);
         life.result = run_segment(trace_, options,
-                                  {disk_, whole_, kill_of(fate, options, remaining), number_,
-                                   first ? nullptr : &past, first ? nullptr : &remaining});
-        if (life.result.stood) {
-            first_due_ns_ =
-                remaining.send.empty() ? whole_.last_due_ns : remaining.send.front().due_ns;
-        }
+                                  {disk_, machine_, whole_, kill_of(fate, options, remaining),
+                                   name(), resumed ? &*resumed : nullptr});
     }
 
     SimOptions options_in(const Fate& fate, const RemainingRows& remaining, bool first) const {
         SimOptions options = options_;
         options.disk = fate.disk;
+        options.run_json_fault = fate.run_json;
         if (!first) {
             options.stop_at_ns = fate.stop_ns < 0 || remaining.send.empty()
                                      ? -1
@@ -105,8 +107,11 @@ class KilledSimulation {
         if (!fate.dies) {
             return std::nullopt;
         }
-        Kill kill{0, fate.steps, fate.dice, fate.resuming && number_ > 0};
-        if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
+        Kill kill{0, fate.steps, fate.dice, fate.resuming, fate.call};
+        if (kill.call > 0) {
+            kill.at_ns = INT64_MAX;
+            kill.resuming = false;
+        } else if (options.stop_at_ns >= 0 && fate.after_stop_ns >= 0) {
             kill.at_ns = options.stop_at_ns + fate.after_stop_ns;
         } else if (!remaining.send.empty()) {
             const std::int64_t from = remaining.send.front().due_ns - before_ns;
@@ -124,17 +129,35 @@ class KilledSimulation {
         if (!result.stood) {
             return;  // as if it had not been
         }
-        ++number_;
         certain_ = steady_ && !disk_failed_;
-        marks_ = marks_of(trace_);
-        for (const std::uint32_t row : result.marked) {
-            CHECK(index_of(row) == row);
-            marks_->mark(row);
+        if (const auto marks = machine_.marks.find(name()); marks != machine_.marks.end()) {
+            marks->second = result.marked;
         }
-        if (fate.host && result.killed) {
-            marks_.reset();
+        host_died_ = fate.host && result.killed;
+        if (host_died_) {
+            machine_.marks.clear();
             lose_ends(result, fate.dice);
         }
+    }
+
+    /// The name of the marks of the last life.
+    std::string name() const { return "sim-" + std::to_string(run_.lives.size()); }
+
+    /// Those of the last segment that run.json names.
+    std::optional<FiredMarks> find_marks() const {
+        if (machine_.segments.empty()) {
+            return std::nullopt;
+        }
+        const auto found = machine_.marks.find(machine_.segments.back().run_id);
+        if (found == machine_.marks.end()) {
+            return std::nullopt;
+        }
+        FiredMarks marks = marks_of(trace_);
+        for (const std::uint32_t row : found->second) {
+            CHECK(index_of(row) == row);
+            marks.mark(row);
+        }
+        return marks;
     }
 
     /// Each file is as it was at some flush of the last second.
@@ -172,9 +195,8 @@ class KilledSimulation {
     const bool steady_;  ///< nothing keeps the run from its signs of life
     SimDisk disk_;
     KilledRun run_;
-    std::optional<FiredMarks> marks_;  ///< of the last segment that stood
-    std::uint32_t number_ = 0;
-    std::int64_t first_due_ns_ = 0;  ///< of the last segment that stood
+    SimMachine machine_;
+    bool host_died_ = false;  ///< with the last segment that stood
     bool certain_ = true;
     bool disk_failed_ = false;
     bool lines_lost_ = false;

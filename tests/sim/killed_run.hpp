@@ -22,7 +22,9 @@ struct Fate {
     std::uint32_t steps = 0;  ///< of Kill
     std::uint64_t dice = 0;   ///< of Kill
     bool resuming = false;    ///< of Kill
-    bool host = false;        ///< the host dies with it
+    std::uint32_t call = 0;   ///< of Kill
+    RunJsonFault run_json = RunJsonFault::none;
+    bool host = false;                ///< the host dies with it
     std::int64_t after_stop_ns = -1;  ///< dies so long after a first interruption instead
     DiskRoom disk;
     std::int64_t stop_ns = -1;  ///< after its first due instant: a first interruption
@@ -34,6 +36,7 @@ struct Life {
     std::uint32_t number = 0;  ///< of its segment
     bool resend = false;
     bool marks = true;        ///< those of the segment before were there
+    bool host_died = false;   ///< with the segment before
     bool certain = true;      ///< it had to know of every row that may have left
     bool lines_lost = false;  ///< since the beginning: by a disk that failed, or with the host
     std::set<std::uint32_t> planned;   ///< rows that it was to send

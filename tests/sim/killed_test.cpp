@@ -96,6 +96,57 @@ TEST(Killed, AtEachStepOfAFire) {
     EXPECT_GT(behind, 0u);  // left, and nobody knows but its mark
 }
 
+// Before each thing that the order of a run asks of its host: of a new run and of one that is
+// resumed, with rows to send and without.
+TEST(Killed, AtEachStepOfTheOrder) {
+    constexpr std::uint32_t calls =
+        10;  // of a resumed run; a new one and one without rows have 9, 6
+    std::size_t unnamed = 0;
+    std::size_t named = 0;
+    for (std::uint32_t call = 1; call <= calls; ++call) {
+        Fate dies;
+        dies.dies = true;
+        dies.call = call;
+        dies.dice = call;
+        const KilledRun begun = run_killed(make_trace(7, rows), SimOptions(), {dies, Fate()});
+        EXPECT_EQ(broken_laws(begun), "") << call;
+        const KilledRun resumed =
+            run_killed(make_trace(7, rows), SimOptions(), {dies_at(0.5, call), dies, Fate()});
+        EXPECT_EQ(broken_laws(resumed), "") << call;
+        EXPECT_EQ(resumed.records.size(), rows) << call;
+        ASSERT_EQ(resumed.lives.size(), 3u) << call;
+        const SimResult& died = resumed.lives[1].result;
+        EXPECT_TRUE(died.killed);
+        (died.stood ? named : unnamed) += 1;
+        const KilledRun done =
+            run_killed(make_trace(2, rows), all_open(), {dies_at(1, 4), dies, Fate()});
+        EXPECT_EQ(broken_laws(done), "") << call;
+        EXPECT_EQ(count(done, Outcome::interrupted), rows) << call;
+    }
+    EXPECT_EQ(unnamed, 4u);
+    EXPECT_EQ(named, 6u);
+}
+
+// A resumption that is given up before its first row keeps what the next one needs, whether
+// run.json names it already or not; a new run leaves nothing behind.
+TEST(Killed, WhereRunJsonCannotBeWritten) {
+    for (const RunJsonFault fault : {RunJsonFault::naming, RunJsonFault::time_zero}) {
+        Fate refused;
+        refused.run_json = fault;
+        const KilledRun resumed = run_killed(make_trace(8, rows), SimOptions(),
+                                             {dies_at(0.5, 3), refused, refused, Fate()});
+        EXPECT_EQ(broken_laws(resumed), "");
+        ASSERT_EQ(resumed.lives.size(), 4u);
+        const bool named = fault == RunJsonFault::time_zero;
+        EXPECT_EQ(resumed.lives[3].number, named ? 3u : 1u);
+        const KilledRun begun = run_killed(make_trace(8, rows), SimOptions(), {refused, Fate()});
+        EXPECT_EQ(broken_laws(begun), "");
+        ASSERT_EQ(begun.lives.size(), 2u);
+        EXPECT_EQ(begun.lives[1].number, 0u);
+        EXPECT_EQ(begun.lives[1].found_fired, "");
+    }
+}
+
 // Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a record,
 // or is still sent, as far as the writer had come.
 TEST(Killed, WhileItDrains) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "engine/session/run_order.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
@@ -19,6 +20,14 @@ namespace {
 
 std::string ends(const SimResult& result) {
     return only(result.ended, "not within " + std::to_string(result.turns) + " turns");
+}
+
+// However long run.json took; a few looks at the clock come in between.
+std::string time_zero_leaves_time(const SimResult& result) {
+    const std::int64_t least_ns = (time_zero_lead_min - milliseconds(1)).ns;
+    const std::int64_t lead_ns = result.lead_ns.value_or(0);
+    return only(lead_ns >= least_ns, "the first row is due " + std::to_string(lead_ns) +
+                                         " ns after the writer was started");
 }
 
 // A disk that is full takes a part of the records; the writer counts all of them none the less.
@@ -286,6 +295,7 @@ std::string events_read(const SimResult& result) {
 
 constexpr Law all_laws[] = {
     {"the run ends", ends},
+    {"time 0 leaves time", time_zero_leaves_time},
     {"one record per row", one_record_per_row},
     {"outcomes sum up", outcomes_sum_up},
     {"lines read back", lines_read_back},

@@ -67,6 +67,7 @@ SimResult run_with(Bug bug) {
     options.tls.on = bug == Bug::crossed_send;
     options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
     options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
+    options.run_json_written = bug == Bug::late_zero ? milliseconds(150) : Duration{0};
     if (bug == Bug::early_turns || bug == Bug::lost_release) {
         options.closed = true;
         options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
@@ -131,6 +132,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::blind_look, "late reads are known"},
     {Bug::blind_look, "bytes are read in time"},
     {Bug::no_proof, "no false alarm of late reads"},
+    {Bug::late_zero, "time 0 leaves time"},
 };
 
 struct OutputBug {
@@ -262,6 +264,18 @@ TEST(Laws, HoldWhereTurnsWait) {
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::http_5xx)], 1u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 2u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], rows - 3);
+}
+
+// Each time that run.json took too long, time 0 is moved away twice as far.
+TEST(Laws, HoldWhereRunJsonTakesLong) {
+    for (const Duration written : {milliseconds(99), milliseconds(101), seconds(3)}) {
+        SimOptions options;
+        options.run_json_synced = seconds(5);
+        options.run_json_written = written;
+        const SimResult result = run(trace_with_a_gap(0), options);
+        EXPECT_EQ(broken_laws(result), "");
+        EXPECT_LT(result.lead_ns, 2 * written.ns + milliseconds(200).ns);
+    }
 }
 
 TEST(Laws, CatchBugsOfTheWorld) {

@@ -68,6 +68,8 @@ class SimDriver final : public Driver {
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
     ClockSample sample_clock() override;
+    /// The process waits for something else, such as a disk: what comes meanwhile waits for it.
+    void stand_still(Duration length);
     std::int64_t suspended_ns() override { return suspended_ns_; }
     std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;

@@ -17,11 +17,17 @@ void SimDriver::let_host_act() {
         realtime_ahead_ns_ += up_to(2 * clock_step_ns).ns - clock_step_ns;
     }
     if (chance(weather_.pause)) {
-        happen_until(now_ + up_to(pause_ns));
-        stood_until_ = now_;
+        stand_still(up_to(pause_ns));
     }
     if (weather_.suspend > 0 && chance(weather_.suspend)) {
         suspend(up_to(sleep_ns));
+    }
+}
+
+void SimDriver::stand_still(Duration length) {
+    if (length.ns > 0) {
+        happen_until(now_ + length);
+        stood_until_ = now_;
     }
 }
 

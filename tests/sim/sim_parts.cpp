@@ -39,11 +39,12 @@ Plan plan_of(const Trace& trace, const SimOptions& options) {
 }
 
 Plan plan_in(const Segment& segment) {
-    Plan plan = segment.whole;
-    if (segment.remaining != nullptr) {
-        plan.rows = segment.remaining->send;
-    }
-    return plan;
+    return segment.resumed != nullptr ? segment.resumed->remaining_plan() : segment.whole;
+}
+
+std::uint64_t dice_of(const SimOptions& options, const Segment& segment) {
+    const std::uint32_t number = segment.resumed != nullptr ? segment.resumed->segment() : 0;
+    return number == 0 ? options.seed : mix64(options.seed + number);
 }
 
 Plan earlier(Plan plan) {

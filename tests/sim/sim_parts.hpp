@@ -32,6 +32,8 @@ ReplaySettings settings_of(const SimOptions& options);
 Plan plan_of(const Trace& trace, const SimOptions& options);
 /// Of it what is left to do.
 Plan plan_in(const Segment& segment);
+/// The seed of a segment.
+std::uint64_t dice_of(const SimOptions& options, const Segment& segment);
 /// The same, each row due a ms earlier.
 Plan earlier(Plan plan);
 BodyFrame frame_of(const Dialect& dialect, bool stream);

@@ -1,23 +1,19 @@
 #include "tests/sim/sim_run.hpp"
 
-#include <atomic>
 #include <utility>
 
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
+#include "engine/session/run_order.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_parts.hpp"
+#include "tests/sim/sim_run_host.hpp"
 #include "tests/sim/witness.hpp"
 
 namespace driftless::sim {
 
 namespace {
-
-constexpr std::uint64_t turns_max = 2'000'000;
-constexpr std::uint64_t turns_of_an_endless_run = 2'000;
-constexpr std::size_t drain_all = SIZE_MAX;
-constexpr Duration lead = milliseconds(200);
 
 /// The parts of a run, in the order of their lives, and the loop over them.
 class Simulation {
@@ -28,7 +24,6 @@ class Simulation {
           segment_(segment),
           plan_(plan_in(segment)),
           witness_(trace, plan_, result_),
-          disk_(segment.disk),
           dialect_(dialect_of(Api::openai_chat)),
           frame_(frame_of(dialect_, options.stream)),
           heads_(heads_of(dialect_, options.targets)),
@@ -36,15 +31,14 @@ class Simulation {
           prompts_(trace, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
           engine_plan_(options.bug == Bug::early_engine ? earlier(plan_) : plan_),
-          writer_(config(), segment.past != nullptr ? segment.past->summary() : Summary(),
-                  sinks_of(segment.disk, segment.past == nullptr, options.bug),
-                  segment.past != nullptr ? segment.past->client() : ClientTotals()),
           tls_(tls_of(options)),
-          driver_(options.bug == Bug::other_dice ? ~dice() : dice(), options.weather,
-                  server_of(options), options.script, bugs_of(options.bug), tls_.get()) {
+          driver_(options.bug == Bug::other_dice ? ~dice_of(options, segment)
+                                                 : dice_of(options, segment),
+                  options.weather, server_of(options), options.script, bugs_of(options.bug),
+                  tls_.get()),
+          host_(trace, plan_, options, segment, driver_, ring_, marks_, result_) {
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         witness_.watch(driver_);
-        marks_ = marks_of(trace);
         for (const Planned& planned : plan_.rows) {
             const TraceRow& row = trace.rows[planned.row];
             if (!options.closed || trace.dependencies_of(row).empty()) {
@@ -52,70 +46,35 @@ class Simulation {
             }
         }
         result_.dependencies = options.closed ? trace.dependencies : result_.dependencies;
-        if (segment.remaining != nullptr) {
-            mark_again(*segment.remaining, marks_);
-            for (const std::uint32_t row : segment.remaining->again) {
+        if (segment.resumed != nullptr) {
+            for (const std::uint32_t row : segment.resumed->remaining.again) {
                 result_.again.insert(trace.rows[row].index);
             }
         }
     }
 
     SimResult go() {
-        note_beginning();
-        if (result_.stood && plan_.rows.empty()) {  // all had left
-            writer_.begin(driver_.now());
-            writer_.finish();
-            result_.ended = true;
-        } else if (result_.stood) {
-            replay();
+        RunSegment named;
+        named.run_id = segment_.name;
+        RunOrder order(driver_, host_, {config(), Summary(), named, marks_, segment_.resumed});
+        if (plan_.rows.empty()) {  // all had left
+            (void)order.play_without_rows();
+        } else {
+            replay(order);
         }
-        result_.summary = summary_of(writer_.summary(), writer_.client());
+        if (const RecordWriter* const writer = order.writer(); writer != nullptr) {
+            result_.disk_failed = writer->failed();
+            result_.summary = summary_of(writer->summary(), writer->client());
+        }
         read_files();
         result_.truth = truth_of(driver_.core());
         return std::move(result_);
     }
 
   private:
-    std::uint64_t dice() const {
-        return segment_.number == 0 ? options_.seed : mix64(options_.seed + segment_.number);
-    }
+    AssemblerConfig config() const { return assembler_of(trace_, plan_, dialect_, options_); }
 
-    AssemblerConfig config() const {
-        AssemblerConfig config = assembler_of(trace_, plan_, dialect_, options_);
-        config.segment = segment_.number;
-        return config;
-    }
-
-    /// The rows that are given up have their records before the first turn.
-    void note_beginning() {
-        disk_.begin(options_.disk);
-        fired_before_ = disk_.size("fired.jsonl");
-        if (segment_.past != nullptr) {
-            result_.killed = segment_.kill && segment_.kill->resuming;
-            if (result_.killed) {
-                disk_.die_after(Random(segment_.kill->dice).below(20'000));
-            }
-            const InterruptedRun run{trace_, segment_.whole, *segment_.past};
-            writer_.add(interrupted_records(run, *segment_.remaining, config()));
-            result_.disk_failed = writer_.failed();
-            result_.stood = !result_.killed && !result_.disk_failed;
-        }
-        if (!result_.stood) {
-            disk_.die_after(0);
-        }
-        result_.outcomes = writer_.summary().figures().outcomes;
-        note_flushed(plan_.rows.empty() ? 0 : plan_.rows.front().due_ns - lead.ns);
-    }
-
-    void note_flushed(std::int64_t at_ns) {
-        Flushed& flushed = result_.flushes.emplace_back();
-        flushed.at_ns = at_ns;
-        for (std::size_t i = 0; i < flushed.bytes.size(); ++i) {
-            flushed.bytes[i] = disk_.size(flushed_files[i]);
-        }
-    }
-
-    void replay() {
+    void replay(RunOrder& order) {
         {
             ArmerOptions arm;
             arm.run_id = options_.bug == Bug::other_names ? "other" : run_id;
@@ -128,164 +87,48 @@ class Simulation {
             Schedule schedule =
                 options_.closed ? Schedule(waits, engine_plan_, Speed()) : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
-            Run replay(driver_,
-                       {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
-                        stop_requests_, nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
-                       settings_of(options_));
-            play(replay);
-            plant_leftovers();
-            count_what_is_left(replay);
-            end_for_certain(replay);
+            Run replay(
+                driver_,
+                {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
+                 host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
+                settings_of(options_));
+            const OrderEnd end = order.play(replay);
+            if (end == OrderEnd::broken_off) {
+                host_.settle();
+            }
+            if (end != OrderEnd::refused || result_.stood) {
+                plant_leftovers();
+                count_what_is_left(replay, *order.writer());
+            }
+            if (end == OrderEnd::broken_off) {  // so that nothing of it outlives its parts
+                replay.abandon();
+            }
         }
         if (leaked_ != nullptr) {
             bodies_.give(leaked_);
         }
     }
 
-    void play(Run& replay) {
-        const std::uint64_t most =
-            options_.bug == Bug::endless ? turns_of_an_endless_run : turns_max;
-        while (!replay.warm() && ++result_.turns < most) {
-            (void)replay.turn();
-        }
-        const Duration first_due{plan_.rows.front().due_ns};
-        const Instant zero = driver_.now() + lead - first_due;
-        result_.zero_ns = zero.ns;
-        replay.begin(zero);
-        writer_.begin(zero);
-        Random random(mix64(dice()));
-        while (++result_.turns < most && !result_.ended && !result_.killed) {
-            result_.ended = !replay.turn() || is_held_to_be_over();
-            const std::int64_t at_ns = (driver_.now() - zero).ns;
-            watch_clock(at_ns);
-            if (segment_.kill && at_ns >= segment_.kill->at_ns) {
-                die_soon();
-            }
-            if (result_.killed) {
-                break;
-            }
-            if (random.uniform() < options_.drain_share) {
-                drain(drain_all);
-                flush(at_ns);
-            }
-            if (writer_.failed()) {
-                replay.stop();  // as cmd/replay does
-            }
-        }
-        if (result_.killed) {
-            result_.ended = false;
-            let_arrive();
-            return;
-        }
-        driver_.die_after(0, nullptr);
-        if (options_.bug != Bug::unread_event) {
-            drain(drain_all);
-        }
-        if (segment_.kill && result_.ended) {
-            die_at_the_end();
-        } else {
-            writer_.finish();
-        }
-    }
-
-    /// All is over for the engine; the writer is in its last lines.
-    void die_at_the_end() {
-        disk_.die_after(Random(segment_.kill->dice).below(200'000));
-        writer_.finish();
-        disk_.die_after(0);
-        result_.killed = true;
-        result_.ended = false;
-        result_.died_ns = (driver_.now() - Instant{result_.zero_ns}).ns;
-    }
-
-    void die_soon() {
-        if (segment_.kill->steps == 0) {
-            die();
-        } else if (!dying_) {
-            dying_ = true;
-            driver_.die_after(segment_.kill->steps, [this] {
-                result_.in_turn = true;
-                note_marks();
-                die();
-            });
-        }
-    }
-
-    /// For the writer between two writes, or in the middle of one.
-    void die() {
-        Random random(segment_.kill->dice);
-        if (random.below(3) > 0) {
-            drain(random.below(200));
-            disk_.die_after(random.below(random.below(2) == 0 ? 500 : 100'000));
-            writer_.flush();
-        }
-        disk_.die_after(0);
-        drain(drain_all);  // into nothing: what had left is in these events
-        result_.killed = true;
-        result_.died_ns = (driver_.now() - Instant{result_.zero_ns}).ns;
-    }
-
-    /// What the kernel had taken still arrives, or does not.
-    void let_arrive() {
-        if (Random(mix64(segment_.kill->dice)).below(2) == 0) {
-            for (const Instant until = driver_.now() + milliseconds(1); driver_.now() < until;) {
-            }
-            // A spin enters, whatever the turn before it has found.
-            (void)driver_.turn({driver_.now(), 0, Wait::spin, true});
-        }
-    }
-
-    void watch_clock(std::int64_t at_ns) { stop_requests_ = stops_asked(options_, at_ns); }
-
-    void drain(std::size_t events_max) {
-        for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
-            if (event->kind == EventKind::fired) {
-                result_.left.insert(trace_.rows[plan_.rows[event->request].row].index);
-            }
-            if (writer_.drain(ring_, 1) == 0) {
-                break;
-            }
-            event = ring_.front();
-        }
-    }
-
-    /// As the writer's thread does when it has drained.
-    void flush(std::int64_t at_ns) {
-        if (at_ns >= flush_at_ns_) {
-            writer_.flush();
-            note_flushed(at_ns);
-            flush_at_ns_ = at_ns + flush_every_ns;
-        }
-    }
-
-    bool is_held_to_be_over() const {
-        return options_.bug == Bug::early_look && writer_.counts().ended == plan_.rows.size();
-    }
-
     void plant_leftovers() {
         if (options_.bug == Bug::leaked_body) {
             leaked_ = bodies_.take(1);
-        } else if (options_.bug == Bug::forgotten_event || options_.bug == Bug::unread_event) {
+        } else if (options_.bug == Bug::unread_event) {
             Event event;
             event.kind = EventKind::sent;
             (void)ring_.push(event);
-            if (options_.bug == Bug::forgotten_event) {
-                drain(drain_all);
-            }
         }
     }
 
-    void count_what_is_left(Run& replay) {
+    void count_what_is_left(Run& replay, const RecordWriter& writer) {
         result_.connection = options_.connection;
         result_.inflight_max = options_.inflight_max;
         result_.balance = options_.balance;
         result_.rows = plan_.rows.size();
-        result_.counts = writer_.counts();
+        result_.counts = writer.counts();
         for (std::size_t i = 0; i < outcome_count; ++i) {
-            result_.outcomes[i] = writer_.summary().figures().outcomes[i] - result_.outcomes[i];
+            result_.outcomes[i] = writer.summary().figures().outcomes[i] - result_.outcomes[i];
         }
-        result_.disk_failed = writer_.failed();
-        result_.stopped = writer_.failed() || stop_requests_ > 0;
+        result_.stopped = writer.failed() || host_.stop_requests() > 0;
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
         result_.segments_resent = driver_.segments_resent();
@@ -313,20 +156,11 @@ class Simulation {
         result_.frames_live = replay.frame_marks().live;
         result_.body_bytes_held = bodies_.used_bytes();
         if (!result_.in_turn) {
-            note_marks();
+            result_.marked = marked_rows(trace_, marks_);
         }
         while (ring_.front() != nullptr) {
             ++result_.events_left;
             ring_.pop();
-        }
-    }
-
-    void note_marks() { result_.marked = marked_rows(trace_, marks_); }
-
-    /// A run that broke off is taken down, so that nothing of it outlives its parts.
-    void end_for_certain(Run& replay) {
-        if (!result_.ended || options_.bug == Bug::early_look) {
-            replay.abandon();
         }
     }
 
@@ -336,8 +170,8 @@ class Simulation {
         for (const Planned& planned : plan_.rows) {
             own.insert(trace_.rows[planned.row].index);
         }
-        result_.jsonl = disk_.read("requests.jsonl");
-        result_.fired_jsonl = disk_.read("fired.jsonl").substr(fired_before_);
+        result_.jsonl = segment_.disk.read("requests.jsonl");
+        result_.fired_jsonl = segment_.disk.read("fired.jsonl").substr(host_.fired_before());
         ReadBack read = read_back(result_.jsonl);
         result_.unreadable = std::move(read.unreadable);
         for (Record& record : read.records) {
@@ -353,7 +187,6 @@ class Simulation {
     SimResult result_;
     const Plan plan_;
     Witness witness_;
-    SimDisk& disk_;
     const Dialect& dialect_;
     const BodyFrame frame_;
     const std::vector<RequestHead> heads_;
@@ -361,15 +194,11 @@ class Simulation {
     PromptBuilder prompts_;
     BodyPool bodies_;
     EventRing ring_;
-    const Plan engine_plan_;  ///< the same, but for a bug
-    RecordWriter writer_;
+    const Plan engine_plan_;               ///< the same, but for a bug
     const std::unique_ptr<TlsWorld> tls_;  ///< null: plain http everywhere
-    SimDriver driver_;
     FiredMarks marks_;
-    std::atomic<int> stop_requests_{0};
-    std::int64_t flush_at_ns_ = 0;
-    std::uint64_t fired_before_ = 0;  ///< bytes of the segments before it
-    bool dying_ = false;
+    SimDriver driver_;
+    SimRunHost host_;
     char* leaked_ = nullptr;
 };
 
@@ -377,8 +206,9 @@ class Simulation {
 
 SimResult run(const Trace& trace, const SimOptions& options) {
     SimDisk disk;
+    SimMachine machine;
     const Plan plan = plan_of(trace, options);
-    return run_segment(trace, options, {disk, plan});
+    return run_segment(trace, options, {disk, machine, plan, {}});
 }
 
 SimResult run_segment(const Trace& trace, const SimOptions& options, const Segment& segment) {

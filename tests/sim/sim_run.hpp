@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/history/remaining_rows.hpp"
+#include "engine/history/run_facts.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
+#include "engine/session/resumed_run.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
 #include "tests/sim/sim_disk.hpp"
@@ -26,32 +27,37 @@ namespace driftless::sim {
 /// them breaks would prove nothing.
 enum class Bug : std::uint8_t {
     none,
-    early_stamps,     ///< the driver stamps what it sees before it was there
-    lost_byte,        ///< the driver swallows a byte
-    other_dice,       ///< the driver throws other dice than its seed says
-    wrong_count,      ///< the server counts a token that it does not announce
-    leaked_body,      ///< somebody takes memory of the bodies' pool and keeps it
-    forgotten_event,  ///< an event behind the end of its row
-    unread_event,     ///< the last event stays in the ring
-    unsaid_limit,     ///< servers are held to have announced a limit that they keep to themselves
-    early_look,       ///< the run is held to be over a turn before it is
-    unmarked,         ///< the run is given nothing to mark its rows in
-    endless,          ///< the run is given too few turns
-    planned_twice,    ///< a row stands in the plan in the place of another, too
-    early_engine,     ///< the engine has another schedule than was planned: each row a ms earlier
-    greedy_send,      ///< the driver says that a send took all of it, and drops its last byte
-    uncounted_loss,   ///< the driver does not tell what it sent again
-    crossed_send,     ///< the driver carries what is sent on one connection to another's server
-    other_servers,    ///< requests are dealt to the servers in turn, whatever is asked
-    other_lanes,      ///< connections are used again, whatever is asked
-    other_names,      ///< requests bear another run's name
-    no_fired_file,    ///< what is written to fired.jsonl is lost
-    blind_look,       ///< the driver says that nothing is waiting, whatever is
-    no_proof,         ///< the driver takes no entry that brings nothing for proof of it
-    early_turns,      ///< turns go as soon as what they wait for has left
-    lost_release,     ///< a turn is held to wait for another row, too, which fails
-    shared_file,      ///< fired.jsonl and requests.jsonl are one file
+    early_stamps,      ///< the driver stamps what it sees before it was there
+    lost_byte,         ///< the driver swallows a byte
+    other_dice,        ///< the driver throws other dice than its seed says
+    wrong_count,       ///< the server counts a token that it does not announce
+    leaked_body,       ///< somebody takes memory of the bodies' pool and keeps it
+    forgotten_event,   ///< an event behind the end of its row
+    unread_event,      ///< the last event stays in the ring
+    unsaid_limit,      ///< servers are held to have announced a limit that they keep to themselves
+    early_look,        ///< the run is held to be over a turn before it is
+    unmarked,          ///< the run is given nothing to mark its rows in
+    endless,           ///< the run is given too few turns
+    planned_twice,     ///< a row stands in the plan in the place of another, too
+    early_engine,      ///< the engine has another schedule than was planned: each row a ms earlier
+    greedy_send,       ///< the driver says that a send took all of it, and drops its last byte
+    uncounted_loss,    ///< the driver does not tell what it sent again
+    crossed_send,      ///< the driver carries what is sent on one connection to another's server
+    other_servers,     ///< requests are dealt to the servers in turn, whatever is asked
+    other_lanes,       ///< connections are used again, whatever is asked
+    other_names,       ///< requests bear another run's name
+    no_fired_file,     ///< what is written to fired.jsonl is lost
+    blind_look,        ///< the driver says that nothing is waiting, whatever is
+    no_proof,          ///< the driver takes no entry that brings nothing for proof of it
+    early_turns,       ///< turns go as soon as what they wait for has left
+    lost_release,      ///< a turn is held to wait for another row, too, which fails
+    shared_file,       ///< fired.jsonl and requests.jsonl are one file
+    early_forgetting,  ///< marks of a run that is resumed go before run.json names the new segment
+    late_zero,         ///< time 0 is settled as if run.json were written in no time
 };
+
+/// When run.json cannot be written.
+enum class RunJsonFault : std::uint8_t { none, naming, time_zero };
 
 struct SimOptions {
     std::uint64_t seed = 0;
@@ -76,6 +82,9 @@ struct SimOptions {
     std::int64_t stop_at_ns = -1;     ///< run time of a first interruption; -1: never
     std::int64_t stop_again_ns = -1;  ///< and of a second one
     DiskRoom disk;
+    Duration run_json_synced{0};   ///< how long it takes to write run.json for the first time
+    Duration run_json_written{0};  ///< ... and with the time 0 that holds
+    RunJsonFault run_json_fault = RunJsonFault::none;
     bool overload = false;  ///< more comes than can be read: it may wait for any time
     Bug bug = Bug::none;
 };
@@ -86,16 +95,26 @@ struct Kill {
     std::uint32_t steps = 0;  ///< of the driver, later (SimDriver::die_after); 0: between turns
     std::uint64_t dice = 0;   ///< between two writes, or in the middle of one
     bool resuming = false;    ///< before that: while it records the rows that it gives up
+    /// Instead of all that: before so many-th call of its RunHost; 0: not there.
+    std::uint32_t call = 0;
+};
+
+/// What outlives the process of a run on its machine, beside the files that grow.
+struct SimMachine {
+    std::vector<RunSegment> segments;  ///< that run.json names; empty: there is none
+    bool closed = false;               ///< ... and it tells of the end
+    /// Shared memory: positions in the trace, by the names of marks.
+    std::map<std::string, std::vector<std::uint32_t>> marks;
 };
 
 /// One of the segments of a run (killed_run.hpp): what it finds, and how it ends.
 struct Segment {
     SimDisk& disk;
+    SimMachine& machine;
     const Plan& whole;  ///< of the run
     std::optional<Kill> kill;
-    std::uint32_t number = 0;
-    const Past* past = nullptr;  ///< null: it is the first
-    const RemainingRows* remaining = nullptr;
+    std::string name = "sim";             ///< of its marks
+    const ResumedRun* resumed = nullptr;  ///< null: it is the first
 };
 
 /// Bytes of the files of a run when they had been flushed.
@@ -154,10 +173,12 @@ struct SimResult {
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
+    /// From the start of the writer until the first due instant; none where nothing was to be sent.
+    std::optional<std::int64_t> lead_ns;
     std::vector<std::uint32_t> scripted_rows;
 
     // What its end tells whoever resumes it.
-    bool stood = true;  ///< it had begun: its number and its marks hold
+    bool stood = false;  ///< it had begun: run.json names it
     bool killed = false;
     bool in_turn = false;          ///< while the engine was at work
     std::int64_t died_ns = 0;      ///< run time

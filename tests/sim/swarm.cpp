@@ -21,6 +21,7 @@ constexpr std::uint64_t limits_stream = 0x117;
 constexpr std::uint64_t flags_stream = 0xF1A6;
 constexpr std::uint64_t sleeps_stream = 0x51EE;
 constexpr std::uint64_t turns_stream = 0x70412;
+constexpr std::uint64_t order_stream = 0x04DE4;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -158,6 +159,12 @@ void draw_tls(Dice dice, SimOptions& options) {
     tls.record_max = dice.one_in(2) ? dice.duration(microseconds(200)) : Duration{0};
 }
 
+/// A disk that takes its time.
+void draw_run_json(Dice dice, SimOptions& options) {
+    options.run_json_synced = dice.one_in(8) ? dice.duration(seconds(3)) : Duration{0};
+    options.run_json_written = dice.one_in(8) ? dice.duration(milliseconds(500)) : Duration{0};
+}
+
 std::string recorded_body(const TraceRow& row, std::uint32_t words, bool stream, Random& random) {
     std::string body = R"({"model":"mock-model","messages":[{"role":"user","content":")";
     for (std::uint32_t i = 0; i < words; ++i) {
@@ -253,8 +260,17 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_tls({Random(mix64(seed ^ tls_stream))}, options);
     draw_limits({Random(mix64(seed ^ limits_stream))}, options);
     options.weather.suspend = Dice{Random(mix64(seed ^ sleeps_stream))}.rarely(0.0001);
+    draw_run_json({Random(mix64(seed ^ order_stream))}, options);
     options.weather.stuck_flag = Dice{Random(mix64(seed ^ flags_stream))}.maybe(1);
     return options;
+}
+
+/// Deaths between two steps of the order of a run, and a run.json that cannot be written.
+void draw_order(Dice dice, Fate& fate) {
+    fate.call = dice.one_in(8) ? dice.number(1, 10) : 0;
+    fate.run_json = !dice.one_in(24) ? RunJsonFault::none
+                    : dice.one_in(2) ? RunJsonFault::naming
+                                     : RunJsonFault::time_zero;
 }
 
 std::vector<Fate> swarm_fates(std::uint64_t seed) {
@@ -277,6 +293,7 @@ std::vector<Fate> swarm_fates(std::uint64_t seed) {
         fate.host = dice.one_in(4);
         fate.after_stop_ns = dice.one_in(2) ? dice.number(0, 60'000'000) : -1;
         fate.steps = dice.one_in(3) ? 0 : dice.number(1, 40);
+        draw_order({Random(mix64(mix64(seed + i) ^ order_stream))}, fate);
     }
     return fates;
 }

@@ -235,7 +235,8 @@ TEST(Tls, RowsAreSealedBeforeTimeZeroWhereverTheyBegin) {
             plan.rows.push_back({begin_s * 1'000'000'000, row, 0});
         }
         SimDisk disk;
-        const SimResult result = run_segment(trace, options, {disk, plan});
+        SimMachine machine;
+        const SimResult result = run_segment(trace, options, {disk, machine, plan, {}});
         EXPECT_EQ(late_by(LateCause::prepare, result), 0u) << begin_s;
         EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 60}})) << begin_s;
     }

@@ -123,6 +123,19 @@ TEST(WaitingRows, ARetryNeedsNoPlaceInFlight) {
     EXPECT_FALSE(waiting.rows.step().done);
 }
 
+// Both could have the only lane.
+TEST(WaitingRows, ARetryGoesFirst) {
+    Waiting waiting;
+    RowUnderway& retry = waiting.add_retry();
+    (void)waiting.add();
+    waiting.open();
+    const WaitingRows::Step step = waiting.rows.step();
+    ASSERT_EQ(step.row, &retry);
+    step.lane->exchange.row = &retry;
+    retry.enter(RowStage::in_flight);
+    waiting.armer.give_back(retry);
+}
+
 // The connection that it was lost with was used, and another used one may be as stale.
 TEST(WaitingRows, ARetryWantsAConnectionThatNobodyHasUsed) {
     Waiting waiting;

@@ -1,5 +1,6 @@
 #include "cmd/replay/flags/extra_body.hpp"
 
+#include "cmd/replay/flags/body_spec.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
@@ -11,12 +12,8 @@ std::string extra_body_contradiction(const ReplayOptions& options) {
     if (options.extra_body.empty() || !extra) {
         return "";
     }
-    BodySpec spec;
-    spec.model = "m";
-    spec.prompt = options.prompt;
-    spec.output = options.output;
-    spec.stream = options.stream;
-    spec.length_member = options.length_member;
+    BodySpec spec = body_spec(options);
+    spec.model = "m";  // it may not be known yet
     // One by one, so that the one at fault has a name.
     for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
         spec.extra_body.clear();

@@ -34,7 +34,7 @@ bool holds(const List& list, std::string_view name) {
 }
 
 /// "" for TRACE.
-std::string_view name_of(std::string_view argument) {
+std::string_view flag_of(std::string_view argument) {
     return argument.starts_with("--") ? argument.substr(0, argument.find('=')) : "";
 }
 std::string_view value_of(std::string_view argument) {
@@ -47,8 +47,8 @@ std::string_view header_name(std::string_view argument) {
 }
 
 bool is_server(std::string_view argument) {
-    return holds(server_flags, name_of(argument)) ||
-           (name_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
+    return holds(server_flags, flag_of(argument)) ||
+           (flag_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
 }
 
 /// `unix:PATH` below `folder` where the path is relative; abstract sockets are in no folder.
@@ -60,7 +60,7 @@ std::string absolute_socket(const std::string& value, const std::string& folder)
 
 /// Whether a kept argument has a mask where it had a key.
 bool is_masked(std::string_view argument) {
-    const std::string_view name = name_of(argument);
+    const std::string_view name = flag_of(argument);
     const std::string_view value = value_of(argument);
     if (name == extra_body) {
         const std::vector<SecretMember> members = secret_members(value);
@@ -75,7 +75,7 @@ bool is_masked(std::string_view argument) {
 
 /// What must be given again in the place of a masked argument, as a clause.
 std::string ask_again(std::string_view argument) {
-    const std::string_view name = name_of(argument);
+    const std::string_view name = flag_of(argument);
     if (name == "--api-key") {
         return "--api-key, which is never recorded: give it again, or set OPENAI_API_KEY";
     }
@@ -91,11 +91,11 @@ std::string ask_again(std::string_view argument) {
 }
 
 bool replaces(std::string_view given, std::string_view kept) {
-    if (name_of(given) == "--header" && name_of(kept) == "--header") {
+    if (flag_of(given) == "--header" && flag_of(kept) == "--header") {
         return equal_ignoring_case(header_name(given), header_name(kept));
     }
-    const bool leads_elsewhere = is_server(kept) || name_of(kept) == "--connect-to";
-    return name_of(given) == name_of(kept) || (is_server(given) && leads_elsewhere);
+    const bool leads_elsewhere = is_server(kept) || flag_of(kept) == "--connect-to";
+    return flag_of(given) == flag_of(kept) || (is_server(given) && leads_elsewhere);
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
                                            const std::string& folder) {
     std::vector<std::string> kept;
     for (const std::string& argument : arguments) {
-        const std::string name(name_of(argument));
+        const std::string name(flag_of(argument));
         const std::string value(value_of(argument));
         if (holds(of_one_run, name)) {
             continue;
@@ -134,7 +134,7 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
         const bool replaced = std::any_of(given.begin(), given.end(), [&](const std::string& one) {
             return replaces(one, argument);
         });
-        const std::string_view name = name_of(argument);
+        const std::string_view name = flag_of(argument);
         const bool masked = is_masked(argument);
         if (replaced || (masked && name == "--api-key" && key_in_environment)) {
             continue;
@@ -152,7 +152,7 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
     }
     for (const std::string& argument : given) {
         constexpr std::array<std::string_view, 3> taken{"--resume", "--resend", "--from"};
-        if (!holds(taken, name_of(argument))) {
+        if (!holds(taken, flag_of(argument))) {
             recalled.arguments.push_back(argument);
         }
     }
@@ -162,12 +162,12 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
 std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept) {
     const auto changes = [&kept](const std::string& argument) {
-        const std::string name(name_of(argument));
+        const std::string name(flag_of(argument));
         return name == extra_body ? !holds(kept, name + "=" + mask_value(name, value_of(argument)))
                                   : !holds(resumable, name);
     };
     const auto found = std::find_if(given.begin(), given.end(), changes);
-    return found == given.end() ? "" : std::string(name_of(*found));
+    return found == given.end() ? "" : std::string(flag_of(*found));
 }
 
 }  // namespace driftless

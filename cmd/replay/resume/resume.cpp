@@ -115,30 +115,23 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
     return std::move(marks).value();
 }
 
-void Resumption::narrow(bool resend, Workload& workload) {
-    whole_ = workload.plan;
+ResumedRun Resumption::resume(bool resend, const Workload& workload) const {
     const std::optional<FiredMarks> marks = find_marks(workload);
-    remaining_ = remaining_rows(interrupted_run(workload.trace, marks ? &*marks : nullptr), resend);
-    workload.plan.rows = remaining_.send;
-    std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", segment(),
+    ResumedRun resumed = resume_run(workload.trace, workload.plan, *past_, facts_.segments,
+                                    marks ? &*marks : nullptr, resend);
+    const RemainingRows& remaining = resumed.remaining;
+    std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
     std::printf("resume: %zu rows had left%s, and are %s%s\n",
-                remaining_.given_up.size() + remaining_.again.size(), marks ? "" : ", or may have",
+                remaining.given_up.size() + remaining.again.size(), marks ? "" : ", or may have",
                 resend ? "sent again" : "interrupted",
-                resend || remaining_.given_up.empty() ? "" : " (--resend sends them again)");
-    if (!remaining_.send.empty()) {
-        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining_.send.size(),
-                    seconds_of(remaining_.send.front().due_ns));
+                resend || remaining.given_up.empty() ? "" : " (--resend sends them again)");
+    if (!remaining.send.empty()) {
+        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining.send.size(),
+                    seconds_of(remaining.send.front().due_ns));
     }
-}
-
-InterruptedRun Resumption::interrupted_run(const Trace& trace, const FiredMarks* marks) const {
-    return {trace, whole_, *past_, marks, facts_.segments.back().first_due_ns};
-}
-
-std::vector<Record> Resumption::interrupted(const AssemblerConfig& config) const {
-    return interrupted_records(interrupted_run(*config.trace, nullptr), remaining_, config);
+    return resumed;
 }
 
 }  // namespace driftless

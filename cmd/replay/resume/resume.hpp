@@ -1,15 +1,11 @@
-/// Resumption: a run that was killed goes on in its own folder. Owns what was read back of it, and
-/// says what becomes of its rows; which are sent is decided in engine/history/remaining_rows.
-///
-/// The run goes on at the due instant of the first row that is still to be sent, on the same
-/// timeline: due and stamps count from the time 0 of the run, which lies in the past.
+/// Resumption: a run that was killed goes on in its own folder. Owns the folder's lock and what was
+/// read back, and says what becomes of its rows, which engine/session and engine/history decide.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/resume/same_run.hpp"
@@ -17,8 +13,8 @@
 #include "cmd/replay/workload/workload.hpp"
 #include "cmd/run_folder.hpp"
 #include "engine/history/past.hpp"
-#include "engine/history/remaining_rows.hpp"
 #include "engine/record/fired_marks.hpp"
+#include "engine/session/resumed_run.hpp"
 
 namespace driftless {
 
@@ -29,33 +25,21 @@ class Resumption {
 
     /// The server gives the prompts that it gave; sums over all of them. Prints, as above.
     int check(const ReplayOptions& options, const Workload& workload, const Server& server);
-    /// Leaves in `workload` the rows that are to be sent, and says what becomes of the others.
-    void narrow(bool resend, Workload& workload);
-
-    /// The records of the rows that are given up. `config` is that of this segment; its plan is not
-    /// used.
-    std::vector<Record> interrupted(const AssemblerConfig& config) const;
-    const RemainingRows& remaining() const { return remaining_; }
-
-    const Past& past() const { return *past_; }
-    const RunFacts& facts() const { return facts_; }
-    const Plan& whole() const { return whole_; }
-    std::uint32_t segment() const { return static_cast<std::uint32_t>(facts_.segments.size()); }
-    std::uint64_t rows_interrupted() const { return remaining_.given_up.size(); }
+    /// Prints which rows are to be sent, and what becomes of the others. What it returns refers to
+    /// this and to the workload.
+    ResumedRun resume(bool resend, const Workload& workload) const;
+    /// Over all rows, once `check` has passed.
     const PromptSums& prompts() const { return prompts_; }
 
   private:
     std::optional<FiredMarks> find_marks(const Workload& workload) const;
     std::uint64_t known_records(const Workload& workload) const;
-    InterruptedRun interrupted_run(const Trace& trace, const FiredMarks* marks) const;
 
     std::string folder_;
     FolderLock lock_;
     RunFacts facts_;
     std::unique_ptr<Past> past_;
     PromptSums prompts_;
-    Plan whole_;  ///< of the run
-    RemainingRows remaining_;
 };
 
 }  // namespace driftless

@@ -50,7 +50,7 @@ int check_sources(const RunFacts& facts, const ReplayOptions& options, const Ser
 
 Result<PromptSums> sum_prompts(const ReplayOptions& options, const Workload& workload,
                                const Server& server) {
-    ReplayParts parts(options, workload, server, "00000000");
+    ReplayParts parts(options, workload, workload.plan, server, "00000000");
     const Result<void> opened = parts.open();
     if (!opened) {
         return opened.error();

@@ -24,7 +24,7 @@ UringOptions ring_options(const HostChoice& host, const Workload& workload,
                           const ReplayOptions& asked) {
     UringOptions options;
     // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
-    options.ops_max = 4 * lanes_most(asked, workload, host) + 16;
+    options.ops_max = 4 * lanes_most(asked, workload.plan, host) + 16;
     options.buffers = asked.receive_buffers;
     options.stamps = stamps_of(asked.stamps);
     options.warm_sends = asked.warm_sends;
@@ -129,10 +129,9 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
            " open files is too low: ulimit -n " + std::to_string(needed + files_reserved) + held;
 }
 
-std::uint32_t lanes_most(const ReplayOptions& options, const Workload& workload,
-                         const HostChoice& host) {
-    const auto rows = static_cast<std::uint32_t>(
-        std::min<std::size_t>(workload.plan.rows.size(), host.inflight_max));
+std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const HostChoice& host) {
+    const auto rows =
+        static_cast<std::uint32_t>(std::min<std::size_t>(plan.rows.size(), host.inflight_max));
     return options.connections.value_or(std::max(rows, 1u));
 }
 

@@ -28,8 +28,7 @@ struct HostChoice {
 int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host);
 
 /// Connections that may be in use at once.
-std::uint32_t lanes_most(const ReplayOptions& options, const Workload& workload,
-                         const HostChoice& host);
+std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
 
 /// How many connections can be open, and what bounds them.
 struct ConnectionRoom {

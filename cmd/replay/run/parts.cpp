@@ -21,9 +21,9 @@ PromptOptions prompt_options(const ReplayOptions& options, const Server& server)
     return prompt;
 }
 
-ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
+ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload, const Plan& plan,
                          const Server& server, const std::string& run_id)
-    : options_(options), workload_(workload), server_(server), run_id_(run_id) {
+    : options_(options), workload_(workload), plan_(plan), server_(server), run_id_(run_id) {
     words_ = &words_for(server, options.ids_from, ids_);
     prompts_.emplace(workload.trace, *words_, prompt_options(options, server));
     for (const ReplayTarget& target : options.targets) {
@@ -56,34 +56,33 @@ Result<void> ReplayParts::open() {
     arm.run_id = run_id_;
     arm.targets = heads_.size();
     arm.balance = options_.balance;
-    arm.output = options_.output;
     arm.traceparent = options_.traceparent;
     arm.row_models = workload_.models.empty() ? nullptr : &workload_.models;
     InputErrors errors;
-    row_fields_ = RowFields(options_.row_headers, workload_.trace, workload_.plan, errors);
+    row_fields_ = RowFields(options_.row_headers, workload_.trace, plan_, errors);
     CHECK(errors.empty());  // check_row_headers would have stopped us
     arm.row_fields = &row_fields_;
     for (const ReplayTarget& target : options_.targets) {
         arm.for_tls = arm.for_tls || target.url.tls;
     }
-    const std::size_t rows = workload_.plan.rows.size();
+    const std::size_t rows = plan_.rows.size();
     if (options_.arm_ahead.all) {
         arm.armed_max = static_cast<std::uint32_t>(std::bit_ceil(rows));
     }
-    schedule_.emplace(workload_.plan);
+    schedule_.emplace(plan_);
     armer_.emplace(workload_.trace, *schedule_, *prompts_, bodies_, heads_, frame_, arm);
     std::size_t largest = 0;
     std::size_t all = 0;
     std::vector<std::size_t> rooms(rows);
     for (std::uint32_t planned = 0; planned < rows; ++planned) {
-        const std::size_t room = armer_->room_of(workload_.plan.rows[planned].row);
+        const std::size_t room = armer_->room_of(plan_.rows[planned].row);
         largest = std::max(largest, room);
         rooms[planned] = std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
         all += rooms[planned];
     }
     if (!options_.arm_ahead.all) {
         const std::size_t kept = std::max(largest, std::min(body_bytes_max, all));
-        shortage_ = bodies_warning(bytes_within(workload_.plan, rooms, bodies_turnover_ns), kept);
+        shortage_ = bodies_warning(bytes_within(plan_, rooms, bodies_turnover_ns), kept);
         return bodies_.open(kept, largest);
     }
     if (all > available_memory() / 2) {

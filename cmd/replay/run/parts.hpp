@@ -19,8 +19,9 @@ PromptOptions prompt_options(const ReplayOptions& options, const Server& server)
 
 class ReplayParts {
   public:
-    ReplayParts(const ReplayOptions& options, const Workload& workload, const Server& server,
-                const std::string& run_id);
+    /// `plan` is of rows of the workload: its own, or what a resumed run has left.
+    ReplayParts(const ReplayOptions& options, const Workload& workload, const Plan& plan,
+                const Server& server, const std::string& run_id);
 
     /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
     /// fit the memory that is free.
@@ -41,6 +42,7 @@ class ReplayParts {
   private:
     const ReplayOptions& options_;
     const Workload& workload_;
+    const Plan& plan_;
     const Server& server_;
     std::string run_id_;
     std::optional<WordTable> ids_;

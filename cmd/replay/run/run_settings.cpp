@@ -6,8 +6,7 @@
 
 namespace driftless {
 
-ReplaySettings settings_of(const ReplayOptions& options, const Workload& workload,
-                           const HostChoice& host) {
+ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host) {
     ReplaySettings settings;
     settings.timeouts = options.timeouts;
     settings.wait = host.wait;
@@ -19,7 +18,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
     settings.capped_by_host = host.capped_by_host;
     settings.connections_fixed = options.connections.value_or(0);
     settings.connection = options.connection;
-    settings.lanes_max = lanes_most(options, workload, host);
+    settings.lanes_max = lanes_most(options, plan, host);
     settings.arm_ahead = {options.arm_ahead.window_ns};
     settings.arm_all = options.arm_ahead.all;
     settings.grace = {options.grace_ns};
@@ -27,10 +26,10 @@ ReplaySettings settings_of(const ReplayOptions& options, const Workload& workloa
 }
 
 AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
-                                 const RunFile& file) {
+                                 const Plan& plan, const RunFile& file) {
     AssemblerConfig config;
     config.trace = &workload.trace;
-    config.plan = &workload.plan;
+    config.plan = &plan;
     config.dialect = options.dialect;
     for (const ReplayTarget& target : options.targets) {
         config.urls.push_back(shown_url(target));
@@ -84,6 +83,7 @@ SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
     info.model_id = file.model;
     info.tokenizer_id = options.tokenizer;
     info.server_block = file.server_block;
+    info.continuous_usage = options.continuous_usage;
     info.split_unknown = file.split_unknown;
     info.trace = workload.trace.name;
     info.run = description_of(options, workload, file);

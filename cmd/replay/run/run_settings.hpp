@@ -14,11 +14,10 @@
 
 namespace driftless {
 
-ReplaySettings settings_of(const ReplayOptions& options, const Workload& workload,
-                           const HostChoice& host);
+ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
 
 AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
-                                 const RunFile& file);
+                                 const Plan& plan, const RunFile& file);
 
 /// All but the verdict and what the end adds.
 SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,

@@ -9,6 +9,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/credentials.hpp"
+#include "cmd/replay/flags/body_spec.hpp"
 #include "cmd/replay/server/other_servers.hpp"
 #include "cmd/replay/server/server_screen.hpp"
 #include "cmd/replay/workload/dataset.hpp"
@@ -26,17 +27,11 @@ namespace {
 constexpr std::size_t preflight_timers = 8;
 constexpr std::int64_t address_pause_ns = 500'000'000;
 
-BodySpec body_spec(const ReplayOptions& options, const Server& server) {
-    const PromptKind prompt = server.prompt;
-    BodySpec spec;
+/// Of the rows: with what was found out about the model and the prompts.
+BodySpec body_of_rows(const ReplayOptions& options, const Server& server) {
+    BodySpec spec = body_spec(options);
     spec.model = server.first_model.empty() ? options.model : server.first_model;
-    spec.prompt = prompt;
-    spec.output = options.output;
-    spec.ignore_eos = options.output == OutputRule::exact && options.dialect->has_ignore_eos;
-    spec.continuous_usage = options.continuous_usage;
-    spec.stream = options.stream;
-    spec.length_member = options.length_member;
-    spec.extra_body = options.extra_body;
+    spec.prompt = server.prompt;
     return spec;
 }
 
@@ -126,7 +121,7 @@ PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
     plan.server = asked_server(options, server, run_id, index);
     plan.api_path = target.api_path;
     plan.dialect = options.dialect;
-    plan.body = body_spec(options, server);
+    plan.body = body_of_rows(options, server);
     plan.overhead = options.overhead;
     plan.server_block_known = options.server_block.has_value();
     plan.template_splits = server.template_splits;
@@ -215,7 +210,7 @@ bool split_unknown(const PreflightFindings& found) {
 
 void describe_server(const ReplayOptions& options, Server& server) {
     server.prompt = options.prompt;
-    server.body = body_spec(options, server);
+    server.body = body_of_rows(options, server);
     server.findings.model = server.body.model;
     server.findings.overhead = options.overhead.value_or(Overhead{});
     server.findings.overhead_source = options.overhead ? "flag" : "none";

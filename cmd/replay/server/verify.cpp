@@ -59,7 +59,7 @@ int verify_prompts(const ReplayOptions& options, const Workload& workload, const
             "the server has no tokenize endpoint that is understood (/tokenize, /v1/tokenize); "
             "remove this flag: every answer's usage is compared anyway");
     }
-    ReplayParts parts(options, workload, server, run_id);
+    ReplayParts parts(options, workload, workload.plan, server, run_id);
     // Ids are truly sent: with the salt of the run, rows would find them in the server's cache.
     PromptOptions apart = prompt_options(options, server);
     apart.cache_salt += " verify " + run_id;

@@ -54,7 +54,7 @@ int save_prompts(const ReplayOptions& options, const Workload& workload, const S
     if (options.save_prompts.empty()) {
         return exit_done;
     }
-    ReplayParts parts(options, workload, server, "save");
+    ReplayParts parts(options, workload, workload.plan, server, "save");
     const Result<void> opened = parts.open();
     if (!opened) {
         return fail(options, opened.error());

@@ -23,6 +23,7 @@ std::uint32_t Corpus::piece_at(std::uint64_t uniform) const {
 }
 
 std::uint32_t Corpus::fit(std::uint32_t first, std::uint32_t tokens_max) const {
+    CHECK(first < pieces());
     const std::uint32_t all = tokens();
     if (tokens_max >= all) {
         return all;
@@ -40,6 +41,7 @@ std::uint32_t Corpus::fit(std::uint32_t first, std::uint32_t tokens_max) const {
 
 Corpus::Run Corpus::run(std::uint32_t first, std::uint32_t token, std::uint32_t tokens_max,
                         std::size_t bytes_max_now) const {
+    CHECK(first < pieces() && token < tokens());
     std::uint32_t at = borders_[first].token + token;
     at -= at >= tokens() ? tokens() : 0;
     const auto begin =
@@ -50,6 +52,7 @@ Corpus::Run Corpus::run(std::uint32_t first, std::uint32_t token, std::uint32_t 
         return b.token - begin->token <= tokens_max && b.byte - begin->byte <= bytes_max_now;
     });
     const Border& end = *std::max(begin + 1, behind - 1);
+    CHECK(end.token > begin->token);
     return {std::string_view(bytes_).substr(begin->byte, end.byte - begin->byte),
             end.token - begin->token};
 }
@@ -62,6 +65,7 @@ void Corpus::add(std::string_view escaped, std::uint32_t tokens_of_piece) {
 }
 
 void Corpus::keep(std::uint32_t pieces_left) {
+    CHECK(pieces_left <= pieces());
     borders_.resize(std::size_t{pieces_left} + 1);
     bytes_.resize(borders_.back().byte);
 }

@@ -65,6 +65,7 @@ void CorpusMaker::add(std::string_view text) {
     }
     ++figures_.texts;
     figures_.bytes += text.size();
+    CHECK(rest_begin_ <= rest_.size());
     rest_.erase(0, rest_begin_);
     rest_begin_ = 0;
     rest_ += rest_.empty() ? " " : between_texts;
@@ -94,6 +95,7 @@ bool CorpusMaker::cut_piece() {
     }
     // The next piece's blank overwrites the last byte in front of it, which is used up.
     const std::size_t next = std::min(rest.find_first_not_of(white_space, behind), rest.size());
+    CHECK(next > 0);
     rest_begin_ += next - 1;
     rest_[rest_begin_] = ' ';
     return true;
@@ -130,6 +132,7 @@ void CorpusMaker::take(std::string_view piece) {
 }
 
 void CorpusMaker::close_section() {
+    CHECK(pieces_before_ <= corpus_.pieces());
     bool has_added = false;
     if (count(section_, has_added) != section_tokens_ || has_added) {
         corpus_.keep(pieces_before_);

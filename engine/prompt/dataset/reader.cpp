@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/texts.hpp"
 #include "proto/json/utf8.hpp"
@@ -16,6 +17,7 @@ constexpr const char* shapes =
 }  // namespace
 
 Result<void> DatasetReader::begin(std::string_view piece) {
+    CHECK(shape_ == Shape::unknown && !piece.empty());
     shape_ = piece.front() == '[' ? Shape::array : Shape::lines;
     if (piece.front() == '[' || piece.front() == '{' || piece.front() == '"') {
         return {};
@@ -45,6 +47,7 @@ Result<void> DatasetReader::read(std::string_view piece, std::vector<std::string
 }
 
 Result<void> DatasetReader::read_array(std::string_view piece, std::vector<std::string>& texts) {
+    CHECK(shape_ == Shape::array);
     elements_.feed(piece);
     while (const auto element = elements_.next()) {
         const std::string row = "element " + std::to_string(elements_.number()) + " ";

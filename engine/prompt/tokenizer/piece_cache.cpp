@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "proto/core/check.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
 
 std::size_t PieceCache::place_of(std::string_view piece) {
     std::array<std::uint64_t, 3> words{};
+    CHECK(piece.size() <= sizeof words);
     std::memcpy(words.data(), piece.data(), piece.size());
     const std::uint64_t hash = mix64(words[0] ^ (words[1] + piece.size()) * golden_gamma);
     return (hash ^ words[2] * golden_gamma >> 17) & (places - 1);

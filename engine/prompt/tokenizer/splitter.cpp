@@ -95,6 +95,7 @@ void Splitter::find_matches(SplitStep& step, std::string_view piece) {
     if (done < piece.size()) {
         found_.push_back({done, piece.size(), false});
     }
+    CHECK(found_.empty() ? piece.empty() : found_.back().end == piece.size());
 }
 
 // The five behaviours, as Hugging Face's NormalizedString::split defines them.
@@ -134,6 +135,7 @@ template <typename Write>
 void Splitter::rewrite(Write write) {
     newest_ = 1 - newest_;
     std::string& out = changed_[newest_];
+    CHECK(text_.empty() || text_.data() != out.data());  // it is read while `out` is written
     out.clear();
     for (std::size_t i = 0; i < spans_.size(); ++i) {
         Span& span = spans_[i];

@@ -1,6 +1,7 @@
 #include "engine/prompt/tokenizer/text_cuts.hpp"
 
 #include "engine/prompt/tokenizer/text.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -36,6 +37,7 @@ std::size_t TextCutter::next(std::string_view text) {
             at += point.bytes;
         }
     }
+    CHECK(end <= chunk_left_ && (end > 0 || text.empty()));
     chunk_left_ -= end;
     return end;
 }

@@ -131,7 +131,7 @@ TEST(FullTable, NothingMeasuredIsADash) {
 TEST(FullTable, SaysWhyTokensHaveNoTimes) {
     SummaryInfo info;
     info.backend = "openai-chat";
-    info.run.arguments = {"t.jsonl", "--continuous-usage"};
+    info.continuous_usage = true;
     const auto said = [&](const SummaryFigures& figures, const std::string& words) {
         return full_table(figures, info).find(words) != std::string::npos;
     };

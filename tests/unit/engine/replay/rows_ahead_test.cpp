@@ -113,6 +113,13 @@ TEST(RowsAhead, ARowBehindOneThatWasTakenBeginsNone) {
     EXPECT_EQ(rows.ahead.instants_until(30'000), 1u);
 }
 
+// The same where nobody had counted the one that was taken.
+TEST(RowsAhead, ARowBehindOneThatWasNeverCountedBeginsNone) {
+    Ahead rows(Rows{{microseconds(0)}, {microseconds(5)}});
+    (void)rows.ahead.take();
+    EXPECT_EQ(rows.ahead.instants_until(5'000), 0u);
+}
+
 // What is released is counted as the rows of the recording are.
 TEST(RowsAhead, CountWhatIsReleased) {
     RowsToArm::Options options;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
+
 namespace driftless {
 namespace {
 
@@ -231,6 +234,25 @@ TEST(Dialect, IsFoundByName) {
     EXPECT_EQ(find_dialect(""), nullptr);
     EXPECT_FALSE(dialect_of(Api::openai_chat).takes_ids);
     EXPECT_TRUE(dialect_of(Api::openai_completions).takes_ids);
+}
+
+// What others ask the table for stands in each of its rows, and no name leads to two of them.
+TEST(Dialect, HasAWholeTable) {
+    std::set<std::string_view> names;
+    for (const Dialect* dialect : dialects()) {
+        const std::string_view name = dialect->name;
+        EXPECT_EQ(&dialect_of(dialect->api), dialect) << name;
+        EXPECT_EQ(find_dialect(name), dialect);
+        EXPECT_NE(std::string_view(dialect->help), "") << name;
+        EXPECT_EQ(dialect->default_path[0], dialect->described_by_file ? '\0' : '/') << name;
+        EXPECT_TRUE(dialect->make_body_frame != nullptr && dialect->read_event != nullptr) << name;
+        EXPECT_TRUE(names.insert(name).second) << name;
+        for (const std::string_view alias : dialect->aliases) {
+            EXPECT_EQ(find_dialect(alias), dialect) << alias;
+            EXPECT_TRUE(names.insert(alias).second) << alias;
+        }
+        EXPECT_NE(dialect_names().find(name), std::string::npos);
+    }
 }
 
 // One body of each server that the wire-format notes list.

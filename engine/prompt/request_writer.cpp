@@ -1,0 +1,133 @@
+#include "engine/prompt/request_writer.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "engine/tls/records.hpp"
+#include "proto/core/check.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/http/trace_context.hpp"
+
+namespace driftless {
+
+namespace {
+constexpr std::size_t digits_max = 20;  // of a 64-bit number
+}  // namespace
+
+RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
+                             const std::vector<RequestHead>& heads, const BodyFrame& frame,
+                             RequestOptions options)
+    : trace_(trace), prompts_(prompts), heads_(heads), frame_(frame), options_(std::move(options)) {
+    CHECK(heads.size() == options_.targets && options_.targets > 0);
+    const std::size_t fields_max =
+        (options_.row_fields != nullptr ? options_.row_fields->bytes_max() : 0) +
+        (options_.traceparent ? traceparent_bytes : 0);
+    fields_scratch_.reserve(fields_max);
+    for (const RequestHead& head : heads) {
+        const std::size_t id_max = options_.run_id.size() + 1 + digits_max;
+        head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
+    }
+    head_scratch_.resize(head_room_);
+}
+
+std::uint32_t RequestWriter::target_of(const Due& due) const {
+    return driftless::target_of(options_.balance, trace_.rows[due.row], due.request,
+                                static_cast<std::uint32_t>(options_.targets));
+}
+
+std::size_t RequestWriter::room_of(std::uint32_t row) const {
+    return front_room_of(row) + body_room_of(row);
+}
+
+std::size_t RequestWriter::body_room_of(std::uint32_t row) const {
+    const std::size_t prompt = prompts_.room_of(trace_.rows[row]);
+    if (!trace_.body_of(trace_.rows[row]).empty()) {
+        return prompt;
+    }
+    return opening_of(row).size() + frame_.before.size() + prompt + frame_.between.size() +
+           digits_max + frame_.after.size();
+}
+
+/// What stands before the frame: the row's own model, where rows have one.
+std::string_view RequestWriter::opening_of(std::uint32_t row) const {
+    return options_.row_models == nullptr ? std::string_view{}
+                                          : options_.row_models->opening_of(row);
+}
+
+// The head goes right before the body; records are written from the storage's first byte on.
+std::size_t RequestWriter::front_room_of(std::uint32_t row) const {
+    const std::size_t bytes = head_room_ + body_room_of(row);
+    return head_room_ + (options_.for_tls ? seal_room(bytes) : 0);
+}
+
+void RequestWriter::begin(const Due& due, char* storage) {
+    CHECK(storage != nullptr);
+    due_ = due;
+    storage_ = storage;
+    body_ = storage + front_room_of(due.row);
+    cursor_ = prompts_.begin(trace_.rows[due.row]);
+    is_recorded_ = !cursor_.recorded.empty();
+    before_bytes_ = 0;
+    if (!is_recorded_) {
+        const std::string_view opening = opening_of(due.row);
+        char* const behind = std::copy(opening.begin(), opening.end(), body_);
+        std::copy(frame_.before.begin(), frame_.before.end(), behind);
+        before_bytes_ = opening.size() + frame_.before.size();
+    }
+}
+
+bool RequestWriter::fill(std::uint32_t tokens_max) {
+    return prompts_.fill(cursor_, body_ + before_bytes_, tokens_max);
+}
+
+// Into the scratch; returns its size.
+std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_bytes) {
+    char id[128];
+    const std::size_t prefix = std::min(options_.run_id.size(), sizeof(id) - 1 - digits_max);
+    std::memcpy(id, options_.run_id.data(), prefix);
+    id[prefix] = '-';
+    const char* id_end = std::to_chars(id + prefix + 1, id + sizeof(id), row.index).ptr;
+    std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
+    fields_scratch_.clear();
+    if (options_.row_fields != nullptr) {
+        fields_scratch_ = options_.row_fields->of(due_.request);
+        const bool has_own_id = header_value(fields_scratch_, "X-Request-Id").data() != nullptr;
+        request_id = has_own_id ? std::string_view{} : request_id;
+    }
+    if (options_.traceparent) {
+        const std::size_t before = fields_scratch_.size();
+        fields_scratch_.resize(before + traceparent_bytes);
+        (void)write_traceparent(fields_scratch_.data() + before,
+                                trace_context_of(options_.run_id, row.index));
+    }
+    const std::size_t bytes = heads_[target_of(due_)].write(head_scratch_.data(), request_id,
+                                                            body_bytes, fields_scratch_);
+    CHECK(bytes <= head_room_);
+    return bytes;
+}
+
+std::string_view RequestWriter::finish() {
+    const TraceRow& row = trace_.rows[due_.row];
+    char* at = body_ + before_bytes_ + cursor_.bytes;
+    const auto append = [&at](std::string_view text) {
+        std::memcpy(at, text.data(), text.size());
+        at += text.size();
+    };
+    if (!is_recorded_) {
+        append(frame_.between);
+        if (frame_.has_length) {
+            at = std::to_chars(at, at + digits_max, row.output_length).ptr;
+        }
+        append(frame_.after);
+    }
+    const std::size_t head_bytes = write_head(row, static_cast<std::size_t>(at - body_));
+    char* const begin = body_ - head_bytes;
+    CHECK(begin >= storage_);
+    CHECK(static_cast<std::size_t>(at - storage_) <= room_of(due_.row));
+    std::memcpy(begin, head_scratch_.data(), head_bytes);
+    return {begin, static_cast<std::size_t>(at - begin)};
+}
+
+}  // namespace driftless

@@ -1,0 +1,85 @@
+/// RequestWriter: puts one request together in the storage that it is given, in slices: what its
+/// body begins with, its prompt, the rest of the body, and the head right in front. It takes no
+/// memory after it is made, and decides nothing: which request, when and where is the armer's.
+/// Owned by the armer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/plan/balance.hpp"
+#include "engine/plan/row_models.hpp"
+#include "engine/prompt/builder.hpp"
+#include "engine/prompt/row_fields.hpp"
+#include "engine/schedule/due.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/http/request.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// How requests look, beside their prompts.
+struct RequestOptions {
+    std::string run_id;       ///< requests are named `<run_id>-<file index of the row>`
+    std::size_t targets = 1;  ///< rows go to them as `balance` says
+    Balance balance = Balance::turn;
+    bool for_tls = false;  ///< leaves room in front, so that records fit in place
+    /// Head fields of each row's own, by its position in the plan; outlives the armer. An
+    /// X-Request-Id among them goes before ours.
+    const RowFields* row_fields = nullptr;
+    bool traceparent = false;  ///< names each row's trace (trace_context.hpp)
+    /// Of each row's own: bodies begin with its opening, and the frame goes on behind it. Outlives
+    /// the armer.
+    const RowModels* row_models = nullptr;
+};
+
+class RequestWriter {
+  public:
+    /// All of them outlive it. `heads` holds one head per target.
+    RequestWriter(const Trace& trace, PromptBuilder& prompts, const std::vector<RequestHead>& heads,
+                  const BodyFrame& frame, RequestOptions options);
+
+    /// The server that the request goes to.
+    std::uint32_t target_of(const Due& due) const;
+    /// Upper bound of the bytes of a request. `row`: position in the trace.
+    std::size_t room_of(std::uint32_t row) const;
+
+    /// Begins a request, in storage with room for it; what was begun before is forgotten.
+    void begin(const Due& due, char* storage);
+    /// About `tokens_max` further tokens of its prompt; true where that is complete.
+    bool fill(std::uint32_t tokens_max);
+    /// The rest of it, once the prompt is complete. Its bytes, in that storage.
+    std::string_view finish();
+
+    /// Of the request at hand, once its prompt is complete.
+    std::uint64_t prompt_digest() const { return PromptBuilder::digest_of(cursor_); }
+    /// Its prompt is longer than recorded, since the server's template alone is.
+    bool is_clamped() const { return prompts_.clamped(trace_.rows[due_.row]); }
+
+  private:
+    std::size_t front_room_of(std::uint32_t row) const;
+    std::size_t body_room_of(std::uint32_t row) const;
+    std::string_view opening_of(std::uint32_t row) const;
+    std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
+
+    const Trace& trace_;
+    PromptBuilder& prompts_;
+    const std::vector<RequestHead>& heads_;
+    const BodyFrame& frame_;
+    const RequestOptions options_;
+    std::size_t head_room_ = 0;
+    std::string head_scratch_;
+    std::string fields_scratch_;  ///< head fields of one row
+
+    Due due_;
+    char* storage_ = nullptr;
+    char* body_ = nullptr;          ///< where the body begins in it
+    std::size_t before_bytes_ = 0;  ///< of the body, before its prompt
+    bool is_recorded_ = false;      ///< a whole body: no frame around it
+    PromptCursor cursor_;
+};
+
+}  // namespace driftless

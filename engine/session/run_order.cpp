@@ -1,0 +1,153 @@
+#include "engine/session/run_order.hpp"
+
+#include <utility>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
+    : driver_(driver), host_(host), parts_(std::move(parts)) {
+    RunSegment& segment = parts_.segment;
+    const auto& rows = plan().rows;
+    segment.rows = rows.size();
+    if (const ResumedRun* const resumed = parts_.resumed; resumed != nullptr) {
+        parts_.config.segment = resumed->segment();
+        segment.rows_interrupted = resumed->remaining.given_up.size();
+        segment.first_due_ns = resumed->whole.plan.last_due_ns;
+    }
+    if (!rows.empty()) {
+        segment.first_due_ns = rows.front().due_ns;
+    }
+}
+
+OrderEnd RunOrder::play(Run& run) {
+    CHECK(!plan().rows.empty());
+    while (!run.warm()) {  // ends: warming up has a bound of its own
+        (void)run.turn();
+    }
+    if (!prepare(run)) {
+        run.abandon();
+        give_up();
+        return OrderEnd::refused;
+    }
+    for (bool more = true; more;) {  // the event loop
+        more = run.turn();
+        if (!host_.turned()) {
+            return OrderEnd::broken_off;
+        }
+        if (writer_->failed()) {
+            run.stop();
+        }
+    }
+    host_.stop_writer(*writer_);
+    close_books(&run);
+    return OrderEnd::closed;
+}
+
+OrderEnd RunOrder::play_without_rows() {
+    CHECK(plan().rows.empty() && parts_.resumed != nullptr);
+    const Instant zero = driver_.now() - Duration{parts_.resumed->whole.plan.last_due_ns};
+    if (!open_files() || !name_segment(zero)) {
+        return OrderEnd::refused;
+    }
+    writer_->begin(zero);
+    writer_->finish();
+    close_books(nullptr);
+    return OrderEnd::closed;
+}
+
+// Nothing is on disk before this: what was refused leaves no folder behind.
+bool RunOrder::prepare(Run& run) {
+    if (!open_files()) {
+        return false;
+    }
+    open_marks();
+    host_.settle_engine();
+    return settle_time_zero(run) && host_.start_writer(*writer_);
+}
+
+// Rows that are given up have their records before run.json names the segment: were it killed
+// between the two, the next one would find them recorded.
+bool RunOrder::open_files() {
+    std::optional<RecordSinks> sinks = host_.open_files();
+    if (!sinks) {
+        return false;
+    }
+    const ResumedRun* const resumed = parts_.resumed;
+    if (resumed == nullptr) {
+        writer_.emplace(parts_.config, parts_.summary, std::move(*sinks));
+        return true;
+    }
+    const Past& past = resumed->whole.past;
+    writer_.emplace(parts_.config, past.summary(), std::move(*sinks), past.client());
+    writer_->add(resumed->interrupted(parts_.config));
+    return !writer_->failed();
+}
+
+void RunOrder::open_marks() {
+    parts_.marks = host_.create_marks(parts_.segment.run_id, parts_.config.trace->rows.size());
+    if (parts_.resumed != nullptr) {
+        mark_again(parts_.resumed->remaining, parts_.marks);
+    }
+}
+
+// What the segments before had marked is in records or in new marks, and may be forgotten once
+// run.json names this one, and no earlier. Those before the last are there where a kill came
+// between the two.
+bool RunOrder::name_segment(Instant zero) {
+    named_ = host_.name_segment(parts_.segment, zero);
+    if (named_ && parts_.resumed != nullptr) {
+        for (const RunSegment& before : parts_.resumed->segments) {
+            host_.remove_marks(before.run_id);
+        }
+    }
+    return named_;
+}
+
+// The first row to be sent is due after the lead: at time 0 itself, but for a resumed run. No row
+// is late for run.json: its first writing takes as long as the disk wants, the second, with the
+// time 0 that holds, waits for no disk; where it took long all the same, it is done once more with
+// twice the lead.
+bool RunOrder::settle_time_zero(Run& run) {
+    const Duration first_due{plan().rows.front().due_ns};
+    if (!name_segment(driver_.now() + time_zero_lead - first_due)) {
+        return false;
+    }
+    for (Duration lead = time_zero_lead;; lead = lead + lead) {  // ends: the lead outgrows any disk
+        const Instant zero = driver_.now() + lead - first_due;
+        if (!host_.set_time_zero(zero)) {
+            return false;
+        }
+        if (driver_.now() < zero + first_due - time_zero_lead_min) {
+            run.begin(zero);
+            writer_->begin(zero);
+            return true;
+        }
+    }
+}
+
+// A resumed run stays as it was, or, where run.json names this segment already, as one that was
+// killed before its first row: whoever resumes it then looks for these marks.
+void RunOrder::give_up() {
+    if (parts_.resumed == nullptr || !named_) {
+        host_.remove_marks(parts_.segment.run_id);
+    }
+    if (parts_.resumed == nullptr) {
+        host_.discard(writer());
+    }
+}
+
+// The conservation law: rows selected = records written = sum over outcomes.
+void RunOrder::close_books(Run* run) {
+    const Plan& whole = parts_.resumed != nullptr ? parts_.resumed->whole.plan : plan();
+    CHECK(writer_->counts().ended == plan().rows.size());
+    CHECK(writer_->counts().unended == 0);
+    CHECK(writer_->summary().figures().rows == whole.rows.size());
+    if (!writer_->failed()) {  // else --resume needs them
+        host_.remove_marks(parts_.segment.run_id);
+    }
+    host_.close_books(*writer_, run);
+}
+
+}  // namespace driftless

@@ -1,0 +1,76 @@
+/// RunOrder: the order of a run, from warm connections to closed books. `cmd/replay` and the
+/// simulator play it, each by a RunHost of its own; why each step stands where it does is in
+/// README.md.
+///
+/// It owns the writer and the segment; the loop (Run), its parts and the host are the caller's and
+/// outlive it. It prints nothing and opens nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/io/driver.hpp"
+#include "engine/record/fired_marks.hpp"
+#include "engine/record/writer.hpp"
+#include "engine/replay/run.hpp"
+#include "engine/session/resumed_run.hpp"
+#include "engine/session/run_host.hpp"
+#include "engine/stats/summary.hpp"
+#include "engine/time/instant.hpp"
+
+namespace driftless {
+
+/// The first row to be sent is due so long after everything is ready: the writer's thread starts
+/// and the engine sleeps once before.
+inline constexpr Duration time_zero_lead = milliseconds(200);
+/// ... of which so much is left when run.json is written; the writer's thread starts in a
+/// millisecond.
+inline constexpr Duration time_zero_lead_min = milliseconds(100);
+
+/// What a run is made of, beside the loop.
+struct OrderParts {
+    /// Of the records; names the trace and the plan of this segment. The order sets `segment`.
+    AssemblerConfig config;
+    Summary summary;     ///< of a new run: knows its bounds, and has no record yet
+    RunSegment segment;  ///< run id and command; the order fills the rest, but for the clock
+    FiredMarks& marks;   ///< those that the loop marks rows in; the order creates them
+    const ResumedRun* resumed = nullptr;  ///< null: a new run
+};
+
+enum class OrderEnd : std::uint8_t {
+    closed,      ///< every row has its record, and the books are closed
+    refused,     ///< before the first row; the host, or `writer()` where it failed, says why
+    broken_off,  ///< `RunHost::turned` said so
+};
+
+class RunOrder {
+  public:
+    RunOrder(Driver& driver, RunHost& host, OrderParts parts);
+
+    /// A run that has rows to send. `run` is new; after `refused` all of its connections are
+    /// closed.
+    OrderEnd play(Run& run);
+    /// A resumed run that has none: all had left before it was killed.
+    OrderEnd play_without_rows();
+
+    /// Null until the files are open.
+    const RecordWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
+
+  private:
+    bool prepare(Run& run);
+    bool open_files();
+    void open_marks();
+    bool name_segment(Instant zero);
+    bool settle_time_zero(Run& run);
+    void give_up();
+    void close_books(Run* run);
+    const Plan& plan() const { return *parts_.config.plan; }
+
+    Driver& driver_;
+    RunHost& host_;
+    OrderParts parts_;
+    std::optional<RecordWriter> writer_;
+    bool named_ = false;  ///< run.json names the segment
+};
+
+}  // namespace driftless

@@ -1,0 +1,227 @@
+// What becomes of a row and of its connection when their exchange is over.
+#include "engine/replay/exchanges.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/sim/by_hand.hpp"
+
+namespace driftless::sim {
+namespace {
+
+// An exchange on a connection that had been idle for 0.1 s, and had been used: its server closed
+// it before anything came. Each test changes one thing.
+struct Over : ByHand {
+    explicit Over(const Options& options = {}) : ByHand(std::vector<SmallRow>(2), options) {
+        arm();
+        parts.targets.resize(1);
+        lane.state = LaneState::busy;
+        lane.timer.handler = [](Timer&, Instant) {};
+        lane.used = true;
+        lane.broken = true;
+        lane.idle_since = driver.now();
+        pass(milliseconds(100));
+        row = &leave();
+        in_flight.add(*row);
+        ExchangeState& exchange = lane.exchange;
+        exchange.row = row;
+        exchange.fired = driver.now();
+        exchange.over = true;
+        exchange.outcome = Outcome::truncated;
+    }
+
+    LaneParts parts{loop, settings, bodies, ring, {}, {}, {}};
+    LaneShelf shelf{1, 0};
+    WireStamps stamps{parts};
+    InFlight in_flight{parts};
+    Exchanges exchanges{parts, shelf, stamps, in_flight};
+    Lane lane;
+    RowUnderway* row = nullptr;
+};
+
+using Outcomes = std::vector<Outcome>;
+
+void expect_end(Over& over, Outcome outcome) {
+    over.lane.exchange.outcome = outcome;
+    EXPECT_FALSE(over.exchanges.settle(over.lane));
+    EXPECT_EQ(over.ends(), Outcomes{outcome});
+    EXPECT_EQ(over.in_flight.count(), 0u);
+    EXPECT_EQ(over.in_flight.ended().count, 1u);
+    EXPECT_TRUE(over.parts.again.empty());
+    EXPECT_EQ(over.parts.counts.stale_retries, 0u);
+    EXPECT_EQ(over.lane.exchange.row, nullptr);
+}
+
+void expect_retry(Over& over) {
+    EXPECT_FALSE(over.exchanges.settle(over.lane));
+    EXPECT_EQ(over.parts.again.pop_front(), over.row);
+    EXPECT_EQ(over.row->stage, RowStage::again);
+    EXPECT_EQ(over.row->tries, 1u);
+    EXPECT_EQ(over.in_flight.count(), 1u) << "it is still in flight";
+    EXPECT_EQ(over.parts.counts.stale_retries, 1u);
+    EXPECT_TRUE(over.ends().empty());
+    EXPECT_EQ(over.lane.exchange.row, nullptr);
+}
+
+TEST(Settle, AStaleConnectionAsksForAnotherTry) {
+    Over truncated;
+    expect_retry(truncated);
+    Over send_failed;
+    send_failed.lane.exchange.outcome = Outcome::send_failed;
+    expect_retry(send_failed);
+}
+
+// One that was opened ahead of need, and stood for half a second.
+TEST(Settle, AnUnusedConnectionIsStaleIfItHasStood) {
+    Over young;
+    young.lane.used = false;
+    expect_end(young, Outcome::truncated);
+    for (const Duration less : {Duration{0}, Duration{1}}) {
+        Over over;
+        over.lane.used = false;
+        over.lane.idle_since = over.lane.exchange.fired - IdleLimit::seen_min + less;
+        if (less.ns == 0) {
+            expect_retry(over);
+        } else {
+            expect_end(over, Outcome::truncated);
+        }
+    }
+}
+
+TEST(Settle, AnAnswerThatBeganIsNotAskedForAgain) {
+    Over over;
+    over.lane.exchange.any_byte = true;
+    expect_end(over, Outcome::truncated);
+}
+
+TEST(Settle, ARowIsSentOnceMoreAtMost) {
+    Over over;
+    over.row->tries = Exchanges::stale_retries_max;
+    over.lane.exchange.outcome = Outcome::truncated;
+    EXPECT_FALSE(over.exchanges.settle(over.lane));
+    EXPECT_EQ(over.row->stage, RowStage::ended);
+    const std::vector<Event> events = over.drain();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].end.stale_retries, 1u);
+}
+
+// A close that crosses the request comes within a round trip; a later one is the server's answer.
+TEST(Settle, ALateCloseIsAnAnswer) {
+    Over over;
+    over.lane.exchange.fired = over.driver.now() - Exchanges::crossing_max;
+    expect_end(over, Outcome::truncated);
+}
+
+TEST(Settle, WhatEndsOtherwiseEnds) {
+    for (const Outcome outcome : {Outcome::timeout_first_byte, Outcome::cancelled,
+                                  Outcome::bad_http, Outcome::client_failed}) {
+        Over over;
+        expect_end(over, outcome);
+    }
+    Over whole;
+    whole.lane.broken = false;  // the connection has not ended
+    expect_end(whole, Outcome::truncated);
+}
+
+// A stale connection shows how long its server lets one stand.
+TEST(Settle, AStaleConnectionTeachesTheIdleLimit) {
+    for (const int closes : {1, 2}) {
+        Over over;
+        LaneShelf& shelf = over.shelf;
+        const Instant now = over.driver.now();
+        if (closes == 2) {
+            shelf.limit(0).see_close(seconds(2), now - seconds(1));
+        }
+        over.lane.idle_since = over.lane.exchange.fired - seconds(2);
+        expect_retry(over);
+        EXPECT_EQ(shelf.limit(0).known(), closes == 2);
+    }
+}
+
+// A whole answer on a connection that its server keeps.
+struct Whole : Over {
+    explicit Whole(const Options& options = {}) : Over(options) {
+        lane.broken = false;
+        lane.exchange.outcome = Outcome::ok;
+        lane.exchange.any_byte = true;
+        lane.exchange.reusable = true;
+        lane.exchange.last_byte = driver.now();
+    }
+};
+
+TEST(Settle, AConnectionIsKeptBehindAWholeAnswer) {
+    Whole whole;
+    const Instant last_byte = whole.lane.exchange.last_byte;
+    whole.pass(milliseconds(1));
+    EXPECT_TRUE(whole.exchanges.settle(whole.lane));
+    const std::vector<Event> events = whole.drain();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].stamp_ns, last_byte.ns) << "it ended with its last byte";
+    EXPECT_TRUE(whole.lane.used);
+}
+
+TEST(Settle, AConnectionIsNotKeptWhereItCannotBe) {
+    Whole::Options fresh;
+    fresh.settings.connection = ConnectionRule::fresh;
+    Whole of_one_row(fresh);
+    EXPECT_FALSE(of_one_row.exchanges.settle(of_one_row.lane));
+
+    Whole closing;
+    closing.lane.exchange.reusable = false;
+    EXPECT_FALSE(closing.exchanges.settle(closing.lane));
+
+    Whole broken;
+    broken.lane.broken = true;
+    EXPECT_FALSE(broken.exchanges.settle(broken.lane));
+
+    const std::string request(100, 'x');
+    Whole unsent;
+    unsent.lane.exchange.bytes = request;
+    unsent.lane.exchange.accepted = 99;
+    EXPECT_FALSE(unsent.exchanges.settle(unsent.lane));
+    EXPECT_EQ(unsent.drain().front().flags, event_unfinished) << "of its `sent`";
+}
+
+TEST(Settle, AConnectionIsNotKeptForMoreAnswersThanItsServerAllows) {
+    Whole whole;
+    whole.lane.answers_left = 1;
+    EXPECT_FALSE(whole.exchanges.settle(whole.lane));
+    Whole more;
+    more.lane.answers_left = 2;
+    EXPECT_TRUE(more.exchanges.settle(more.lane));
+    EXPECT_EQ(more.lane.answers_left, 1u);
+}
+
+// Each deadline, and 1 ns before it.
+TEST(Watch, EndsAnExchangeAtItsDeadlines) {
+    struct Case {
+        Duration since_fire;
+        bool any_byte;
+        Outcome outcome;
+    };
+    const Timeouts limits;
+    for (const Case& each : {Case{limits.first_byte, false, Outcome::timeout_first_byte},
+                             Case{limits.idle, true, Outcome::timeout_idle},
+                             Case{limits.total, true, Outcome::timeout_total}}) {
+        Over over;
+        ExchangeState& exchange = over.lane.exchange;
+        exchange.over = false;
+        exchange.any_byte = each.any_byte;
+        exchange.last_byte = each.outcome == Outcome::timeout_total
+                                 ? exchange.fired + each.since_fire - seconds(1)
+                                 : exchange.fired;
+        const Instant deadline = exchange.fired + each.since_fire;
+        over.exchanges.watch(over.lane, deadline - Duration{1});
+        EXPECT_FALSE(exchange.over);
+        EXPECT_EQ(over.loop.timers().next(), deadline);
+        over.exchanges.watch(over.lane, deadline);
+        EXPECT_TRUE(exchange.over);
+        EXPECT_EQ(exchange.outcome, each.outcome);
+        EXPECT_EQ(exchange.over_since, deadline);
+        over.loop.timers().clear(over.lane.timer);
+    }
+}
+
+}  // namespace
+}  // namespace driftless::sim

@@ -1,0 +1,120 @@
+// What has come is read in slices: before what is due where it has waited for long, and never so
+// that nothing else gets a turn.
+#include "engine/replay/reading.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/sim/by_hand.hpp"
+
+namespace driftless::sim {
+namespace {
+
+constexpr Duration long_wait = microseconds(100);
+
+struct Reads : ByHand {
+    Reads() : ByHand(std::vector<SmallRow>(1)) {}
+
+    /// A connect has ended, and nobody has looked for so long.
+    void leave_unread(Duration length) {
+        while (reading.slice()) {
+        }
+        CHECK(lanes.pool.open_one(0));
+        (void)loop.ready().run(64);
+        pass(milliseconds(1));  // it has come within this
+        (void)driver.unread_since(driver.now());
+        pass(length);
+    }
+
+    Reading reading{driver, loop, lanes};
+};
+
+// A timer that notes when it was called.
+struct Deadline {
+    Timer timer;
+    Instant called = never;
+    explicit Deadline(Loop& loop, Instant at) {
+        timer.owner = this;
+        timer.handler = [](Timer& self, Instant now) {
+            static_cast<Deadline*>(self.owner)->called = now;
+        };
+        loop.timers().set(timer, at);
+    }
+};
+
+TEST(Reading, NothingIsOverdueWhereNothingCame) {
+    Reads reads;
+    reads.pass(seconds(1));
+    EXPECT_FALSE(reads.reading.is_overdue(reads.driver.now()));
+    EXPECT_FALSE(reads.reading.slice());
+}
+
+TEST(Reading, WhatHasWaitedIsOverdueUntilItIsRead) {
+    Reads reads;
+    reads.leave_unread(long_wait);
+    EXPECT_TRUE(reads.reading.is_overdue(reads.driver.now()));
+    EXPECT_TRUE(reads.reading.slice());
+    EXPECT_FALSE(reads.reading.is_overdue(reads.driver.now()));
+}
+
+// A slice that went first took 1 ms: all else gets a turn, and what is due gets as much time.
+TEST(Reading, TakesHalfOfTheTimeAtMost) {
+    Reads reads;
+    reads.leave_unread(long_wait);
+    const Instant to = reads.driver.now();
+    reads.reading.note_first(to - milliseconds(1), to);
+    EXPECT_FALSE(reads.reading.is_overdue(to + milliseconds(2))) << "one turn is not its";
+    EXPECT_FALSE(reads.reading.is_overdue(to + milliseconds(1) - Duration{1}));
+    EXPECT_TRUE(reads.reading.is_overdue(to + milliseconds(1)));
+}
+
+// Deadlines come when all is read: bytes that came in time keep to them.
+TEST(Reading, DeadlinesComeBehindWhatWasRead) {
+    Reads reads;
+    reads.leave_unread(long_wait);
+    const Instant now = reads.driver.now();
+    const Deadline deadline(reads.loop, now - milliseconds(1));
+    EXPECT_TRUE(reads.reading.step(now, never, Duration{0}));
+    EXPECT_EQ(deadline.called, never);
+    while (reads.reading.slice()) {
+    }
+    EXPECT_TRUE(reads.reading.step(reads.driver.now(), never, Duration{0}));
+    EXPECT_NE(deadline.called, never);
+    EXPECT_FALSE(reads.reading.step(reads.driver.now(), never, Duration{0}));
+}
+
+// The rest of a large body takes 20 us: it goes where that is free before the guard of a row.
+TEST(Reading, TheRestOfABodyGoesWhereThereIsTimeForIt) {
+    Reads reads;
+    reads.open();
+    reads.arm();
+    const std::string request =
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + std::string(100'000, 'x');
+    Lane& lane = *reads.lanes.pool.take_idle(0, {});
+    RowUnderway& row = reads.take();
+    reads.armer.give_back(row);
+    row.bytes = request;
+    reads.lanes.exchanges.prepare(lane, row, {100, 1 << 20});
+    (void)reads.driver.flush();
+    reads.lanes.exchanges.fired(lane, reads.driver.now());
+    for (int i = 0; i < 100 && !lane.rest_queued; ++i) {
+        reads.turn();
+    }
+    ASSERT_TRUE(lane.rest_queued);
+    const std::size_t first = lane.exchange.accepted;
+    const Duration guard = microseconds(50);
+    const Instant now = reads.driver.now();
+    EXPECT_FALSE(reads.reading.step(now, now + guard + microseconds(20), guard));
+    EXPECT_TRUE(lane.rest_queued);
+    const Instant later = reads.driver.now();
+    EXPECT_TRUE(reads.reading.step(later, later + guard + microseconds(20) + Duration{1}, guard));
+    EXPECT_FALSE(lane.rest_queued);
+    for (int i = 0; i < 100 && lane.exchange.accepted == first; ++i) {
+        reads.turn();
+    }
+    EXPECT_GT(lane.exchange.accepted, first);
+}
+
+}  // namespace
+}  // namespace driftless::sim

@@ -1,0 +1,261 @@
+#include "tests/sim/sim_run_host.hpp"
+
+#include <filesystem>
+
+#include "engine/session/run_order.hpp"
+#include "tests/sim/sim_parts.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+constexpr std::uint64_t turns_max = 2'000'000;
+constexpr std::uint64_t turns_of_an_endless_run = 2'000;
+
+}  // namespace
+
+SimRunHost::SimRunHost(const Trace& trace, const Plan& plan, const SimOptions& options,
+                       const Segment& segment, SimDriver& driver, EventRing& ring,
+                       const FiredMarks& marks, SimResult& result)
+    : trace_(trace),
+      plan_(plan),
+      options_(options),
+      segment_(segment),
+      driver_(driver),
+      ring_(ring),
+      marks_(marks),
+      result_(result),
+      random_(mix64(dice_of(options, segment))),
+      fired_before_(segment.disk.size("fired.jsonl")) {}
+
+std::int64_t SimRunHost::first_due_ns() const {
+    return plan_.rows.empty() ? 0 : plan_.rows.front().due_ns;
+}
+
+/// Asked before each call is done: false where the process has died, right now or before.
+bool SimRunHost::lives() {
+    if (!dead_ && segment_.kill && (resuming_ || ++calls_ == segment_.kill->call)) {
+        die();
+    }
+    return !dead_;
+}
+
+std::optional<RecordSinks> SimRunHost::open_files() {
+    if (!lives()) {
+        return {};
+    }
+    SimDisk& disk = segment_.disk;
+    const bool is_new = segment_.resumed == nullptr;
+    if (is_new) {  // what a run left that died before its run.json is taken again
+        for (const char* const name : flushed_files) {
+            std::filesystem::remove(disk.folder() + "/" + name);
+        }
+    }
+    std::optional<RecordSinks> sinks = sinks_of(disk, is_new, options_.bug);
+    disk.begin(options_.disk);
+    fired_before_ = disk.size("fired.jsonl");
+    resuming_ = segment_.kill && segment_.kill->resuming && !is_new;
+    if (resuming_) {
+        disk.die_after(Random(segment_.kill->dice).below(20'000));
+    }
+    return sinks;
+}
+
+FiredMarks SimRunHost::create_marks(const std::string& name, std::size_t rows) {
+    if (!lives()) {
+        return {};
+    }
+    CHECK(rows == trace_.rows.size() && !segment_.machine.marks.contains(name));
+    if (options_.bug == Bug::early_forgetting) {
+        segment_.machine.marks.clear();
+    }
+    segment_.machine.marks[name] = {};
+    return marks_of(trace_);
+}
+
+bool SimRunHost::name_segment(const RunSegment& segment, Instant zero) {
+    if (!lives() || options_.run_json_fault == RunJsonFault::naming) {
+        return false;
+    }
+    driver_.stand_still(options_.run_json_synced);
+    zero_ = zero;
+    segment_.machine.segments.push_back(segment);
+    segment_.machine.closed = false;
+    result_.stood = true;
+    note_flushed(first_due_ns() - time_zero_lead.ns);
+    return true;
+}
+
+void SimRunHost::remove_marks(const std::string& name) {
+    if (lives()) {
+        segment_.machine.marks.erase(name);
+    }
+}
+
+bool SimRunHost::set_time_zero(Instant zero) {
+    if (!lives() || options_.run_json_fault == RunJsonFault::time_zero) {
+        return false;
+    }
+    driver_.stand_still(options_.bug == Bug::late_zero ? Duration{0} : options_.run_json_written);
+    zero_ = zero;
+    return true;
+}
+
+bool SimRunHost::start_writer(RecordWriter& writer) {
+    if (!lives()) {
+        return false;
+    }
+    if (options_.bug == Bug::late_zero) {
+        driver_.stand_still(options_.run_json_written);
+    }
+    writer_ = &writer;
+    result_.zero_ns = zero_.ns;
+    result_.lead_ns = (zero_ - driver_.now()).ns + first_due_ns();
+    result_.outcomes = writer.summary().figures().outcomes;
+    return true;
+}
+
+bool SimRunHost::turned() {
+    const std::uint64_t most = options_.bug == Bug::endless ? turns_of_an_endless_run : turns_max;
+    const std::int64_t at_ns = (driver_.now() - zero_).ns;
+    stop_requests_ = stops_asked(options_, at_ns);
+    if (segment_.kill && at_ns >= segment_.kill->at_ns) {
+        die_soon();
+    }
+    if (dead_) {
+        return false;
+    }
+    if (random_.uniform() < options_.drain_share) {
+        drain(drain_all);
+        flush(at_ns);
+    }
+    const bool seems_over = writer_->counts().ended == plan_.rows.size();
+    return ++result_.turns < most && !(options_.bug == Bug::early_look && seems_over);
+}
+
+void SimRunHost::stop_writer(RecordWriter& writer) {
+    driver_.die_after(0, nullptr);
+    if (!lives()) {
+        return;
+    }
+    if (options_.bug == Bug::forgotten_event) {  // behind the end of its row
+        Event event;
+        event.kind = EventKind::sent;
+        (void)ring_.push(event);
+    }
+    drain(drain_all);
+    if (segment_.kill && segment_.kill->call == 0) {
+        die_at_the_end();
+    } else {
+        writer.finish();
+    }
+}
+
+void SimRunHost::close_books(const RecordWriter&, Run*) {
+    if (lives()) {
+        segment_.machine.closed = true;
+        result_.ended = true;
+    }
+}
+
+void SimRunHost::discard(const RecordWriter* writer) {
+    if (!dead_ && writer != nullptr) {
+        segment_.machine.segments.clear();
+        result_.stood = false;
+        remove_sinks(writer->sinks());
+    }
+}
+
+void SimRunHost::settle() {
+    if (dead_) {
+        let_arrive();
+        return;
+    }
+    drain(drain_all);
+    writer_->finish();
+    result_.ended = options_.bug == Bug::early_look;
+}
+
+void SimRunHost::note_death() {
+    segment_.disk.die_after(0);
+    dead_ = true;
+    result_.killed = true;
+    result_.died_ns =
+        writer_ != nullptr ? (driver_.now() - zero_).ns : first_due_ns() - time_zero_lead.ns;
+}
+
+/// All is over for the engine; the writer is in its last lines.
+void SimRunHost::die_at_the_end() {
+    segment_.disk.die_after(Random(segment_.kill->dice).below(200'000));
+    writer_->finish();
+    note_death();
+}
+
+void SimRunHost::die_soon() {
+    if (segment_.kill->steps == 0) {
+        die();
+    } else if (!dying_) {
+        dying_ = true;
+        driver_.die_after(segment_.kill->steps, [this] {
+            result_.in_turn = true;
+            result_.marked = marked_rows(trace_, marks_);
+            die();
+        });
+    }
+}
+
+/// For the writer between two writes, or in the middle of one.
+void SimRunHost::die() {
+    Random random(segment_.kill->dice);
+    if (writer_ != nullptr && random.below(3) > 0) {
+        drain(random.below(200));
+        segment_.disk.die_after(random.below(random.below(2) == 0 ? 500 : 100'000));
+        writer_->flush();
+    }
+    note_death();
+    drain(drain_all);  // into nothing: what had left is in these events
+}
+
+/// What the kernel had taken still arrives, or does not.
+void SimRunHost::let_arrive() {
+    if (Random(mix64(segment_.kill->dice)).below(2) == 0) {
+        for (const Instant until = driver_.now() + milliseconds(1); driver_.now() < until;) {
+        }
+        // A spin enters, whatever the turn before it has found.
+        (void)driver_.turn({driver_.now(), 0, Wait::spin, true});
+    }
+}
+
+void SimRunHost::drain(std::size_t events_max) {
+    if (writer_ == nullptr) {
+        return;
+    }
+    for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
+        if (event->kind == EventKind::fired) {
+            result_.left.insert(trace_.rows[plan_.rows[event->request].row].index);
+        }
+        if (writer_->drain(ring_, 1) == 0) {
+            break;
+        }
+        event = ring_.front();
+    }
+}
+
+/// As the writer's thread does when it has drained.
+void SimRunHost::flush(std::int64_t at_ns) {
+    if (at_ns >= flush_at_ns_) {
+        writer_->flush();
+        note_flushed(at_ns);
+        flush_at_ns_ = at_ns + flush_every_ns;
+    }
+}
+
+void SimRunHost::note_flushed(std::int64_t at_ns) {
+    Flushed& flushed = result_.flushes.emplace_back();
+    flushed.at_ns = at_ns;
+    for (std::size_t i = 0; i < flushed.bytes.size(); ++i) {
+        flushed.bytes[i] = segment_.disk.size(flushed_files[i]);
+    }
+}
+
+}  // namespace driftless::sim
