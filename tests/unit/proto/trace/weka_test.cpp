@@ -129,10 +129,11 @@ TEST(Weka, RefusesCountsOfNoRule) {
 TEST(Weka, AsksForSessions) {
     const Reading got = read({with_agent, with_agent});
     EXPECT_EQ(got.errors.count, 1U);
-    EXPECT_EQ(got.first_error(),
-              "t.jsonl:1: holds conversations, which have no arrival times; --sessions closed starts "
-              "every one at time 0, and its turns wait for answers; --sessions open sends them by "
-              "the recorded gaps");
+    EXPECT_EQ(
+        got.first_error(),
+        "t.jsonl:1: holds conversations, which have no arrival times; --sessions closed starts "
+        "every one at time 0, and its turns wait for answers; --sessions open sends them by "
+        "the recorded gaps");
 }
 
 // A file over several lines is one conversation, too.
