@@ -1,5 +1,6 @@
 #include "engine/prompt/arm.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "proto/core/check.hpp"
@@ -13,7 +14,9 @@ Armer::Armer(const Trace& trace, Schedule& schedule, PromptBuilder& prompts, Bod
       bodies_(bodies),
       writer_(trace, prompts, heads, frame, options),
       armed_max_(options.armed_max),
-      rows_(options.armed_max) {}
+      rows_(options.armed_max) {
+    rows_.reserve(std::min(schedule.left(), armed_max_));
+}
 
 Armer::~Armer() {
     (void)stop();

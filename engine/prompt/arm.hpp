@@ -82,7 +82,6 @@ class Armer {
     bool lacks_room() const { return lacked_at_ > 0 && bodies_.used_bytes() >= lacked_at_; }
     /// Rows that are armed, or were, and whose turn has not come.
     std::uint32_t armed_count() const { return rows_.untaken() - (builds_next() ? 1 : 0); }
-    std::uint32_t armed_max() const { return armed_max_; }
     /// As many are armed as may be.
     bool full() const { return armed_count() >= armed_max_; }
     std::uint64_t prompts_digest() const { return prompts_digest_; }

@@ -1,6 +1,5 @@
 #include "engine/replay/run.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/replay/run_limits.hpp"
@@ -39,9 +38,7 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       started_(driver.now()),
       clock_(driver.sample_clock()),
       clock_due_(started_ + clock_period),
-      last_look_(started_) {
-    parts_.armer.rows().reserve(std::min(parts_.schedule.left(), parts_.armer.armed_max()));
-}
+      last_look_(started_) {}
 
 Run::~Run() = default;
 
