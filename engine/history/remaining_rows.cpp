@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/history/waiting_rows.hpp"
+#include "engine/history/turns_left.hpp"
 #include "engine/record/origin.hpp"
 #include "engine/stats/taint.hpp"
 
@@ -25,7 +25,7 @@ bool may_have_left(const InterruptedRun& run, const Planned& planned, const Expe
     return unseen || run.past.open().contains(row);
 }
 
-void put(const InterruptedRun& run, bool resend, std::uint32_t position, WaitingRows& waiting,
+void put(const InterruptedRun& run, bool resend, std::uint32_t position, TurnsLeft& waiting,
          std::vector<Fate>& fates) {
     const Planned& planned = run.plan.rows[position];
     if (run.past.has_record(run.trace.rows[planned.row].index)) {
@@ -45,7 +45,7 @@ void put(const InterruptedRun& run, bool resend, std::uint32_t position, Waiting
 /// [rows of the plan]
 std::vector<Fate> fates_of(const InterruptedRun& run, bool resend, RemainingRows& remaining) {
     std::vector<Fate> fates(run.plan.rows.size());
-    WaitingRows waiting(run);
+    TurnsLeft waiting(run);
     if (!run.closed) {
         for (std::uint32_t position = 0; position < fates.size(); ++position) {
             put(run, resend, position, waiting, fates);

@@ -1,4 +1,4 @@
-#include "engine/history/waiting_rows.hpp"
+#include "engine/history/turns_left.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace driftless {
 
-WaitingRows::WaitingRows(const InterruptedRun& run) : run_(run) {
+TurnsLeft::TurnsLeft(const InterruptedRun& run) : run_(run) {
     if (run.closed) {
         planned_.emplace(run.trace, run.plan);
         fates_.resize(run.plan.rows.size());
@@ -15,7 +15,7 @@ WaitingRows::WaitingRows(const InterruptedRun& run) : run_(run) {
     }
 }
 
-Expectation WaitingRows::expect(std::uint32_t position) const {
+Expectation TurnsLeft::expect(std::uint32_t position) const {
     const Planned& planned = run_.plan.rows[position];
     Expectation expected;
     bool waits = false;
@@ -31,7 +31,7 @@ Expectation WaitingRows::expect(std::uint32_t position) const {
     return expected;
 }
 
-void WaitingRows::add(const Dependency& one, std::uint32_t parent, Expectation& expected) const {
+void TurnsLeft::add(const Dependency& one, std::uint32_t parent, Expectation& expected) const {
     const Fate& fate = fates_[parent];
     const auto known = earlier_.find(one.on);
     const std::optional<std::int64_t> at_ns = known == earlier_.end() ? std::nullopt
@@ -50,7 +50,7 @@ void WaitingRows::add(const Dependency& one, std::uint32_t parent, Expectation& 
     }
 }
 
-void WaitingRows::settle(std::uint32_t position, const Fate& fate) {
+void TurnsLeft::settle(std::uint32_t position, const Fate& fate) {
     if (!planned_) {
         return;
     }

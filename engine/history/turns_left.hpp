@@ -1,4 +1,4 @@
-/// WaitingRows: of a killed run with closed sessions, when a row without a record is due, by what
+/// TurnsLeft: of a killed run with closed sessions, when a row without a record is due, by what
 /// is known of the rows that it waits for. Asked for one row after the other, parents first;
 /// nothing waits where sessions are not closed. Used by remaining_rows.cpp alone.
 #pragma once
@@ -32,9 +32,9 @@ struct Expectation {
     std::optional<std::uint32_t> failed;
 };
 
-class WaitingRows {
+class TurnsLeft {
   public:
-    explicit WaitingRows(const InterruptedRun& run);
+    explicit TurnsLeft(const InterruptedRun& run);
 
     /// Of a row without a record; those that it waits for are settled.
     Expectation expect(std::uint32_t position) const;
