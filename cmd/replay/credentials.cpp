@@ -73,17 +73,17 @@ bool wipe_assigned(int argc, char** argv) {
 std::string take_from_environment(ReplayOptions& options) {
     std::string why;
     std::vector<std::string> variables;
-    for (Header& header : options.headers) {
+    for (Header& header : options.request.headers) {
         const std::string variable = variable_of(header.value);
         header.value = taken(header.value, why);
         if (!variable.empty()) {
             variables.push_back(variable);
-            options.secret_headers.push_back(header);
+            options.request.secret_headers.push_back(header);
         }
     }
     if (why.empty()) {
-        variables.push_back(variable_of(options.api_key));
-        options.api_key = taken(options.api_key, why);
+        variables.push_back(variable_of(options.request.api_key));
+        options.request.api_key = taken(options.request.api_key, why);
     }
     for (const std::string& variable : variables) {  // several headers may have had one
         wipe_variable(variable);
@@ -98,23 +98,23 @@ std::vector<Header> credentials_of(const ReplayOptions& options) {
             credentials.push_back({name, std::string(value)});
         }
     };
-    for (const Header& header : options.headers) {
+    for (const Header& header : options.request.headers) {
         add(header.name, header.value);
     }
-    for (const Header& header : options.secret_headers) {
+    for (const Header& header : options.request.secret_headers) {
         credentials.push_back(header);
     }
-    for (const ReplayTarget& target : options.targets) {
+    for (const ReplayTarget& target : options.server.targets) {
         for (const Header& parameter : secret_parameters(target.api_path)) {
             credentials.push_back(parameter);
         }
     }
-    for (const FieldTemplate& field : options.row_headers) {
+    for (const FieldTemplate& field : options.request.row_headers) {
         for (const TemplatePiece& piece : field.pieces) {
             add(field.name, piece.placeholder == Placeholder::none ? trim_blanks(piece.text) : "");
         }
     }
-    for (const SecretMember& member : secret_members(options.extra_body)) {
+    for (const SecretMember& member : secret_members(options.request.extra_body)) {
         add(member.name, member.value);
         add(member.name, std::string_view(member.raw).substr(1, member.raw.size() - 2));
     }
@@ -136,7 +136,7 @@ void hide_secrets(const ReplayOptions& options, int argc, char** argv) {
         "--api-key", "--header", "--extra-body", "--url", "--endpoint", "--base-url", "--backend"};
     const std::vector<Header> credentials = credentials_of(options);
     const bool assigned = wipe_assigned(argc, argv);
-    if (!assigned && credentials.empty() && options.tls.key_file.empty()) {
+    if (!assigned && credentials.empty() && options.server.tls.key_file.empty()) {
         return;
     }
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

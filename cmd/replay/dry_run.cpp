@@ -56,19 +56,19 @@ int execute_dry_run(const Server& server, ReplayParts& parts, RunFile& file) {
     std::printf("dry run: schedule digest %016llx, prompts digest %016llx\n",
                 static_cast<unsigned long long>(plan.schedule_digest),
                 static_cast<unsigned long long>(sums.digest));
-    if (options.out.empty()) {
+    if (options.results.out.empty()) {
         return exit_done;
     }
-    const Result<NewFolder> taken = take_new_folder(options.out);
+    const Result<NewFolder> taken = take_new_folder(options.results.out);
     if (!taken) {
-        return fail_folder(options.out, taken.error());
+        return fail_folder(options.results.out, taken.error());
     }
-    const Result<void> written = write_whole_file(options.out + "/run.json", to_json(file));
+    const Result<void> written = write_whole_file(options.results.out + "/run.json", to_json(file));
     if (!written) {
         if (taken.value().made_by_a_run) {
-            (void)::rmdir(options.out.c_str());
+            (void)::rmdir(options.results.out.c_str());
         }
-        return fail_host((options.out + "/run.json").c_str(), written.error());
+        return fail_host((options.results.out + "/run.json").c_str(), written.error());
     }
     return exit_done;
 }

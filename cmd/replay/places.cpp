@@ -20,15 +20,18 @@ bool there(const std::string& path) {
 
 /// Where a run will write only after minutes of preparation, it is tried before.
 int try_places(const ReplayOptions& options, Place place) {
-    const bool makes_folder = place == Place::free && !(options.out.empty() && options.dry_run);
-    const std::string folder = options.out.empty() ? default_folder("trace") : options.out;
+    const bool makes_folder =
+        place == Place::free && !(options.results.out.empty() && options.dry_run);
+    const std::string folder =
+        options.results.out.empty() ? default_folder("trace") : options.results.out;
     const Result<void> made = makes_folder ? try_place(folder) : Result<void>{};
     if (!made) {
         return fail_folder(folder, made.error());
     }
-    const bool makes_records = !options.records_path.empty() && !options.dry_run;
-    const Result<void> records = makes_records ? try_place(options.records_path) : Result<void>{};
-    return records ? exit_done : fail_host(options.records_path.c_str(), records.error());
+    const bool makes_records = !options.results.records_path.empty() && !options.dry_run;
+    const Result<void> records =
+        makes_records ? try_place(options.results.records_path) : Result<void>{};
+    return records ? exit_done : fail_host(options.results.records_path.c_str(), records.error());
 }
 
 }  // namespace
@@ -43,23 +46,23 @@ std::string default_folder(const std::string& trace_name) {
 }
 
 int check_paths(const ReplayOptions& options) {
-    const Place place = options.out.empty() ? Place::free : place_at(options.out);
+    const Place place = options.results.out.empty() ? Place::free : place_at(options.results.out);
     if (place == Place::taken) {
         std::fprintf(stderr,
                      "driftless: --out %s: exists already; name a new folder or remove it\n",
-                     options.out.c_str());
+                     options.results.out.c_str());
         return exit_usage;
     }
     if (place == Place::leftover) {
-        const Result<FolderLock> lock = FolderLock::take(options.out);
+        const Result<FolderLock> lock = FolderLock::take(options.results.out);
         if (!lock && lock.error().code == ErrorCode::exists) {
-            return refuse_folder(options.out);
+            return refuse_folder(options.results.out);
         }
     }
-    if (!options.records_path.empty() && there(options.records_path)) {
+    if (!options.results.records_path.empty() && there(options.results.records_path)) {
         std::fprintf(stderr,
                      "driftless: --output-path %s: exists already; name a new file or remove it\n",
-                     options.records_path.c_str());
+                     options.results.records_path.c_str());
         return exit_usage;
     }
     return try_places(options, place);

@@ -129,7 +129,7 @@ class Preparation {
 };
 
 int Preparation::load() {
-    int code = resumption_ != nullptr ? resumption_->open(options_.resume, *earlier_)
+    int code = resumption_ != nullptr ? resumption_->open(options_.again.resume, *earlier_)
                                       : check_paths(options_);
     if (code == exit_done) {
         code = load_workload(options_, workload_);
@@ -218,7 +218,8 @@ int Preparation::meet() {
                              {server_.findings.max_model_len, server_.findings.max_input_tokens});
     }
     if (code == exit_done && server_.preflight_done && split_unknown(server_.findings)) {
-        warn(split_warning(workload_, server_.findings.overhead, options_.dialect->templated));
+        warn(split_warning(workload_, server_.findings.overhead,
+                           options_.request.dialect->templated));
     }
     if (code == exit_done && server_.preflight_done) {
         warn(short_answers_warning(options_, workload_, server_.findings.least_answer));
@@ -250,7 +251,7 @@ void Preparation::forecast() {
     if (server_.findings.overhead.post != workload_.plan.post_tokens) {
         expect_cached(workload_.trace, server_.findings.overhead.post, workload_.plan);
     }
-    std::optional<std::uint32_t> block = options_.server_block;
+    std::optional<std::uint32_t> block = options_.server.server_block;
     if (!block && server_.findings.server_block > 0) {
         block = static_cast<std::uint32_t>(server_.findings.server_block);
     }
@@ -284,7 +285,7 @@ int Preparation::run() {
     file_.prompt = server_.prompt;
     note_host(file_, host_, *driver_);
     const std::string folder =
-        options_.out.empty() ? default_folder(workload_.trace.name) : options_.out;
+        options_.results.out.empty() ? default_folder(workload_.trace.name) : options_.results.out;
     if (resumption_ == nullptr) {
         return execute_run({*parts_, workload_.plan, server_, host_, nullptr, {}}, *driver_, folder,
                            file_, quiet_);
@@ -302,10 +303,10 @@ void note_arguments(const ReplayCommandLine& line, RunFile& file) {
     file.arguments = arguments_to_keep(line.arguments, here);
     for (std::string& argument : file.arguments) {
         if (argument.starts_with("--cache-salt=")) {
-            argument = "--cache-salt=" + line.options.cache_salt;
+            argument = "--cache-salt=" + line.options.prompts.cache_salt;
         }
     }
-    file.records_path = absolute_path(line.options.records_path, here);
+    file.records_path = absolute_path(line.options.results.records_path, here);
 }
 
 }  // namespace
@@ -327,13 +328,14 @@ int run_replay(int argc, char** argv) {
     file.run_id = make_run_id();
     file.command = mask_command(arguments);
     std::optional<EarlierRun> earlier;
-    if (!line.options.resume.empty() || !line.options.from.empty() || line.options.resend) {
+    if (!line.options.again.resume.empty() || !line.options.again.from.empty() ||
+        line.options.again.resend) {
         earlier.emplace();
         const int code = take_up(key != nullptr ? key : "", line, earlier->facts);
         if (code != exit_done) {
             return code;
         }
-        if (!line.options.resume.empty()) {
+        if (!line.options.again.resume.empty()) {
             earlier->resumption.emplace();
         }
     }
@@ -343,17 +345,17 @@ int run_replay(int argc, char** argv) {
     }
     wipe_variable("OPENAI_API_KEY");  // what is needed of it is in the options
     hide_secrets(line.options, argc, argv);
-    std::string& out = line.options.out;
+    std::string& out = line.options.results.out;
     while (out.size() > 1 && out.back() == '/') {
         out.pop_back();
     }
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    Quiet quiet(line.options.quiet);
+    Quiet quiet(line.options.results.quiet);
     for (const std::string& note : line.notes) {
         std::printf("flags: %s\n", note.c_str());
     }
-    draw_salt(line.options.cache_salt);
+    draw_salt(line.options.prompts.cache_salt);
     note_arguments(line, file);
     return Preparation(line.options, earlier, file, quiet).go();
 }

@@ -39,7 +39,7 @@ void check_parsing(const std::vector<std::string>& arguments) {
     }
     const ReplayCommandLine line = parse_replay_options(arguments, "");
     CHECK(line.kind == ReplayCommandLine::Kind::run || !line.text.empty());
-    CHECK(line.kind != ReplayCommandLine::Kind::run || line.options.dialect != nullptr);
+    CHECK(line.kind != ReplayCommandLine::Kind::run || line.options.request.dialect != nullptr);
 }
 
 void check_keeping(std::vector<std::string> arguments) {

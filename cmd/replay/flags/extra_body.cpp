@@ -8,8 +8,8 @@ namespace driftless {
 
 std::string extra_body_contradiction(const ReplayOptions& options) {
     JsonDocument document;
-    const Result<JsonValue> extra = document.parse(options.extra_body);
-    if (options.extra_body.empty() || !extra) {
+    const Result<JsonValue> extra = document.parse(options.request.extra_body);
+    if (options.request.extra_body.empty() || !extra) {
         return "";
     }
     BodySpec spec = body_spec(options);
@@ -20,7 +20,7 @@ std::string extra_body_contradiction(const ReplayOptions& options) {
         JsonWriter json(spec.extra_body);
         json.begin_object().key(member.key()).raw(member.raw());
         json.end_object();
-        const Result<BodyFrame> frame = options.dialect->frame(spec);
+        const Result<BodyFrame> frame = options.request.dialect->frame(spec);
         if (!frame) {
             return "--extra-body: \"" + std::string(member.key()) + "\" " + frame.error().doing;
         }

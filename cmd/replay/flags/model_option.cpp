@@ -12,12 +12,12 @@ namespace {
 
 /// The column is kept, so that its text is at hand when the models are named.
 std::string take_mapped_model(ReplayOptions& options) {
-    const std::string column = take_model_column(options.files.map);
+    const std::string column = take_model_column(options.workload.files.map);
     if (column.empty()) {
         return "";
     }
-    if (!options.model.empty()) {
-        return "--model " + options.model + " and --map model=" + column +
+    if (!options.request.model.empty()) {
+        return "--model " + options.request.model + " and --map model=" + column +
                " both name the model: give one";
     }
     if (column.find_first_of("{}") != std::string::npos) {
@@ -25,12 +25,12 @@ std::string take_mapped_model(ReplayOptions& options) {
                ": a column with braces in its name cannot be mapped; "
                "rename it in the trace";
     }
-    std::vector<std::string>& keep = options.files.keep;
+    std::vector<std::string>& keep = options.workload.files.keep;
     if (std::find(keep.begin(), keep.end(), column) == keep.end()) {
         keep.push_back(column);
     }
-    options.files.model_column = column;
-    options.model = "{kept." + column + "}";
+    options.workload.files.model_column = column;
+    options.request.model = "{kept." + column + "}";
     return "";
 }
 
@@ -41,7 +41,7 @@ std::string complete_model(ReplayOptions& options) {
         return why;
     }
     std::string unknown;
-    FieldTemplate model = parse_field_template({"--model", options.model}, unknown);
+    FieldTemplate model = parse_field_template({"--model", options.request.model}, unknown);
     const auto is_other = [](const TemplatePiece& piece) {
         return piece.placeholder != Placeholder::none && piece.placeholder != Placeholder::kept;
     };
@@ -54,18 +54,18 @@ std::string complete_model(ReplayOptions& options) {
                "}} is that text itself";
     }
     if (model.is_literal()) {
-        options.model = model.literal();
+        options.request.model = model.literal();
         return "";
     }
-    if (const std::string why = unkept_column(model, options.files.keep); !why.empty()) {
+    if (const std::string why = unkept_column(model, options.workload.files.keep); !why.empty()) {
         return "--model: " + why;
     }
-    if (!options.dialect->names_model || options.dialect->form != nullptr ||
-        !names_model_first(*options.dialect)) {
+    if (!options.request.dialect->names_model || options.request.dialect->form != nullptr ||
+        !names_model_first(*options.request.dialect)) {
         return std::string("--model with a column does not go with --api ") +
-               options.dialect->name + ": its requests name no model of their own";
+               options.request.dialect->name + ": its requests name no model of their own";
     }
-    options.row_model = std::move(model);
+    options.request.row_model = std::move(model);
     return "";
 }
 

@@ -61,68 +61,69 @@ std::string footer() {
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
-    add_trace_flags(flags, options.files);
+    add_trace_flags(flags, options.workload.files);
     flags.value("--keep", "A,B", "trace columns carried into every record [none]", nullptr,
-                parse_list, options.files.keep);
+                parse_list, options.workload.files.keep);
     flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
-                nullptr, parse_duration_ns, options.plan.start_ns);
+                nullptr, parse_duration_ns, options.workload.plan.start_ns);
     flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
-                options.plan.end_ns);
+                options.workload.plan.end_ns);
     flags.value("--limit", "N", "rows at most, counted after sorting [all]", nullptr,
-                parse_positive_count, options.plan.limit);
+                parse_positive_count, options.workload.plan.limit);
     flags.value("--duration", "T", "rows due within T of wall time [all]", nullptr,
-                parse_positive_duration_ns, options.plan.duration_ns);
-    add_load_flags(flags, options.load);
+                parse_positive_duration_ns, options.workload.plan.duration_ns);
+    add_load_flags(flags, options.workload.load);
 }
 
-void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options) {
+void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options) {
     flags.group("Server");
     flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH", parse_url,
                  server.urls);
     flags.value("--balance", "RULE", "several --url: turn (row by row), or session (each to one)",
-                "turn", parse_balance, options.balance);
+                "turn", parse_balance, options.sending.balance);
     flags.value("--connect-to", "PLACE",
                 "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", nullptr,
-                parse_connect_to, options.connect_to);
+                parse_connect_to, options.server.connect_to);
     flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
                 parse_text, server.endpoint);
     flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",
-                parse_api, options.dialect);
+                parse_api, options.request.dialect);
     flags.value("--template", "FILE", "JSON that describes the server of --api template", nullptr,
-                parse_text, options.template_file);
+                parse_text, options.request.template_file);
     flags.value("--routing-strategy", "NAME", "header of that name; for aibrix [the gateway's]",
-                nullptr, parse_text, options.routing_strategy);
+                nullptr, parse_text, options.request.routing_strategy);
     flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
-                options.user);
+                options.request.user);
     flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" of each row [first of /v1/models]",
-                nullptr, parse_text, options.model);
+                nullptr, parse_text, options.request.model);
     flags.values("--header", "K:V", "header of every request, or K:env:NAME; of rows: below",
-                 parse_added_header, options.headers);
+                 parse_added_header, options.request.headers);
     flags.on_off("--traceparent",
                  "name each row's trace to the server; sampled, which costs it work",
-                 options.traceparent);
+                 options.request.traceparent);
     flags.values("--record-header", "NAME", "field of the answer's head in every record, 256 bytes",
-                 parse_header_name, options.record_headers);
+                 parse_header_name, options.request.record_headers);
     flags.value("--extra-body", "JSON", "object whose members go into every body [none]", nullptr,
-                parse_extra_body, options.extra_body);
+                parse_extra_body, options.request.extra_body);
     flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
-                nullptr, parse_text, options.api_key);
+                nullptr, parse_text, options.request.api_key);
     flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
-                parse_text, options.tls.ca_file);
+                parse_text, options.server.tls.ca_file);
     flags.on_off("--insecure", "https without checking the server's certificate",
-                 options.tls.verify, false);
+                 options.server.tls.verify, false);
     flags.value("--cert", "FILE", "PEM chain of a client certificate for https [none]", nullptr,
-                parse_text, options.tls.cert_file);
+                parse_text, options.server.tls.cert_file);
     flags.value("--key", "FILE", "PEM of its key [in --cert]", nullptr, parse_text,
-                options.tls.key_file);
+                options.server.tls.key_file);
     flags.value("--wait-ready", "T", "time to wait for the server to be there [0]", nullptr,
-                parse_positive_duration_ns, options.wait_ready_ns);
-    flags.on_off("--no-preflight", "send no probes; needs --model", options.preflight, false);
+                parse_positive_duration_ns, options.server.wait_ready_ns);
+    flags.on_off("--no-preflight", "send no probes; needs --model", options.server.preflight,
+                 false);
     flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
-                nullptr, parse_overhead, options.overhead);
+                nullptr, parse_overhead, options.server.overhead);
     flags.value("--server-block", "TOKENS",
                 "the server's cache blocks: hits are forecast in them, too [probed]", nullptr,
-                parse_positive_u32, options.server_block);
+                parse_positive_u32, options.server.server_block);
     flags.group("");  // not in the help: the spelling of other tools
     flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
     flags.value("--port", "N", "", "8000", parse_positive_u32, server.port);
@@ -131,130 +132,130 @@ void add_server_flags(Flags& flags, ServerFlags& server, ReplayOptions& options)
 void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Prompts and answers");
     flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
-                options.prompt);
+                options.request.prompt);
     flags.value("--tokenizer", "FILE|DIR",
                 "its words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
-                parse_text, options.tokenizer);
+                parse_text, options.prompts.tokenizer);
     flags.value("--dataset", "FILE",
                 "prompts of its text: ShareGPT or JSON lines; needs --tokenizer [words]", nullptr,
-                parse_text, options.dataset);
+                parse_text, options.prompts.dataset);
     flags.value("--dataset-column", "NAME",
                 "its column of texts [conversations, messages, text, prompt, ..]", nullptr,
-                parse_text, options.dataset_column);
+                parse_text, options.prompts.dataset_column);
     flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
-                parse_u32, options.ids_from);
+                parse_u32, options.prompts.ids_from);
     flags.value("--verify-prompts", "N",
                 "rows first held against the server's /tokenize, ids against usage", "0", parse_u32,
-                options.verify_prompts);
+                options.server.verify_prompts);
     flags.value("--save-prompts", "FILE",
                 "new file for the exact bodies, to be replayed again [none]", nullptr, parse_text,
-                options.save_prompts);
+                options.prompts.save_prompts);
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
-                "1M", parse_bytes, options.block_cache_bytes);
+                "1M", parse_bytes, options.prompts.block_cache_bytes);
     flags.value("--cache-salt", "TEXT|random",
                 "sets this run's prompts apart from those of other salts [none]", nullptr,
-                parse_text, options.cache_salt);
+                parse_text, options.prompts.cache_salt);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
-                "exact", parse_output_rule, options.output);
+                "exact", parse_output_rule, options.request.output);
     flags.value("--length-field", "NAME",
                 "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
-                parse_length_field, options.length_member);
+                parse_length_field, options.request.length_member);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
-                 options.continuous_usage);
-    flags.on_off("--no-stream", "ask for whole answers: no first token, no chunks", options.stream,
-                 false);
+                 options.request.continuous_usage);
+    flags.on_off("--no-stream", "ask for whole answers: no first token, no chunks",
+                 options.request.stream, false);
     flags.value("--seed", "N", "seed of prompts, --spread and load", "0", parse_count,
-                options.plan.seed);
+                options.workload.plan.seed);
 }
 
 void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Schedule");
-    flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.speed_text);
+    flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.workload.speed_text);
     flags.on_off("--spread", "spread rows of one instant over the gap to the next",
-                 options.plan.spread);
+                 options.workload.plan.spread);
     flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
-                options.arm_ahead);
+                options.sending.arm_ahead);
     flags.value("--max-inflight", "N", "open exchanges at most [file limit - 64]", nullptr,
-                parse_positive_u32, options.inflight_max);
+                parse_positive_u32, options.sending.inflight_max);
     flags.value("--connections", "N", "connections kept open [as the schedule needs]", nullptr,
-                parse_positive_u32, options.connections);
+                parse_positive_u32, options.sending.connections);
     flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",
-                "reuse", parse_connection_rule, options.connection);
+                "reuse", parse_connection_rule, options.sending.connection);
     flags.value("--timeout-connect", "T", "until a connection is established", "5s",
-                parse_positive_duration_ns, options.timeouts.connect.ns);
+                parse_positive_duration_ns, options.sending.timeouts.connect.ns);
     flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
-                "600s", parse_positive_duration_ns, options.timeouts.first_byte.ns);
+                "600s", parse_positive_duration_ns, options.sending.timeouts.first_byte.ns);
     flags.value("--timeout-idle", "T", "silence inside an answer", "120s",
-                parse_positive_duration_ns, options.timeouts.idle.ns);
+                parse_positive_duration_ns, options.sending.timeouts.idle.ns);
     flags.value("--timeout-total", "T", "from the fire to the end of the answer", "3600s",
-                parse_positive_duration_ns, options.timeouts.total.ns);
+                parse_positive_duration_ns, options.sending.timeouts.total.ns);
     flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
-                parse_duration_ns, options.grace_ns);
+                parse_duration_ns, options.sending.grace_ns);
     flags.on_off("--dry-run", "everything but sending", options.dry_run);
 }
 
 void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Output");
     flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", nullptr,
-                parse_text, options.out);
+                parse_text, options.results.out);
     flags.value("--output-path", "FILE", "file of the records [requests.jsonl in the folder]",
-                nullptr, parse_text, options.records_path);
+                nullptr, parse_text, options.results.records_path);
     flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
-                parse_chunks, options.chunks);
+                parse_chunks, options.results.chunks);
     flags.value("--save-responses", "N|all", "answers kept in responses.jsonl", "0",
-                parse_save_responses, options.save_responses);
+                parse_save_responses, options.results.save_responses);
     flags.value("--goodput", "LIMITS", "limits in ms: \"ttft:200 tpot:50 e2e:3000\" [none]",
-                nullptr, parse_goodput, options.goodput);
+                nullptr, parse_goodput, options.results.goodput);
     flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
-                 options.labels);
+                 options.results.labels);
     flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
-                "short", parse_table_kind, options.table);
+                "short", parse_table_kind, options.results.table);
     flags.on_off("--no-progress", "no progress on standard error (a line; in logs one every 30 s)",
-                 options.progress, false);
-    flags.on_off("--quiet", "print the result, warnings and errors only", options.quiet);
+                 options.results.progress, false);
+    flags.on_off("--quiet", "print the result, warnings and errors only", options.results.quiet);
 }
 
 void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Host");
     flags.value("--cpu", "N", "CPU of the engine thread [the quietest of those allowed]", nullptr,
-                parse_u32, options.cpu);
+                parse_u32, options.host.cpu);
     flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engine's]",
-                nullptr, parse_u32, options.writer_cpu);
+                nullptr, parse_u32, options.host.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
-                "auto", parse_wait_policy, options.wait);
+                "auto", parse_wait_policy, options.host.wait);
     flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
-                 options.realtime);
+                 options.host.realtime);
     flags.on_off("--warm-send",
                  "a loopback byte 0.1 ms before an isolated request, to warm the path",
-                 options.warm_sends);
+                 options.host.warm_sends);
     flags.value("--receive-buffers", "N", "of 4 KiB each, a power of two", "4096",
-                parse_buffer_count, options.receive_buffers);
+                parse_buffer_count, options.host.receive_buffers);
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (of what is sent only) or none",
-                "full", parse_stamp_rule, options.stamps);
+                "full", parse_stamp_rule, options.host.stamps);
     flags.value("--calibration", "auto|none|FILE",
                 "figures of this host; auto: those of driftless calibrate, else it is\n"
                 "measured for up to 2 s before time 0",
-                "auto", parse_text, options.calibration);
+                "auto", parse_text, options.calibration.source);
     flags.value("--certify-within", "T",
                 "taint each row later than this: 5ms, or sent:5ms read:5ms", "5ms",
-                parse_certify_within, options.certify_within);
+                parse_certify_within, options.calibration.certify_within);
     flags.on_off("--require-certified", "exit 6 unless the verdict is certified",
-                 options.require_certified);
+                 options.calibration.require_certified);
 }
 
 void add_again_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Again");
     flags.value("--resume", "RUN", "go on with a run that was killed, in its own folder", nullptr,
-                parse_text, options.resume);
+                parse_text, options.again.resume);
     flags.on_off("--resend", "with --resume: send again what had left and has no record",
-                 options.resend);
+                 options.again.resend);
     flags.value("--from", "RUN", "repeat a run; refused where schedule or prompts differ", nullptr,
-                parse_text, options.from);
+                parse_text, options.again.from);
 }
 
 /// What was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
 std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOptions& options) {
-    std::vector<std::string> given = options.files.paths;
+    std::vector<std::string> given = options.workload.files.paths;
     for (const CLI::Option* option : app.get_options()) {
         if (option->count() == 0 || !option->nonpositional()) {
             continue;
@@ -288,13 +289,13 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     ReplayCommandLine line;
     line.notes = spelled.notes;
     ReplayOptions& options = line.options;
-    ServerFlags server;
+    TypedServer server;
     CLI::App app{description, "driftless replay"};
     app.footer(footer());
     app.get_formatter()->column_width(30);
     app.allow_extras();
     app.set_help_flag("-h,--help", "print this and exit");
-    add_trace_argument(app, options.files);
+    add_trace_argument(app, options.workload.files);
     Flags flags(app);
     add_trace_flags(flags, options);
     add_server_flags(flags, server, options);
@@ -314,7 +315,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     }
     std::string why = unknown_argument(app);
     line.arguments = given_arguments(app, options);
-    if (why.empty() && options.resume.empty() && options.from.empty()) {
+    if (why.empty() && options.again.resume.empty() && options.again.from.empty()) {
         why = complete(server, api_key, options);
     }
     if (!why.empty()) {

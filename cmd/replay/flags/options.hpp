@@ -53,52 +53,62 @@ inline constexpr std::size_t record_headers_max = 8;
 /// `--save-responses all`.
 inline constexpr std::uint64_t save_all_responses = std::numeric_limits<std::uint64_t>::max();
 
-struct ReplayOptions {
-    // The trace.
+/// Which rows are sent, and when. `plan.seed` is the seed of everything.
+struct WorkloadFlags {
     TraceFiles files;
+    LoadOptions load;
+    PlanOptions plan;
+    std::string speed_text;  ///< as typed, for run.json
+};
 
-    // The server.
+/// Where the server is, and what it is asked before time 0.
+struct ServerFlags {
     std::vector<ReplayTarget> targets;  ///< at least one, but under `dry_run`
     std::optional<Url> connect_to;      ///< where connections go to; empty: where the URLs say
-    const Dialect* dialect = nullptr;   ///< never nullptr after parsing
-    std::string template_file;          ///< `--api template`; else empty
+    TlsClientOptions tls;               ///< of https targets
+    bool preflight = true;
+    std::optional<std::int64_t> wait_ready_ns;
+    std::optional<Overhead> overhead;           ///< empty: what preflight finds, or none
+    std::optional<std::uint32_t> server_block;  ///< `--server-block`; empty: what preflight finds
+    std::uint32_t verify_prompts = 0;  ///< rows held against the server's tokenize endpoint
+};
+
+/// What stands in every request, and what is recorded of its answer.
+struct RequestFlags {
+    const Dialect* dialect = nullptr;         ///< never nullptr after parsing
+    std::string template_file;                ///< `--api template`; else empty
     std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
     std::string model;                        ///< empty: the first of /v1/models
     std::optional<FieldTemplate> row_model;   ///< `--model` with placeholders
     std::vector<Header> headers;         ///< `--header`, then Authorization where there is a key
     std::vector<Header> secret_headers;  ///< those of them whose values came as `env:NAME`
-    bool traceparent = false;            ///< each request names its trace
-    std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     std::vector<FieldTemplate> row_headers;   ///< `--header` with placeholders
-    TlsClientOptions tls;                     ///< of https targets
+    std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
+    bool traceparent = false;                 ///< each request names its trace
     std::string extra_body;                   ///< JSON object text, or empty
     std::string api_key;                      ///< to be masked wherever text leaves us; empty: none
-    bool preflight = true;
-    std::optional<std::int64_t> wait_ready_ns;
-    std::optional<Overhead> overhead;           ///< empty: what preflight finds, or none
-    std::optional<std::uint32_t> server_block;  ///< `--server-block`; empty: what preflight finds
-
-    // The prompts and answers.
+    std::string routing_strategy;             ///< `--api aibrix`
+    std::string user;                         ///< `--api aibrix`
     PromptKind prompt = PromptKind::text;
+    OutputRule output = OutputRule::exact;
+    bool continuous_usage = false;
+    bool stream = true;
+    std::string length_member;  ///< `--length-field`; empty: the dialect's, or what is obeyed
+};
+
+/// What prompts are made of.
+struct PromptFlags {
     std::string tokenizer;  ///< file whose vocabulary gives the words; empty: the built-in words
     std::string dataset;    ///< file whose text prompts are cut from; empty: words only
     std::string dataset_column;  ///< empty: detected
     std::uint32_t ids_from = 0;
-    std::string save_prompts;          ///< new file for the exact bodies; empty: none
-    std::uint32_t verify_prompts = 0;  ///< rows held against the server's tokenize endpoint
     std::uint64_t block_cache_bytes = 0;
-    std::string cache_salt;  ///< empty: none; never "random", which becomes a salt of its own
-    OutputRule output = OutputRule::exact;
-    bool continuous_usage = false;
-    bool stream = true;
-    std::string length_member;     ///< `--length-field`; empty: the dialect's, or what is obeyed
-    std::string routing_strategy;  ///< `--api aibrix`
-    std::string user;              ///< `--api aibrix`
+    std::string cache_salt;    ///< empty: none; never "random", which becomes a salt of its own
+    std::string save_prompts;  ///< new file for the exact bodies; empty: none
+};
 
-    // The schedule. `plan.seed` is the seed of everything.
-    LoadOptions load;
-    PlanOptions plan;
-    std::string speed_text;  ///< as typed, for run.json
+/// How rows leave: connections, how many at once, and how long they may take.
+struct SendingFlags {
     ArmAhead arm_ahead;
     std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
     std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
@@ -106,8 +116,10 @@ struct ReplayOptions {
     Balance balance = Balance::turn;
     Timeouts timeouts;
     std::int64_t grace_ns = 0;
+};
 
-    // What is written.
+/// What is written and shown.
+struct ResultFlags {
     std::string out;           ///< folder; empty: runs/<UTC time>-<trace name>
     std::string records_path;  ///< `--output-path`; empty: requests.jsonl in the folder
     bool chunks = true;        ///< chunk arrays in the records
@@ -117,14 +129,17 @@ struct ReplayOptions {
     bool progress = true;
     bool quiet = false;  ///< errors and the result only
     TableKind table = TableKind::compact;
-    bool dry_run = false;
+};
 
-    // Again: what the flags of an earlier run say is added by whoever reads it (recall.hpp).
+/// Which earlier run is taken up: its flags are added by whoever reads it (recall.hpp).
+struct AgainFlags {
     std::string resume;  ///< folder of the run that goes on; empty: a new one
     bool resend = false;
     std::string from;  ///< folder of the run that is repeated; empty: none
+};
 
-    // The host.
+/// What the engine may use of this host.
+struct HostFlags {
     std::optional<std::uint32_t> cpu;
     std::optional<std::uint32_t> writer_cpu;
     std::optional<WaitPolicy> wait;  ///< empty: spin where at least 3 CPUs are allowed, else hybrid
@@ -132,9 +147,26 @@ struct ReplayOptions {
     bool realtime = false;              ///< the engine thread before all ordinary ones
     std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two
     StampRule stamps = StampRule::full;
-    std::string calibration;  ///< file, or "none"; empty: where `calibrate` puts it
+};
+
+/// What the verdict compares with.
+struct CalibrationFlags {
+    std::string source;  ///< file, "none", or "auto": where `calibrate` puts it
     CertifyWithin certify_within;
     bool require_certified = false;
+};
+
+struct ReplayOptions {
+    WorkloadFlags workload;
+    ServerFlags server;
+    RequestFlags request;
+    PromptFlags prompts;
+    SendingFlags sending;
+    ResultFlags results;
+    AgainFlags again;
+    HostFlags host;
+    CalibrationFlags calibration;
+    bool dry_run = false;
 };
 
 /// What came of a command line.

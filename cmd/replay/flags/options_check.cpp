@@ -15,8 +15,9 @@ namespace {
 
 bool has_header(const ReplayOptions& options, std::string_view name) {
     const auto is_it = [name](const auto& field) { return equal_ignoring_case(field.name, name); };
-    return std::any_of(options.headers.begin(), options.headers.end(), is_it) ||
-           std::any_of(options.row_headers.begin(), options.row_headers.end(), is_it);
+    return std::any_of(options.request.headers.begin(), options.request.headers.end(), is_it) ||
+           std::any_of(options.request.row_headers.begin(), options.request.row_headers.end(),
+                       is_it);
 }
 
 void add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
@@ -24,7 +25,7 @@ void add_target(const Url& url, const std::string& api_path, ReplayOptions& opti
     target.url = url;
     target.api_path = join_path(url.path, api_path);
     target.root_path = root_path(url.path, api_path);
-    options.targets.push_back(std::move(target));
+    options.server.targets.push_back(std::move(target));
 }
 
 /// `--endpoint http://host:port/whole/path`: the URL of the API itself, as trace-replayer takes it.
@@ -33,14 +34,14 @@ std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
     if (!url) {
         return "--endpoint \"" + mask_url(text) + "\" " + url.error().doing;
     }
-    const std::string api_path = path_of(*options.dialect, options.stream);
+    const std::string api_path = path_of(*options.request.dialect, options.request.stream);
     const std::string& path = url.value().path;
     const bool is_whole = !path.empty() && root_path(path, api_path) == path;
     add_target(url.value(), is_whole ? path : api_path, options);
     return "";
 }
 
-std::string complete_targets(const ServerFlags& server, ReplayOptions& options) {
+std::string complete_targets(const TypedServer& server, ReplayOptions& options) {
     const bool endpoint_is_url = looks_like_url(server.endpoint);
     const int ways =
         (server.urls.empty() ? 0 : 1) + (server.host.empty() ? 0 : 1) + (endpoint_is_url ? 1 : 0);
@@ -50,8 +51,9 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
     if (endpoint_is_url) {
         return add_endpoint_url(server.endpoint, options);
     }
-    std::string api_path =
-        server.endpoint.empty() ? path_of(*options.dialect, options.stream) : server.endpoint;
+    std::string api_path = server.endpoint.empty()
+                               ? path_of(*options.request.dialect, options.request.stream)
+                               : server.endpoint;
     if (api_path.front() != '/') {
         api_path.insert(0, 1, '/');
     }
@@ -70,7 +72,7 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
         }
         add_target(url.value(), api_path, options);
     }
-    if (options.targets.empty() && !options.dry_run) {
+    if (options.server.targets.empty() && !options.dry_run) {
         return "--url is missing: give the server, as in --url http://127.0.0.1:8000";
     }
     return "";
@@ -78,35 +80,36 @@ std::string complete_targets(const ServerFlags& server, ReplayOptions& options) 
 
 std::string complete_key(const std::string& from_environment, ReplayOptions& options) {
     const bool has_authorization =
-        std::any_of(options.headers.begin(), options.headers.end(),
+        std::any_of(options.request.headers.begin(), options.request.headers.end(),
                     [](const Header& header) { return is_authorization(header.name); });
-    if (has_authorization && !options.api_key.empty()) {
+    if (has_authorization && !options.request.api_key.empty()) {
         return "--api-key and --header Authorization exclude each other: give one";
     }
     if (has_authorization) {
         return "";
     }
-    const bool typed = !options.api_key.empty();
+    const bool typed = !options.request.api_key.empty();
     if (!typed) {
-        options.api_key = from_environment;
+        options.request.api_key = from_environment;
     }
-    if (options.api_key.empty()) {
+    if (options.request.api_key.empty()) {
         return "";
     }
-    const std::string field = options.dialect->key_header;
-    Result<Header> header = parse_header(field.empty() ? "Authorization: Bearer " + options.api_key
-                                                       : field + ": " + options.api_key);
+    const std::string field = options.request.dialect->key_header;
+    Result<Header> header =
+        parse_header(field.empty() ? "Authorization: Bearer " + options.request.api_key
+                                   : field + ": " + options.request.api_key);
     if (!header) {
         return std::string(typed ? "--api-key" : "OPENAI_API_KEY") + " holds a control byte";
     }
-    options.headers.push_back(std::move(header).value());
+    options.request.headers.push_back(std::move(header).value());
     return "";
 }
 
 std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
     const std::string flag = "--header " + field.name + ": ";
     const bool is_key = is_authorization(field.name) ||
-                        equal_ignoring_case(field.name, options.dialect->key_header);
+                        equal_ignoring_case(field.name, options.request.dialect->key_header);
     if (is_key) {
         return flag + "a key is the same for all rows: remove its placeholder";
     }
@@ -114,14 +117,14 @@ std::string why_no_template(const FieldTemplate& field, const ReplayOptions& opt
         equal_ignoring_case(field.name, "Content-Type")) {
         return flag + "it is the same for all rows: remove its placeholder";
     }
-    const std::string why = unkept_column(field, options.files.keep);
+    const std::string why = unkept_column(field, options.workload.files.keep);
     return why.empty() ? "" : flag + why;
 }
 
 /// Headers with placeholders leave `headers` for a list of their own.
 std::string complete_row_headers(ReplayOptions& options) {
     std::vector<Header> same;
-    for (Header& header : options.headers) {
+    for (Header& header : options.request.headers) {
         std::string unknown;
         FieldTemplate field = parse_field_template(header, unknown);
         if (!unknown.empty()) {
@@ -136,19 +139,19 @@ std::string complete_row_headers(ReplayOptions& options) {
         if (std::string why = why_no_template(field, options); !why.empty()) {
             return why;
         }
-        options.row_headers.push_back(std::move(field));
+        options.request.row_headers.push_back(std::move(field));
     }
-    options.headers = std::move(same);
+    options.request.headers = std::move(same);
     return "";
 }
 
 /// Headers of the API itself; what the user gave under the same name goes before them.
 std::string complete_headers(ReplayOptions& options) {
-    const FixedHeader& fixed = options.dialect->fixed_header;
+    const FixedHeader& fixed = options.request.dialect->fixed_header;
     const std::pair<std::string, std::string> wanted[] = {
         {fixed.name, fixed.value},
-        {"routing-strategy", options.routing_strategy},
-        {"user", options.user},
+        {"routing-strategy", options.request.routing_strategy},
+        {"user", options.request.user},
     };
     for (const auto& [name, value] : wanted) {
         if (name.empty() || value.empty() || has_header(options, name)) {
@@ -158,14 +161,14 @@ std::string complete_headers(ReplayOptions& options) {
         if (!header) {
             return "the value of header " + name + " holds a control byte";
         }
-        options.headers.push_back(std::move(header).value());
+        options.request.headers.push_back(std::move(header).value());
     }
     return "";
 }
 
 /// Each name once, in whatever case; those of the dialect behind the user's.
 std::string complete_record_headers(ReplayOptions& options) {
-    std::vector<std::string>& names = options.record_headers;
+    std::vector<std::string>& names = options.request.record_headers;
     const auto is_named = [&names](std::size_t count, std::string_view name) {
         return std::any_of(
             names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count),
@@ -179,7 +182,7 @@ std::string complete_record_headers(ReplayOptions& options) {
             return "--record-header " + names[i] + " is given twice: remove one";
         }
     }
-    for (const char* name : options.dialect->recorded_headers) {
+    for (const char* name : options.request.dialect->recorded_headers) {
         if (name[0] != '\0' && !is_named(names.size(), name)) {
             names.emplace_back(name);
         }
@@ -188,31 +191,31 @@ std::string complete_record_headers(ReplayOptions& options) {
 }
 
 std::string complete_speed(ReplayOptions& options) {
-    const Result<Speed> speed = parse_speed(options.speed_text);
+    const Result<Speed> speed = parse_speed(options.workload.speed_text);
     if (!speed) {
-        return "--speed \"" + options.speed_text +
+        return "--speed \"" + options.workload.speed_text +
                "\" is not a speed; use a positive decimal, where 2 is twice as fast";
     }
-    options.plan.speed = speed.value();
-    options.files.output_free = options.output == OutputRule::free;
-    options.load.seed = options.plan.seed;
+    options.workload.plan.speed = speed.value();
+    options.workload.files.output_free = options.request.output == OutputRule::free;
+    options.workload.load.seed = options.workload.plan.seed;
     return "";
 }
 
 std::string dataset_contradiction(const ReplayOptions& options) {
-    if (options.dataset.empty()) {
-        return options.dataset_column.empty()
+    if (options.prompts.dataset.empty()) {
+        return options.prompts.dataset_column.empty()
                    ? ""
                    : "--dataset-column names a column of a --dataset, and there is none: give it";
     }
-    if (options.tokenizer.empty()) {
+    if (options.prompts.tokenizer.empty()) {
         return "--dataset needs the model's --tokenizer: text is cut to exact numbers of its "
                "tokens";
     }
-    if (options.prompt == PromptKind::ids) {
+    if (options.request.prompt == PromptKind::ids) {
         return "--dataset is text and --prompt ids sends none: give one";
     }
-    if (options.load.share != Sharing::none) {
+    if (options.workload.load.share != Sharing::none) {
         return "--share gives rows blocks of words and --dataset gives each a text of its own: "
                "give one";
     }
@@ -220,10 +223,10 @@ std::string dataset_contradiction(const ReplayOptions& options) {
 }
 
 std::string tls_contradiction(const ReplayOptions& options) {
-    if (!options.tls.key_file.empty() && options.tls.cert_file.empty()) {
+    if (!options.server.tls.key_file.empty() && options.server.tls.cert_file.empty()) {
         return "--key goes with --cert: give the client certificate, too";
     }
-    if (!options.tls.verify && !options.tls.ca_file.empty()) {
+    if (!options.server.tls.verify && !options.server.tls.ca_file.empty()) {
         return "--insecure and --ca exclude each other: give one";
     }
     return "";
@@ -231,8 +234,8 @@ std::string tls_contradiction(const ReplayOptions& options) {
 
 std::string compressed_records(const ReplayOptions& options) {
     for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
-        if (options.records_path.ends_with(ending)) {
-            return "--output-path " + options.records_path +
+        if (options.results.records_path.ends_with(ending)) {
+            return "--output-path " + options.results.records_path +
                    ": records are written as plain text, line by line, so that a killed run keeps "
                    "them; name the file without " +
                    ending + " and compress it afterwards";
@@ -243,26 +246,26 @@ std::string compressed_records(const ReplayOptions& options) {
 
 /// Flags of the host and of its certificate.
 std::string host_contradiction(const ReplayOptions& options) {
-    if (options.require_certified && options.calibration == "none") {
+    if (options.calibration.require_certified && options.calibration.source == "none") {
         return "--require-certified compares with a calibration and --calibration none forbids it: "
                "give one";
     }
-    if (options.warm_sends && options.wait == WaitPolicy::sleep) {
+    if (options.host.warm_sends && options.host.wait == WaitPolicy::sleep) {
         return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
                "--wait hybrid";
     }
-    if (options.realtime && options.wait == WaitPolicy::spin) {
+    if (options.host.realtime && options.host.wait == WaitPolicy::spin) {
         return "--realtime with --wait spin loses 5 % of the time: use --wait hybrid";
     }
     return "";
 }
 
 std::string contradiction(const ReplayOptions& options) {
-    if (options.files.paths.empty()) {
+    if (options.workload.files.paths.empty()) {
         return "no trace is given: name a file, a directory or -";
     }
-    if (options.prompt == PromptKind::ids && !options.dialect->takes_ids) {
-        return std::string("--prompt ids does not go with --api ") + options.dialect->name +
+    if (options.request.prompt == PromptKind::ids && !options.request.dialect->takes_ids) {
+        return std::string("--prompt ids does not go with --api ") + options.request.dialect->name +
                ": use --api openai-completions";
     }
     if (const std::string why = dataset_contradiction(options); !why.empty()) {
@@ -274,46 +277,46 @@ std::string contradiction(const ReplayOptions& options) {
     if (const std::string why = extra_body_contradiction(options); !why.empty()) {
         return why;
     }
-    if (!options.preflight && options.model.empty() && !options.dry_run &&
-        options.dialect->names_model) {
+    if (!options.server.preflight && options.request.model.empty() && !options.dry_run &&
+        options.request.dialect->names_model) {
         return "--no-preflight requires --model";
     }
     if (const std::string why = tls_contradiction(options); !why.empty()) {
         return why;
     }
-    if (options.verify_prompts > 0 && (!options.preflight || options.dry_run)) {
+    if (options.server.verify_prompts > 0 && (!options.server.preflight || options.dry_run)) {
         return std::string("--verify-prompts asks the server and ") +
                (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";
     }
-    if (!options.dialect->has_routing_headers &&
-        (!options.routing_strategy.empty() || !options.user.empty())) {
+    if (!options.request.dialect->has_routing_headers &&
+        (!options.request.routing_strategy.empty() || !options.request.user.empty())) {
         return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
     }
-    if (!options.save_prompts.empty()) {
-        const std::vector<SecretMember> secrets = secret_members(options.extra_body);
+    if (!options.prompts.save_prompts.empty()) {
+        const std::vector<SecretMember> secrets = secret_members(options.request.extra_body);
         if (!secrets.empty()) {
             return "--save-prompts writes whole bodies and --extra-body has the key \"" +
                    secrets.front().name + "\": give the key in --api-key or --header";
         }
     }
-    if (!options.length_member.empty() && !options.dialect->has_two_length_names) {
-        return std::string("--length-field does not go with --api ") + options.dialect->name +
-               ", which has one name for it: remove it";
+    if (!options.request.length_member.empty() && !options.request.dialect->has_two_length_names) {
+        return std::string("--length-field does not go with --api ") +
+               options.request.dialect->name + ", which has one name for it: remove it";
     }
-    if (options.traceparent && has_header(options, "traceparent")) {
+    if (options.request.traceparent && has_header(options, "traceparent")) {
         return "--traceparent and --header traceparent exclude each other: give one";
     }
-    if (!options.stream && options.continuous_usage) {
+    if (!options.request.stream && options.request.continuous_usage) {
         return "--continuous-usage counts chunks and --no-stream has none: give one";
     }
-    if (!options.preflight && options.wait_ready_ns) {
+    if (!options.server.preflight && options.server.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";
     }
     if (const std::string why = host_contradiction(options); !why.empty()) {
         return why;
     }
-    if (options.plan.start_ns && options.plan.end_ns &&
-        *options.plan.end_ns <= *options.plan.start_ns) {
+    if (options.workload.plan.start_ns && options.workload.plan.end_ns &&
+        *options.workload.plan.end_ns <= *options.workload.plan.start_ns) {
         return "--end must be later than --start";
     }
     return "";
@@ -321,9 +324,10 @@ std::string contradiction(const ReplayOptions& options) {
 
 }  // namespace
 
-std::string complete(const ServerFlags& server, const std::string& api_key_from_environment,
+std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
                      ReplayOptions& options) {
-    std::string why = describe_api(options.dialect, options.template_file, options.described);
+    std::string why = describe_api(options.request.dialect, options.request.template_file,
+                                   options.request.described);
     if (why.empty()) {
         why = contradiction(options);
     }
@@ -333,8 +337,8 @@ std::string complete(const ServerFlags& server, const std::string& api_key_from_
     if (why.empty()) {
         why = complete_targets(server, options);
     }
-    if (why.empty() && options.connection == ConnectionRule::sticky &&
-        options.balance == Balance::turn && options.targets.size() > 1) {
+    if (why.empty() && options.sending.connection == ConnectionRule::sticky &&
+        options.sending.balance == Balance::turn && options.server.targets.size() > 1) {
         why =
             "--connection sticky keeps a session on one connection, and --balance turn sends its "
             "rows to all URLs: add --balance session";

@@ -10,7 +10,7 @@
 namespace driftless {
 
 /// The server as it was typed, before it is a list of targets.
-struct ServerFlags {
+struct TypedServer {
     std::vector<Url> urls;
     std::string endpoint;  ///< a path, or a URL as other tools take it
     std::string host;
@@ -19,7 +19,7 @@ struct ServerFlags {
 
 /// Fills what follows from several flags (targets, headers, speed) and looks for contradictions.
 /// Returns one line that says what is wrong and what fixes it, or the empty text.
-std::string complete(const ServerFlags& server, const std::string& api_key_from_environment,
+std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
                      ReplayOptions& options);
 
 }  // namespace driftless

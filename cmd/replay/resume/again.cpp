@@ -19,16 +19,16 @@ int refuse(const std::string& flag, const std::string& why) {
 }  // namespace
 
 int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts) {
-    const bool resumes = !line.options.resume.empty();
-    if (resumes && !line.options.from.empty()) {
+    const bool resumes = !line.options.again.resume.empty();
+    if (resumes && !line.options.again.from.empty()) {
         return refuse("--resume", "continues one run and --from repeats one: use one of them");
     }
     const std::string flag = resumes ? "--resume" : "--from";
-    std::string folder = resumes ? line.options.resume : line.options.from;
+    std::string folder = resumes ? line.options.again.resume : line.options.again.from;
     while (folder.size() > 1 && folder.back() == '/') {
         folder.pop_back();
     }
-    const bool resend = line.options.resend;
+    const bool resend = line.options.again.resend;
     if (resend && !resumes) {
         return refuse("--resend", "requires --resume");
     }
@@ -55,12 +55,12 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts
         return refuse(flag, folder + ": " + line.text);
     }
     if (resumes) {
-        line.options.resume = folder;
-        line.options.resend = resend;
-        line.options.out = folder;
-        line.options.records_path = facts.records_path;
+        line.options.again.resume = folder;
+        line.options.again.resend = resend;
+        line.options.results.out = folder;
+        line.options.results.records_path = facts.records_path;
     } else {
-        line.options.from = folder;
+        line.options.again.from = folder;
     }
     return exit_done;
 }

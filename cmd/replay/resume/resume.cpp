@@ -74,11 +74,12 @@ int Resumption::check(const Server& server, ReplayParts& parts) {
                      facts_.info.model_id.c_str(), server.findings.model.c_str());
         return exit_preflight;
     }
-    if (options.described && options.described->form.digest != facts_.template_digest) {
+    if (options.request.described &&
+        options.request.described->form.digest != facts_.template_digest) {
         std::fprintf(stderr,
                      "driftless: --resume: %s is not as it was in the run; give back the file, or "
                      "repeat the run with --from\n",
-                     options.template_file.c_str());
+                     options.request.template_file.c_str());
         return exit_input;
     }
     const std::uint64_t foreign = past_->records() - known_records(parts.workload());
@@ -117,12 +118,12 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
 }
 
 ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& workload) const {
-    const bool resend = options.resend;
+    const bool resend = options.again.resend;
     const std::optional<FiredMarks> marks = find_marks(workload);
-    ResumedRun resumed =
-        resume_run({workload.trace, workload.plan, *past_, marks ? &*marks : nullptr,
-                    facts_.segments.back().first_due_ns, workload.closed, options.plan.speed},
-                   facts_.segments, resend);
+    ResumedRun resumed = resume_run(
+        {workload.trace, workload.plan, *past_, marks ? &*marks : nullptr,
+         facts_.segments.back().first_due_ns, workload.closed, options.workload.plan.speed},
+        facts_.segments, resend);
     const RemainingRows& remaining = resumed.remaining;
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),

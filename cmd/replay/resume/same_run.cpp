@@ -25,16 +25,17 @@ int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::ui
 
 /// `--from` with another salt: the same workload in other words, which no cache knows yet.
 bool salt_is_new(const RunFacts& facts, const ReplayOptions& options, std::string_view flag) {
-    return flag == "--from" && options.cache_salt != facts.cache_salt.value_or("");
+    return flag == "--from" && options.prompts.cache_salt != facts.cache_salt.value_or("");
 }
 
 /// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
 /// from.
 int check_sources(const RunFacts& facts, const ReplayOptions& options, const Server& server,
                   const char* flag) {
-    if (options.plan.seed != facts.seed) {
+    if (options.workload.plan.seed != facts.seed) {
         std::fprintf(stderr, "driftless: %s: the run had --seed %llu, not %llu; remove this flag\n",
-                     flag, static_cast<Long>(facts.seed), static_cast<Long>(options.plan.seed));
+                     flag, static_cast<Long>(facts.seed),
+                     static_cast<Long>(options.workload.plan.seed));
         return exit_input;
     }
     const std::uint64_t dataset = server.text ? server.text->corpus.digest() : 0;

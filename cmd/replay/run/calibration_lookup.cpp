@@ -37,7 +37,7 @@ std::int64_t monotonic_ns() {
 }
 
 bool names_file(const ReplayOptions& options) {
-    return options.calibration != without && options.calibration != automatic;
+    return options.calibration.source != without && options.calibration.source != automatic;
 }
 
 /// Before this run, on its own thread and CPU, waiting as it will.
@@ -66,18 +66,18 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
 }
 
 Lookup look_up(const ReplayOptions& options, const HostFacts& facts, const HostChoice& host) {
-    if (options.calibration == without) {
+    if (options.calibration.source == without) {
         return {{std::nullopt, "--calibration none", false}, 0};
     }
     if (names_file(options)) {
-        return {find_calibration(options.calibration, facts, options.realtime), 0};
+        return {find_calibration(options.calibration.source, facts, options.host.realtime), 0};
     }
-    FoundCalibration found = find_calibration("", facts, options.realtime);
+    FoundCalibration found = find_calibration("", facts, options.host.realtime);
     if (found.calibration) {
         return {std::move(found), 0};
     }
     std::printf("calibration: measuring this host for 2 s (%s)\n", found.why_not.c_str());
-    return measure_now(facts, host, options.realtime);
+    return measure_now(facts, host, options.host.realtime);
 }
 
 void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
@@ -126,7 +126,8 @@ int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
     if (!names_file(options)) {
         return exit_done;
     }
-    const FoundCalibration found = find_calibration(options.calibration, facts, options.realtime);
+    const FoundCalibration found =
+        find_calibration(options.calibration.source, facts, options.host.realtime);
     if (found.unreadable) {
         std::fprintf(stderr,
                      "driftless: --calibration: %s; make it with driftless calibrate --out FILE, "
@@ -134,7 +135,7 @@ int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
                      found.why_not.c_str());
         return exit_usage;
     }
-    if (found.calibration || !options.require_certified) {
+    if (found.calibration || !options.calibration.require_certified) {
         return exit_done;
     }
     std::fprintf(stderr,
@@ -146,7 +147,7 @@ int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
 
 int check_calibration_again(const ReplayOptions& options, const RunFacts& run,
                             const HostFacts& facts) {
-    if (!options.require_certified) {
+    if (!options.calibration.require_certified) {
         return exit_done;
     }
     std::string why;
@@ -164,7 +165,7 @@ int check_calibration_again(const ReplayOptions& options, const RunFacts& run,
         stderr,
         "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
         "--require-certified, or repeat the run with --from\n",
-        options.resume.c_str(), why.c_str());
+        options.again.resume.c_str(), why.c_str());
     return exit_usage;
 }
 
@@ -177,7 +178,7 @@ CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFac
     }
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;
-        out.limits = taint_limits(options.certify_within);
+        out.limits = taint_limits(options.calibration.certify_within);
         std::printf("calibration: none (%s)\n", out.why_not.c_str());
         print_limits(out.limits);
         return out;
@@ -187,13 +188,13 @@ CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFac
     out.date = calibration.date;
     out.measured_ns = lookup.measured_ns;
     out.taken_share = taken_share(calibration);
-    out.limits = taint_limits(calibration, chunks_per_s, options.certify_within);
+    out.limits = taint_limits(calibration, chunks_per_s, options.calibration.certify_within);
     if (out.measured_ns > 0) {
         std::printf("calibration: measured for %.1f s\n",
                     static_cast<double>(out.measured_ns) / 1e9);
     } else {
         std::printf("calibration: of %s%s\n", out.date.c_str(),
-                    options.realtime && !calibration.realtime
+                    options.host.realtime && !calibration.realtime
                         ? ", of an ordinary thread (driftless calibrate --realtime)"
                         : "");
     }

@@ -51,8 +51,8 @@ class Execution final : private RunHost {
                 file.run_id),
           cache_before_(prepared.parts.prompts().cache_marks()),
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)),
-          progress_(STDERR_FILENO,
-                    {options_.progress && !options_.quiet, &stop_requests(), options_.grace_ns}) {}
+          progress_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
+                                    &stop_requests(), options_.sending.grace_ns}) {}
 
     int go();
 
@@ -139,7 +139,7 @@ OrderParts Execution::order_parts() {
     segment.first_due_ns =
         prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
     return {assembler_config(options_, workload_, prepared_.plan, file_),
-            Summary(options_.goodput, prepared_.server.findings.overhead), segment, marks_,
+            Summary(options_.results.goodput, prepared_.server.findings.overhead), segment, marks_,
             prepared_.resumed};
 }
 
@@ -152,19 +152,19 @@ std::optional<RecordSinks> Execution::open_files() {
     const bool is_new = prepared_.resumed == nullptr;
     if (is_new) {
         Result<NewFolder> taken =
-            options_.out.empty() ? take_numbered_folder(folder_) : take_new_folder(folder_);
+            options_.results.out.empty() ? take_numbered_folder(folder_) : take_new_folder(folder_);
         if (!taken) {
             (void)refuse(fail_folder(folder_, taken.error()));
             return {};
         }
         taken_ = std::move(taken).value();
     }
-    const std::string& records = options_.records_path;
+    const std::string& records = options_.results.records_path;
     if (!make_folders_above(records)) {
         (void)refuse(fail_host(records.c_str(), error_from_errno(errno, "make its folder")));
         return {};
     }
-    const bool saves = options_.save_responses > 0;
+    const bool saves = options_.results.save_responses > 0;
     std::string failed;
     Result<RecordSinks> sinks = is_new ? create_sinks(folder_, records, saves, failed)
                                        : append_sinks(folder_, records, saves, failed);
@@ -189,7 +189,7 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
 }
 
 void Execution::settle_engine() {
-    file_.engine = driftless::settle_engine(meter_, options_.realtime);
+    file_.engine = driftless::settle_engine(meter_, options_.host.realtime);
 }
 
 bool Execution::name_segment(const RunSegment& segment, Instant zero) {
@@ -283,8 +283,9 @@ int Execution::exit_code(const SummaryFigures& figures, bool failed, Verdict ver
     if (figures.completed + figures.short_output + figures.long_output == 0) {
         return exit_no_success;
     }
-    return options_.require_certified && verdict != Verdict::certified ? exit_not_certified
-                                                                       : exit_done;
+    return options_.calibration.require_certified && verdict != Verdict::certified
+               ? exit_not_certified
+               : exit_done;
 }
 
 void Execution::close_books(const RecordWriter& writer, Run* run) {
@@ -319,7 +320,8 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     file_.end = end_;
     const Result<void> closed = write_whole_file(run_json, to_json(file_));
     quiet_.end();
-    std::fputs(printable_lines(summary_table(figures, info, options_.table)).c_str(), stdout);
+    std::fputs(printable_lines(summary_table(figures, info, options_.results.table)).c_str(),
+               stdout);
     std::printf("files: %s\n", folder_.c_str());
     if (writer.failed()) {
         (void)fail_records(writer);

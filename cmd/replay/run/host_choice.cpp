@@ -26,9 +26,9 @@ UringOptions ring_options(const HostChoice& host, const Workload& workload,
     UringOptions options;
     // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
     options.ops_max = 4 * lanes_most(asked, workload.plan, host) + 16;
-    options.buffers = asked.receive_buffers;
-    options.stamps = stamps_of(asked.stamps);
-    options.warm_sends = asked.warm_sends;
+    options.buffers = asked.host.receive_buffers;
+    options.stamps = stamps_of(asked.host.stamps);
+    options.warm_sends = asked.host.warm_sends;
     return options;
 }
 
@@ -36,8 +36,8 @@ UringOptions ring_options(const HostChoice& host, const Workload& workload,
 /// need none, and then nothing is said.
 std::uint64_t ports_for(const ReplayOptions& options) {
     std::vector<std::string> servers;
-    for (const ReplayTarget& target : options.targets) {
-        const Url& place = options.connect_to ? *options.connect_to : target.url;
+    for (const ReplayTarget& target : options.server.targets) {
+        const Url& place = options.server.connect_to ? *options.server.connect_to : target.url;
         if (place.unix_socket) {
             return 0;
         }
@@ -55,8 +55,8 @@ bool is_loopback(const std::string& host) {
 /// How long a port that was used is not there for the next row.
 std::int64_t port_kept(const ReplayOptions& options) {
     const std::uint32_t rule = reused_ports();  // 1: all; 2: those of the loopback
-    for (const ReplayTarget& target : options.targets) {
-        const Url& place = options.connect_to ? *options.connect_to : target.url;
+    for (const ReplayTarget& target : options.server.targets) {
+        const Url& place = options.server.connect_to ? *options.server.connect_to : target.url;
         if (rule == 0 || (rule == 2 && !is_loopback(place.host))) {
             return port_kept_ns;
         }
@@ -66,7 +66,7 @@ std::int64_t port_kept(const ReplayOptions& options) {
 
 /// Said and not refused: a server that closes first keeps the port of its own side instead.
 void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
-    if (options.connection != ConnectionRule::fresh || ports == 0) {
+    if (options.sending.connection != ConnectionRule::fresh || ports == 0) {
         return;
     }
     const std::int64_t kept_ns = port_kept(options);
@@ -79,25 +79,25 @@ void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t
 /// What must be open at once is known for the rows of one instant, and where a flag says it.
 std::string why_not_enough(const ReplayOptions& options, const Workload& workload,
                            const ConnectionRoom& room) {
-    if (options.connections) {
-        return why_too_many(*options.connections,
-                            "--connections " + std::to_string(*options.connections) + " are asked",
-                            room);
+    if (options.sending.connections) {
+        return why_too_many(
+            *options.sending.connections,
+            "--connections " + std::to_string(*options.sending.connections) + " are asked", room);
     }
     const std::uint32_t burst = plan_to_estimate(workload).burst_rows_max;
-    const std::uint32_t needed = std::min(burst, options.inflight_max.value_or(burst));
+    const std::uint32_t needed = std::min(burst, options.sending.inflight_max.value_or(burst));
     return why_too_many(needed, std::to_string(burst) + " rows are due", room);
 }
 
 /// Said and not refused: the server may be faster than anybody thinks.
 void warn_of_limits(const ReplayOptions& options, const Workload& workload,
                     const ConnectionRoom& room) {
-    if (options.connections) {
+    if (options.sending.connections) {
         return;
     }
     OpenEstimate estimate = open_estimate(plan_to_estimate(workload), workload.trace);
     estimate.most =
-        std::min<std::uint64_t>(estimate.most, options.inflight_max.value_or(UINT32_MAX));
+        std::min<std::uint64_t>(estimate.most, options.sending.inflight_max.value_or(UINT32_MAX));
     if (const std::string text = open_warning(estimate, room); !text.empty()) {
         std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
     }
@@ -133,7 +133,7 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
 std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const HostChoice& host) {
     const auto rows =
         static_cast<std::uint32_t>(std::min<std::size_t>(plan.rows.size(), host.inflight_max));
-    return options.connections.value_or(std::max(rows, 1u));
+    return options.sending.connections.value_or(std::max(rows, 1u));
 }
 
 std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {
@@ -163,12 +163,12 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
 
 int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host) {
     const std::vector<std::uint32_t> allowed = allowed_cpus();
-    host.engine_cpu =
-        options.cpu ? CpuChoice{*options.cpu, "--cpu"} : find_quiet_cpu(options.writer_cpu);
+    host.engine_cpu = options.host.cpu ? CpuChoice{*options.host.cpu, "--cpu"}
+                                       : find_quiet_cpu(options.host.writer_cpu);
     for (const std::uint32_t cpu : allowed) {
         const bool shared = allowed.size() == 1;
-        if (options.writer_cpu ? cpu == *options.writer_cpu
-                               : shared || cpu != host.engine_cpu.cpu) {
+        if (options.host.writer_cpu ? cpu == *options.host.writer_cpu
+                                    : shared || cpu != host.engine_cpu.cpu) {
             host.writer_cpus.push_back(cpu);
         }
     }
@@ -176,11 +176,11 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         std::fprintf(stderr,
                      "driftless: --writer-cpu %u: this process may not use that CPU; it may use "
                      "%s\n",
-                     options.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
+                     options.host.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
         return exit_usage;
     }
-    const bool may_spin = allowed.size() >= spin_cpus_min && !options.realtime;
-    host.wait = options.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
+    const bool may_spin = allowed.size() >= spin_cpus_min && !options.host.realtime;
+    host.wait = options.host.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options)};
     if (const std::string why = why_not_enough(options, workload, room); !why.empty()) {
@@ -189,8 +189,8 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
     }
     warn_of_ports(options, plan_to_estimate(workload), room.ports);
     const std::uint32_t most = connections_most(room);
-    host.capped_by_host = !options.inflight_max || *options.inflight_max > most;
-    host.inflight_max = std::min(options.inflight_max.value_or(most), most);
+    host.capped_by_host = !options.sending.inflight_max || *options.sending.inflight_max > most;
+    host.inflight_max = std::min(options.sending.inflight_max.value_or(most), most);
     warn_of_limits(options, workload, room);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
     if (!pinned) {
@@ -199,13 +199,13 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();
-    if (options.realtime && !run_before_others()) {
+    if (options.host.realtime && !run_before_others()) {
         std::fprintf(stderr, "driftless: %s\n", realtime_refusal);
         return exit_host;
     }
     std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,
                 host.engine_cpu.reason.c_str(), name_of(host.wait),
-                options.realtime ? ", before ordinary threads" : "");
+                options.host.realtime ? ", before ordinary threads" : "");
     return exit_done;
 }
 

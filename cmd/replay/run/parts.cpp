@@ -12,12 +12,12 @@ namespace driftless {
 
 PromptOptions prompt_options(const ReplayOptions& options, const Server& server) {
     PromptOptions prompt;
-    prompt.seed = options.plan.seed;
-    prompt.cache_salt = options.cache_salt;
+    prompt.seed = options.workload.plan.seed;
+    prompt.cache_salt = options.prompts.cache_salt;
     prompt.kind = server.prompt;
     prompt.overhead = server.findings.overhead;
-    prompt.ids_from = options.ids_from;
-    prompt.block_cache_bytes = options.block_cache_bytes;
+    prompt.ids_from = options.prompts.ids_from;
+    prompt.block_cache_bytes = options.prompts.block_cache_bytes;
     prompt.corpus = server.text ? &server.text->corpus : nullptr;
     return prompt;
 }
@@ -27,7 +27,7 @@ namespace {
 /// Of rows with models of their own it goes on behind the opening of each.
 Result<BodyFrame> frame_of(const ReplayOptions& options, const Workload& workload,
                            const BodySpec& body) {
-    Result<BodyFrame> frame = options.dialect->frame(body);
+    Result<BodyFrame> frame = options.request.dialect->frame(body);
     if (frame && !workload.models.empty()) {
         const std::string opening = RowModels::opening(body.model);
         CHECK(frame.value().before.starts_with(opening));
@@ -38,16 +38,16 @@ Result<BodyFrame> frame_of(const ReplayOptions& options, const Workload& workloa
 
 std::vector<RequestHead> heads_of(const ReplayOptions& options) {
     std::vector<RequestHead> heads;
-    for (const ReplayTarget& target : options.targets) {
+    for (const ReplayTarget& target : options.server.targets) {
         RequestHeadSpec spec;
         spec.target = target.api_path;
         spec.host = host_header(target.url);
-        spec.headers = options.headers;
+        spec.headers = options.request.headers;
         heads.emplace_back(spec);
     }
     if (heads.empty()) {  // a dry run without a server
         RequestHeadSpec spec;
-        spec.target = path_of(*options.dialect, options.stream);
+        spec.target = path_of(*options.request.dialect, options.request.stream);
         spec.host = "localhost";
         heads.emplace_back(spec);
     }
@@ -56,7 +56,7 @@ std::vector<RequestHead> heads_of(const ReplayOptions& options) {
 
 RowFields row_fields_of(const ReplayOptions& options, const Workload& workload) {
     InputErrors errors;
-    RowFields fields(options.row_headers, workload.trace, workload.plan, errors);
+    RowFields fields(options.request.row_headers, workload.trace, workload.plan, errors);
     CHECK(errors.empty());  // check_row_headers would have stopped us
     return fields;
 }
@@ -78,7 +78,7 @@ ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
                          const Server& server, BodyFrame frame)
     : options_(options),
       workload_(workload),
-      words_(&words_for(server, options.ids_from, ids_)),
+      words_(&words_for(server, options.prompts.ids_from, ids_)),
       prompts_(workload.trace, *words_, prompt_options(options, server)),
       heads_(heads_of(options)),
       frame_(std::move(frame)),
@@ -90,15 +90,15 @@ Result<void> RequestPass::open() {
     ArmerOptions arm;
     arm.run_id = run_id_;
     arm.targets = parts_.heads().size();
-    arm.balance = options.balance;
-    arm.traceparent = options.traceparent;
+    arm.balance = options.sending.balance;
+    arm.traceparent = options.request.traceparent;
     arm.row_models = workload.models.empty() ? nullptr : &workload.models;
     arm.row_fields = &parts_.row_fields();
-    for (const ReplayTarget& target : options.targets) {
+    for (const ReplayTarget& target : options.server.targets) {
         arm.for_tls = arm.for_tls || target.url.tls;
     }
     const std::size_t rows = plan_.rows.size();
-    if (options.arm_ahead.all) {
+    if (options.sending.arm_ahead.all) {
         arm.armed_max = static_cast<std::uint32_t>(std::bit_ceil(rows));
     }
     armer_.emplace(workload.trace, schedule_, parts_.prompts(), bodies_, parts_.heads(),
@@ -112,7 +112,7 @@ Result<void> RequestPass::open() {
         rooms[planned] = std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
         all += rooms[planned];
     }
-    if (!options.arm_ahead.all) {
+    if (!options.sending.arm_ahead.all) {
         const std::size_t kept = std::max(largest, std::min(body_bytes_max, all));
         shortage_ = bodies_warning(bytes_within(plan_, rooms, bodies_turnover_ns), kept);
         return bodies_.open(kept, largest);

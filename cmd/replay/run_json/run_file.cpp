@@ -50,7 +50,7 @@ void named(JsonWriter& json, const char* key, const NamedValues& values) {
 void write_trace(JsonWriter& json, const RunFile& file) {
     const Trace& trace = *file.trace;
     json.key("trace").begin_object();
-    strings(json, "paths", file.options->files.paths);
+    strings(json, "paths", file.options->workload.files.paths);
     json.key("name").string(trace.name);
     json.key("format").string(trace.format);
     json.key("time_unit").string(trace.time_unit);
@@ -87,17 +87,17 @@ void write_plan(JsonWriter& json, const RunFile& file) {
     const Plan& plan = *file.plan;
     const ReplayOptions& options = *file.options;
     json.key("plan").begin_object();
-    json.key("seed").unsigned_integer(options.plan.seed);
+    json.key("seed").unsigned_integer(options.workload.plan.seed);
     json.key("cache_salt");
-    options.cache_salt.empty() ? json.null() : json.string(options.cache_salt);
-    json.key("speed").string(options.speed_text);
-    json.key("start_ns").optional_integer(options.plan.start_ns);
-    json.key("end_ns").optional_integer(options.plan.end_ns);
-    json.key("duration_ns").optional_integer(options.plan.duration_ns);
+    options.prompts.cache_salt.empty() ? json.null() : json.string(options.prompts.cache_salt);
+    json.key("speed").string(options.workload.speed_text);
+    json.key("start_ns").optional_integer(options.workload.plan.start_ns);
+    json.key("end_ns").optional_integer(options.workload.plan.end_ns);
+    json.key("duration_ns").optional_integer(options.workload.plan.duration_ns);
     json.key("limit");
-    options.plan.limit ? json.unsigned_integer(*options.plan.limit) : json.null();
-    json.key("spread").boolean(options.plan.spread);
-    json.key("sessions").string(name_of(options.files.sessions));
+    options.workload.plan.limit ? json.unsigned_integer(*options.workload.plan.limit) : json.null();
+    json.key("spread").boolean(options.workload.plan.spread);
+    json.key("sessions").string(name_of(options.workload.files.sessions));
     json.key("rows").unsigned_integer(plan.rows.size());
     json.key("rows_waiting").unsigned_integer(file.waits.rows);
     json.key("rows_waiting_outside").unsigned_integer(file.waits.outside);
@@ -141,7 +141,7 @@ void write_tokenizer(JsonWriter& json, const RunFile& file) {
     }
     const WordFigures& figures = *file.tokenizer;
     json.begin_object();
-    json.key("file").string(file.options->tokenizer);
+    json.key("file").string(file.options->prompts.tokenizer);
     json.key("kind").string(figures.kind);
     json.key("vocabulary").unsigned_integer(figures.vocabulary);
     json.key("candidates").unsigned_integer(figures.candidates);
@@ -151,13 +151,13 @@ void write_tokenizer(JsonWriter& json, const RunFile& file) {
 
 void write_template(JsonWriter& json, const ReplayOptions& options) {
     json.key("template");
-    if (!options.described) {
+    if (!options.request.described) {
         json.null();
         return;
     }
     json.begin_object();
-    json.key("file").string(options.template_file);
-    json.key("digest").string(hex(options.described->form.digest));
+    json.key("file").string(options.request.template_file);
+    json.key("digest").string(hex(options.request.described->form.digest));
     json.end_object();
 }
 
@@ -165,13 +165,13 @@ void write_request(JsonWriter& json, const RunFile& file) {
     const ReplayOptions& options = *file.options;
     json.key("request").begin_object();
     json.key("urls").begin_array();
-    for (const ReplayTarget& target : options.targets) {
+    for (const ReplayTarget& target : options.server.targets) {
         json.string(shown_url(target));
     }
     json.end_array();
     json.key("connect_to");
-    options.connect_to ? json.string(place_text(*options.connect_to)) : json.null();
-    json.key("api").string(options.dialect->name);
+    options.server.connect_to ? json.string(place_text(*options.server.connect_to)) : json.null();
+    json.key("api").string(options.request.dialect->name);
     write_template(json, options);
     json.key("model").string(file.model);
     json.key("prompt").string(name_of(file.prompt));
@@ -180,9 +180,9 @@ void write_request(JsonWriter& json, const RunFile& file) {
     write_tokenizer(json, file);
     write_recorded(json, file);
     write_text(json, options, file.text);
-    json.key("output").string(name_of(options.output));
-    json.key("stream").boolean(options.stream);
-    json.key("continuous_usage").boolean(options.continuous_usage);
+    json.key("output").string(name_of(options.request.output));
+    json.key("stream").boolean(options.request.stream);
+    json.key("continuous_usage").boolean(options.request.continuous_usage);
     json.key("overhead_pre").unsigned_integer(file.overhead.pre);
     json.key("overhead_post").unsigned_integer(file.overhead.post);
     json.key("split_unknown").boolean(file.split_unknown);
@@ -190,23 +190,23 @@ void write_request(JsonWriter& json, const RunFile& file) {
     file.server_block ? json.unsigned_integer(*file.server_block) : json.null();
     json.key("length_member");
     file.length_member.empty() ? json.null() : json.string(file.length_member);
-    json.key("timeout_connect_ns").integer(options.timeouts.connect.ns);
-    json.key("timeout_first_byte_ns").integer(options.timeouts.first_byte.ns);
-    json.key("timeout_idle_ns").integer(options.timeouts.idle.ns);
-    json.key("timeout_total_ns").integer(options.timeouts.total.ns);
-    json.key("grace_ns").integer(options.grace_ns);
+    json.key("timeout_connect_ns").integer(options.sending.timeouts.connect.ns);
+    json.key("timeout_first_byte_ns").integer(options.sending.timeouts.first_byte.ns);
+    json.key("timeout_idle_ns").integer(options.sending.timeouts.idle.ns);
+    json.key("timeout_total_ns").integer(options.sending.timeouts.total.ns);
+    json.key("grace_ns").integer(options.sending.grace_ns);
     json.key("inflight_max").unsigned_integer(file.inflight_max);
     json.key("max_concurrency");
-    options.inflight_max ? json.unsigned_integer(file.inflight_max) : json.null();
+    options.sending.inflight_max ? json.unsigned_integer(file.inflight_max) : json.null();
     json.key("goodput").begin_object();
-    json.key("ttft_ns").optional_integer(options.goodput.ttft_ns);
-    json.key("tpot_ns").optional_integer(options.goodput.tpot_ns);
-    json.key("e2e_ns").optional_integer(options.goodput.e2e_ns);
+    json.key("ttft_ns").optional_integer(options.results.goodput.ttft_ns);
+    json.key("tpot_ns").optional_integer(options.results.goodput.tpot_ns);
+    json.key("e2e_ns").optional_integer(options.results.goodput.e2e_ns);
     json.end_object();
     json.key("connections");
-    options.connections ? json.unsigned_integer(*options.connections) : json.null();
-    json.key("balance").string(name_of(options.balance));
-    json.key("connection").string(name_of(options.connection));
+    options.sending.connections ? json.unsigned_integer(*options.sending.connections) : json.null();
+    json.key("balance").string(name_of(options.sending.balance));
+    json.key("connection").string(name_of(options.sending.connection));
     json.end_object();
 }
 
@@ -360,7 +360,7 @@ std::string to_json(const RunFile& file) {
     strings(json, "arguments", file.arguments);
     json.key("records");
     file.records_path.empty() ? json.null() : json.string(file.records_path);
-    named(json, "labels", file.options->labels);
+    named(json, "labels", file.options->results.labels);
     write_segments(json, file.segments);
     write_trace(json, file);
     write_load(json, file.load);

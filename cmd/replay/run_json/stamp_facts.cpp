@@ -7,17 +7,17 @@ namespace {
 // Clauses; several may hold.
 std::string why_not(const ReplayOptions& options, const UringDriver& driver,
                     const LaneCounts& lanes) {
-    if (options.stamps == StampRule::none) {
+    if (options.host.stamps == StampRule::none) {
         return "--stamps none";
     }
-    std::string why = options.stamps == StampRule::wire ? "--stamps wire" : "";
+    std::string why = options.host.stamps == StampRule::wire ? "--stamps wire" : "";
     const auto add = [&](const char* reason) {
         why += (why.empty() ? "" : "; ") + std::string(reason);
     };
     if (lanes.lanes_without_stamps > 0) {
         add("the kernel stamps packets of TCP only, and Unix sockets have none");
     }
-    if (options.stamps == StampRule::full && !driver.receive_stamps()) {
+    if (options.host.stamps == StampRule::full && !driver.receive_stamps()) {
         add("the kernel refuses receive stamps");
     }
     if (lanes.stamps_refused > 0) {

@@ -7,9 +7,9 @@ namespace driftless {
 std::vector<TlsFacts> tls_facts(const ReplayOptions& options, const Server& server) {
     std::vector<TlsFacts> facts;
     for (const std::unique_ptr<TlsPeer>& peer : server.peers) {
-        const char* trust = !options.tls.verify           ? "none"
-                            : options.tls.ca_file.empty() ? "system"
-                                                          : "file";
+        const char* trust = !options.server.tls.verify           ? "none"
+                            : options.server.tls.ca_file.empty() ? "system"
+                                                                 : "file";
         facts.push_back(
             {peer->name(), trust, peer->version, peer->cipher, peer->handshakes, peer->resumed});
     }

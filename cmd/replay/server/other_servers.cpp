@@ -48,7 +48,7 @@ bool narrow_for_further_server(const ReplayOptions& options, const WordTable& ta
         return true;
     }
     const bool reduced = found.words == WordVerdict::reduced;
-    if (found.words != WordVerdict::exact && (!reduced || !options.dataset.empty())) {
+    if (found.words != WordVerdict::exact && (!reduced || !options.prompts.dataset.empty())) {
         return false;
     }
     // Words behind the openers are unknown at the beginning of a prompt to the servers before.
@@ -92,9 +92,9 @@ void take_least(const PreflightFindings& found, Server& server) {
 /// Why rows cannot be bounded alike on both servers; empty: they can. One body goes to all.
 std::string other_length(const ReplayOptions& options, const Server& server,
                          const PreflightFindings& found, const std::string& url) {
-    const std::string first_url = shown_url(options.targets.front());
+    const std::string first_url = shown_url(options.server.targets.front());
     const auto field = [&options](const std::string& member) {
-        return member.empty() ? std::string(options.dialect->length_member) : member;
+        return member.empty() ? std::string(options.request.dialect->length_member) : member;
     };
     const std::string first = field(server.body.length_member);
     const std::string own = field(found.length_member);
@@ -104,7 +104,7 @@ std::string other_length(const ReplayOptions& options, const Server& server,
                first_url + "; if that one obeys " + own + ", too, give --length-field " + own +
                apart;
     }
-    const bool chosen = options.length_member.empty() && !server.body.length_member.empty();
+    const bool chosen = options.request.length_member.empty() && !server.body.length_member.empty();
     if (chosen && found.length_asked > 0 && found.length_made > found.length_asked) {
         return "--url " + url + " does not obey " + first + ", which " + first_url +
                " needs; if there is a field that both obey, give --length-field" + apart;
@@ -114,11 +114,11 @@ std::string other_length(const ReplayOptions& options, const Server& server,
 
 int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id, std::size_t index,
          Server& server) {
-    const std::string url = shown_url(options.targets[index]);
+    const std::string url = shown_url(options.server.targets[index]);
     std::optional<WordTable> storage;
     PreflightPlan plan = preflight_plan(options, server, run_id, index);
     plan.body = server.body;
-    plan.words = &words_for(server, options.ids_from, storage);
+    plan.words = &words_for(server, options.prompts.ids_from, storage);
     if (server.kept) {
         plan.word_ids = {};  // they are those of the whole table, in its order
     }
@@ -160,9 +160,9 @@ int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id
 
 int meet_others(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server) {
-    std::set<std::string> met{whole_url(options.targets.front())};
-    for (std::size_t index = 1; index < options.targets.size(); ++index) {
-        if (!met.insert(whole_url(options.targets[index])).second) {
+    std::set<std::string> met{whole_url(options.server.targets.front())};
+    for (std::size_t index = 1; index < options.server.targets.size(); ++index) {
+        if (!met.insert(whole_url(options.server.targets[index])).second) {
             continue;  // given twice: twice its share of the rows
         }
         const int code = meet(options, driver, run_id, index, server);

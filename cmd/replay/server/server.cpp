@@ -30,7 +30,7 @@ constexpr std::int64_t address_pause_ns = 500'000'000;
 /// Of the rows: with what was found out about the model and the prompts.
 BodySpec body_of_rows(const ReplayOptions& options, const Server& server) {
     BodySpec spec = body_spec(options);
-    spec.model = server.first_model.empty() ? options.model : server.first_model;
+    spec.model = server.first_model.empty() ? options.request.model : server.first_model;
     spec.prompt = server.prompt;
     return spec;
 }
@@ -38,11 +38,11 @@ BodySpec body_of_rows(const ReplayOptions& options, const Server& server) {
 /// The address of a name that is the first to take connections: "localhost" is often ::1 first,
 /// where many servers do not listen. Where none does, the first: the preflight will say so.
 Address reachable_address(const ReplayOptions& options, const std::vector<Address>& candidates) {
-    const std::chrono::nanoseconds patience(options.wait_ready_ns.value_or(0));
+    const std::chrono::nanoseconds patience(options.server.wait_ready_ns.value_or(0));
     const auto began = std::chrono::steady_clock::now();
     while (candidates.size() > 1) {
         const std::optional<Address> found =
-            first_reachable(by_turns(candidates), options.timeouts.connect);
+            first_reachable(by_turns(candidates), options.sending.timeouts.connect);
         if (found) {
             return *found;
         }
@@ -57,8 +57,8 @@ Address reachable_address(const ReplayOptions& options, const std::vector<Addres
 
 /// Where connections of a target go to. Prints why there is no such place; returns an exit code.
 int find_address(const ReplayOptions& options, const ReplayTarget& target, Address& address) {
-    const Url& place = options.connect_to ? *options.connect_to : target.url;
-    const std::string flag = options.connect_to ? "--connect-to" : "--url";
+    const Url& place = options.server.connect_to ? *options.server.connect_to : target.url;
+    const std::string flag = options.server.connect_to ? "--connect-to" : "--url";
     if (place.unix_socket) {
         const Result<Address> path = unix_address(place.host);
         if (!path) {
@@ -71,8 +71,9 @@ int find_address(const ReplayOptions& options, const ReplayTarget& target, Addre
     }
     const auto found = resolve(place.host, place.port);
     if (!found) {
-        std::fprintf(stderr, "driftless: %s %s: the host name cannot be resolved\n", flag.c_str(),
-                     options.connect_to ? place_text(place).c_str() : to_text(place).c_str());
+        std::fprintf(
+            stderr, "driftless: %s %s: the host name cannot be resolved\n", flag.c_str(),
+            options.server.connect_to ? place_text(place).c_str() : to_text(place).c_str());
         return exit_preflight;
     }
     address = reachable_address(options, found.value());
@@ -84,7 +85,7 @@ int find_address(const ReplayOptions& options, const ReplayTarget& target, Addre
 TlsPeer* add_peer(const ReplayOptions& options, const std::string& host, Server& server) {
     if (!server.tls) {
         std::string why;
-        Result<TlsContext> made = TlsContext::client(options.tls, why);
+        Result<TlsContext> made = TlsContext::client(options.server.tls, why);
         if (!made) {
             std::fprintf(stderr, "driftless: %s\n", why.c_str());
             return nullptr;
@@ -116,26 +117,26 @@ int ask_target(Driver& driver, const PreflightPlan& plan, const std::string& whe
 
 PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
                              const std::string& run_id, std::size_t index) {
-    const ReplayTarget& target = options.targets[index];
+    const ReplayTarget& target = options.server.targets[index];
     PreflightPlan plan;
     plan.server = asked_server(options, server, run_id, index);
     plan.api_path = target.api_path;
-    plan.dialect = options.dialect;
+    plan.dialect = options.request.dialect;
     plan.body = body_of_rows(options, server);
-    plan.overhead = options.overhead;
-    plan.server_block_known = options.server_block.has_value();
+    plan.overhead = options.server.overhead;
+    plan.server_block_known = options.server.server_block.has_value();
     plan.template_splits = server.template_splits;
     if (server.words && server.prompt == PromptKind::text) {
         plan.word_ids = server.words->ids;
     }
-    if (options.wait_ready_ns) {
-        plan.wait_ready = Duration{*options.wait_ready_ns};
+    if (options.server.wait_ready_ns) {
+        plan.wait_ready = Duration{*options.server.wait_ready_ns};
     }
     return plan;
 }
 
 int resolve_targets(const ReplayOptions& options, Server& server) {
-    for (const ReplayTarget& target : options.targets) {
+    for (const ReplayTarget& target : options.server.targets) {
         TlsPeer* peer = nullptr;
         if (target.url.tls) {
             peer = add_peer(options, target.url.host, server);
@@ -153,13 +154,14 @@ int resolve_targets(const ReplayOptions& options, Server& server) {
 }
 
 int choose_words(const ReplayOptions& options, Server& server) {
-    if (options.tokenizer.empty()) {
+    if (options.prompts.tokenizer.empty()) {
         return exit_done;
     }
     std::string why;
-    Result<Tokenizer> tokenizer = load_tokenizer(options.tokenizer, why);
+    Result<Tokenizer> tokenizer = load_tokenizer(options.prompts.tokenizer, why);
     Result<SelectedWords> selected =
-        tokenizer ? select_words(tokenizer.value(), options.tokenizer, why) : tokenizer.error();
+        tokenizer ? select_words(tokenizer.value(), options.prompts.tokenizer, why)
+                  : tokenizer.error();
     if (!selected) {
         std::fprintf(stderr, "driftless: --tokenizer %s\n", why.c_str());
         return exit_input;
@@ -167,24 +169,25 @@ int choose_words(const ReplayOptions& options, Server& server) {
     server.words.emplace(std::move(selected).value());
     const WordFigures& figures = server.words->figures;
     std::printf("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)\n",
-                figures.words, figures.strict, options.tokenizer.c_str(), figures.kind.c_str(),
-                figures.vocabulary);
-    if (const auto chat = read_chat_template(tokenizer_file(options.tokenizer))) {
+                figures.words, figures.strict, options.prompts.tokenizer.c_str(),
+                figures.kind.c_str(), figures.vocabulary);
+    if (const auto chat = read_chat_template(tokenizer_file(options.prompts.tokenizer))) {
         server.template_splits =
             measure_guesses(guess_template(*chat), tokenizer.value(), server.words->table);
     }
-    return options.dataset.empty() ? exit_done : choose_text(options, tokenizer.value(), server);
+    return options.prompts.dataset.empty() ? exit_done
+                                           : choose_text(options, tokenizer.value(), server);
 }
 
 AskedServer asked_server(const ReplayOptions& options, const Server& server,
                          const std::string& run_id, std::size_t index) {
-    const ReplayTarget& target = options.targets[index];
+    const ReplayTarget& target = options.server.targets[index];
     AskedServer asked;
     asked.address = server.endpoints[index].address;
     asked.tls = server.endpoints[index].tls;
     asked.host = host_header(target.url);
     asked.root_path = target.root_path;
-    asked.headers = options.headers;
+    asked.headers = options.request.headers;
     asked.secrets = secrets_of(credentials_of(options));
     asked.run_id = run_id;
     asked.stop_requests = &stop_requests();
@@ -209,11 +212,11 @@ bool split_unknown(const PreflightFindings& found) {
 }
 
 void describe_server(const ReplayOptions& options, Server& server) {
-    server.prompt = options.prompt;
+    server.prompt = options.request.prompt;
     server.body = body_of_rows(options, server);
     server.findings.model = server.body.model;
-    server.findings.overhead = options.overhead.value_or(Overhead{});
-    server.findings.overhead_source = options.overhead ? "flag" : "none";
+    server.findings.overhead = options.server.overhead.value_or(Overhead{});
+    server.findings.overhead_source = options.server.overhead ? "flag" : "none";
     server.findings.ignore_eos = server.body.ignore_eos;
     server.findings.stream_options = server.body.stream_options;
 }
@@ -222,11 +225,12 @@ namespace {
 
 int refuse_words(const ReplayOptions& options, const PreflightFindings& found, PromptKind prompt) {
     std::string remedy = "prompts cannot have the recorded lengths there; ";
-    if (!options.dataset.empty()) {
+    if (!options.prompts.dataset.empty()) {
         remedy += "the text of --dataset needs the --tokenizer of this very model; give it, or ";
     } else if (found.words != WordVerdict::varies && prompt == PromptKind::text) {
-        remedy += options.tokenizer.empty() ? "give the model's --tokenizer, or use "
-                                            : "is --tokenizer that of this model? Else use ";
+        remedy += options.prompts.tokenizer.empty()
+                      ? "give the model's --tokenizer, or use "
+                      : "is --tokenizer that of this model? Else use ";
         remedy += "--api openai-completions --prompt ids, or ";
     }
     std::fprintf(stderr, "driftless: preflight: %s; %s--no-preflight to go on anyway\n",
@@ -255,7 +259,7 @@ NextStep decide_words(const ReplayOptions& options, const WordTable& table, Serv
         const bool narrows = found.words == WordVerdict::exact && !found.first_words.empty();
         return !narrows || narrow_words(table, server) ? NextStep::go_on : NextStep::refuse;
     }
-    if (!options.dataset.empty()) {
+    if (!options.prompts.dataset.empty()) {
         return NextStep::refuse;  // the text was counted with another tokenizer than the server's
     }
     if (found.words == WordVerdict::reduced && server.prompt == PromptKind::text &&
@@ -263,7 +267,7 @@ NextStep decide_words(const ReplayOptions& options, const WordTable& table, Serv
         return NextStep::go_on;
     }
     if (found.words == WordVerdict::varies || server.prompt == PromptKind::ids ||
-        !options.dialect->takes_ids) {
+        !options.request.dialect->takes_ids) {
         return NextStep::refuse;
     }
     std::printf("server: %s; prompts go as token ids instead\n",
@@ -277,14 +281,14 @@ NextStep decide_words(const ReplayOptions& options, const WordTable& table, Serv
 int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
                 Server& server) {
     describe_server(options, server);
-    if (!options.preflight) {
+    if (!options.server.preflight) {
         return exit_done;
     }
     NextStep next = NextStep::ask_again;
     while (next == NextStep::ask_again) {  // at most twice: ids are not asked for again
         std::optional<WordTable> storage;
         PreflightPlan plan = preflight_plan(options, server, run_id);
-        plan.words = &words_for(server, options.ids_from, storage);
+        plan.words = &words_for(server, options.prompts.ids_from, storage);
         AskedTarget asked;
         if (const int code = ask_target(driver, plan, "", server, asked); code != exit_done) {
             return code;

@@ -16,7 +16,7 @@ constexpr std::uint32_t dataset_rows = 4;
 
 int refuse(const ReplayOptions& options, const std::string& why) {
     std::fprintf(stderr, "driftless: %s: %s\n",
-                 options.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
+                 options.server.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
     return exit_preflight;
 }
 
@@ -24,7 +24,8 @@ int refuse(const ReplayOptions& options, const std::string& why) {
 /// server can say.
 std::uint32_t rows_to_verify(const ReplayOptions& options, const Server& server) {
     const bool unasked = server.text && server.findings.tokenize.has_value();
-    return options.verify_prompts == 0 && unasked ? dataset_rows : options.verify_prompts;
+    return options.server.verify_prompts == 0 && unasked ? dataset_rows
+                                                         : options.server.verify_prompts;
 }
 
 void print_findings(const VerifyFindings& found) {
@@ -67,8 +68,8 @@ int verify_prompts(const Server& server, ReplayParts& parts, Driver& driver,
     plan.server = asked_server(options, server, run_id);
     plan.model = server.body.model;
     if (ids) {
-        plan.dialect = options.dialect;
-        plan.api_path = options.targets.front().api_path;
+        plan.dialect = options.request.dialect;
+        plan.api_path = options.server.targets.front().api_path;
         plan.body = server.body;
         plan.answer_tokens = server.findings.least_answer;
     } else {
@@ -81,7 +82,7 @@ int verify_prompts(const Server& server, ReplayParts& parts, Driver& driver,
     plan.words = &parts.words();
     plan.prompts = ids ? &others : &parts.prompts();
     plan.rows_max = rows_to_verify(options, server);
-    plan.seed = options.plan.seed;
+    plan.seed = options.workload.plan.seed;
     plan.first_request = server.findings.requests + 1;
     Loop loop(driver, verify_timers);
     Verification verification(loop, plan);

@@ -21,7 +21,7 @@ void print_text(const ReplayOptions& options, const LoadedCorpus& text, double s
     const CorpusFigures& figures = text.figures;
     const double megabytes = static_cast<double>(figures.bytes) / 1e6;
     std::printf("dataset: %llu texts of %s%s%s%s, %.1f MB: %u tokens (%.1f s, %.1f MB/s)\n",
-                static_cast<unsigned long long>(figures.texts), options.dataset.c_str(),
+                static_cast<unsigned long long>(figures.texts), options.prompts.dataset.c_str(),
                 text.column.empty() ? "" : " (", text.column.c_str(),
                 text.column.empty() ? "" : ")", megabytes, text.corpus.tokens(), seconds,
                 megabytes / seconds);
@@ -43,7 +43,7 @@ void print_text(const ReplayOptions& options, const LoadedCorpus& text, double s
 
 int refuse(const ReplayOptions& options, const TraceRow& row, const std::string& why) {
     std::fprintf(stderr, "driftless: --dataset %s: the row at line %u %s\n",
-                 options.dataset.c_str(), row.line, why.c_str());
+                 options.prompts.dataset.c_str(), row.line, why.c_str());
     return exit_input;
 }
 
@@ -52,8 +52,9 @@ int refuse(const ReplayOptions& options, const TraceRow& row, const std::string&
 int choose_text(const ReplayOptions& options, Tokenizer& tokenizer, Server& server) {
     std::string why;
     const double begin = monotonic_seconds();
-    Result<LoadedCorpus> loaded = load_corpus(options.dataset, options.dataset_column, tokenizer,
-                                              server.words->table.word(0), why);
+    Result<LoadedCorpus> loaded =
+        load_corpus(options.prompts.dataset, options.prompts.dataset_column, tokenizer,
+                    server.words->table.word(0), why);
     if (!loaded) {
         std::fprintf(stderr, "driftless: --dataset %s\n", why.c_str());
         return exit_input;
@@ -96,7 +97,7 @@ void write_text(JsonWriter& json, const ReplayOptions& options, const LoadedCorp
     std::snprintf(digest, sizeof(digest), "%016llx",
                   static_cast<unsigned long long>(text->corpus.digest()));
     json.begin_object();
-    json.key("file").string(options.dataset);
+    json.key("file").string(options.prompts.dataset);
     json.key("column");
     text->column.empty() ? json.null() : json.string(text->column);
     json.key("whole").boolean(text->is_whole);

@@ -14,7 +14,7 @@ int make_bodies(const ReplayOptions& options, const Server& server, Workload& wo
     }
     file.recorded.emplace();
     InputErrors errors;
-    if (!make_recorded_bodies(workload.plan, *options.dialect, server.body, workload.trace,
+    if (!make_recorded_bodies(workload.plan, *options.request.dialect, server.body, workload.trace,
                               *file.recorded, errors)) {
         print_errors(errors);
         return exit_input;

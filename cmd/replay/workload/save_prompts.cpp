@@ -20,7 +20,7 @@ constexpr std::size_t write_bytes = std::size_t{256} << 10;
 constexpr std::uint32_t tokens_a_step = 1 << 20;
 
 int fail(const ReplayOptions& options, const Error& error) {
-    return fail_new_file("--save-prompts", options.save_prompts, error);
+    return fail_new_file("--save-prompts", options.prompts.save_prompts, error);
 }
 
 /// The plan's rows in the order in which they are due, which is that of the armer.
@@ -52,7 +52,7 @@ std::string_view body_of(const RowUnderway& request) {
 int save_prompts(ReplayParts& parts) {
     const ReplayOptions& options = parts.options();
     const Workload& workload = parts.workload();
-    if (options.save_prompts.empty()) {
+    if (options.prompts.save_prompts.empty()) {
         return exit_done;
     }
     RequestPass pass(parts, workload.plan, Schedule(workload.plan), "save");
@@ -60,14 +60,14 @@ int save_prompts(ReplayParts& parts) {
     if (!opened) {
         return fail(options, opened.error());
     }
-    Result<OutputSink> sink = OutputSink::create(options.save_prompts);
+    Result<OutputSink> sink = OutputSink::create(options.prompts.save_prompts);
     if (!sink) {
         return fail(options, sink.error());
     }
     TraceTarget target = canonical_target;
     target.by_time = true;
     TraceWriter writer(workload.trace, target, planned_rows(workload.plan));
-    const std::string api = api_of(*options.dialect);
+    const std::string api = api_of(*options.request.dialect);
     writer.replace_bodies(api);
     std::string text;
     writer.begin(text);
@@ -99,24 +99,25 @@ int save_prompts(ReplayParts& parts) {
         std::printf("loss: %s\n", loss.c_str());
     }
     std::printf("prompts: %zu bodies saved in %s\n", workload.plan.rows.size(),
-                options.save_prompts.c_str());
+                options.prompts.save_prompts.c_str());
     return exit_done;
 }
 
 int check_bodies(const ReplayOptions& options, const Trace& trace) {
     struct stat facts{};
-    if (!options.save_prompts.empty() && ::lstat(options.save_prompts.c_str(), &facts) == 0) {
+    if (!options.prompts.save_prompts.empty() &&
+        ::lstat(options.prompts.save_prompts.c_str(), &facts) == 0) {
         std::fprintf(stderr,
                      "driftless: --save-prompts %s: exists already; name a new file or remove it\n",
-                     options.save_prompts.c_str());
+                     options.prompts.save_prompts.c_str());
         return exit_usage;
     }
     if (trace.body_ends.empty()) {
         return exit_done;
     }
-    if (const std::string api = api_of(*options.dialect);
+    if (const std::string api = api_of(*options.request.dialect);
         !trace.recorded && trace.body_api != api) {
-        const bool by_file = trace.body_api.starts_with(options.dialect->name);
+        const bool by_file = trace.body_api.starts_with(options.request.dialect->name);
         std::fprintf(stderr,
                      "driftless: the trace holds bodies that were saved for --api %s, not %s; %s, "
                      "or replay the trace that they were made from\n",
@@ -124,13 +125,13 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
                      by_file ? "give the --template that they were made with" : "say so");
         return exit_usage;
     }
-    if (options.load.copies > 1) {
+    if (options.workload.load.copies > 1) {
         std::fprintf(stderr,
                      "driftless: --replicate: copies share nothing, but whole bodies and recorded "
                      "requests say the same; replicate a trace of lengths and block ids\n");
         return exit_usage;
     }
-    if (options.verify_prompts > 0) {
+    if (options.server.verify_prompts > 0) {
         std::fprintf(stderr,
                      "driftless: --verify-prompts: the trace holds whole bodies, not prompts that "
                      "are built; verify the trace that they were made from\n");

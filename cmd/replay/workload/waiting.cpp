@@ -18,7 +18,7 @@ std::string seconds_text(std::int64_t ns) {
 }  // namespace
 
 int close_workload(const ReplayOptions& options, Workload& workload) {
-    if (options.files.sessions != Sessions::closed) {
+    if (options.workload.files.sessions != Sessions::closed) {
         return exit_done;
     }
     if (workload.trace.dependencies.empty()) {
@@ -27,7 +27,7 @@ int close_workload(const ReplayOptions& options, Workload& workload) {
                      "for; remove the flag, and every row is sent at its recorded instant\n");
         return exit_input;
     }
-    const Speed speed = options.plan.speed;
+    const Speed speed = options.workload.plan.speed;
     workload.closed = true;
     workload.waits = waits_of(workload.trace, workload.plan, speed);
     workload.answered = answered_in(workload.trace, workload.plan, speed, token_ns_estimated);
@@ -68,7 +68,7 @@ const Plan& plan_to_estimate(const Workload& workload) {
 
 Schedule schedule_of(const ReplayOptions& options, const Workload& workload, const Plan& plan,
                      const EarlierRows& earlier) {
-    return workload.closed ? Schedule(workload.trace, plan, options.plan.speed, earlier)
+    return workload.closed ? Schedule(workload.trace, plan, options.workload.plan.speed, earlier)
                            : Schedule(plan);
 }
 

@@ -22,8 +22,9 @@ constexpr std::size_t models_shown = 8;
 
 /// What goes by sessions has nothing to go by where there are none.
 void note_sessions(const ReplayOptions& options, Workload& workload) {
-    const bool sticky = options.connection == ConnectionRule::sticky;
-    if (!workload.trace.sessions.empty() || (!sticky && options.balance != Balance::session)) {
+    const bool sticky = options.sending.connection == ConnectionRule::sticky;
+    if (!workload.trace.sessions.empty() ||
+        (!sticky && options.sending.balance != Balance::session)) {
         return;
     }
     const std::string note = std::string("no row names a session: ") +
@@ -34,7 +35,7 @@ void note_sessions(const ReplayOptions& options, Workload& workload) {
 }
 
 int name_models(const ReplayOptions& options, Workload& workload) {
-    if (!options.row_model) {
+    if (!options.request.row_model) {
         return exit_done;
     }
     if (workload.trace.recorded) {
@@ -44,7 +45,7 @@ int name_models(const ReplayOptions& options, Workload& workload) {
         return exit_input;
     }
     InputErrors errors;
-    workload.models = RowModels(*options.row_model, workload.trace, workload.plan, errors);
+    workload.models = RowModels(*options.request.row_model, workload.trace, workload.plan, errors);
     print_errors(errors);
     if (!errors.empty()) {
         return exit_input;
@@ -59,7 +60,7 @@ int name_models(const ReplayOptions& options, Workload& workload) {
 
 int load_workload(const ReplayOptions& options, Workload& workload) {
     InputErrors errors;
-    const bool read = read_trace(options.files, workload.trace, errors, workload.notes);
+    const bool read = read_trace(options.workload.files, workload.trace, errors, workload.notes);
     for (const std::string& note : workload.notes) {
         std::printf("trace: %s\n", note.c_str());
     }
@@ -67,7 +68,7 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
         print_errors(errors);
         return exit_input;
     }
-    const Result<LoadFigures> load = apply_load(options.load, workload.trace);
+    const Result<LoadFigures> load = apply_load(options.workload.load, workload.trace);
     if (!load) {
         std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
         return exit_input;
@@ -78,7 +79,7 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
         workload.notes.push_back(note);
     }
     note_sessions(options, workload);
-    Result<Plan> plan = make_plan(workload.trace, options.plan);
+    Result<Plan> plan = make_plan(workload.trace, options.workload.plan);
     if (!plan) {
         std::fprintf(stderr, "driftless: %s, --limit or --duration\n",
                      nothing_selected(workload.trace).c_str());
@@ -88,7 +89,7 @@ int load_workload(const ReplayOptions& options, Workload& workload) {
     if (const int code = close_workload(options, workload); code != exit_done) {
         return code;
     }
-    std::printf("%s\n", selection_text(workload, options.speed_text).c_str());
+    std::printf("%s\n", selection_text(workload, options.workload.speed_text).c_str());
     for (const std::string& note : waiting_notes(workload)) {
         std::printf("sessions: %s\n", note.c_str());
         workload.notes.push_back(note);
@@ -115,7 +116,7 @@ std::string selection_text(const Workload& workload, const std::string& speed) {
 
 int check_row_headers(const ReplayOptions& options, const Workload& workload) {
     InputErrors errors;
-    const RowFields fields(options.row_headers, workload.trace, workload.plan, errors);
+    const RowFields fields(options.request.row_headers, workload.trace, workload.plan, errors);
     print_errors(errors);
     return errors.empty() ? exit_done : exit_input;
 }
@@ -168,7 +169,7 @@ std::string short_answers_warning(const ReplayOptions& options, const Workload& 
         const std::uint32_t asked = workload.trace.rows[planned.row].output_length;
         return asked > 0 && asked < least;
     };
-    const auto count = options.output == OutputRule::free
+    const auto count = options.request.output == OutputRule::free
                            ? 0
                            : std::count_if(rows.begin(), rows.end(), asks_for_less);
     return count == 0 ? ""

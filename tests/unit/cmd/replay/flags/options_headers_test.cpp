@@ -5,7 +5,7 @@ namespace driftless {
 namespace {
 
 Words recorded(const Words& flags) {
-    return options_with(flags).record_headers;
+    return options_with(flags).request.record_headers;
 }
 
 Words times(std::size_t count) {
@@ -33,8 +33,8 @@ TEST(HeaderOptions, NameWhatIsRecorded) {
 
 // A trace of the user's own is not replaced silently.
 TEST(HeaderOptions, NameTracesWhenAsked) {
-    EXPECT_FALSE(options_with({}).traceparent);
-    EXPECT_TRUE(options_with({"--traceparent"}).traceparent);
+    EXPECT_FALSE(options_with({}).request.traceparent);
+    EXPECT_TRUE(options_with({"--traceparent"}).request.traceparent);
     EXPECT_TRUE(says(refusal_with({"--traceparent", "--header", "Traceparent: 00-1-2-00"}),
                      "exclude each other"));
 }
@@ -47,13 +47,13 @@ TEST(HeaderOptions, TakeValuesFromTheRow) {
                      "--header", "X-Tenant={kept.tenant name}", "--keep", "tenant name"});
     ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     const ReplayOptions& options = line.options;
-    ASSERT_EQ(options.headers.size(), 3U);
-    EXPECT_EQ(options.headers[1].value, R"({"a":{"b":1}})");
-    EXPECT_EQ(options.headers[2].value, "{row}");
-    ASSERT_EQ(options.row_headers.size(), 2U);
-    EXPECT_EQ(options.row_headers[0].name, "X-Session");
-    EXPECT_EQ(options.row_headers[0].pieces.size(), 4U);
-    EXPECT_EQ(options.row_headers[1].pieces.at(0).text, "tenant name");
+    ASSERT_EQ(options.request.headers.size(), 3U);
+    EXPECT_EQ(options.request.headers[1].value, R"({"a":{"b":1}})");
+    EXPECT_EQ(options.request.headers[2].value, "{row}");
+    ASSERT_EQ(options.request.row_headers.size(), 2U);
+    EXPECT_EQ(options.request.row_headers[0].name, "X-Session");
+    EXPECT_EQ(options.request.row_headers[0].pieces.size(), 4U);
+    EXPECT_EQ(options.request.row_headers[1].pieces.at(0).text, "tenant name");
 }
 
 TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
@@ -76,10 +76,10 @@ TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
 // Where to connect is no URL; the target keeps its name.
 TEST(HeaderOptions, ConnectElsewhere) {
     const ReplayOptions options = options_with({"--connect-to", "[::1]:9"});
-    ASSERT_TRUE(options.connect_to);
-    EXPECT_EQ(place_text(*options.connect_to), "[::1]:9");
-    EXPECT_EQ(host_header(options.targets.at(0).url), "h:8000");
-    EXPECT_FALSE(options_with({}).connect_to);
+    ASSERT_TRUE(options.server.connect_to);
+    EXPECT_EQ(place_text(*options.server.connect_to), "[::1]:9");
+    EXPECT_EQ(host_header(options.server.targets.at(0).url), "h:8000");
+    EXPECT_FALSE(options_with({}).server.connect_to);
     EXPECT_TRUE(says(refusal_with({"--connect-to", "http://p:1"}), "use HOST:PORT or unix:PATH"));
     EXPECT_TRUE(says(refusal_with({"--connect-to", "p"}), "use HOST:PORT or unix:PATH"));
 }

@@ -7,18 +7,18 @@ namespace {
 // Limits with units, as people write them.
 TEST(ReplayOptions, GoodputTakesUnits) {
     const ReplayOptions options = options_with({"--goodput", "ttft:2s", "tpot:50ms", "e2e:1m30s"});
-    EXPECT_EQ(options.goodput.ttft_ns, 2'000'000'000);
-    EXPECT_EQ(options.goodput.tpot_ns, 50'000'000);
-    EXPECT_EQ(options.goodput.e2e_ns, 90'000'000'000);
+    EXPECT_EQ(options.results.goodput.ttft_ns, 2'000'000'000);
+    EXPECT_EQ(options.results.goodput.tpot_ns, 50'000'000);
+    EXPECT_EQ(options.results.goodput.e2e_ns, 90'000'000'000);
 }
 
 // What is on the screen, and how much of it.
 TEST(ReplayOptions, ChooseTheTable) {
-    EXPECT_EQ(options_with({}).table, TableKind::compact);
-    EXPECT_EQ(options_with({"--table", "full"}).table, TableKind::full);
+    EXPECT_EQ(options_with({}).results.table, TableKind::compact);
+    EXPECT_EQ(options_with({"--table", "full"}).results.table, TableKind::full);
     EXPECT_TRUE(says(refusal_with({"--table", "long"}), "is not one of short, full"));
-    EXPECT_TRUE(options_with({"--quiet"}).quiet);
-    EXPECT_FALSE(options_with({}).quiet);
+    EXPECT_TRUE(options_with({"--quiet"}).results.quiet);
+    EXPECT_FALSE(options_with({}).results.quiet);
 }
 
 // A name that promises compression, and plain text in the file.
@@ -26,7 +26,7 @@ TEST(ReplayOptions, RecordsAreNotCompressed) {
     for (const char* name : {"r.jsonl.gz", "r.zst", "r.xz", "r.bz2"}) {
         EXPECT_TRUE(says(refusal_with({"--output-path", name}), "written as plain text")) << name;
     }
-    EXPECT_EQ(options_with({"--output-path", "gz"}).records_path, "gz");
+    EXPECT_EQ(options_with({"--output-path", "gz"}).results.records_path, "gz");
 }
 
 }  // namespace

@@ -44,11 +44,11 @@ bool says(const std::string& text, const std::string& part) {
 TEST(ReplayOptions, TakeAnApiFromATemplate) {
     const std::string file = std::string(TEST_DATA) + "/templates/ollama.json";
     const ReplayOptions options = options_of({"--api", "template", "--template", file});
-    EXPECT_STREQ(options.dialect->name, "template");
-    EXPECT_EQ(options.targets.front().api_path, "/api/generate");
-    EXPECT_EQ(options.dialect->framing, Framing::lines);
+    EXPECT_STREQ(options.request.dialect->name, "template");
+    EXPECT_EQ(options.server.targets.front().api_path, "/api/generate");
+    EXPECT_EQ(options.request.dialect->framing, Framing::lines);
     EXPECT_EQ(options_of({"--api", "template", "--template", file, "--endpoint", "/x"})
-                  .targets.front()
+                  .server.targets.front()
                   .api_path,
               "/x");
     EXPECT_TRUE(says(refusal_with({"--api", "template"}), "needs --template FILE"));
@@ -67,31 +67,32 @@ TEST(ReplayOptions, TakeAnApiFromATemplate) {
 // Design, section 4.
 TEST(ReplayOptions, HaveTheDefaultsOfTheContract) {
     const ReplayOptions options = options_of({});
-    EXPECT_EQ(options.files.paths, Words{"trace.jsonl"});
-    EXPECT_STREQ(options.dialect->name, "openai-chat");
-    EXPECT_EQ(options.prompt, PromptKind::text);
-    EXPECT_EQ(options.ids_from, 1000U);
-    EXPECT_EQ(options.tokenizer, "");
-    EXPECT_EQ(options.block_cache_bytes, 1U << 20);
-    EXPECT_EQ(options.cache_salt, "");
-    EXPECT_EQ(options.output, OutputRule::exact);
-    EXPECT_EQ(options.plan.speed.numerator, options.plan.speed.denominator);
-    EXPECT_EQ(options.plan.seed, 0U);
-    EXPECT_FALSE(options.plan.spread);
-    EXPECT_FALSE(options.arm_ahead.all);
-    EXPECT_EQ(options.arm_ahead.window_ns, 2'000'000'000);
-    EXPECT_EQ(options.timeouts.connect.ns, 5'000'000'000);
-    EXPECT_EQ(options.timeouts.first_byte.ns, 600'000'000'000);
-    EXPECT_EQ(options.timeouts.idle.ns, 120'000'000'000);
-    EXPECT_EQ(options.timeouts.total.ns, 3'600'000'000'000);
-    EXPECT_EQ(options.grace_ns, 5'000'000'000);
-    EXPECT_TRUE(options.chunks);
-    EXPECT_EQ(options.save_responses, 0U);
-    EXPECT_FALSE(options.wait.has_value());
-    EXPECT_TRUE(options.preflight);
-    EXPECT_TRUE(options.progress);
-    EXPECT_FALSE(options.inflight_max || options.connections || options.cpu || options.overhead);
-    EXPECT_TRUE(options.headers.empty());
+    EXPECT_EQ(options.workload.files.paths, Words{"trace.jsonl"});
+    EXPECT_STREQ(options.request.dialect->name, "openai-chat");
+    EXPECT_EQ(options.request.prompt, PromptKind::text);
+    EXPECT_EQ(options.prompts.ids_from, 1000U);
+    EXPECT_EQ(options.prompts.tokenizer, "");
+    EXPECT_EQ(options.prompts.block_cache_bytes, 1U << 20);
+    EXPECT_EQ(options.prompts.cache_salt, "");
+    EXPECT_EQ(options.request.output, OutputRule::exact);
+    EXPECT_EQ(options.workload.plan.speed.numerator, options.workload.plan.speed.denominator);
+    EXPECT_EQ(options.workload.plan.seed, 0U);
+    EXPECT_FALSE(options.workload.plan.spread);
+    EXPECT_FALSE(options.sending.arm_ahead.all);
+    EXPECT_EQ(options.sending.arm_ahead.window_ns, 2'000'000'000);
+    EXPECT_EQ(options.sending.timeouts.connect.ns, 5'000'000'000);
+    EXPECT_EQ(options.sending.timeouts.first_byte.ns, 600'000'000'000);
+    EXPECT_EQ(options.sending.timeouts.idle.ns, 120'000'000'000);
+    EXPECT_EQ(options.sending.timeouts.total.ns, 3'600'000'000'000);
+    EXPECT_EQ(options.sending.grace_ns, 5'000'000'000);
+    EXPECT_TRUE(options.results.chunks);
+    EXPECT_EQ(options.results.save_responses, 0U);
+    EXPECT_FALSE(options.host.wait.has_value());
+    EXPECT_TRUE(options.server.preflight);
+    EXPECT_TRUE(options.results.progress);
+    EXPECT_FALSE(options.sending.inflight_max || options.sending.connections || options.host.cpu ||
+                 options.server.overhead);
+    EXPECT_TRUE(options.request.headers.empty());
 }
 
 TEST(ReplayOptions, TakeEveryFlag) {
@@ -175,44 +176,44 @@ TEST(ReplayOptions, TakeEveryFlag) {
                                               "0",
                                               "--wait",
                                               "hybrid"});
-    EXPECT_EQ(options.files.format, "mooncake");
-    EXPECT_EQ(options.files.time_unit, "s");
-    EXPECT_EQ(options.files.block_size, 512U);
-    EXPECT_TRUE(options.files.lenient);
-    EXPECT_EQ(options.files.default_output, 64U);
-    EXPECT_EQ(options.files.keep, (Words{"a", "b"}));
-    EXPECT_EQ(options.plan.start_ns, 60'000'000'000);
-    EXPECT_EQ(options.plan.end_ns, 120'000'000'000);
-    EXPECT_EQ(options.plan.limit, 7U);
-    EXPECT_EQ(options.plan.duration_ns, 30'000'000'000);
-    EXPECT_EQ(options.targets[0].api_path, "/x/completions");
-    EXPECT_EQ(options.model, "m");
-    EXPECT_EQ(options.headers[0].name, "X-Team");
-    EXPECT_EQ(options.wait_ready_ns, 5'000'000'000);
-    EXPECT_EQ(options.overhead->pre, 5U);
-    EXPECT_EQ(options.overhead->post, 3U);
-    EXPECT_EQ(options.prompt, PromptKind::ids);
-    EXPECT_EQ(options.output, OutputRule::cap);
-    EXPECT_TRUE(options.continuous_usage);
-    EXPECT_EQ(options.plan.seed, 9U);
-    EXPECT_EQ(options.plan.speed.numerator, 5U);
-    EXPECT_EQ(options.plan.speed.denominator, 2U);
-    EXPECT_TRUE(options.plan.spread);
-    EXPECT_TRUE(options.arm_ahead.all);
-    EXPECT_EQ(options.inflight_max, 64U);
-    EXPECT_EQ(options.connections, 32U);
-    EXPECT_EQ(options.timeouts.idle.ns, 250'000'000);
-    EXPECT_EQ(options.grace_ns, 0);
-    EXPECT_FALSE(options.chunks);
-    EXPECT_EQ(options.save_responses, save_all_responses);
-    EXPECT_EQ(options.goodput.ttft_ns, 200'000'000);
-    EXPECT_FALSE(options.goodput.tpot_ns);
-    EXPECT_EQ(options.goodput.e2e_ns, 3'000'500'000);
-    EXPECT_EQ(options.labels.size(), 2U);
-    EXPECT_FALSE(options.progress);
-    EXPECT_EQ(options.cpu, 1U);
-    EXPECT_EQ(options.writer_cpu, 0U);
-    EXPECT_EQ(options.wait, WaitPolicy::hybrid);
+    EXPECT_EQ(options.workload.files.format, "mooncake");
+    EXPECT_EQ(options.workload.files.time_unit, "s");
+    EXPECT_EQ(options.workload.files.block_size, 512U);
+    EXPECT_TRUE(options.workload.files.lenient);
+    EXPECT_EQ(options.workload.files.default_output, 64U);
+    EXPECT_EQ(options.workload.files.keep, (Words{"a", "b"}));
+    EXPECT_EQ(options.workload.plan.start_ns, 60'000'000'000);
+    EXPECT_EQ(options.workload.plan.end_ns, 120'000'000'000);
+    EXPECT_EQ(options.workload.plan.limit, 7U);
+    EXPECT_EQ(options.workload.plan.duration_ns, 30'000'000'000);
+    EXPECT_EQ(options.server.targets[0].api_path, "/x/completions");
+    EXPECT_EQ(options.request.model, "m");
+    EXPECT_EQ(options.request.headers[0].name, "X-Team");
+    EXPECT_EQ(options.server.wait_ready_ns, 5'000'000'000);
+    EXPECT_EQ(options.server.overhead->pre, 5U);
+    EXPECT_EQ(options.server.overhead->post, 3U);
+    EXPECT_EQ(options.request.prompt, PromptKind::ids);
+    EXPECT_EQ(options.request.output, OutputRule::cap);
+    EXPECT_TRUE(options.request.continuous_usage);
+    EXPECT_EQ(options.workload.plan.seed, 9U);
+    EXPECT_EQ(options.workload.plan.speed.numerator, 5U);
+    EXPECT_EQ(options.workload.plan.speed.denominator, 2U);
+    EXPECT_TRUE(options.workload.plan.spread);
+    EXPECT_TRUE(options.sending.arm_ahead.all);
+    EXPECT_EQ(options.sending.inflight_max, 64U);
+    EXPECT_EQ(options.sending.connections, 32U);
+    EXPECT_EQ(options.sending.timeouts.idle.ns, 250'000'000);
+    EXPECT_EQ(options.sending.grace_ns, 0);
+    EXPECT_FALSE(options.results.chunks);
+    EXPECT_EQ(options.results.save_responses, save_all_responses);
+    EXPECT_EQ(options.results.goodput.ttft_ns, 200'000'000);
+    EXPECT_FALSE(options.results.goodput.tpot_ns);
+    EXPECT_EQ(options.results.goodput.e2e_ns, 3'000'500'000);
+    EXPECT_EQ(options.results.labels.size(), 2U);
+    EXPECT_FALSE(options.results.progress);
+    EXPECT_EQ(options.host.cpu, 1U);
+    EXPECT_EQ(options.host.writer_cpu, 0U);
+    EXPECT_EQ(options.host.wait, WaitPolicy::hybrid);
 }
 
 // The habits of four other tools.
@@ -223,13 +224,13 @@ TEST(ReplayOptions, TakeTheSpellingOfOtherTools) {
                                          "5", "--time-in-secs", "60",       "-o",
                                          "d", "--goodput",      "ttft:200", "e2el:1"})
                                       .options;
-    EXPECT_EQ(to_text(options.targets.at(0).url), "http://h:9");
-    EXPECT_EQ(options.targets[0].api_path, "/v1/completions");
-    EXPECT_EQ(options.model, "m");
-    EXPECT_EQ(options.plan.limit, 5U);
-    EXPECT_EQ(options.plan.duration_ns, 60'000'000'000);
-    EXPECT_EQ(options.out, "d");
-    EXPECT_EQ(options.goodput.e2e_ns, 1'000'000);
+    EXPECT_EQ(to_text(options.server.targets.at(0).url), "http://h:9");
+    EXPECT_EQ(options.server.targets[0].api_path, "/v1/completions");
+    EXPECT_EQ(options.request.model, "m");
+    EXPECT_EQ(options.workload.plan.limit, 5U);
+    EXPECT_EQ(options.workload.plan.duration_ns, 60'000'000'000);
+    EXPECT_EQ(options.results.out, "d");
+    EXPECT_EQ(options.results.goodput.e2e_ns, 1'000'000);
 }
 
 // `--endpoint` is a path, or the whole URL of the API; both end at the same request target.
@@ -238,7 +239,8 @@ TEST(ReplayOptions, FindTheApiWhereverTheUrlEnds) {
         words.insert(words.begin(), "t");
         const ReplayCommandLine line = parse(words);
         EXPECT_EQ(line.kind, Kind::run) << line.text;
-        return line.options.targets.at(0).root_path + " " + line.options.targets.at(0).api_path;
+        return line.options.server.targets.at(0).root_path + " " +
+               line.options.server.targets.at(0).api_path;
     };
     const std::string chat = "/v1/chat/completions";
     EXPECT_EQ(target({"--url", "h"}), " " + chat);
@@ -252,15 +254,15 @@ TEST(ReplayOptions, FindTheApiWhereverTheUrlEnds) {
 
 TEST(ReplayOptions, TakeSeveralServersAndTraces) {
     const ReplayOptions options = parse({"a", "-", "--url", "h:1", "--url=h:2", "b"}).options;
-    EXPECT_EQ(options.files.paths, (Words{"a", "-", "b"}));
-    ASSERT_EQ(options.targets.size(), 2U);
-    EXPECT_EQ(options.targets[1].url.port, 2);
+    EXPECT_EQ(options.workload.files.paths, (Words{"a", "-", "b"}));
+    ASSERT_EQ(options.server.targets.size(), 2U);
+    EXPECT_EQ(options.server.targets[1].url.port, 2);
 }
 
 // The flag goes before the environment, a header of the user's own before both.
 TEST(ReplayOptions, SendTheKeyAsABearerToken) {
     const auto authorization = [](const ReplayOptions& options) {
-        return options.headers.empty() ? "" : options.headers.back().value;
+        return options.request.headers.empty() ? "" : options.request.headers.back().value;
     };
     EXPECT_EQ(authorization(options_of({}, "sk-env")), "Bearer sk-env");
     EXPECT_EQ(authorization(options_of({"--api-key", "sk-flag"}, "sk-env")), "Bearer sk-flag");
@@ -275,7 +277,7 @@ TEST(ReplayOptions, SendTheKeyAsABearerToken) {
 TEST(ReplayOptions, AddWhatTheApiAsksFor) {
     const auto headers = [](const Words& flags) {
         std::string text;
-        for (const Header& header : options_of(flags, "sk-env").headers) {
+        for (const Header& header : options_of(flags, "sk-env").request.headers) {
             text += header.name + "=" + header.value + " ";
         }
         return text;
@@ -287,8 +289,9 @@ TEST(ReplayOptions, AddWhatTheApiAsksFor) {
               "Authorization=Bearer sk-env routing-strategy=random user=u ");
     EXPECT_TRUE(says(refusal_with({"--user", "u"}), "--api aibrix"));
     EXPECT_TRUE(says(refusal_with({"--no-stream", "--continuous-usage"}), "give one"));
-    EXPECT_EQ(options_of({"--api", "tgi"}, "").targets[0].api_path, "/generate_stream");
-    EXPECT_EQ(options_of({"--api", "tgi", "--no-stream"}, "").targets[0].api_path, "/generate");
+    EXPECT_EQ(options_of({"--api", "tgi"}, "").server.targets[0].api_path, "/generate_stream");
+    EXPECT_EQ(options_of({"--api", "tgi", "--no-stream"}, "").server.targets[0].api_path,
+              "/generate");
 }
 
 TEST(ReplayOptions, NeedNoServerForADryRun) {
@@ -326,27 +329,28 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
     EXPECT_TRUE(says(refusal_with({"--no-preflight"}), "--model"));
     EXPECT_TRUE(says(refusal_with({"--start", "2", "--end", "2"}), "--end"));
     EXPECT_TRUE(says(refusal_with({"--realtime", "--wait", "spin"}), "--wait hybrid"));
-    EXPECT_TRUE(options_of({"--realtime", "--wait", "hybrid"}).realtime);
-    EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).plan.end_ns, 2'000'000'001);
+    EXPECT_TRUE(options_of({"--realtime", "--wait", "hybrid"}).host.realtime);
+    EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).workload.plan.end_ns,
+              2'000'000'001);
 }
 
 TEST(ReplayOptions, NameTheLengthAndTheServersBlocks) {
     EXPECT_TRUE(says(refusal_with({"--length-field", "n"}), "auto, max_tokens"));
     EXPECT_TRUE(says(refusal_with({"--length-field", "max_tokens", "--api", "anthropic"}),
                      "--length-field does not go with --api anthropic"));
-    EXPECT_EQ(options_of({"--server-block", "16"}).server_block, 16U);
+    EXPECT_EQ(options_of({"--server-block", "16"}).server.server_block, 16U);
 }
 
 TEST(ReplayOptions, SayHowConnectionsAreUsed) {
-    EXPECT_EQ(options_of({}).connection, ConnectionRule::reuse);
-    EXPECT_EQ(options_of({"--connection", "fresh"}).connection, ConnectionRule::fresh);
-    EXPECT_EQ(options_of({"--connection", "sticky"}).connection, ConnectionRule::sticky);
+    EXPECT_EQ(options_of({}).sending.connection, ConnectionRule::reuse);
+    EXPECT_EQ(options_of({"--connection", "fresh"}).sending.connection, ConnectionRule::fresh);
+    EXPECT_EQ(options_of({"--connection", "sticky"}).sending.connection, ConnectionRule::sticky);
     EXPECT_TRUE(says(refusal_with({"--connection", "5"}), "not one of reuse, fresh, sticky"));
 }
 
 TEST(ReplayOptions, SayHowServersShare) {
-    EXPECT_EQ(options_of({}).balance, Balance::turn);
-    EXPECT_EQ(options_of({"--balance", "session"}).balance, Balance::session);
+    EXPECT_EQ(options_of({}).sending.balance, Balance::turn);
+    EXPECT_EQ(options_of({"--balance", "session"}).sending.balance, Balance::session);
     EXPECT_TRUE(says(refusal_with({"--balance", "random"}), "not one of turn, session"));
 }
 
@@ -381,19 +385,6 @@ TEST(ReplayOptions, HaveAHelp) {
         EXPECT_LE(end - begin, 100U) << line.text.substr(begin, end - begin);
         begin = end + 1;
     }
-}
-
-// Text needs the tokenizer that counts it, and goes as text.
-TEST(ReplayOptions, TakesADataset) {
-    const ReplayOptions options =
-        options_of({"--dataset", "d.json", "--dataset-column", "answer", "--tokenizer", "t.json"});
-    EXPECT_EQ(options.dataset, "d.json");
-    EXPECT_EQ(options.dataset_column, "answer");
-    EXPECT_TRUE(says(refusal_with({"--dataset", "d.json"}), "--dataset needs the model's --token"));
-    EXPECT_TRUE(says(refusal_with({"--dataset-column", "c"}), "there is none: give it"));
-    EXPECT_TRUE(says(refusal_with({"--dataset", "d.json", "--tokenizer", "t.json", "--prompt",
-                                   "ids", "--api", "openai-completions"}),
-                     "--prompt ids sends none"));
 }
 
 }  // namespace

@@ -41,12 +41,12 @@ TEST(Recall, KeptArgumentsParseToThemselves) {
     const ReplayCommandLine again = parse_replay_options(kept, "");
     ASSERT_EQ(again.kind, ReplayCommandLine::Kind::run) << again.text;
     EXPECT_EQ(again.arguments, kept);
-    EXPECT_EQ(again.options.labels, line.options.labels);
-    EXPECT_EQ(again.options.goodput.tpot_ns, 50'000'000);
-    EXPECT_EQ(again.options.extra_body, line.options.extra_body);
-    EXPECT_EQ(again.options.plan.limit, 7u);
-    EXPECT_TRUE(again.options.plan.spread);
-    EXPECT_FALSE(again.options.preflight);
+    EXPECT_EQ(again.options.results.labels, line.options.results.labels);
+    EXPECT_EQ(again.options.results.goodput.tpot_ns, 50'000'000);
+    EXPECT_EQ(again.options.request.extra_body, line.options.request.extra_body);
+    EXPECT_EQ(again.options.workload.plan.limit, 7u);
+    EXPECT_TRUE(again.options.workload.plan.spread);
+    EXPECT_FALSE(again.options.server.preflight);
 }
 
 TEST(Recall, KeepsNoSecretAndNoPlace) {
