@@ -78,12 +78,13 @@ int Conversion::read() {
 }
 
 int Conversion::select() {
-    const Result<LoadFigures> load = apply_load(options_.load, trace_);
+    Result<LoadedTrace> load = apply_load(options_.load, std::move(trace_));
     if (!load) {
         std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
         return exit_input;
     }
-    say("load", load_notes(load.value()));
+    trace_ = std::move(load.value().trace);
+    say("load", load_notes(load.value().figures));
     const Result<Plan> plan = make_plan(trace_, options_.plan);
     if (!plan) {
         std::fprintf(stderr, "driftless: %s or --limit\n", nothing_selected(trace_).c_str());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cmd/environment.hpp"
+#include "cmd/exit_codes.hpp"
 #include "cmd/secrets.hpp"
 #include "proto/core/text.hpp"
 
@@ -68,57 +70,62 @@ bool wipe_assigned(int argc, char** argv) {
     return found;
 }
 
-}  // namespace
-
-std::string take_from_environment(ReplayOptions& options) {
-    std::string why;
-    std::vector<std::string> variables;
-    for (Header& header : options.request.headers) {
-        const std::string variable = variable_of(header.value);
-        header.value = taken(header.value, why);
-        if (!variable.empty()) {
-            variables.push_back(variable);
-            options.request.secret_headers.push_back(header);
-        }
-    }
-    if (why.empty()) {
-        variables.push_back(variable_of(options.request.api_key));
-        options.request.api_key = taken(options.request.api_key, why);
-    }
-    for (const std::string& variable : variables) {  // several headers may have had one
-        wipe_variable(variable);
-    }
-    return why;
-}
-
-std::vector<Header> credentials_of(const ReplayOptions& options) {
+std::vector<Header> all_credentials(const RequestFlags& request,
+                                    const std::vector<ReplayTarget>& targets,
+                                    const std::vector<Header>& headers,
+                                    const std::vector<Header>& from_environment) {
     std::vector<Header> credentials;
     const auto add = [&credentials](const std::string& name, std::string_view value) {
         if (is_secret_name(name) && !value.empty()) {
             credentials.push_back({name, std::string(value)});
         }
     };
-    for (const Header& header : options.request.headers) {
+    for (const Header& header : headers) {
         add(header.name, header.value);
     }
-    for (const Header& header : options.request.secret_headers) {
-        credentials.push_back(header);
-    }
-    for (const ReplayTarget& target : options.server.targets) {
+    credentials.insert(credentials.end(), from_environment.begin(), from_environment.end());
+    for (const ReplayTarget& target : targets) {
         for (const Header& parameter : secret_parameters(target.api_path)) {
             credentials.push_back(parameter);
         }
     }
-    for (const FieldTemplate& field : options.request.row_headers) {
+    for (const FieldTemplate& field : request.row_headers) {
         for (const TemplatePiece& piece : field.pieces) {
             add(field.name, piece.placeholder == Placeholder::none ? trim_blanks(piece.text) : "");
         }
     }
-    for (const SecretMember& member : secret_members(options.request.extra_body)) {
+    for (const SecretMember& member : secret_members(request.extra_body)) {
         add(member.name, member.value);
         add(member.name, std::string_view(member.raw).substr(1, member.raw.size() - 2));
     }
     return credentials;
+}
+
+}  // namespace
+
+OrExit<Credentials> take_credentials(const RequestFlags& request,
+                                     const std::vector<ReplayTarget>& targets) {
+    std::string why;
+    std::vector<std::string> variables;
+    std::vector<Header> headers;
+    std::vector<Header> from_environment;
+    for (const Header& typed : request.headers) {
+        headers.push_back({typed.name, taken(typed.value, why)});
+        const std::string variable = variable_of(typed.value);
+        if (!variable.empty()) {
+            variables.push_back(variable);
+            from_environment.push_back(headers.back());
+        }
+    }
+    for (const std::string& variable : variables) {  // several headers may have had one
+        wipe_variable(variable);
+    }
+    if (!why.empty()) {
+        std::fprintf(stderr, "driftless: %s\n", why.c_str());
+        return exit_usage;
+    }
+    std::vector<Header> all = all_credentials(request, targets, headers, from_environment);
+    return Credentials{std::move(headers), std::move(all)};
 }
 
 std::string whole_url(const ReplayTarget& target) {
@@ -131,12 +138,12 @@ std::string shown_url(const ReplayTarget& target) {
     return mask_url(whole_url(target));
 }
 
-void hide_secrets(const ReplayOptions& options, int argc, char** argv) {
+void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, int argc,
+                  char** argv) {
     constexpr std::array<std::string_view, 7> carriers{
         "--api-key", "--header", "--extra-body", "--url", "--endpoint", "--base-url", "--backend"};
-    const std::vector<Header> credentials = credentials_of(options);
     const bool assigned = wipe_assigned(argc, argv);
-    if (!assigned && credentials.empty() && options.server.tls.key_file.empty()) {
+    if (!assigned && credentials.all.empty() && tls.key_file.empty()) {
         return;
     }
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -146,7 +153,7 @@ void hide_secrets(const ReplayOptions& options, int argc, char** argv) {
             std::any_of(carriers.begin(), carriers.end(), [&](std::string_view flag) {
                 return std::string_view(argv[i]).starts_with(flag) || argv[i - 1] == flag;
             });
-        for (const Header& credential : credentials) {
+        for (const Header& credential : credentials.all) {
             const std::string& value = credential.value;
             const bool has_scheme = value.starts_with(bearer) && value.size() > bearer.size();
             if (carries) {

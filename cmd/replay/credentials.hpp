@@ -7,19 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
 
 namespace driftless {
 
-/// Puts the variables of the environment in the place of `env:NAME`, in the key and in headers,
-/// whose values are secrets from here on whatever the header is called, and clears them from the
-/// environment of this process. Returns why that cannot be, or the empty text.
-std::string take_from_environment(ReplayOptions& options);
+/// The keys of a run.
+struct Credentials {
+    std::vector<Header> headers;  ///< of every request, as they are sent
+    /// All that is a credential, by name: headers, the text around the placeholders of rows'
+    /// headers, parameters of a target's query, and members of `--extra-body`, decoded and as
+    /// written. `secrets_of` makes of it what is masked.
+    std::vector<Header> all;
+};
 
-/// All that is a credential, by name: headers, the text around the placeholders of rows' headers,
-/// parameters of a target's query, and members of `--extra-body`, decoded and as written.
-/// `secrets_of` makes of it what is masked.
-std::vector<Header> credentials_of(const ReplayOptions& options);
+/// Puts the variables of the environment in the place of `env:NAME` in headers, whose values are
+/// secrets from here on whatever the header is called, and clears them from the environment of this
+/// process. Prints why that cannot be.
+OrExit<Credentials> take_credentials(const RequestFlags& request,
+                                     const std::vector<ReplayTarget>& targets);
 
 /// `http://host/path` that requests to a target ask for.
 std::string whole_url(const ReplayTarget& target);
@@ -32,6 +38,7 @@ std::string shown_url(const ReplayTarget& target);
 /// handler, which RLIMIT_CORE does not bind, and for debuggers of the same user; MADV_DONTDUMP
 /// would have to follow every copy into every buffer. A TLS key that is read from a file is such a
 /// secret, too. Without one all stays as it was.
-void hide_secrets(const ReplayOptions& options, int argc, char** argv);
+void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, int argc,
+                  char** argv);
 
 }  // namespace driftless

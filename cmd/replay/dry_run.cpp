@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <string>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/resume/same_run.hpp"
+#include "cmd/replay/run_json/run_file.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/whole_file.hpp"
@@ -16,26 +18,34 @@
 
 namespace driftless {
 
-int execute_dry_run(const Server& server, ReplayParts& parts, RunFile& file) {
-    const ReplayOptions& options = parts.options();
-    const Result<PromptSums> summed = sum_prompts(parts);
+namespace {
+
+/// What run.json says of rows that were armed and not sent.
+std::string json_of(const ReplayParts& parts, const HostFacts& host, const PromptSums& sums) {
+    RunProgress progress;
+    progress.end.emplace();
+    progress.end->prompts_digest = sums.digest;
+    progress.end->clamped_rows = sums.clamped_rows;
+    return to_json({parts, host, {}, {}, {}, {}}, progress);
+}
+
+}  // namespace
+
+int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
+    const std::string& out = parts.invocation().options.results.out;
+    const OrExit<PromptSums> summed = sum_prompts(parts);
     if (!summed) {
-        return fail_host("bodies", summed.error());
+        return summed.exit_code();
     }
     const PromptSums& sums = summed.value();
+    const PreflightFindings& findings = parts.server().findings;
     const Workload& workload = parts.workload();
     const Plan& plan = workload.plan;
-    RunEnd end;
-    end.prompts_digest = sums.digest;
-    end.clamped_rows = sums.clamped_rows;
-    file.words = sums.words;
-    file.words_digest = sums.words_digest;
-    file.end = end;
-    if (workload.closed) {
+    if (workload.waiting) {
         std::printf(
             "dry run: %zu rows; nothing was sent. How long a run takes, and how many requests are "
             "open at once, depends on the answers: %s\n",
-            plan.rows.size(), length_of_closed(workload).c_str());
+            plan.rows.size(), length_of_closed(*workload.waiting).c_str());
     } else {
         std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
                     plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9,
@@ -50,25 +60,24 @@ int execute_dry_run(const Server& server, ReplayParts& parts, RunFile& file) {
                 100.0 * static_cast<double>(plan.expected_cached_tokens) /
                     static_cast<double>(std::max<std::uint64_t>(plan.input_tokens, 1)));
     std::printf("dry run: overhead %u+%u (%s); %llu rows shorter than that\n",
-                server.findings.overhead.pre, server.findings.overhead.post,
-                server.findings.overhead_source.c_str(),
-                static_cast<unsigned long long>(end.clamped_rows));
+                findings.overhead.pre, findings.overhead.post, findings.overhead_source.c_str(),
+                static_cast<unsigned long long>(sums.clamped_rows));
     std::printf("dry run: schedule digest %016llx, prompts digest %016llx\n",
                 static_cast<unsigned long long>(plan.schedule_digest),
                 static_cast<unsigned long long>(sums.digest));
-    if (options.results.out.empty()) {
+    if (out.empty()) {
         return exit_done;
     }
-    const Result<NewFolder> taken = take_new_folder(options.results.out);
+    const Result<NewFolder> taken = take_new_folder(out);
     if (!taken) {
-        return fail_folder(options.results.out, taken.error());
+        return fail_folder(out, taken.error());
     }
-    const Result<void> written = write_whole_file(options.results.out + "/run.json", to_json(file));
+    const Result<void> written = write_whole_file(out + "/run.json", json_of(parts, host, sums));
     if (!written) {
         if (taken.value().made_by_a_run) {
-            (void)::rmdir(options.results.out.c_str());
+            (void)::rmdir(out.c_str());
         }
-        return fail_host((options.results.out + "/run.json").c_str(), written.error());
+        return fail_host((out + "/run.json").c_str(), written.error());
     }
     return exit_done;
 }

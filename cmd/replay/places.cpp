@@ -19,19 +19,16 @@ bool there(const std::string& path) {
 }
 
 /// Where a run will write only after minutes of preparation, it is tried before.
-int try_places(const ReplayOptions& options, Place place) {
-    const bool makes_folder =
-        place == Place::free && !(options.results.out.empty() && options.dry_run);
-    const std::string folder =
-        options.results.out.empty() ? default_folder("trace") : options.results.out;
+int try_places(const ResultFlags& results, bool dry_run, Place place) {
+    const bool makes_folder = place == Place::free && !(results.out.empty() && dry_run);
+    const std::string folder = results.out.empty() ? default_folder("trace") : results.out;
     const Result<void> made = makes_folder ? try_place(folder) : Result<void>{};
     if (!made) {
         return fail_folder(folder, made.error());
     }
-    const bool makes_records = !options.results.records_path.empty() && !options.dry_run;
-    const Result<void> records =
-        makes_records ? try_place(options.results.records_path) : Result<void>{};
-    return records ? exit_done : fail_host(options.results.records_path.c_str(), records.error());
+    const bool makes_records = !results.records_path.empty() && !dry_run;
+    const Result<void> records = makes_records ? try_place(results.records_path) : Result<void>{};
+    return records ? exit_done : fail_host(results.records_path.c_str(), records.error());
 }
 
 }  // namespace
@@ -45,27 +42,27 @@ std::string default_folder(const std::string& trace_name) {
     return "runs/" + std::string(text) + "-" + trace_name;
 }
 
-int check_paths(const ReplayOptions& options) {
-    const Place place = options.results.out.empty() ? Place::free : place_at(options.results.out);
+int check_paths(const ResultFlags& results, bool dry_run) {
+    const Place place = results.out.empty() ? Place::free : place_at(results.out);
     if (place == Place::taken) {
         std::fprintf(stderr,
                      "driftless: --out %s: exists already; name a new folder or remove it\n",
-                     options.results.out.c_str());
+                     results.out.c_str());
         return exit_usage;
     }
     if (place == Place::leftover) {
-        const Result<FolderLock> lock = FolderLock::take(options.results.out);
+        const Result<FolderLock> lock = FolderLock::take(results.out);
         if (!lock && lock.error().code == ErrorCode::exists) {
-            return refuse_folder(options.results.out);
+            return refuse_folder(results.out);
         }
     }
-    if (!options.results.records_path.empty() && there(options.results.records_path)) {
+    if (!results.records_path.empty() && there(results.records_path)) {
         std::fprintf(stderr,
                      "driftless: --output-path %s: exists already; name a new file or remove it\n",
-                     options.results.records_path.c_str());
+                     results.records_path.c_str());
         return exit_usage;
     }
-    return try_places(options, place);
+    return try_places(results, dry_run, place);
 }
 
 }  // namespace driftless

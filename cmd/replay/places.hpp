@@ -12,6 +12,6 @@ std::string default_folder(const std::string& trace_name);
 
 /// Whether the run can write where it is told to; what a run left that was killed before its
 /// run.json is taken again. Prints why not; returns an exit code.
-int check_paths(const ReplayOptions& options);
+int check_paths(const ResultFlags& results, bool dry_run);
 
 }  // namespace driftless

@@ -1,65 +1,35 @@
 #include "cmd/replay/replay.hpp"
 
-#include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
-#include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cmd/environment.hpp"
 #include "cmd/exit_codes.hpp"
-#include "cmd/folders.hpp"
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/dry_run.hpp"
+#include "cmd/replay/invocation.hpp"
 #include "cmd/replay/places.hpp"
 #include "cmd/replay/resume/again.hpp"
-#include "cmd/replay/resume/recall.hpp"
 #include "cmd/replay/resume/resume.hpp"
 #include "cmd/replay/resume/same_run.hpp"
 #include "cmd/replay/run/calibration_lookup.hpp"
 #include "cmd/replay/run/execute.hpp"
 #include "cmd/replay/server/verify.hpp"
 #include "cmd/replay/workload/dataset.hpp"
-#include "cmd/replay/workload/recorded.hpp"
 #include "cmd/replay/workload/save_prompts.hpp"
+#include "cmd/replay/workload/served.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
-#include "engine/plan/server_forecast.hpp"
-#include "proto/core/hash.hpp"
 
 namespace driftless {
 
 namespace {
-
-/// Eight hex digits that differ from run to run: servers must never see two live requests of one
-/// name. The only thing in a run that its seed does not decide.
-std::string make_run_id() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_REALTIME, &now);
-    const auto seed = static_cast<std::uint64_t>(now.tv_sec * 1'000'000'000 + now.tv_nsec);
-    char text[16];
-    std::snprintf(text, sizeof(text), "%08x", static_cast<unsigned>(mix64(seed)));
-    return text;
-}
-
-/// `--cache-salt random`: a salt that no other run has. It is printed and recorded, so that the run
-/// can be repeated with it.
-void draw_salt(std::string& salt) {
-    if (salt != "random") {
-        return;
-    }
-    std::random_device source;
-    const std::uint64_t high = source();
-    char text[32];
-    std::snprintf(text, sizeof(text), "%016llx",
-                  static_cast<unsigned long long>(high << 32 | source()));
-    salt = text;
-    std::printf("prompts: --cache-salt %s gives these prompts again\n", text);
-}
 
 /// What `--resume` or `--from` names.
 struct EarlierRun {
@@ -67,297 +37,351 @@ struct EarlierRun {
     std::optional<Resumption> resumption;
 };
 
-/// Everything before time 0, in its order; each step prints what stops it.
-class Preparation {
-  public:
-    Preparation(const ReplayOptions& options, std::optional<EarlierRun>& earlier, RunFile& file,
-                Quiet& quiet)
-        : options_(options),
-          earlier_(earlier ? &earlier->facts : nullptr),
-          resumption_(earlier && earlier->resumption ? &*earlier->resumption : nullptr),
-          file_(file),
-          quiet_(quiet) {}
-
-    int go() {
-        int code = load();
-        if (code == exit_done) {
-            code = choose_words(options_, server_);
-        }
-        if (code == exit_done) {
-            code = check_text(options_, workload_, server_);
-        }
-        if (code != exit_done) {
-            return code;
-        }
-        file_.tokenizer = server_.words ? &server_.words->figures : nullptr;
-        file_.text = server_.text ? &*server_.text : nullptr;
-        if (options_.dry_run) {
-            return dry_run();
-        }
-        code = meet();
-        if (code == exit_done) {
-            code = calibrate();
-        }
-        if (code == exit_interrupted) {
-            std::fputs("driftless: interrupted before the first request; nothing was written\n",
-                       stderr);
-        }
-        return code == exit_done ? run() : code;
-    }
-
-  private:
-    int load();
-    int dry_run();
-    int build_parts();
-    int meet();
-    void warn(const std::string& warning);
-    int compare();
-    void forecast();
-    int calibrate();
-    int run();
-
-    const ReplayOptions& options_;
-    const RunFacts* earlier_;  ///< null: a run of its own
-    Resumption* resumption_;   ///< null: nothing to resume
-    RunFile& file_;
-    Quiet& quiet_;
-    Workload workload_;
-    Server server_;
-    HostChoice host_;
-    std::unique_ptr<UringDriver> driver_;
-    std::unique_ptr<ReplayParts> parts_;  ///< once the server is known
+/// What is known before any server: each stage that follows takes it on.
+struct Loaded {
+    HostFacts host;
+    Workload workload;
+    ChosenWords words;
 };
 
-int Preparation::load() {
-    int code = resumption_ != nullptr ? resumption_->open(options_.again.resume, *earlier_)
-                                      : check_paths(options_);
+/// The model of the first row, where rows have models of their own; else empty.
+std::string first_model(const Workload& workload) {
+    return workload.models.empty() ? "" : workload.models.name_of(workload.plan.rows.front().row);
+}
+
+/// Locks the folder of a run that goes on.
+OrExit<std::optional<EarlierRun>> open_earlier(const AgainFlags& again,
+                                               const std::optional<RunFacts>& facts) {
+    if (!facts) {
+        return std::optional<EarlierRun>();
+    }
+    EarlierRun earlier{*facts, {}};
+    if (!again.resume.empty()) {
+        OrExit<Resumption> opened = Resumption::open(again.resume, *facts);
+        if (!opened) {
+            return opened.exit_code();
+        }
+        earlier.resumption.emplace(std::move(opened).value());
+    }
+    return std::optional<EarlierRun>(std::move(earlier));
+}
+
+/// What the flags ask of the trace, and an earlier run of both.
+int check_workload(const ReplayOptions& options, const Workload& workload,
+                   const std::optional<EarlierRun>& earlier) {
+    int code = check_bodies(options, workload.trace);
     if (code == exit_done) {
-        code = load_workload(options_, workload_);
+        code = check_row_headers(options.request.row_headers, workload);
     }
-    if (code == exit_done) {
-        code = check_bodies(options_, workload_.trace);
+    if (code == exit_done && earlier) {
+        code =
+            check_schedule(earlier->facts, workload, earlier->resumption ? "--resume" : "--from");
     }
-    if (code == exit_done) {
-        code = check_row_headers(options_, workload_);
+    return code;
+}
+
+OrExit<Loaded> load(const ReplayOptions& options, const std::optional<EarlierRun>& earlier) {
+    OrExit<Workload> workload =
+        load_workload(options.workload, options.sending, options.request.row_model);
+    if (!workload) {
+        return workload.exit_code();
     }
-    if (code == exit_done && earlier_ != nullptr) {
-        code = check_schedule(*earlier_, workload_, resumption_ ? "--resume" : "--from");
-    }
-    if (!workload_.models.empty()) {
-        server_.first_model = workload_.models.name_of(workload_.plan.rows.front().row);
-    }
-    file_.options = &options_;
-    file_.trace = &workload_.trace;
-    file_.load = workload_.load;
-    file_.plan = &workload_.plan;
-    file_.closed = workload_.closed;
-    file_.waits = workload_.waits;
-    file_.notes = workload_.notes;
-    file_.host = read_host_facts();
+    int code = check_workload(options, workload.value(), earlier);
     if (code != exit_done) {
         return code;
     }
-    return resumption_ != nullptr ? check_calibration_again(options_, *earlier_, file_.host)
-                                  : check_calibration(options_, file_.host);
-}
-
-int Preparation::dry_run() {
-    describe_server(options_, server_);
-    file_.model = server_.findings.model;
-    file_.overhead = server_.findings.overhead;
-    file_.prompt = server_.prompt;
-    int code = build_parts();
-    if (code == exit_done) {
-        code = save_prompts(*parts_);
-    }
-    if (code == exit_done) {
-        code = compare();
-    }
-    quiet_.end();  // its output is the result
-    return code == exit_done ? execute_dry_run(server_, *parts_, file_) : code;
-}
-
-/// What all requests are made of, from here on: also those that are saved, verified and summed.
-int Preparation::build_parts() {
-    const int code = make_bodies(options_, server_, workload_, file_);
+    HostFacts host = read_host_facts();
+    code = earlier && earlier->resumption
+               ? check_calibration_again(options.calibration, options.again.resume, earlier->facts,
+                                         host)
+               : check_calibration(options.calibration, options.host.realtime, host);
     if (code != exit_done) {
         return code;
     }
-    Result<std::unique_ptr<ReplayParts>> parts = ReplayParts::make(options_, workload_, server_);
+    OrExit<ChosenWords> words = choose_words(options.prompts);
+    if (!words) {
+        return words.exit_code();
+    }
+    code = check_text(options.prompts.dataset, workload.value(), words.value().text);
+    if (code != exit_done) {
+        return code;
+    }
+    return Loaded{std::move(host), std::move(workload).value(), std::move(words).value()};
+}
+
+/// The prompts are those of the run that is resumed or repeated. Sums over all of them, of a run
+/// that is resumed; else of none.
+OrExit<PromptSums> compare(const std::optional<EarlierRun>& earlier, ReplayParts& parts) {
+    if (earlier && earlier->resumption) {
+        return earlier->resumption->check(parts);
+    }
+    const int code = earlier ? check_prompts(earlier->facts, parts, "--from") : exit_done;
+    if (code != exit_done) {
+        return code;
+    }
+    return PromptSums();
+}
+
+int dry_run(const Invocation& invocation, const std::optional<EarlierRun>& earlier, Loaded loaded,
+            Quiet& quiet) {
+    const ReplayOptions& options = invocation.options;
+    const Server server =
+        describe_server(options, first_model(loaded.workload), std::move(loaded.words), {});
+    const OrExit<ServedWorkload> served =
+        serve(std::move(loaded.workload), options.request, server);
+    if (!served) {
+        return served.exit_code();
+    }
+    const OrExit<std::unique_ptr<ReplayParts>> parts =
+        ReplayParts::make(invocation, served.value(), server);
     if (!parts) {
-        return fail_host("bodies", parts.error());
+        return parts.exit_code();
     }
-    parts_ = std::move(parts).value();
-    return exit_done;
-}
-
-/// On the screen and in run.json; empty: nothing.
-void Preparation::warn(const std::string& warning) {
-    if (!warning.empty()) {
-        std::fprintf(stderr, "driftless: warning: %s\n", warning.c_str());
-        server_.findings.notes.push_back("warning: " + warning);
-    }
-}
-
-int Preparation::meet() {
-    count_stop_requests();  // what comes before looks at none: there, a signal just ends us
-    int code = resolve_targets(options_, server_);
-    if (code == exit_done) {
-        code = choose_host(options_, workload_, host_);
-    }
-    if (code != exit_done) {
+    if (const int code = save_prompts(*parts.value()); code != exit_done) {
         return code;
     }
-    driver_ = make_driver(options_, host_, workload_);
-    if (driver_ == nullptr) {
-        return exit_host;
-    }
-    code = meet_server(options_, *driver_, file_.run_id, server_);
-    if (code == exit_done && server_.preflight_done) {
-        code = check_context(workload_,
-                             {server_.findings.max_model_len, server_.findings.max_input_tokens});
-    }
-    if (code == exit_done && server_.preflight_done && split_unknown(server_.findings)) {
-        warn(split_warning(workload_, server_.findings.overhead,
-                           options_.request.dialect->templated));
-    }
-    if (code == exit_done && server_.preflight_done) {
-        warn(short_answers_warning(options_, workload_, server_.findings.least_answer));
-    }
-    if (code == exit_done) {
-        code = build_parts();
-    }
-    if (code == exit_done) {
-        code = verify_prompts(server_, *parts_, *driver_, file_.run_id, file_.verified);
-    }
-    if (code == exit_done) {
-        code = save_prompts(*parts_);
-    }
-    return code == exit_done ? compare() : code;
+    const OrExit<PromptSums> compared = compare(earlier, *parts.value());
+    quiet.end();  // its output is the result
+    return compared ? execute_dry_run(*parts.value(), loaded.host) : compared.exit_code();
 }
 
-/// With the prompts of the run that is resumed or repeated.
-int Preparation::compare() {
-    if (resumption_ != nullptr) {
-        return resumption_->check(server_, *parts_);
+/// Of rows that this server may not take as they are meant: printed, and for run.json.
+std::vector<std::string> warn_of_rows(const ReplayOptions& options, const Workload& workload,
+                                      const PreflightFindings& found) {
+    std::vector<std::string> warnings;
+    if (split_unknown(found)) {
+        warnings.push_back(
+            split_warning(workload, found.overhead, options.request.dialect->templated));
     }
-    return earlier_ == nullptr ? exit_done : check_prompts(*earlier_, server_, *parts_, "--from");
+    warnings.push_back(short_answers_warning(options.request.output, workload, found.least_answer));
+    std::erase(warnings, "");
+    for (std::string& warning : warnings) {
+        std::fprintf(stderr, "driftless: warning: %s\n", warning.c_str());
+        warning.insert(0, "warning: ");
+    }
+    return warnings;
 }
 
-/// What the caches should hit: in the trace's blocks, and in the server's where they are known.
-void Preparation::forecast() {
-    const Overhead around =
-        server_.prompt == PromptKind::ids ? Overhead{} : server_.findings.overhead;
-    if (server_.findings.overhead.post != workload_.plan.post_tokens) {
-        expect_cached(workload_.trace, server_.findings.overhead.post, workload_.plan);
+/// A server that was met, and what is to be said of it.
+struct MetServer {
+    Server server;
+    std::vector<std::string> warnings;
+};
+
+OrExit<MetServer> meet(const Invocation& invocation, Driver& driver, Server described,
+                       const Workload& workload) {
+    OrExit<Server> met = meet_server(invocation, driver, std::move(described));
+    if (!met) {
+        return met.exit_code();
     }
-    std::optional<std::uint32_t> block = options_.server.server_block;
-    if (!block && server_.findings.server_block > 0) {
-        block = static_cast<std::uint32_t>(server_.findings.server_block);
+    if (!met.value().preflight_done) {
+        return MetServer{std::move(met).value(), {}};
     }
-    if (!block) {
-        return;
+    const PreflightFindings& found = met.value().findings;
+    if (const int code = check_context(workload, {found.max_model_len, found.max_input_tokens});
+        code != exit_done) {
+        return code;
     }
-    if (expect_server_cached(workload_.trace, {around.pre, around.post}, *block, workload_.plan)) {
-        file_.server_block = block;
-    } else {
-        std::printf(
-            "plan: more than %llu block ids: hits are not forecast in the server's blocks\n",
-            static_cast<unsigned long long>(server_forecast_ids_max));
+    std::vector<std::string> warnings = warn_of_rows(invocation.options, workload, found);
+    return MetServer{std::move(met).value(), std::move(warnings)};
+}
+
+OrExit<ServedWorkload> serve_forecast(Workload workload, const ReplayOptions& options,
+                                      const Server& server) {
+    OrExit<ServedWorkload> served = serve(std::move(workload), options.request, server);
+    if (!served) {
+        return served.exit_code();
     }
+    return forecast(std::move(served).value(), options.server, server);
+}
+
+/// The part of this host that the run has.
+struct Engine {
+    HostChoice host;
+    std::unique_ptr<UringDriver> driver;
+};
+
+OrExit<Engine> take_host(const ReplayOptions& options, const Workload& workload) {
+    OrExit<HostChoice> host = choose_host(options, workload);
+    if (!host) {
+        return host.exit_code();
+    }
+    OrExit<std::unique_ptr<UringDriver>> driver =
+        make_driver(options.host, lanes_most(options.sending, workload.plan, host.value()));
+    if (!driver) {
+        return driver.exit_code();
+    }
+    return Engine{std::move(host).value(), std::move(driver).value()};
+}
+
+/// What came of the prompts before any was sent.
+struct CheckedPrompts {
+    std::optional<VerifyFindings> verified;
+    PromptSums sums;  ///< as `compare` gives them
+};
+
+OrExit<CheckedPrompts> check_all_prompts(const std::optional<EarlierRun>& earlier,
+                                         ReplayParts& parts, Driver& driver) {
+    const OrExit<std::optional<VerifyFindings>> verified = verify_prompts(parts, driver);
+    if (!verified) {
+        return verified.exit_code();
+    }
+    if (const int code = save_prompts(parts); code != exit_done) {
+        return code;
+    }
+    const OrExit<PromptSums> sums = compare(earlier, parts);
+    if (!sums) {
+        return sums.exit_code();
+    }
+    return CheckedPrompts{verified.value(), sums.value()};
 }
 
 /// The last step that takes long: who stops it is told at once, before there is a folder.
-int Preparation::calibrate() {
-    forecast();
-    file_.calibration = resumption_ != nullptr
-                            ? earlier_->calibration
-                            : look_up_calibration(options_, file_.host, host_, workload_);
-    return stop_requests().load() > 0 ? exit_interrupted : exit_done;
+OrExit<CalibrationFacts> calibrate(const std::optional<EarlierRun>& earlier, const HostFacts& facts,
+                                   const HostChoice& host, const ReplayParts& parts) {
+    const ReplayOptions& options = parts.invocation().options;
+    if (!parts.served().forecast_note.empty()) {
+        std::printf("plan: %s\n", parts.served().forecast_note.c_str());
+    }
+    CalibrationFacts calibration =
+        earlier && earlier->resumption
+            ? earlier->facts.calibration
+            : look_up_calibration(options.calibration, options.host.realtime, facts, host,
+                                  parts.workload());
+    if (stop_requests().load() > 0) {
+        return exit_interrupted;
+    }
+    return calibration;
 }
 
-int Preparation::run() {
-    file_.findings = server_.preflight_done ? &server_.findings : nullptr;
-    file_.model = server_.findings.model;
-    file_.overhead = server_.findings.overhead;
-    file_.split_unknown = split_unknown(server_.findings);
-    file_.length_member = server_.body.length_member;
-    file_.prompt = server_.prompt;
-    note_host(file_, host_, *driver_);
+int run(const std::optional<EarlierRun>& earlier, ReplayParts& parts, const RunFile& file,
+        const PromptSums& sums, UringDriver& driver, Quiet& quiet) {
+    const ReplayOptions& options = parts.invocation().options;
+    const Workload& workload = parts.workload();
     const std::string folder =
-        options_.results.out.empty() ? default_folder(workload_.trace.name) : options_.results.out;
-    if (resumption_ == nullptr) {
-        return execute_run({*parts_, workload_.plan, server_, host_, nullptr, {}}, *driver_, folder,
-                           file_, quiet_);
+        options.results.out.empty() ? default_folder(workload.trace.name) : options.results.out;
+    if (!earlier || !earlier->resumption) {
+        return execute_run({parts, file, workload.plan, nullptr, {}}, driver, folder, quiet);
     }
-    const ResumedRun resumed = resumption_->resume(options_, workload_);
+    const ResumedRun resumed = earlier->resumption->resume(options, workload);
     const Plan remaining = resumed.remaining_plan();
-    return execute_run({*parts_, remaining, server_, host_, &resumed, resumption_->prompts()},
-                       *driver_, folder, file_, quiet_);
+    return execute_run({parts, file, remaining, &resumed, sums}, driver, folder, quiet);
 }
 
-/// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.
-void note_arguments(const ReplayCommandLine& line, RunFile& file) {
-    char folder[PATH_MAX];
-    const std::string here = ::getcwd(folder, sizeof(folder)) != nullptr ? folder : ".";
-    file.arguments = arguments_to_keep(line.arguments, here);
-    for (std::string& argument : file.arguments) {
-        if (argument.starts_with("--cache-salt=")) {
-            argument = "--cache-salt=" + line.options.prompts.cache_salt;
-        }
+/// The exit code of a stage before time 0; an interrupt is told here.
+int stopped(int exit_code) {
+    if (exit_code == exit_interrupted) {
+        std::fputs("driftless: interrupted before the first request; nothing was written\n",
+                   stderr);
     }
-    file.records_path = absolute_path(line.options.results.records_path, here);
+    return exit_code;
+}
+
+/// From what is loaded to the end of a run; each stage prints what stops it.
+int send(const Invocation& invocation, const std::optional<EarlierRun>& earlier, Loaded loaded,
+         Quiet& quiet) {
+    const ReplayOptions& options = invocation.options;
+    count_stop_requests();  // what comes before looks at none: there, a signal just ends us
+    OrExit<ResolvedTargets> targets =
+        resolve_targets(options.server, options.sending.timeouts.connect);
+    if (!targets) {
+        return stopped(targets.exit_code());
+    }
+    const OrExit<Engine> engine = take_host(options, loaded.workload);
+    if (!engine) {
+        return stopped(engine.exit_code());
+    }
+    const HostChoice& host = engine.value().host;
+    UringDriver& driver = *engine.value().driver;
+    Server described = describe_server(options, first_model(loaded.workload),
+                                       std::move(loaded.words), std::move(targets).value());
+    const OrExit<MetServer> met = meet(invocation, driver, std::move(described), loaded.workload);
+    if (!met) {
+        return stopped(met.exit_code());
+    }
+    const OrExit<ServedWorkload> served =
+        serve_forecast(std::move(loaded.workload), options, met.value().server);
+    if (!served) {
+        return stopped(served.exit_code());
+    }
+    const OrExit<std::unique_ptr<ReplayParts>> made =
+        ReplayParts::make(invocation, served.value(), met.value().server);
+    if (!made) {
+        return stopped(made.exit_code());
+    }
+    ReplayParts& parts = *made.value();
+    const OrExit<CheckedPrompts> prompts = check_all_prompts(earlier, parts, driver);
+    if (!prompts) {
+        return stopped(prompts.exit_code());
+    }
+    const OrExit<CalibrationFacts> calibration = calibrate(earlier, loaded.host, host, parts);
+    if (!calibration) {
+        return stopped(calibration.exit_code());
+    }
+    const RunFile file{parts,
+                       loaded.host,
+                       EngineHost{host, driver.features()},
+                       calibration.value(),
+                       prompts.value().verified,
+                       met.value().warnings};
+    return run(earlier, parts, file, prompts.value().sums, driver, quiet);
+}
+
+int replay(const Invocation& invocation, const std::optional<RunFacts>& facts, Quiet& quiet) {
+    const ReplayOptions& options = invocation.options;
+    const OrExit<std::optional<EarlierRun>> earlier = open_earlier(options.again, facts);
+    if (!earlier) {
+        return earlier.exit_code();
+    }
+    const bool resumes = earlier.value() && earlier.value()->resumption;
+    const int places = resumes ? exit_done : check_paths(options.results, options.dry_run);
+    if (places != exit_done) {
+        return places;
+    }
+    OrExit<Loaded> loaded = load(options, earlier.value());
+    if (!loaded) {
+        return loaded.exit_code();
+    }
+    return options.dry_run ? dry_run(invocation, earlier.value(), std::move(loaded).value(), quiet)
+                           : send(invocation, earlier.value(), std::move(loaded).value(), quiet);
 }
 
 }  // namespace
 
 int run_replay(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    const char* key = std::getenv("OPENAI_API_KEY");
-    ReplayCommandLine line =
-        parse_replay_options(arguments, key != nullptr ? std::string(key) : std::string());
-    if (line.kind == ReplayCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
+    const char* variable = std::getenv("OPENAI_API_KEY");
+    const std::string key = variable != nullptr ? variable : "";
+    ReplayCommandLine typed = parse_replay_options(arguments, key);
+    if (typed.kind == ReplayCommandLine::Kind::help) {
+        std::fputs(typed.text.c_str(), stdout);
         return exit_done;
     }
-    if (line.kind == ReplayCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+    if (typed.kind == ReplayCommandLine::Kind::refused) {
+        std::fprintf(stderr, "%s\n", typed.text.c_str());
         return exit_usage;
     }
-    RunFile file;
-    file.run_id = make_run_id();
-    file.command = mask_command(arguments);
-    std::optional<EarlierRun> earlier;
-    if (!line.options.again.resume.empty() || !line.options.again.from.empty() ||
-        line.options.again.resend) {
-        earlier.emplace();
-        const int code = take_up(key != nullptr ? key : "", line, earlier->facts);
-        if (code != exit_done) {
-            return code;
-        }
-        if (!line.options.again.resume.empty()) {
-            earlier->resumption.emplace();
-        }
+    OrExit<TakenUp> taken = take_up(key, std::move(typed));
+    if (!taken) {
+        return taken.exit_code();
     }
-    if (const std::string why = take_from_environment(line.options); !why.empty()) {
-        std::fprintf(stderr, "driftless: %s\n", why.c_str());
-        return exit_usage;
+    ReplayCommandLine& line = taken.value().line;
+    OrExit<Credentials> credentials =
+        take_credentials(line.options.request, line.options.server.targets);
+    if (!credentials) {
+        return credentials.exit_code();
     }
     wipe_variable("OPENAI_API_KEY");  // what is needed of it is in the options
-    hide_secrets(line.options, argc, argv);
-    std::string& out = line.options.results.out;
-    while (out.size() > 1 && out.back() == '/') {
-        out.pop_back();
-    }
+    hide_secrets(credentials.value(), line.options.server.tls, argc, argv);
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
     Quiet quiet(line.options.results.quiet);
     for (const std::string& note : line.notes) {
         std::printf("flags: %s\n", note.c_str());
     }
-    draw_salt(line.options.prompts.cache_salt);
-    note_arguments(line, file);
-    return Preparation(line.options, earlier, file, quiet).go();
+    const Invocation invocation =
+        make_invocation(std::move(line), std::move(credentials).value(), mask_command(arguments));
+    return replay(invocation, taken.value().earlier, quiet);
 }
 
 }  // namespace driftless

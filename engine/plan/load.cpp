@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/plan/families.hpp"
@@ -170,7 +171,7 @@ Result<Share> parse_share(std::string_view text) {
     return Share{scaled.value().value};
 }
 
-Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace) {
+Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
     CHECK(options.copies >= 1);
     LoadFigures figures;
     figures.rows_read = static_cast<std::uint32_t>(trace.rows.size());
@@ -192,7 +193,7 @@ Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace) {
         figures.within_ns = options.within_ns.value_or(default_within(trace));
         replicate(options, trace, figures);
     }
-    return figures;
+    return LoadedTrace{std::move(trace), figures};
 }
 
 }  // namespace driftless

@@ -59,11 +59,17 @@ struct LoadFigures {
     std::uint32_t rows_sharing = 0;
 };
 
-/// Reshapes a trace as it was read. Rows of the sample keep their indices and their times; copy k
-/// of the row with index i has the index i + k * rows_read, so that indices stay unique and say
-/// where a row comes from. Ids are not copied: copies differ in their namespace. Errors:
-/// out_of_range, where rows, namespaces or sessions would not fit 32 bits; exists, where rows that
-/// are to share have block ids; missing, where sessions are to share and there are none.
-Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace);
+/// A trace that was reshaped, and what came of it.
+struct LoadedTrace {
+    Trace trace;
+    LoadFigures figures;
+};
+
+/// Reshapes a trace as it was read, which it takes. Rows of the sample keep their indices and their
+/// times; copy k of the row with index i has the index i + k * rows_read, so that indices stay
+/// unique and say where a row comes from. Ids are not copied: copies differ in their namespace.
+/// Errors: out_of_range, where rows, namespaces or sessions would not fit 32 bits; exists, where
+/// rows that are to share have block ids; missing, where sessions are to share and there are none.
+Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace);
 
 }  // namespace driftless

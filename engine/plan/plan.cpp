@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "engine/plan/cache_forecast.hpp"
 #include "proto/core/check.hpp"
@@ -166,7 +167,7 @@ std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan) {
     return order;
 }
 
-void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
+Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan) {
     CacheForecast forecast(trace, post_tokens);
     plan.expected_cached_tokens = 0;
     plan.post_tokens = post_tokens;
@@ -175,6 +176,7 @@ void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan) {
         planned.expected_cached_tokens = forecast.next(trace.rows[planned.row]);
         plan.expected_cached_tokens += planned.expected_cached_tokens;
     }
+    return plan;
 }
 
 /// Window of trace time, then rows, then wall time.
@@ -209,7 +211,7 @@ Result<Plan> make_plan(const Trace& trace, const PlanOptions& options) {
     if (plan.rows.back().due_ns > due_max / 4) {
         return Error{ErrorCode::out_of_range, 0, "plan the rows: at this speed they take decades"};
     }
-    expect_cached(trace, 0, plan);
+    plan = expect_cached(trace, 0, std::move(plan));
     sum_up(trace, plan);
     return plan;
 }

@@ -1,4 +1,4 @@
-/// Plan: which rows are sent, and when. Built once from a trace and the user's choices; immutable
+/// Plan: which rows are sent, and when. Made of a trace and the user's choices; immutable
 /// afterwards and shared by the engine thread and the writer thread.
 #pragma once
 
@@ -75,9 +75,9 @@ Result<Plan> make_plan(const Trace& trace, const PlanOptions& options);
 /// Positions in `plan.rows` by the rows' order in the file. Nearly free where the plan goes by it.
 std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan);
 
-/// Sets every `expected_cached_tokens` anew for a server whose template puts `post_tokens` behind
-/// the prompt: they displace the end of a row's last block, which then differs from the same block
-/// inside a longer row. `make_plan` assumes none.
-void expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan& plan);
+/// The same plan with each `expected_cached_tokens` for a server whose template puts `post_tokens`
+/// behind the prompt: they displace the end of a row's last block, which then differs from the same
+/// block inside a longer row. `make_plan` assumes none.
+Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan);
 
 }  // namespace driftless

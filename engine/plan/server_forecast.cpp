@@ -87,25 +87,26 @@ class Forecast {
 
 }  // namespace
 
-bool expect_server_cached(const Trace& trace, AroundPrompt around, std::uint32_t server_block,
-                          Plan& plan) {
+std::optional<std::vector<std::uint32_t>> expect_server_cached(const Trace& trace,
+                                                               AroundPrompt around,
+                                                               std::uint32_t server_block,
+                                                               const Plan& plan) {
     CHECK(server_block > 0);
-    plan.server_cached.clear();
     std::uint64_t ids = 0;
     for (const Planned& planned : plan.rows) {
         ids += trace.rows[planned.row].ids_count;
     }
     if (ids > server_forecast_ids_max) {
-        return false;
+        return {};
     }
     Forecast forecast(trace, around, ids, plan.rows.size());
-    plan.server_cached.assign(trace.rows.size(), 0);
+    std::vector<std::uint32_t> cached(trace.rows.size(), 0);
     for (const std::uint32_t position : file_order(trace, plan)) {
         const TraceRow& row = trace.rows[plan.rows[position].row];
         const std::uint32_t shared = std::min(forecast.next(row), forecast.length_of(row) - 1);
-        plan.server_cached[plan.rows[position].row] = shared / server_block * server_block;
+        cached[plan.rows[position].row] = shared / server_block * server_block;
     }
-    return true;
+    return cached;
 }
 
 }  // namespace driftless

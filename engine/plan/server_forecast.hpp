@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "engine/plan/plan.hpp"
 #include "proto/trace/row.hpp"
@@ -26,10 +28,12 @@ struct AroundPrompt {
     std::uint32_t post = 0;
 };
 
-/// Fills `plan.server_cached`, one number for each row of the trace (by its position there; 0 for
-/// those that are not selected), for server blocks of so many tokens (at least 1). Rows count in
-/// file order, as in the other forecast. False, and empty, where the plan has more references.
-bool expect_server_cached(const Trace& trace, AroundPrompt around, std::uint32_t server_block,
-                          Plan& plan);
+/// What `Plan::server_cached` is for server blocks of so many tokens (at least 1): one number for
+/// each row of the trace (by its position there; 0 for those that are not selected). Rows count in
+/// file order, as in the other forecast. Nothing where the plan has more references.
+std::optional<std::vector<std::uint32_t>> expect_server_cached(const Trace& trace,
+                                                               AroundPrompt around,
+                                                               std::uint32_t server_block,
+                                                               const Plan& plan);
 
 }  // namespace driftless

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/core/check.hpp"
@@ -40,9 +41,11 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
 
 }  // namespace
 
-bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySpec& spec,
-                          Trace& trace, RecordedFigures& figures, InputErrors& errors) {
+std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
+                                                    const BodySpec& spec, Trace trace,
+                                                    InputErrors& errors) {
     CHECK(trace.recorded && trace.copy_rows == 0);
+    RecordedFigures figures;
     RecordedComposer composer(dialect, spec);
     const std::vector<std::uint32_t> positions = planned_positions(plan, trace);
     std::string bodies;
@@ -72,7 +75,10 @@ bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySp
     trace.body_ends = std::move(ends);
     trace.body_api = dialect.name;
     trace.recorded = false;
-    return errors.empty();
+    if (!errors.empty()) {
+        return {};
+    }
+    return TraceWithBodies{std::move(trace), figures};
 }
 
 std::vector<std::string> recorded_notes(const RecordedFigures& figures) {

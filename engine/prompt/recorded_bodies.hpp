@@ -1,10 +1,12 @@
 /// Bodies of recorded requests: once a run knows its model and its rules, before time 0, every
 /// selected row's recorded request becomes the body that is sent.
 ///
-/// Works on the trace in place; needs room for both forms at once. No clock, no socket.
+/// Takes the trace with the requests, gives one with the bodies; needs room for both forms at once.
+/// No clock, no socket.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +23,17 @@ struct RecordedFigures {
     RecordedFixes fixes;
 };
 
-/// Makes the bodies of the plan's rows; those of other rows are dropped. False: some cannot be sent
-/// with this dialect, and `errors` names them by file and line.
-bool make_recorded_bodies(const Plan& plan, const Dialect& dialect, const BodySpec& spec,
-                          Trace& trace, RecordedFigures& figures, InputErrors& errors);
+/// A trace whose bodies were made, and how.
+struct TraceWithBodies {
+    Trace trace;
+    RecordedFigures figures;
+};
+
+/// Makes the bodies of the plan's rows; those of other rows are dropped. Nothing where some cannot
+/// be sent with this dialect, and `errors` names them by file and line.
+std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
+                                                    const BodySpec& spec, Trace trace,
+                                                    InputErrors& errors);
 
 /// What was fixed, a line each, as a person reads it.
 std::vector<std::string> recorded_notes(const RecordedFigures& figures);

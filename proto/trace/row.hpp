@@ -1,7 +1,7 @@
 /// The canonical row: what every trace format is read into, and what replay is planned from.
 ///
-/// A `Trace` owns all rows and one arena of block ids; rows refer into the arena. It is built once
-/// by a reader (one file per format beside this one) and never changed afterwards.
+/// A `Trace` owns all rows and one arena of block ids; rows refer into the arena. A reader makes it
+/// (one file per format beside this one); a stage that reshapes it takes it and returns another.
 #pragma once
 
 #include <algorithm>

@@ -186,11 +186,12 @@ TEST(Simulation, CopiesShareNothingWithEachOther) {
     SimOptions options;
     options.seed = 9;
     const Trace once = make_trace(9, rows);
-    Trace copies = once;
     LoadOptions load;
     load.copies = 4;
     load.seed = 9;
-    ASSERT_TRUE(apply_load(load, copies));
+    const Result<LoadedTrace> loaded = apply_load(load, once);
+    ASSERT_TRUE(loaded);
+    const Trace& copies = loaded.value().trace;
     const auto expected = [](const SimResult& result) {
         std::int64_t tokens = 0;
         for (const Record& record : result.records) {

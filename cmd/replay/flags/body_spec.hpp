@@ -6,6 +6,6 @@
 namespace driftless {
 
 /// With the model and the kind of prompt that were typed; the preflight may choose others.
-BodySpec body_spec(const ReplayOptions& options);
+BodySpec body_spec(const RequestFlags& request);
 
 }  // namespace driftless

@@ -6,13 +6,13 @@
 
 namespace driftless {
 
-std::string extra_body_contradiction(const ReplayOptions& options) {
+std::string extra_body_contradiction(const RequestFlags& request) {
     JsonDocument document;
-    const Result<JsonValue> extra = document.parse(options.request.extra_body);
-    if (options.request.extra_body.empty() || !extra) {
+    const Result<JsonValue> extra = document.parse(request.extra_body);
+    if (request.extra_body.empty() || !extra) {
         return "";
     }
-    BodySpec spec = body_spec(options);
+    BodySpec spec = body_spec(request);
     spec.model = "m";  // it may not be known yet
     // One by one, so that the one at fault has a name.
     for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
@@ -20,7 +20,7 @@ std::string extra_body_contradiction(const ReplayOptions& options) {
         JsonWriter json(spec.extra_body);
         json.begin_object().key(member.key()).raw(member.raw());
         json.end_object();
-        const Result<BodyFrame> frame = options.request.dialect->frame(spec);
+        const Result<BodyFrame> frame = request.dialect->frame(spec);
         if (!frame) {
             return "--extra-body: \"" + std::string(member.key()) + "\" " + frame.error().doing;
         }

@@ -9,6 +9,6 @@
 namespace driftless {
 
 /// Why its members cannot stand in a body: the message without the program's name. Empty: they can.
-std::string extra_body_contradiction(const ReplayOptions& options);
+std::string extra_body_contradiction(const RequestFlags& request);
 
 }  // namespace driftless

@@ -273,6 +273,13 @@ Result<std::string> parse_text(std::string_view text) {
     return std::string(text);
 }
 
+Result<std::string> parse_folder(std::string_view text) {
+    while (text.size() > 1 && text.back() == '/') {
+        text.remove_suffix(1);
+    }
+    return parse_text(text);
+}
+
 Result<Header> parse_added_header(std::string_view text) {
     Result<Header> header = parse_header(text);
     if (!header && text.find_first_of("\r\n") != text.npos) {

@@ -54,6 +54,8 @@ Result<std::uint32_t> parse_buffer_count(std::string_view text);
 Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
 /// Any text but the empty one.
 Result<std::string> parse_text(std::string_view text);
+/// A folder, without slashes behind it.
+Result<std::string> parse_folder(std::string_view text);
 /// A header field; those that frame a request are refused.
 Result<Header> parse_added_header(std::string_view text);
 /// HOST:PORT or unix:PATH.

@@ -106,7 +106,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
     flags.value("--extra-body", "JSON", "object whose members go into every body [none]", nullptr,
                 parse_extra_body, options.request.extra_body);
     flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
-                nullptr, parse_text, options.request.api_key);
+                nullptr, parse_text, server.api_key);
     flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
                 parse_text, options.server.tls.ca_file);
     flags.on_off("--insecure", "https without checking the server's certificate",
@@ -197,7 +197,7 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
 void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Output");
     flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", nullptr,
-                parse_text, options.results.out);
+                parse_folder, options.results.out);
     flags.value("--output-path", "FILE", "file of the records [requests.jsonl in the folder]",
                 nullptr, parse_text, options.results.records_path);
     flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",

@@ -1,9 +1,10 @@
 /// ReplayOptions: what the user asked of `driftless replay`, as plain values.
 ///
-/// Made once by `parse_replay_options` and never changed. Parsing touches no clock, no socket and
-/// no file but that of --template, which says what other flags mean; what needs them (does the
-/// output folder exist? is the model there?) is asked later. Durations are ns. A flag is here when
-/// it works.
+/// Made by `parse_replay_options` (with `--resume` and `--from` once more, by `take_up`) and never
+/// changed; what becomes of keys and salts is in invocation.hpp. Parsing touches no clock, no
+/// socket and no file but that of --template, which says what other flags mean; what needs them
+/// (does the output folder exist? is the model there?) is asked later. Durations are ns. A flag is
+/// here when it works.
 #pragma once
 
 #include <cstdint>
@@ -80,13 +81,12 @@ struct RequestFlags {
     std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
     std::string model;                        ///< empty: the first of /v1/models
     std::optional<FieldTemplate> row_model;   ///< `--model` with placeholders
-    std::vector<Header> headers;         ///< `--header`, then Authorization where there is a key
-    std::vector<Header> secret_headers;  ///< those of them whose values came as `env:NAME`
+    /// `--header`, then Authorization where there is a key; values may be `env:NAME`.
+    std::vector<Header> headers;
     std::vector<FieldTemplate> row_headers;   ///< `--header` with placeholders
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     bool traceparent = false;                 ///< each request names its trace
     std::string extra_body;                   ///< JSON object text, or empty
-    std::string api_key;                      ///< to be masked wherever text leaves us; empty: none
     std::string routing_strategy;             ///< `--api aibrix`
     std::string user;                         ///< `--api aibrix`
     PromptKind prompt = PromptKind::text;
@@ -103,7 +103,7 @@ struct PromptFlags {
     std::string dataset_column;  ///< empty: detected
     std::uint32_t ids_from = 0;
     std::uint64_t block_cache_bytes = 0;
-    std::string cache_salt;    ///< empty: none; never "random", which becomes a salt of its own
+    std::string cache_salt;    ///< as typed; empty: none; "random" is drawn (invocation.hpp)
     std::string save_prompts;  ///< new file for the exact bodies; empty: none
 };
 

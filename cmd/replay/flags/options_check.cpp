@@ -78,31 +78,26 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
     return "";
 }
 
-std::string complete_key(const std::string& from_environment, ReplayOptions& options) {
+std::string complete_key(const std::string& typed, const std::string& from_environment,
+                         RequestFlags& request) {
     const bool has_authorization =
-        std::any_of(options.request.headers.begin(), options.request.headers.end(),
+        std::any_of(request.headers.begin(), request.headers.end(),
                     [](const Header& header) { return is_authorization(header.name); });
-    if (has_authorization && !options.request.api_key.empty()) {
+    if (has_authorization && !typed.empty()) {
         return "--api-key and --header Authorization exclude each other: give one";
     }
-    if (has_authorization) {
+    const std::string& key = typed.empty() ? from_environment : typed;
+    if (has_authorization || key.empty()) {
         return "";
     }
-    const bool typed = !options.request.api_key.empty();
-    if (!typed) {
-        options.request.api_key = from_environment;
-    }
-    if (options.request.api_key.empty()) {
-        return "";
-    }
-    const std::string field = options.request.dialect->key_header;
+    const std::string field = request.dialect->key_header;
     Result<Header> header =
-        parse_header(field.empty() ? "Authorization: Bearer " + options.request.api_key
-                                   : field + ": " + options.request.api_key);
+        parse_header(field.empty() ? "Authorization: Bearer " + key : field + ": " + key);
     if (!header) {
-        return std::string(typed ? "--api-key" : "OPENAI_API_KEY") + " holds a control byte";
+        return std::string(typed.empty() ? "OPENAI_API_KEY" : "--api-key") +
+               " holds a control byte";
     }
-    options.request.headers.push_back(std::move(header).value());
+    request.headers.push_back(std::move(header).value());
     return "";
 }
 
@@ -274,7 +269,7 @@ std::string contradiction(const ReplayOptions& options) {
     if (const std::string why = compressed_records(options); !why.empty()) {
         return why;
     }
-    if (const std::string why = extra_body_contradiction(options); !why.empty()) {
+    if (const std::string why = extra_body_contradiction(options.request); !why.empty()) {
         return why;
     }
     if (!options.server.preflight && options.request.model.empty() && !options.dry_run &&
@@ -350,7 +345,7 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
         why = complete_row_headers(options);
     }
     if (why.empty()) {
-        why = complete_key(api_key_from_environment, options);
+        why = complete_key(server.api_key, api_key_from_environment, options.request);
     }
     if (why.empty()) {
         why = complete_headers(options);

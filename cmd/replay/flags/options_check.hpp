@@ -15,6 +15,7 @@ struct TypedServer {
     std::string endpoint;  ///< a path, or a URL as other tools take it
     std::string host;
     std::uint32_t port = 0;
+    std::string api_key;  ///< empty: not typed
 };
 
 /// Fills what follows from several flags (targets, headers, speed) and looks for contradictions.

@@ -1,6 +1,7 @@
 #include "cmd/replay/resume/again.hpp"
 
 #include <cstdio>
+#include <utility>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/resume/recall.hpp"
@@ -18,51 +19,55 @@ int refuse(const std::string& flag, const std::string& why) {
 
 }  // namespace
 
-int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts) {
-    const bool resumes = !line.options.again.resume.empty();
-    if (resumes && !line.options.again.from.empty()) {
+OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
+    const AgainFlags& again = typed.options.again;
+    const bool resumes = !again.resume.empty();
+    if (!resumes && again.from.empty() && !again.resend) {
+        return TakenUp{std::move(typed), {}};
+    }
+    if (resumes && !again.from.empty()) {
         return refuse("--resume", "continues one run and --from repeats one: use one of them");
     }
+    if (again.resend && !resumes) {
+        return refuse("--resend", "requires --resume");
+    }
     const std::string flag = resumes ? "--resume" : "--from";
-    std::string folder = resumes ? line.options.again.resume : line.options.again.from;
+    std::string folder = resumes ? again.resume : again.from;
     while (folder.size() > 1 && folder.back() == '/') {
         folder.pop_back();
     }
-    const bool resend = line.options.again.resend;
-    if (resend && !resumes) {
-        return refuse("--resend", "requires --resume");
-    }
+    RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(flag, why);
     }
     if (resumes) {
-        const int code = check_calibration_again(line.options, facts, read_host_facts());
+        const int code = check_calibration_again(typed.options.calibration, again.resume, facts,
+                                                 read_host_facts());
         if (code != exit_done) {
             return code;
         }
     }
     const std::string other =
-        resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";
+        resumes ? flag_not_to_resume_with(typed.arguments, facts.arguments) : "";
     if (!other.empty()) {
         return refuse(other, "--resume continues with the original settings; remove this flag");
     }
-    const Recalled recalled = recall(facts.arguments, line.arguments, !api_key.empty());
+    const Recalled recalled = recall(facts.arguments, typed.arguments, !api_key.empty());
     if (!recalled.refused.empty()) {
         return refuse(flag, recalled.refused);
     }
-    line = parse_replay_options(recalled.arguments, api_key);
+    ReplayCommandLine line = parse_replay_options(recalled.arguments, api_key);
     if (line.kind != ReplayCommandLine::Kind::run) {
         return refuse(flag, folder + ": " + line.text);
     }
     if (resumes) {
-        line.options.again.resume = folder;
-        line.options.again.resend = resend;
+        line.options.again = {folder, again.resend, ""};
         line.options.results.out = folder;
         line.options.results.records_path = facts.records_path;
     } else {
-        line.options.again.from = folder;
+        line.options.again = {"", false, folder};
     }
-    return exit_done;
+    return TakenUp{std::move(line), std::move(facts)};
 }
 
 }  // namespace driftless

@@ -2,15 +2,23 @@
 /// this one.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
 #include "engine/history/run_facts.hpp"
 
 namespace driftless {
 
-/// Reads the run that `line` names, completes the flags from it, and parses them anew. `api_key` is
-/// that of the environment. Prints why it cannot be; returns an exit code.
-int take_up(const std::string& api_key, ReplayCommandLine& line, RunFacts& facts);
+/// The command line of a run, and the earlier run that it takes up.
+struct TakenUp {
+    ReplayCommandLine line;
+    std::optional<RunFacts> earlier;  ///< nothing: a run of its own
+};
+
+/// Reads the run that `typed` names, completes the flags from it, and parses them anew; a line that
+/// names none stays as it is. `api_key` is that of the environment. Prints why it cannot be.
+OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed);
 
 }  // namespace driftless

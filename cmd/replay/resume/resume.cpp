@@ -19,7 +19,7 @@ double seconds_of(std::int64_t ns) {
 
 }  // namespace
 
-int Resumption::open(const std::string& folder, RunFacts facts) {
+OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
     Result<FolderLock> lock = FolderLock::take(folder);
     if (!lock) {
         const bool busy = lock.error().code == ErrorCode::exists;
@@ -28,19 +28,16 @@ int Resumption::open(const std::string& folder, RunFacts facts) {
                           : "the folder cannot be locked");
         return busy ? exit_usage : exit_host;
     }
-    folder_ = folder;
-    lock_ = std::move(lock).value();
-    facts_ = std::move(facts);
-    past_ = std::make_unique<Past>(facts_);
+    auto past = std::make_unique<Past>(facts);
     std::string why;
-    const Result<PastFiles> files = read_past(folder, facts_.records_path, *past_, why);
+    const Result<PastFiles> files = read_past(folder, facts.records_path, *past, why);
     if (!files) {
         std::fprintf(stderr, "driftless: --resume: %s; nothing was changed\n", why.c_str());
         return exit_input;
     }
-    if (facts_.ended && past_->records() >= facts_.rows) {
+    if (facts.ended && past->records() >= facts.rows) {
         const std::uint64_t unsent =
-            past_->summary().figures().outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+            past->summary().figures().outcomes[static_cast<std::size_t>(Outcome::not_sent)];
         const std::string ended =
             unsent == 0 ? ""
                         : "; " + std::to_string(unsent) +
@@ -49,11 +46,11 @@ int Resumption::open(const std::string& folder, RunFacts facts) {
         std::fprintf(stderr,
                      "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
                      "repeats all of them in a new run\n",
-                     folder.c_str(), static_cast<unsigned long long>(facts_.rows), ended.c_str(),
+                     folder.c_str(), static_cast<unsigned long long>(facts.rows), ended.c_str(),
                      folder.c_str());
         return exit_usage;
     }
-    return exit_done;
+    return Resumption(folder, std::move(lock).value(), std::move(facts), std::move(past));
 }
 
 /// Those of rows of the run.
@@ -65,8 +62,9 @@ std::uint64_t Resumption::known_records(const Workload& workload) const {
     return known;
 }
 
-int Resumption::check(const Server& server, ReplayParts& parts) {
-    const ReplayOptions& options = parts.options();
+OrExit<PromptSums> Resumption::check(ReplayParts& parts) const {
+    const RequestFlags& request = parts.invocation().options.request;
+    const Server& server = parts.server();
     if (server.findings.model != facts_.info.model_id) {
         std::fprintf(stderr,
                      "driftless: --resume: the run asked for model \"%s\", this server offers "
@@ -74,12 +72,11 @@ int Resumption::check(const Server& server, ReplayParts& parts) {
                      facts_.info.model_id.c_str(), server.findings.model.c_str());
         return exit_preflight;
     }
-    if (options.request.described &&
-        options.request.described->form.digest != facts_.template_digest) {
+    if (request.described && request.described->form.digest != facts_.template_digest) {
         std::fprintf(stderr,
                      "driftless: --resume: %s is not as it was in the run; give back the file, or "
                      "repeat the run with --from\n",
-                     options.request.template_file.c_str());
+                     request.template_file.c_str());
         return exit_input;
     }
     const std::uint64_t foreign = past_->records() - known_records(parts.workload());
@@ -91,16 +88,11 @@ int Resumption::check(const Server& server, ReplayParts& parts) {
             folder_.c_str(), static_cast<unsigned long long>(foreign));
         return exit_input;
     }
-    const int code = check_words(facts_, server, parts, "--resume");
+    const int code = check_words(facts_, parts, "--resume");
     if (code != exit_done) {
         return code;
     }
-    const Result<PromptSums> sums = sum_prompts(parts);
-    if (!sums) {
-        return fail_host("bodies", sums.error());
-    }
-    prompts_ = sums.value();
-    return exit_done;
+    return sum_prompts(parts);
 }
 
 std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const {
@@ -120,10 +112,10 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
 ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& workload) const {
     const bool resend = options.again.resend;
     const std::optional<FiredMarks> marks = find_marks(workload);
-    ResumedRun resumed = resume_run(
-        {workload.trace, workload.plan, *past_, marks ? &*marks : nullptr,
-         facts_.segments.back().first_due_ns, workload.closed, options.workload.plan.speed},
-        facts_.segments, resend);
+    ResumedRun resumed = resume_run({workload.trace, workload.plan, *past_,
+                                     marks ? &*marks : nullptr, facts_.segments.back().first_due_ns,
+                                     workload.waiting.has_value(), options.workload.plan.speed},
+                                    facts_.segments, resend);
     const RemainingRows& remaining = resumed.remaining;
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
@@ -138,7 +130,8 @@ ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& work
     }
     if (!remaining.send.empty()) {
         const Plan plan = resumed.remaining_plan();
-        const Schedule schedule = schedule_of(options, workload, plan, remaining.earlier);
+        const Schedule schedule =
+            schedule_of(options.workload.plan.speed, workload, plan, remaining.earlier);
         std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining.send.size(),
                     seconds_of(schedule.first_due_ns()));
     }

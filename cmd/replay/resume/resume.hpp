@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/resume/same_run.hpp"
 #include "cmd/replay/server/server.hpp"
@@ -20,18 +22,22 @@ namespace driftless {
 
 class Resumption {
   public:
-    /// Locks the folder and reads what is there. Prints what is wrong; returns an exit code.
-    int open(const std::string& folder, RunFacts facts);
+    /// Locks the folder and reads what is there. Prints what is wrong.
+    static OrExit<Resumption> open(const std::string& folder, RunFacts facts);
 
-    /// The server gives the prompts that it gave; sums over all of them. Prints, as above.
-    int check(const Server& server, ReplayParts& parts);
+    /// Whether the server gives the prompts that it gave: sums over all of them. Prints, as above.
+    OrExit<PromptSums> check(ReplayParts& parts) const;
     /// Prints which rows are to be sent, and what becomes of the others. What it returns refers to
     /// this and to the workload.
     ResumedRun resume(const ReplayOptions& options, const Workload& workload) const;
-    /// Over all rows, once `check` has passed.
-    const PromptSums& prompts() const { return prompts_; }
 
   private:
+    Resumption(std::string folder, FolderLock lock, RunFacts facts, std::unique_ptr<Past> past)
+        : folder_(std::move(folder)),
+          lock_(std::move(lock)),
+          facts_(std::move(facts)),
+          past_(std::move(past)) {}
+
     std::optional<FiredMarks> find_marks(const Workload& workload) const;
     std::uint64_t known_records(const Workload& workload) const;
 
@@ -39,7 +45,6 @@ class Resumption {
     FolderLock lock_;
     RunFacts facts_;
     std::unique_ptr<Past> past_;
-    PromptSums prompts_;
 };
 
 }  // namespace driftless

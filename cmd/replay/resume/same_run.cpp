@@ -24,21 +24,21 @@ int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::ui
 }
 
 /// `--from` with another salt: the same workload in other words, which no cache knows yet.
-bool salt_is_new(const RunFacts& facts, const ReplayOptions& options, std::string_view flag) {
-    return flag == "--from" && options.prompts.cache_salt != facts.cache_salt.value_or("");
+bool salt_is_new(const RunFacts& facts, const std::string& salt, std::string_view flag) {
+    return flag == "--from" && salt != facts.cache_salt.value_or("");
 }
 
 /// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
 /// from.
-int check_sources(const RunFacts& facts, const ReplayOptions& options, const Server& server,
-                  const char* flag) {
-    if (options.workload.plan.seed != facts.seed) {
+int check_sources(const RunFacts& facts, const ReplayParts& parts, const char* flag) {
+    const std::uint64_t seed = parts.invocation().options.workload.plan.seed;
+    const std::optional<LoadedCorpus>& text = parts.server().words.text;
+    if (seed != facts.seed) {
         std::fprintf(stderr, "driftless: %s: the run had --seed %llu, not %llu; remove this flag\n",
-                     flag, static_cast<Long>(facts.seed),
-                     static_cast<Long>(options.workload.plan.seed));
+                     flag, static_cast<Long>(facts.seed), static_cast<Long>(seed));
         return exit_input;
     }
-    const std::uint64_t dataset = server.text ? server.text->corpus.digest() : 0;
+    const std::uint64_t dataset = text ? text->corpus.digest() : 0;
     if (dataset != facts.dataset_digest.value_or(0)) {
         return refuse_digest(flag, "text in --dataset", facts.dataset_digest.value_or(0), dataset,
                              "the file has changed, or the flag is new: give the one that the run "
@@ -49,12 +49,12 @@ int check_sources(const RunFacts& facts, const ReplayOptions& options, const Ser
 
 }  // namespace
 
-Result<PromptSums> sum_prompts(ReplayParts& parts) {
+OrExit<PromptSums> sum_prompts(ReplayParts& parts) {
     const Plan& plan = parts.workload().plan;
     RequestPass pass(parts, plan, Schedule(plan), "00000000");
     const Result<void> opened = pass.open();
     if (!opened) {
-        return opened.error();
+        return fail_host("bodies", opened.error());
     }
     Armer& armer = pass.armer();
     Schedule& schedule = pass.schedule();
@@ -71,8 +71,6 @@ Result<PromptSums> sum_prompts(ReplayParts& parts) {
     CHECK(armer.all_armed());
     sums.digest = armer.prompts_digest();
     sums.clamped_rows = armer.clamped_rows();
-    sums.words = parts.words().size();
-    sums.words_digest = parts.words().digest();
     return sums;
 }
 
@@ -89,8 +87,8 @@ int check_schedule(const RunFacts& facts, const Workload& workload, const char* 
     return exit_done;
 }
 
-int check_words(const RunFacts& facts, const Server& server, const ReplayParts& parts,
-                const char* flag) {
+int check_words(const RunFacts& facts, const ReplayParts& parts, const char* flag) {
+    const Server& server = parts.server();
     const Overhead& overhead = server.findings.overhead;
     const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
     if (overhead.pre != facts.overhead.pre || overhead.post != facts.overhead.post) {
@@ -106,23 +104,21 @@ int check_words(const RunFacts& facts, const Server& server, const ReplayParts& 
                              "this server counts other words as one token, or --tokenizer or "
                              "--prompt is another");
     }
-    return facts.prompts_digest ? exit_done : check_sources(facts, parts.options(), server, flag);
+    return facts.prompts_digest ? exit_done : check_sources(facts, parts, flag);
 }
 
-int check_prompts(const RunFacts& facts, const Server& server, ReplayParts& parts,
-                  const char* flag) {
-    const ReplayOptions& options = parts.options();
-    const int words = check_words(facts, server, parts, flag);
+int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
+    const int words = check_words(facts, parts, flag);
     if (words != exit_done || !facts.prompts_digest) {
         return words;
     }
-    if (salt_is_new(facts, options,
-                    flag)) {  // their digest must differ; what else decides it must not
-        return check_sources(facts, options, server, flag);
+    if (salt_is_new(facts, parts.invocation().cache_salt, flag)) {
+        // Their digest must differ; what else decides it must not.
+        return check_sources(facts, parts, flag);
     }
-    const Result<PromptSums> sums = sum_prompts(parts);
+    const OrExit<PromptSums> sums = sum_prompts(parts);
     if (!sums) {
-        return fail_host("bodies", sums.error());
+        return sums.exit_code();
     }
     if (sums.value().digest != *facts.prompts_digest) {
         return refuse_digest(flag, "prompts", *facts.prompts_digest, sums.value().digest,

@@ -36,8 +36,8 @@ std::int64_t monotonic_ns() {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-bool names_file(const ReplayOptions& options) {
-    return options.calibration.source != without && options.calibration.source != automatic;
+bool names_file(const CalibrationFlags& flags) {
+    return flags.source != without && flags.source != automatic;
 }
 
 /// Before this run, on its own thread and CPU, waiting as it will.
@@ -65,19 +65,20 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
     return lookup;
 }
 
-Lookup look_up(const ReplayOptions& options, const HostFacts& facts, const HostChoice& host) {
-    if (options.calibration.source == without) {
+Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& facts,
+               const HostChoice& host) {
+    if (flags.source == without) {
         return {{std::nullopt, "--calibration none", false}, 0};
     }
-    if (names_file(options)) {
-        return {find_calibration(options.calibration.source, facts, options.host.realtime), 0};
+    if (names_file(flags)) {
+        return {find_calibration(flags.source, facts, realtime), 0};
     }
-    FoundCalibration found = find_calibration("", facts, options.host.realtime);
+    FoundCalibration found = find_calibration("", facts, realtime);
     if (found.calibration) {
         return {std::move(found), 0};
     }
     std::printf("calibration: measuring this host for 2 s (%s)\n", found.why_not.c_str());
-    return measure_now(facts, host, options.host.realtime);
+    return measure_now(facts, host, realtime);
 }
 
 void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
@@ -122,12 +123,11 @@ std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
     return most / window_s;
 }
 
-int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
-    if (!names_file(options)) {
+int check_calibration(const CalibrationFlags& flags, bool realtime, const HostFacts& facts) {
+    if (!names_file(flags)) {
         return exit_done;
     }
-    const FoundCalibration found =
-        find_calibration(options.calibration.source, facts, options.host.realtime);
+    const FoundCalibration found = find_calibration(flags.source, facts, realtime);
     if (found.unreadable) {
         std::fprintf(stderr,
                      "driftless: --calibration: %s; make it with driftless calibrate --out FILE, "
@@ -135,7 +135,7 @@ int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
                      found.why_not.c_str());
         return exit_usage;
     }
-    if (found.calibration || !options.calibration.require_certified) {
+    if (found.calibration || !flags.require_certified) {
         return exit_done;
     }
     std::fprintf(stderr,
@@ -145,9 +145,9 @@ int check_calibration(const ReplayOptions& options, const HostFacts& facts) {
     return exit_usage;
 }
 
-int check_calibration_again(const ReplayOptions& options, const RunFacts& run,
-                            const HostFacts& facts) {
-    if (!options.calibration.require_certified) {
+int check_calibration_again(const CalibrationFlags& flags, const std::string& folder,
+                            const RunFacts& run, const HostFacts& facts) {
+    if (!flags.require_certified) {
         return exit_done;
     }
     std::string why;
@@ -165,20 +165,21 @@ int check_calibration_again(const ReplayOptions& options, const RunFacts& run,
         stderr,
         "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
         "--require-certified, or repeat the run with --from\n",
-        options.again.resume.c_str(), why.c_str());
+        folder.c_str(), why.c_str());
     return exit_usage;
 }
 
-CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFacts& facts,
-                                     const HostChoice& host, const Workload& workload) {
-    const Lookup lookup = look_up(options, facts, host);
+CalibrationFacts look_up_calibration(const CalibrationFlags& flags, bool realtime,
+                                     const HostFacts& facts, const HostChoice& host,
+                                     const Workload& workload) {
+    const Lookup lookup = look_up(flags, realtime, facts, host);
     CalibrationFacts out;
     if (stop_requests().load() > 0) {
         return out;  // there will be no run
     }
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;
-        out.limits = taint_limits(options.calibration.certify_within);
+        out.limits = taint_limits(flags.certify_within);
         std::printf("calibration: none (%s)\n", out.why_not.c_str());
         print_limits(out.limits);
         return out;
@@ -188,13 +189,13 @@ CalibrationFacts look_up_calibration(const ReplayOptions& options, const HostFac
     out.date = calibration.date;
     out.measured_ns = lookup.measured_ns;
     out.taken_share = taken_share(calibration);
-    out.limits = taint_limits(calibration, chunks_per_s, options.calibration.certify_within);
+    out.limits = taint_limits(calibration, chunks_per_s, flags.certify_within);
     if (out.measured_ns > 0) {
         std::printf("calibration: measured for %.1f s\n",
                     static_cast<double>(out.measured_ns) / 1e9);
     } else {
         std::printf("calibration: of %s%s\n", out.date.c_str(),
-                    options.host.realtime && !calibration.realtime
+                    realtime && !calibration.realtime
                         ? ", of an ordinary thread (driftless calibrate --realtime)"
                         : "");
     }

@@ -35,24 +35,24 @@ constexpr std::size_t event_ring_bytes = 32 << 20;
 class Execution final : private RunHost {
   public:
     Execution(const PreparedRun& prepared, UringDriver& driver, const std::string& folder,
-              RunFile& file, Quiet& quiet)
+              Quiet& quiet)
         : prepared_(prepared),
-          options_(prepared.parts.options()),
+          options_(prepared.parts.invocation().options),
           workload_(prepared.parts.workload()),
+          host_(prepared.file.engine->host),
           driver_(driver),
           folder_(folder),
-          file_(file),
           quiet_(quiet),
-          settings_(settings_of(options_, prepared.plan, prepared.host)),
+          settings_(settings_of(options_, prepared.plan, host_)),
           pass_(prepared.parts, prepared.plan,
-                schedule_of(options_, workload_, prepared.plan,
+                schedule_of(options_.workload.plan.speed, workload_, prepared.plan,
                             prepared.resumed != nullptr ? prepared.resumed->remaining.earlier
                                                         : EarlierRows()),
-                file.run_id),
+                prepared.parts.invocation().run_id),
           cache_before_(prepared.parts.prompts().cache_marks()),
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)),
-          progress_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
-                                    &stop_requests(), options_.sending.grace_ns}) {}
+          line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
+                                &stop_requests(), options_.sending.grace_ns}) {}
 
     int go();
 
@@ -72,15 +72,18 @@ class Execution final : private RunHost {
     int play();
     bool refuse(int code);
     bool write_run_json(Instant zero, Lasting lasting);
-    void note_end(Run& run);
-    int exit_code(const SummaryFigures& figures, bool failed, Verdict verdict) const;
+    RunMarks marks_of(Run& run);
+    RunEnd end_of(Run& run);
+    int exit_code(bool interrupted, const SummaryFigures& figures, bool failed,
+                  Verdict verdict) const;
 
     const PreparedRun& prepared_;
     const ReplayOptions& options_;
     const Workload& workload_;
+    const HostChoice& host_;
     UringDriver& driver_;
     std::string folder_;
-    RunFile& file_;
+    RunProgress progress_;
     Quiet& quiet_;
     std::optional<NewFolder> taken_;  ///< of a new run, once it has it
     ReplaySettings settings_;
@@ -89,8 +92,7 @@ class Execution final : private RunHost {
     PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
     EventRing ring_;
     FiredMarks marks_;
-    ProgressLine progress_;
-    RunEnd end_;
+    ProgressLine line_;
     int code_ = exit_done;  ///< of what refused, or of the books
 };
 
@@ -123,7 +125,7 @@ int Execution::play() {
     } else {
         Run run(driver_,
                 {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
-                 prepared_.server.endpoints, stop_requests(), &meter_, &marks_},
+                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_},
                 settings_);
         end = order.play(run);
     }
@@ -134,13 +136,13 @@ int Execution::play() {
 
 OrderParts Execution::order_parts() {
     RunSegment segment;
-    segment.run_id = file_.run_id;
-    segment.command = file_.command;
+    segment.run_id = prepared_.parts.invocation().run_id;
+    segment.command = prepared_.parts.invocation().command;
     segment.first_due_ns =
         prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
-    return {assembler_config(options_, workload_, prepared_.plan, file_),
-            Summary(options_.results.goodput, prepared_.server.findings.overhead), segment, marks_,
-            prepared_.resumed};
+    return {assembler_config(prepared_.file, prepared_.plan),
+            Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
+            marks_, prepared_.resumed};
 }
 
 bool Execution::refuse(int code) {
@@ -189,36 +191,35 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
 }
 
 void Execution::settle_engine() {
-    file_.engine = driftless::settle_engine(meter_, options_.host.realtime);
+    progress_.engine = driftless::settle_engine(meter_, options_.host.realtime);
 }
 
 bool Execution::name_segment(const RunSegment& segment, Instant zero) {
     if (prepared_.resumed != nullptr) {
-        file_.segments = prepared_.resumed->segments;
+        progress_.segments = prepared_.resumed->segments;
     }
-    file_.segments.push_back(segment);
-    file_.words = prepared_.parts.words().size();
-    file_.words_digest = prepared_.parts.words().digest();
+    progress_.segments.push_back(segment);
     return write_run_json(zero, Lasting::synced);
 }
 
 bool Execution::write_run_json(Instant zero, Lasting lasting) {
-    file_.segments.back().clock = anchor(zero);
+    progress_.segments.back().clock = anchor(zero);
     const std::string path = folder_ + "/run.json";
-    const Result<void> written = write_whole_file(path, to_json(file_), lasting);
+    const Result<void> written =
+        write_whole_file(path, to_json(prepared_.file, progress_), lasting);
     return written || refuse(fail_host(path.c_str(), written.error()));
 }
 
 bool Execution::start_writer(RecordWriter& writer) {
-    const cpu_set_t cpus = cpu_set_of(prepared_.host.writer_cpus);
+    const cpu_set_t cpus = cpu_set_of(host_.writer_cpus);
     writer.watch_thread(this_thread_id());
-    const Result<void> started = writer.start_thread(ring_, &cpus, progress_.callback());
+    const Result<void> started = writer.start_thread(ring_, &cpus, line_.callback());
     return started || refuse(fail_host("writer thread", started.error()));
 }
 
 void Execution::stop_writer(RecordWriter& writer) {
     writer.stop();
-    progress_.wipe();
+    line_.wipe();
 }
 
 void Execution::discard(const RecordWriter* writer) {
@@ -234,31 +235,9 @@ void Execution::discard(const RecordWriter* writer) {
     }
 }
 
-void Execution::note_end(Run& run) {
-    const LaneCounts& lanes = run.lane_counts();
-    end_.interrupted = run.interrupted();
-    if (pass_.armer().all_armed()) {
-        end_.prompts_digest = pass_.armer().prompts_digest();
-    }
-    end_.clamped_rows = pass_.armer().clamped_rows();
-    end_.connects = lanes.connects;
-    end_.connect_failures = lanes.connect_failures;
-    end_.stale_retries = lanes.stale_retries;
-    end_.closed_idle = lanes.closed_idle;
-    end_.retired_idle = lanes.retired_idle;
-    if (const IdleLimit limit = run.idle_limit(); limit.known()) {
-        end_.idle_limit_ns = limit.limit.ns;
-    }
-    end_.system_calls = driver_.counters().enters;
-    end_.operations = driver_.counters().submits;
-    end_.no_buffers = driver_.counters().no_buffers;
-    end_.overflows = driver_.counters().overflows;
-    end_.guard_ns = run.guard().ns;
-    end_.margin_ns = run.margin().ns;
-    end_.stamps = stamp_facts(options_, driver_, run);
-    end_.tls = tls_facts(options_, prepared_.server);
-    RunMarks& marks = end_.marks;
-    marks.lanes_max = lanes.open_max;
+RunMarks Execution::marks_of(Run& run) {
+    RunMarks marks;
+    marks.lanes_max = run.lane_counts().open_max;
     marks.body_region = pass_.bodies().region_bytes();
     marks.body_max = pass_.bodies().used_bytes_max();
     marks.row_fields = prepared_.parts.row_fields().bytes();
@@ -270,11 +249,41 @@ void Execution::note_end(Run& run) {
     marks.block_cache_misses = cache.misses - cache_before_.misses;
     marks.frames = run.frame_marks().slab_bytes;
     marks.frames_max = run.frame_marks().live_max;
+    return marks;
+}
+
+RunEnd Execution::end_of(Run& run) {
+    const LaneCounts& lanes = run.lane_counts();
+    RunEnd end;
+    end.interrupted = run.interrupted();
+    if (pass_.armer().all_armed()) {
+        end.prompts_digest = pass_.armer().prompts_digest();
+    }
+    end.clamped_rows = pass_.armer().clamped_rows();
+    end.connects = lanes.connects;
+    end.connect_failures = lanes.connect_failures;
+    end.stale_retries = lanes.stale_retries;
+    end.closed_idle = lanes.closed_idle;
+    end.retired_idle = lanes.retired_idle;
+    if (const IdleLimit limit = run.idle_limit(); limit.known()) {
+        end.idle_limit_ns = limit.limit.ns;
+    }
+    end.system_calls = driver_.counters().enters;
+    end.operations = driver_.counters().submits;
+    end.no_buffers = driver_.counters().no_buffers;
+    end.overflows = driver_.counters().overflows;
+    end.guard_ns = run.guard().ns;
+    end.margin_ns = run.margin().ns;
+    end.stamps = stamp_facts(options_.host.stamps, driver_, run);
+    end.tls = tls_facts(options_.server.tls, prepared_.parts.server().targets);
+    end.marks = marks_of(run);
+    return end;
 }
 
 // 130 before 7 before 5 before 6 (design, section 4).
-int Execution::exit_code(const SummaryFigures& figures, bool failed, Verdict verdict) const {
-    if (end_.interrupted) {
+int Execution::exit_code(bool interrupted, const SummaryFigures& figures, bool failed,
+                         Verdict verdict) const {
+    if (interrupted) {
         return exit_interrupted;
     }
     if (failed) {
@@ -289,36 +298,34 @@ int Execution::exit_code(const SummaryFigures& figures, bool failed, Verdict ver
 }
 
 void Execution::close_books(const RecordWriter& writer, Run* run) {
-    if (run != nullptr) {
-        note_end(*run);
-    }
-    SummaryInfo info = summary_info(options_, workload_, file_);
+    RunEnd end = run != nullptr ? end_of(*run) : RunEnd();
+    SummaryInfo info = summary_info(prepared_.file, progress_.segments.front().clock.zero_utc_ns);
     SummaryFigures figures = writer.summary().figures();
-    end_.rows_fired = figures.fired;
+    end.rows_fired = figures.fired;
     if (writer.failed()) {
         read_written(folder_, figures, info.unfinished);
     }
-    end_.records = figures.rows;
+    end.records = figures.rows;
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
-        end_.prompts_digest = prepared_.prompts.digest;
-        end_.clamped_rows = prepared_.prompts.clamped_rows;
+        end.prompts_digest = prepared_.prompts.digest;
+        end.clamped_rows = prepared_.prompts.clamped_rows;
     }
-    info.clamped_rows = end_.clamped_rows;
-    const Judgement judged = judge_run(file_.calibration, figures, writer.client());
+    info.clamped_rows = end.clamped_rows;
+    const Judgement judged = judge_run(prepared_.file.calibration, figures, writer.client());
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
-    info.limits = file_.calibration.limits;
+    info.limits = prepared_.file.calibration.limits;
     info.client = &writer.client();
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
     const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
-    end_.exit_code = exit_code(figures, writer.failed() || !summed, judged.verdict);
-    end_.verdict = info.verdict;
-    end_.verdict_reasons = info.verdict_reasons;
-    end_.marks.resident_max = read_memory_marks().resident_max;
-    file_.end = end_;
-    const Result<void> closed = write_whole_file(run_json, to_json(file_));
+    end.exit_code = exit_code(end.interrupted, figures, writer.failed() || !summed, judged.verdict);
+    end.verdict = info.verdict;
+    end.verdict_reasons = info.verdict_reasons;
+    end.marks.resident_max = read_memory_marks().resident_max;
+    progress_.end = end;
+    const Result<void> closed = write_whole_file(run_json, to_json(prepared_.file, progress_));
     quiet_.end();
     std::fputs(printable_lines(summary_table(figures, info, options_.results.table)).c_str(),
                stdout);
@@ -329,18 +336,18 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     if (!summed) {
         (void)fail_host(summary.c_str(), summed.error());
     }
-    code_ = end_.exit_code;
+    code_ = end.exit_code;
     if (!closed) {
         (void)fail_host(run_json.c_str(), closed.error());
-        code_ = end_.interrupted ? exit_interrupted : exit_host;
+        code_ = end.interrupted ? exit_interrupted : exit_host;
     }
 }
 
 }  // namespace
 
 int execute_run(const PreparedRun& prepared, UringDriver& driver, const std::string& folder,
-                RunFile& file, Quiet& quiet) {
-    return Execution(prepared, driver, folder, file, quiet).go();
+                Quiet& quiet) {
+    return Execution(prepared, driver, folder, quiet).go();
 }
 
 }  // namespace driftless

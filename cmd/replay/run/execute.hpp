@@ -6,10 +6,8 @@
 
 #include "cmd/quiet.hpp"
 #include "cmd/replay/resume/same_run.hpp"
-#include "cmd/replay/run/host_choice.hpp"
 #include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/run_json/run_file.hpp"
-#include "cmd/replay/server/server.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/session/resumed_run.hpp"
 
@@ -18,17 +16,16 @@ namespace driftless {
 /// What is settled when a run is executed. All of it outlives the run.
 struct PreparedRun {
     ReplayParts& parts;
+    const RunFile& file;  ///< with its host
     const Plan& plan;  ///< what is to be sent: the workload's own, or what a resumed run has left
-    const Server& server;
-    const HostChoice& host;
     const ResumedRun* resumed = nullptr;  ///< null: a new run
     PromptSums prompts;                   ///< of a resumed run, over all of its rows
 };
 
 /// Ends `quiet`, prints the summary and returns the exit code. `folder` was checked not to exist
 /// and is made here (numbered, where `--out` did not name it and another run has it), but for a run
-/// that is resumed; `file` holds what is known so far and is completed.
+/// that is resumed.
 int execute_run(const PreparedRun& prepared, UringDriver& driver, const std::string& folder,
-                RunFile& file, Quiet& quiet);
+                Quiet& quiet);
 
 }  // namespace driftless

@@ -21,23 +21,22 @@ namespace {
 constexpr std::uint64_t inflight_most = 65'536;
 constexpr std::size_t spin_cpus_min = 3;
 
-UringOptions ring_options(const HostChoice& host, const Workload& workload,
-                          const ReplayOptions& asked) {
+UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
     UringOptions options;
     // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
-    options.ops_max = 4 * lanes_most(asked, workload.plan, host) + 16;
-    options.buffers = asked.host.receive_buffers;
-    options.stamps = stamps_of(asked.host.stamps);
-    options.warm_sends = asked.host.warm_sends;
+    options.ops_max = 4 * lanes + 16;
+    options.buffers = flags.receive_buffers;
+    options.stamps = stamps_of(flags.stamps);
+    options.warm_sends = flags.warm_sends;
     return options;
 }
 
 /// Ports for outgoing connections: each address and port of a server has all of them. Unix sockets
 /// need none, and then nothing is said.
-std::uint64_t ports_for(const ReplayOptions& options) {
+std::uint64_t ports_for(const ServerFlags& server) {
     std::vector<std::string> servers;
-    for (const ReplayTarget& target : options.server.targets) {
-        const Url& place = options.server.connect_to ? *options.server.connect_to : target.url;
+    for (const ReplayTarget& target : server.targets) {
+        const Url& place = server.connect_to ? *server.connect_to : target.url;
         if (place.unix_socket) {
             return 0;
         }
@@ -53,10 +52,10 @@ bool is_loopback(const std::string& host) {
 }
 
 /// How long a port that was used is not there for the next row.
-std::int64_t port_kept(const ReplayOptions& options) {
+std::int64_t port_kept(const ServerFlags& server) {
     const std::uint32_t rule = reused_ports();  // 1: all; 2: those of the loopback
-    for (const ReplayTarget& target : options.server.targets) {
-        const Url& place = options.server.connect_to ? *options.server.connect_to : target.url;
+    for (const ReplayTarget& target : server.targets) {
+        const Url& place = server.connect_to ? *server.connect_to : target.url;
         if (rule == 0 || (rule == 2 && !is_loopback(place.host))) {
             return port_kept_ns;
         }
@@ -69,7 +68,7 @@ void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t
     if (options.sending.connection != ConnectionRule::fresh || ports == 0) {
         return;
     }
-    const std::int64_t kept_ns = port_kept(options);
+    const std::int64_t kept_ns = port_kept(options.server);
     const std::string text = ports_run_out(rows_within(plan, kept_ns), kept_ns, ports);
     if (!text.empty()) {
         std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
@@ -77,27 +76,27 @@ void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t
 }
 
 /// What must be open at once is known for the rows of one instant, and where a flag says it.
-std::string why_not_enough(const ReplayOptions& options, const Workload& workload,
+std::string why_not_enough(const SendingFlags& sending, const Workload& workload,
                            const ConnectionRoom& room) {
-    if (options.sending.connections) {
-        return why_too_many(
-            *options.sending.connections,
-            "--connections " + std::to_string(*options.sending.connections) + " are asked", room);
+    if (sending.connections) {
+        return why_too_many(*sending.connections,
+                            "--connections " + std::to_string(*sending.connections) + " are asked",
+                            room);
     }
     const std::uint32_t burst = plan_to_estimate(workload).burst_rows_max;
-    const std::uint32_t needed = std::min(burst, options.sending.inflight_max.value_or(burst));
+    const std::uint32_t needed = std::min(burst, sending.inflight_max.value_or(burst));
     return why_too_many(needed, std::to_string(burst) + " rows are due", room);
 }
 
 /// Said and not refused: the server may be faster than anybody thinks.
-void warn_of_limits(const ReplayOptions& options, const Workload& workload,
+void warn_of_limits(const SendingFlags& sending, const Workload& workload,
                     const ConnectionRoom& room) {
-    if (options.sending.connections) {
+    if (sending.connections) {
         return;
     }
     OpenEstimate estimate = open_estimate(plan_to_estimate(workload), workload.trace);
     estimate.most =
-        std::min<std::uint64_t>(estimate.most, options.sending.inflight_max.value_or(UINT32_MAX));
+        std::min<std::uint64_t>(estimate.most, sending.inflight_max.value_or(UINT32_MAX));
     if (const std::string text = open_warning(estimate, room); !text.empty()) {
         std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
     }
@@ -130,10 +129,10 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
            " open files is too low: ulimit -n " + std::to_string(needed + files_reserved) + held;
 }
 
-std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const HostChoice& host) {
+std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const HostChoice& host) {
     const auto rows =
         static_cast<std::uint32_t>(std::min<std::size_t>(plan.rows.size(), host.inflight_max));
-    return options.sending.connections.value_or(std::max(rows, 1u));
+    return sending.connections.value_or(std::max(rows, 1u));
 }
 
 std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {
@@ -161,14 +160,14 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
            (kept_ns > port_reused_ns ? ", or set net.ipv4.tcp_tw_reuse to 1" : "");
 }
 
-int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host) {
+OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload) {
+    const HostFlags& flags = options.host;
+    HostChoice host;
     const std::vector<std::uint32_t> allowed = allowed_cpus();
-    host.engine_cpu = options.host.cpu ? CpuChoice{*options.host.cpu, "--cpu"}
-                                       : find_quiet_cpu(options.host.writer_cpu);
+    host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(flags.writer_cpu);
     for (const std::uint32_t cpu : allowed) {
         const bool shared = allowed.size() == 1;
-        if (options.host.writer_cpu ? cpu == *options.host.writer_cpu
-                                    : shared || cpu != host.engine_cpu.cpu) {
+        if (flags.writer_cpu ? cpu == *flags.writer_cpu : shared || cpu != host.engine_cpu.cpu) {
             host.writer_cpus.push_back(cpu);
         }
     }
@@ -176,14 +175,14 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         std::fprintf(stderr,
                      "driftless: --writer-cpu %u: this process may not use that CPU; it may use "
                      "%s\n",
-                     options.host.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
+                     flags.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
         return exit_usage;
     }
-    const bool may_spin = allowed.size() >= spin_cpus_min && !options.host.realtime;
-    host.wait = options.host.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
+    const bool may_spin = allowed.size() >= spin_cpus_min && !flags.realtime;
+    host.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
     host.file_limit = raise_file_limit();
-    const ConnectionRoom room{host.file_limit, ports_for(options)};
-    if (const std::string why = why_not_enough(options, workload, room); !why.empty()) {
+    const ConnectionRoom room{host.file_limit, ports_for(options.server)};
+    if (const std::string why = why_not_enough(options.sending, workload, room); !why.empty()) {
         std::fprintf(stderr, "driftless: %s\n", why.c_str());
         return exit_host;
     }
@@ -191,7 +190,7 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
     const std::uint32_t most = connections_most(room);
     host.capped_by_host = !options.sending.inflight_max || *options.sending.inflight_max > most;
     host.inflight_max = std::min(options.sending.inflight_max.value_or(most), most);
-    warn_of_limits(options, workload, room);
+    warn_of_limits(options.sending, workload, room);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
     if (!pinned) {
         std::fprintf(stderr, "driftless: %s\n",
@@ -199,36 +198,24 @@ int choose_host(const ReplayOptions& options, const Workload& workload, HostChoi
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();
-    if (options.host.realtime && !run_before_others()) {
+    if (flags.realtime && !run_before_others()) {
         std::fprintf(stderr, "driftless: %s\n", realtime_refusal);
         return exit_host;
     }
     std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,
                 host.engine_cpu.reason.c_str(), name_of(host.wait),
-                options.host.realtime ? ", before ordinary threads" : "");
-    return exit_done;
+                flags.realtime ? ", before ordinary threads" : "");
+    return host;
 }
 
-std::unique_ptr<UringDriver> make_driver(const ReplayOptions& options, const HostChoice& host,
-                                         const Workload& workload) {
-    Result<std::unique_ptr<UringDriver>> driver =
-        UringDriver::make(ring_options(host, workload, options));
+OrExit<std::unique_ptr<UringDriver>> make_driver(const HostFlags& flags, std::uint32_t lanes) {
+    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring_options(flags, lanes));
     if (!driver) {
         std::fprintf(stderr, "driftless: %s\n",
                      ring_refusal(driver.error(), read_ring_bars()).c_str());
-        return nullptr;
+        return exit_host;
     }
     return std::move(driver).value();
-}
-
-void note_host(RunFile& file, const HostChoice& host, const UringDriver& driver) {
-    file.engine_cpu = host.engine_cpu.cpu;
-    file.engine_cpu_reason = host.engine_cpu.reason;
-    file.writer_cpus = host.writer_cpus;
-    file.wait = name_of(host.wait);
-    file.inflight_max = host.inflight_max;
-    file.file_limit = host.file_limit;
-    file.ring = driver.features();
 }
 
 }  // namespace driftless

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
-#include "cmd/replay/run_json/run_file.hpp"
 #include "cmd/replay/workload/workload.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/uring.hpp"
@@ -24,11 +24,11 @@ struct HostChoice {
 };
 
 /// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing
-/// and how much of it; returns an exit code.
-int choose_host(const ReplayOptions& options, const Workload& workload, HostChoice& host);
+/// and how much of it.
+OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload);
 
 /// Connections that may be in use at once.
-std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
+std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const HostChoice& host);
 
 /// How many connections can be open, and what bounds them.
 struct ConnectionRoom {
@@ -53,11 +53,7 @@ std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns);
 /// due while one port is kept for `kept_ns`, and there are no more than `ports`; or empty.
 std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports);
 
-/// The rings of the run; null where the kernel refuses, which is printed with the remedy.
-std::unique_ptr<UringDriver> make_driver(const ReplayOptions& options, const HostChoice& host,
-                                         const Workload& workload);
-
-/// What `run.json` says of it.
-void note_host(RunFile& file, const HostChoice& host, const UringDriver& driver);
+/// The rings of a run with so many connections. Prints why the kernel refuses, with the remedy.
+OrExit<std::unique_ptr<UringDriver>> make_driver(const HostFlags& flags, std::uint32_t lanes);
 
 }  // namespace driftless

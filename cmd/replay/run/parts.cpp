@@ -4,30 +4,31 @@
 #include <bit>
 #include <utility>
 
+#include "cmd/folders.hpp"
 #include "cmd/replay/run/needs.hpp"
 #include "engine/host/host.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
 
-PromptOptions prompt_options(const ReplayOptions& options, const Server& server) {
+PromptOptions prompt_options(const Invocation& invocation, const Server& server) {
+    const ReplayOptions& options = invocation.options;
     PromptOptions prompt;
     prompt.seed = options.workload.plan.seed;
-    prompt.cache_salt = options.prompts.cache_salt;
+    prompt.cache_salt = invocation.cache_salt;
     prompt.kind = server.prompt;
     prompt.overhead = server.findings.overhead;
     prompt.ids_from = options.prompts.ids_from;
     prompt.block_cache_bytes = options.prompts.block_cache_bytes;
-    prompt.corpus = server.text ? &server.text->corpus : nullptr;
+    prompt.corpus = server.words.text ? &server.words.text->corpus : nullptr;
     return prompt;
 }
 
 namespace {
 
 /// Of rows with models of their own it goes on behind the opening of each.
-Result<BodyFrame> frame_of(const ReplayOptions& options, const Workload& workload,
-                           const BodySpec& body) {
-    Result<BodyFrame> frame = options.request.dialect->frame(body);
+Result<BodyFrame> frame_of(const Dialect& dialect, const Workload& workload, const BodySpec& body) {
+    Result<BodyFrame> frame = dialect.frame(body);
     if (frame && !workload.models.empty()) {
         const std::string opening = RowModels::opening(body.model);
         CHECK(frame.value().before.starts_with(opening));
@@ -36,56 +37,59 @@ Result<BodyFrame> frame_of(const ReplayOptions& options, const Workload& workloa
     return frame;
 }
 
-std::vector<RequestHead> heads_of(const ReplayOptions& options) {
+std::vector<RequestHead> heads_of(const Invocation& invocation) {
+    const RequestFlags& request = invocation.options.request;
     std::vector<RequestHead> heads;
-    for (const ReplayTarget& target : options.server.targets) {
+    for (const ReplayTarget& target : invocation.options.server.targets) {
         RequestHeadSpec spec;
         spec.target = target.api_path;
         spec.host = host_header(target.url);
-        spec.headers = options.request.headers;
+        spec.headers = invocation.credentials.headers;
         heads.emplace_back(spec);
     }
     if (heads.empty()) {  // a dry run without a server
         RequestHeadSpec spec;
-        spec.target = path_of(*options.request.dialect, options.request.stream);
+        spec.target = path_of(*request.dialect, request.stream);
         spec.host = "localhost";
         heads.emplace_back(spec);
     }
     return heads;
 }
 
-RowFields row_fields_of(const ReplayOptions& options, const Workload& workload) {
+RowFields row_fields_of(const RequestFlags& request, const Workload& workload) {
     InputErrors errors;
-    RowFields fields(options.request.row_headers, workload.trace, workload.plan, errors);
+    RowFields fields(request.row_headers, workload.trace, workload.plan, errors);
     CHECK(errors.empty());  // check_row_headers would have stopped us
     return fields;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ReplayParts>> ReplayParts::make(const ReplayOptions& options,
-                                                       const Workload& workload,
+OrExit<std::unique_ptr<ReplayParts>> ReplayParts::make(const Invocation& invocation,
+                                                       const ServedWorkload& served,
                                                        const Server& server) {
-    Result<BodyFrame> frame = frame_of(options, workload, server.body);
+    Result<BodyFrame> frame =
+        frame_of(*invocation.options.request.dialect, served.workload, server.body);
     if (!frame) {
-        return frame.error();
+        return fail_host("bodies", frame.error());
     }
     return std::unique_ptr<ReplayParts>(
-        new ReplayParts(options, workload, server, std::move(frame).value()));
+        new ReplayParts(invocation, served, server, std::move(frame).value()));
 }
 
-ReplayParts::ReplayParts(const ReplayOptions& options, const Workload& workload,
+ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& served,
                          const Server& server, BodyFrame frame)
-    : options_(options),
-      workload_(workload),
-      words_(&words_for(server, options.prompts.ids_from, ids_)),
-      prompts_(workload.trace, *words_, prompt_options(options, server)),
-      heads_(heads_of(options)),
+    : invocation_(invocation),
+      served_(served),
+      server_(server),
+      words_(&words_for(server, invocation.options.prompts.ids_from, ids_)),
+      prompts_(served.workload.trace, *words_, prompt_options(invocation, server)),
+      heads_(heads_of(invocation)),
       frame_(std::move(frame)),
-      row_fields_(row_fields_of(options, workload)) {}
+      row_fields_(row_fields_of(invocation.options.request, served.workload)) {}
 
 Result<void> RequestPass::open() {
-    const ReplayOptions& options = parts_.options();
+    const ReplayOptions& options = parts_.invocation().options;
     const Workload& workload = parts_.workload();
     ArmerOptions arm;
     arm.run_id = run_id_;

@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/replay/flags/options.hpp"
+#include "cmd/or_exit.hpp"
+#include "cmd/replay/invocation.hpp"
 #include "cmd/replay/server/server.hpp"
+#include "cmd/replay/workload/served.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/replay/workload/workload.hpp"
 #include "engine/prompt/arm.hpp"
@@ -19,13 +21,13 @@
 namespace driftless {
 
 /// How the run builds its prompts.
-PromptOptions prompt_options(const ReplayOptions& options, const Server& server);
+PromptOptions prompt_options(const Invocation& invocation, const Server& server);
 
 class ReplayParts {
   public:
-    /// All outlives the parts, and stays as it is. Errors: those of the dialect's frame.
-    static Result<std::unique_ptr<ReplayParts>> make(const ReplayOptions& options,
-                                                     const Workload& workload,
+    /// All outlives the parts, and stays as it is. Prints what the dialect's frame refuses.
+    static OrExit<std::unique_ptr<ReplayParts>> make(const Invocation& invocation,
+                                                     const ServedWorkload& served,
                                                      const Server& server);
     ReplayParts(const ReplayParts&) = delete;  // its parts refer to each other
     ReplayParts& operator=(const ReplayParts&) = delete;
@@ -36,15 +38,18 @@ class ReplayParts {
     const std::vector<RequestHead>& heads() const { return heads_; }
     const BodyFrame& frame() const { return frame_; }
     const RowFields& row_fields() const { return row_fields_; }
-    const ReplayOptions& options() const { return options_; }
-    const Workload& workload() const { return workload_; }
+    const Invocation& invocation() const { return invocation_; }
+    const ServedWorkload& served() const { return served_; }
+    const Workload& workload() const { return served_.workload; }
+    const Server& server() const { return server_; }
 
   private:
-    ReplayParts(const ReplayOptions& options, const Workload& workload, const Server& server,
+    ReplayParts(const Invocation& invocation, const ServedWorkload& served, const Server& server,
                 BodyFrame frame);
 
-    const ReplayOptions& options_;
-    const Workload& workload_;
+    const Invocation& invocation_;
+    const ServedWorkload& served_;
+    const Server& server_;
     std::optional<WordTable> ids_;
     const WordTable* words_;
     PromptBuilder prompts_;

@@ -2,12 +2,11 @@
 /// Plain functions from values to values.
 #pragma once
 
-#include <string>
+#include <cstdint>
 
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/run/host_choice.hpp"
 #include "cmd/replay/run_json/run_file.hpp"
-#include "cmd/replay/workload/workload.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/stats/summary.hpp"
@@ -16,11 +15,9 @@ namespace driftless {
 
 ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
 
-AssemblerConfig assembler_config(const ReplayOptions& options, const Workload& workload,
-                                 const Plan& plan, const RunFile& file);
+AssemblerConfig assembler_config(const RunFile& file, const Plan& plan);
 
-/// All but the verdict and what the end adds.
-SummaryInfo summary_info(const ReplayOptions& options, const Workload& workload,
-                         const RunFile& file);
+/// All but the verdict and what the end adds. `zero_utc_ns`: time 0 of the run.
+SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns);
 
 }  // namespace driftless

@@ -1,7 +1,7 @@
 /// RunFile: what `run.json` says about a run. Written before time 0 without the facts of the end,
 /// and again at the end; a file that is there is always whole.
 ///
-/// Plain values, filled by whoever knows them; nothing here is secret: the command line comes
+/// Plain values, made whole where they are settled; nothing here is secret: the command line comes
 /// masked, and what `--resume` and `--from` repeat from `arguments` holds none (recall.hpp). Keys
 /// are the names of the fields, in this order; unknown is null.
 #pragma once
@@ -12,20 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/run/host_choice.hpp"
+#include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/run_json/engine_facts.hpp"
 #include "cmd/replay/run_json/tls_facts.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
-#include "engine/plan/load.hpp"
-#include "engine/preflight/preflight.hpp"
 #include "engine/preflight/verify.hpp"
-#include "engine/prompt/dataset/load_corpus.hpp"
-#include "engine/prompt/recorded_bodies.hpp"
-#include "engine/prompt/word_selection.hpp"
-#include "engine/schedule/waits.hpp"
-#include "proto/core/result.hpp"
-#include "proto/trace/row.hpp"
 
 namespace driftless {
 
@@ -89,46 +82,29 @@ struct RunEnd {
     int exit_code = 0;
 };
 
-struct RunFile {
-    std::string run_id;                ///< of this segment
-    std::vector<std::string> command;  ///< of this segment, as typed, keys masked
-    std::vector<std::string>
-        arguments;             ///< the same, in our spelling: TRACE.., then `--flag=value`
-    std::string records_path;  ///< `--output-path`, absolute; empty: in the folder
-    const ReplayOptions* options = nullptr;
-    const Trace* trace = nullptr;
-    LoadFigures load;
-    const Plan* plan = nullptr;
-    bool closed = false;  ///< rows wait for others; of them:
-    WaitFigures waits;
-    std::vector<std::string> notes;
-    std::optional<RecordedFigures> recorded;      ///< the trace holds recorded requests
-    const PreflightFindings* findings = nullptr;  ///< null: no preflight
-    std::optional<VerifyFindings> verified;       ///< `--verify-prompts`
-    CalibrationFacts calibration;
-    std::string model;
-    Overhead overhead;
-    bool split_unknown = false;                 ///< of the overhead
-    std::optional<std::uint32_t> server_block;  ///< tokens of the server's cache blocks
-    std::string length_member;                  ///< empty: the dialect's own
-    PromptKind prompt = PromptKind::text;
-    std::uint32_t words = 0;
-    std::uint64_t words_digest = 0;          ///< of the table of words or ids
-    const WordFigures* tokenizer = nullptr;  ///< null: the built-in words, or ids
-    const LoadedCorpus* text = nullptr;      ///< `--dataset`; null: words only
-    HostFacts host;
-    std::uint32_t engine_cpu = 0;
-    std::string engine_cpu_reason;
-    std::vector<std::uint32_t> writer_cpus;
-    std::string wait;
-    std::uint32_t inflight_max = 0;
-    std::uint64_t file_limit = 0;
+/// Who will send the rows: what was chosen of this host, and its rings.
+struct EngineHost {
+    HostChoice host;
     NamedValues ring;
+};
+
+/// All that is settled before time 0. Never changed afterwards; what it refers to outlives it.
+struct RunFile {
+    const ReplayParts& parts;  ///< command line, workload, server and words
+    HostFacts host;
+    std::optional<EngineHost> engine;        ///< nothing: a dry run
+    CalibrationFacts calibration;            ///< of a dry run: none
+    std::optional<VerifyFindings> verified;  ///< `--verify-prompts`
+    std::vector<std::string> warnings;       ///< about rows that this server may not take as meant
+};
+
+/// What a run adds to it while it goes on.
+struct RunProgress {
     std::optional<EngineFacts> engine;
     std::vector<RunSegment> segments;  ///< empty under `--dry-run`
     std::optional<RunEnd> end;
 };
 
-std::string to_json(const RunFile& file);
+std::string to_json(const RunFile& file, const RunProgress& progress);
 
 }  // namespace driftless

@@ -1,5 +1,7 @@
 #include "cmd/replay/run_json/run_file_end.hpp"
 
+#include "cmd/replay/run_json/json_strings.hpp"
+
 namespace driftless {
 
 namespace {
@@ -65,11 +67,7 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     write_stamps(json, end->stamps);
     write_tls(json, end->tls);
     json.key("verdict").string(end->verdict);
-    json.key("verdict_reasons").begin_array();
-    for (const std::string& reason : end->verdict_reasons) {
-        json.string(reason);
-    }
-    json.end_array();
+    strings(json, "verdict_reasons", end->verdict_reasons);
     json.key("exit_code").integer(end->exit_code);
     json.end_object();
 }

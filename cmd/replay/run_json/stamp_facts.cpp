@@ -5,19 +5,18 @@ namespace driftless {
 namespace {
 
 // Clauses; several may hold.
-std::string why_not(const ReplayOptions& options, const UringDriver& driver,
-                    const LaneCounts& lanes) {
-    if (options.host.stamps == StampRule::none) {
+std::string why_not(StampRule rule, const UringDriver& driver, const LaneCounts& lanes) {
+    if (rule == StampRule::none) {
         return "--stamps none";
     }
-    std::string why = options.host.stamps == StampRule::wire ? "--stamps wire" : "";
+    std::string why = rule == StampRule::wire ? "--stamps wire" : "";
     const auto add = [&](const char* reason) {
         why += (why.empty() ? "" : "; ") + std::string(reason);
     };
     if (lanes.lanes_without_stamps > 0) {
         add("the kernel stamps packets of TCP only, and Unix sockets have none");
     }
-    if (options.host.stamps == StampRule::full && !driver.receive_stamps()) {
+    if (rule == StampRule::full && !driver.receive_stamps()) {
         add("the kernel refuses receive stamps");
     }
     if (lanes.stamps_refused > 0) {
@@ -34,12 +33,12 @@ StampSupport stamps_of(StampRule rule) {
     return {rule != StampRule::none, rule == StampRule::full};
 }
 
-StampFacts stamp_facts(const ReplayOptions& options, const UringDriver& driver, Run& run) {
+StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run) {
     const LaneCounts& lanes = run.lane_counts();
     StampFacts facts;
     facts.transmit = driver.transmit_stamps();
     facts.receive = driver.receive_stamps();
-    facts.reason = why_not(options, driver, lanes);
+    facts.reason = why_not(rule, driver, lanes);
     facts.wire = lanes.wire_stamps;
     facts.missing = lanes.wire_missing;
     facts.refused = lanes.stamps_refused;

@@ -12,6 +12,6 @@ namespace driftless {
 StampSupport stamps_of(StampRule rule);
 
 /// Of a run that has ended.
-StampFacts stamp_facts(const ReplayOptions& options, const UringDriver& driver, Run& run);
+StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run);
 
 }  // namespace driftless

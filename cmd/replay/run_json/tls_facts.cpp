@@ -4,12 +4,10 @@
 
 namespace driftless {
 
-std::vector<TlsFacts> tls_facts(const ReplayOptions& options, const Server& server) {
+std::vector<TlsFacts> tls_facts(const TlsClientOptions& options, const ResolvedTargets& targets) {
     std::vector<TlsFacts> facts;
-    for (const std::unique_ptr<TlsPeer>& peer : server.peers) {
-        const char* trust = !options.server.tls.verify           ? "none"
-                            : options.server.tls.ca_file.empty() ? "system"
-                                                                 : "file";
+    for (const std::unique_ptr<TlsPeer>& peer : targets.peers) {
+        const char* trust = !options.verify ? "none" : options.ca_file.empty() ? "system" : "file";
         facts.push_back(
             {peer->name(), trust, peer->version, peer->cipher, peer->handshakes, peer->resumed});
     }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cmd/replay/flags/options.hpp"
-#include "cmd/replay/server/server.hpp"
+#include "cmd/replay/server/resolved_targets.hpp"
+#include "engine/tls/context.hpp"
 
 namespace driftless {
 
@@ -21,7 +21,7 @@ struct TlsFacts {
 
 class JsonWriter;
 
-std::vector<TlsFacts> tls_facts(const ReplayOptions& options, const Server& server);
+std::vector<TlsFacts> tls_facts(const TlsClientOptions& options, const ResolvedTargets& targets);
 
 /// Writes them as the member "tls", an array.
 void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers);

@@ -39,39 +39,45 @@ std::string difference(const Server& server, const PreflightFindings& found) {
            "template everywhere";
 }
 
+/// What the words of all servers become.
+struct Narrowing {
+    bool possible = true;  ///< false: too few remain, or the text of --dataset was counted with
+                           ///< another tokenizer
+    std::optional<WordTable> kept{};  ///< empty: as before
+};
+
 /// Words that are not one token here, and those that may not open a prompt here, are left out for
-/// all. False: too few remain, or the text of --dataset was counted with another tokenizer.
-bool narrow_for_further_server(const ReplayOptions& options, const WordTable& table,
-                               const PreflightFindings& found, const std::string& where,
-                               Server& server) {
+/// all.
+Narrowing narrow_for_further_server(const ReplayOptions& options, const WordTable& table,
+                                    const PreflightFindings& found, const std::string& where,
+                                    PromptKind prompt) {
     if (found.words == WordVerdict::not_asked) {
-        return true;
+        return {};
     }
     const bool reduced = found.words == WordVerdict::reduced;
     if (found.words != WordVerdict::exact && (!reduced || !options.prompts.dataset.empty())) {
-        return false;
+        return {false};
     }
     // Words behind the openers are unknown at the beginning of a prompt to the servers before.
     std::vector<std::uint32_t> first = found.first_words;
     std::erase_if(first, [&table](std::uint32_t word) { return word >= table.openers(); });
     const bool narrows = !found.dropped.empty() || !found.first_words.empty();
     if (!narrows) {
-        return true;
+        return {};
     }
-    if (server.prompt != PromptKind::text || (first.empty() && !found.first_words.empty())) {
-        return false;
+    if (prompt != PromptKind::text || (first.empty() && !found.first_words.empty())) {
+        return {false};
     }
     std::optional<WordTable> kept = table.without(found.dropped, first);
     if (!kept) {
-        return false;
+        return {false};
     }
     print_kept_words(where, found, *kept);
-    server.kept = std::move(kept);
-    return true;
+    return {true, std::move(kept)};
 }
 
 /// What must hold for all servers holds for the least of them.
-void take_least(const PreflightFindings& found, Server& server) {
+Server take_least(Server server, const PreflightFindings& found) {
     PreflightFindings& all = server.findings;
     if (found.max_model_len >= 0) {
         all.max_model_len = all.max_model_len < 0
@@ -87,6 +93,7 @@ void take_least(const PreflightFindings& found, Server& server) {
     server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;
     all.stream_options = all.stream_options && found.stream_options;
     server.body.stream_options = server.body.stream_options && found.stream_options;
+    return server;
 }
 
 /// Why rows cannot be bounded alike on both servers; empty: they can. One body goes to all.
@@ -112,24 +119,34 @@ std::string other_length(const ReplayOptions& options, const Server& server,
     return "";
 }
 
-int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id, std::size_t index,
-         Server& server) {
+/// What is said of a further server, as printed.
+std::vector<std::string> notes_of(const Server& server, const PreflightFindings& found) {
+    std::vector<std::string> notes{"model " + found.model + ", overhead " +
+                                   overhead_text(found.overhead) + " tokens"};
+    if (const std::string unlike = difference(server, found); !unlike.empty()) {
+        notes.push_back("warning: " + unlike);
+    }
+    notes.insert(notes.end(), found.notes.begin(), found.notes.end());
+    return notes;
+}
+
+/// All servers so far, and this one.
+OrExit<Server> meet(const Invocation& invocation, Driver& driver, std::size_t index,
+                    Server server) {
+    const ReplayOptions& options = invocation.options;
     const std::string url = shown_url(options.server.targets[index]);
     std::optional<WordTable> storage;
-    PreflightPlan plan = preflight_plan(options, server, run_id, index);
-    plan.body = server.body;
-    plan.words = &words_for(server, options.prompts.ids_from, storage);
-    if (server.kept) {
-        plan.word_ids = {};  // they are those of the whole table, in its order
+    const WordTable& words = words_for(server, options.prompts.ids_from, storage);
+    const OrExit<AskedTarget> asked =
+        ask_target(driver, preflight_plan(invocation, server, server.body, words, index),
+                   "--url " + url + ": ", server.findings.requests + 1);
+    if (!asked) {
+        return asked.exit_code();
     }
-    AskedTarget asked;
-    if (const int code = ask_target(driver, plan, "--url " + url + ": ", server, asked);
-        code != exit_done) {
-        return code;
-    }
-    const PreflightFindings& found = asked.findings;
+    const PreflightFindings& found = asked.value().findings;
     const std::string where = url + ": ";
-    if (!narrow_for_further_server(options, *plan.words, found, where, server)) {
+    Narrowing narrowing = narrow_for_further_server(options, words, found, where, server.prompt);
+    if (!narrowing.possible) {
         std::fprintf(stderr,
                      "driftless: preflight: --url %s: %s, unlike the first server; serve the same "
                      "model everywhere, or remove this --url\n",
@@ -140,37 +157,35 @@ int meet(const ReplayOptions& options, Driver& driver, const std::string& run_id
         std::fprintf(stderr, "driftless: preflight: %s\n", why.c_str());
         return exit_preflight;
     }
-    server.findings.requests = found.requests;  // its numbers went on from those before
-    server.endpoints[index].said = found.keep_alive;
-    std::vector<std::string> notes{"model " + found.model + ", overhead " +
-                                   overhead_text(found.overhead) + " tokens"};
-    if (const std::string unlike = difference(server, found); !unlike.empty()) {
-        notes.push_back("warning: " + unlike);
+    if (narrowing.kept) {
+        server.kept = std::move(narrowing.kept);
     }
-    notes.insert(notes.end(), found.notes.begin(), found.notes.end());
-    for (const std::string& note : notes) {
+    server.findings.requests = found.requests;  // its numbers went on from those before
+    server.targets.endpoints[index].said = found.keep_alive;
+    for (const std::string& note : notes_of(server, found)) {
         print_note(where, note);
         server.findings.notes.push_back(where + note);
     }
-    take_least(found, server);
-    return exit_done;
+    return take_least(std::move(server), found);
 }
 
 }  // namespace
 
-int meet_others(const ReplayOptions& options, Driver& driver, const std::string& run_id,
-                Server& server) {
-    std::set<std::string> met{whole_url(options.server.targets.front())};
-    for (std::size_t index = 1; index < options.server.targets.size(); ++index) {
-        if (!met.insert(whole_url(options.server.targets[index])).second) {
+OrExit<Server> meet_others(const Invocation& invocation, Driver& driver, Server first) {
+    const std::vector<ReplayTarget>& targets = invocation.options.server.targets;
+    std::set<std::string> met{whole_url(targets.front())};
+    Server server = std::move(first);
+    for (std::size_t index = 1; index < targets.size(); ++index) {
+        if (!met.insert(whole_url(targets[index])).second) {
             continue;  // given twice: twice its share of the rows
         }
-        const int code = meet(options, driver, run_id, index, server);
-        if (code != exit_done) {
-            return code;
+        OrExit<Server> next = meet(invocation, driver, index, std::move(server));
+        if (!next) {
+            return next.exit_code();
         }
+        server = std::move(next).value();
     }
-    return exit_done;
+    return server;
 }
 
 }  // namespace driftless

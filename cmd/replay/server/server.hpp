@@ -1,66 +1,52 @@
-/// The server side of a replay before time 0: addresses, preflight, and what follows from it for
-/// prompts and bodies.
+/// The server side of a replay before time 0: preflight, and what follows from it for prompts and
+/// bodies.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "cmd/replay/flags/options.hpp"
+#include "cmd/or_exit.hpp"
+#include "cmd/replay/invocation.hpp"
+#include "cmd/replay/server/chosen_words.hpp"
+#include "cmd/replay/server/resolved_targets.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/preflight/preflight.hpp"
-#include "engine/prompt/dataset/load_corpus.hpp"
 #include "engine/prompt/vocab.hpp"
-#include "engine/prompt/word_selection.hpp"
-#include "engine/replay/settings.hpp"
-#include "engine/tls/context.hpp"
 
 namespace driftless {
 
-/// Where rows go, and how they speak.
+/// Where rows go, and how they speak. Made whole by `describe_server`; `meet_server` takes that
+/// description and returns what the servers themselves said.
 struct Server {
-    std::optional<TlsContext> tls;  ///< where a target is https
-    std::vector<std::unique_ptr<TlsPeer>> peers;
-    std::vector<Endpoint> endpoints;  ///< [targets]
+    ResolvedTargets targets;  ///< none under `--dry-run`
+    ChosenWords words;
     PreflightFindings findings;
     bool preflight_done = false;
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
-    std::string first_model;             ///< of the first row, where rows have models of their own
-    std::optional<SelectedWords> words;  ///< of `--tokenizer`; else the built-in ones
-    std::vector<TemplateSplit> template_splits;  ///< of the chat template beside `--tokenizer`
-    std::optional<LoadedCorpus> text;            ///< of `--dataset`
-    std::optional<WordTable> kept;  ///< those without the words that the server does not know
+    std::optional<WordTable> kept;  ///< the words without those that the server does not know
 };
 
-/// Takes the words from the vocabulary of `--tokenizer`, where there is one, and counts the text of
-/// `--dataset` with it. Prints what was chosen, or why none can be; returns an exit code.
-int choose_words(const ReplayOptions& options, Server& server);
+/// What the flags alone say of the server. `first_model`: of the first row, where rows have models
+/// of their own; else empty.
+Server describe_server(const ReplayOptions& options, const std::string& first_model,
+                       ChosenWords words, ResolvedTargets targets);
 
-/// Resolves the names of all targets, and reads the certificates that TLS needs. Prints what fails;
-/// returns an exit code.
-int resolve_targets(const ReplayOptions& options, Server& server);
-
-/// What the flags alone say of the server: `--no-preflight`, or a dry run.
-void describe_server(const ReplayOptions& options, Server& server);
-
-/// Asks all targets (or takes what the flags say, under `--no-preflight`), prints what was
-/// found, and decides model, prompt kind and overhead. Returns an exit code.
-int meet_server(const ReplayOptions& options, Driver& driver, const std::string& run_id,
-                Server& server);
+/// Asks all targets (or keeps to what the flags say, under `--no-preflight`), prints what was
+/// found, and decides model, prompt kind and overhead.
+OrExit<Server> meet_server(const Invocation& invocation, Driver& driver, Server described);
 
 /// The server adds tokens around a prompt, and how many of them stand in front is not known.
 bool split_unknown(const PreflightFindings& found);
 
 /// A target, as the preflight asks it.
-AskedServer asked_server(const ReplayOptions& options, const Server& server,
-                         const std::string& run_id, std::size_t index = 0);
+AskedServer asked_server(const Invocation& invocation, const Server& server, std::size_t index = 0);
 
-/// What a preflight of that target asks; the words are missing.
-PreflightPlan preflight_plan(const ReplayOptions& options, const Server& server,
-                             const std::string& run_id, std::size_t index = 0);
+/// What a preflight of that target asks, of rows with this body and these words, which outlive it.
+PreflightPlan preflight_plan(const Invocation& invocation, const Server& server,
+                             const BodySpec& body, const WordTable& words, std::size_t index);
 
 /// What a preflight learned of one target.
 struct AskedTarget {
@@ -68,10 +54,10 @@ struct AskedTarget {
     std::string model;  ///< as rows name it
 };
 
-/// Asks one target; its requests are numbered from those that were sent before. Prints what fails,
-/// `where` before it ("--url URL: ", or empty); returns an exit code.
-int ask_target(Driver& driver, const PreflightPlan& plan, const std::string& where, Server& server,
-               AskedTarget& asked);
+/// Asks one target; its requests are numbered from `first_request`. Prints what fails, `where`
+/// before it ("--url URL: ", or empty).
+OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan, const std::string& where,
+                               std::uint32_t first_request);
 
 /// The words, or ids, that prompts are made of. `storage` holds a table that is made here.
 const WordTable& words_for(const Server& server, std::uint32_t ids_from,

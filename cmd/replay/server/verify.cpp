@@ -14,18 +14,17 @@ constexpr std::size_t verify_timers = 8;
 // Text that was cut with another tokenizer than the server's shows in the first long row.
 constexpr std::uint32_t dataset_rows = 4;
 
-int refuse(const ReplayOptions& options, const std::string& why) {
+int refuse(const ServerFlags& flags, const std::string& why) {
     std::fprintf(stderr, "driftless: %s: %s\n",
-                 options.server.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
+                 flags.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
     return exit_preflight;
 }
 
 /// Rows to be verified: as many as asked; a few of a dataset's without being asked, where the
 /// server can say.
-std::uint32_t rows_to_verify(const ReplayOptions& options, const Server& server) {
-    const bool unasked = server.text && server.findings.tokenize.has_value();
-    return options.server.verify_prompts == 0 && unasked ? dataset_rows
-                                                         : options.server.verify_prompts;
+std::uint32_t rows_to_verify(const ServerFlags& flags, const Server& server) {
+    const bool unasked = server.words.text && server.findings.tokenize.has_value();
+    return flags.verify_prompts == 0 && unasked ? dataset_rows : flags.verify_prompts;
 }
 
 void print_findings(const VerifyFindings& found) {
@@ -41,31 +40,34 @@ void print_findings(const VerifyFindings& found) {
 
 }  // namespace
 
-int verify_prompts(const Server& server, ReplayParts& parts, Driver& driver,
-                   const std::string& run_id, std::optional<VerifyFindings>& found) {
-    const ReplayOptions& options = parts.options();
+OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver& driver) {
+    const Invocation& invocation = parts.invocation();
+    const ReplayOptions& options = invocation.options;
+    const ServerFlags& flags = options.server;
+    const Server& server = parts.server();
     const Workload& workload = parts.workload();
-    if (rows_to_verify(options, server) == 0) {
-        return exit_done;
+    const std::uint32_t rows = rows_to_verify(flags, server);
+    if (rows == 0) {
+        return std::optional<VerifyFindings>();
     }
     const bool ids = server.prompt == PromptKind::ids;
     if (ids && !server.findings.has_usage) {
-        return refuse(options,
+        return refuse(flags,
                       "prompts go as token ids, and the server reports no usage that would count "
                       "them; remove this flag");
     }
     if (!ids && !server.findings.tokenize) {
         return refuse(
-            options,
+            flags,
             "the server has no tokenize endpoint that is understood (/tokenize, /v1/tokenize); "
             "remove this flag: every answer's usage is compared anyway");
     }
     // Ids are truly sent: with the salt of the run, rows would find them in the server's cache.
-    PromptOptions apart = prompt_options(options, server);
-    apart.cache_salt += " verify " + run_id;
+    PromptOptions apart = prompt_options(invocation, server);
+    apart.cache_salt += " verify " + invocation.run_id;
     PromptBuilder others(workload.trace, parts.words(), apart);
     VerifyPlan plan;
-    plan.server = asked_server(options, server, run_id);
+    plan.server = asked_server(invocation, server);
     plan.model = server.body.model;
     if (ids) {
         plan.dialect = options.request.dialect;
@@ -81,28 +83,29 @@ int verify_prompts(const Server& server, ReplayParts& parts, Driver& driver,
     plan.plan = &workload.plan;
     plan.words = &parts.words();
     plan.prompts = ids ? &others : &parts.prompts();
-    plan.rows_max = rows_to_verify(options, server);
+    plan.rows_max = rows;
     plan.seed = options.workload.plan.seed;
     plan.first_request = server.findings.requests + 1;
     Loop loop(driver, verify_timers);
     Verification verification(loop, plan);
     const bool good = verification.run();
-    found = verification.findings();
+    const VerifyFindings found = verification.findings();
     if (stop_requests().load() > 0) {
         return exit_interrupted;
     }
     if (!good) {
-        return refuse(options, found->wrong +
-                                   (ids ? "; does something in front of the server change prompts?"
-                                          " Remove the flag to run all the same"
-                                    : server.text ? "; give the --tokenizer of this very model, or "
-                                                    "remove --dataset"
-                                                  : "; give the model's --tokenizer, or use --api "
-                                                    "openai-completions --prompt ids, or remove "
-                                                    "--verify-prompts to run all the same"));
+        return refuse(
+            flags,
+            found.wrong + (ids ? "; does something in front of the server change prompts?"
+                                 " Remove the flag to run all the same"
+                           : server.words.text ? "; give the --tokenizer of this very model, or "
+                                                 "remove --dataset"
+                                               : "; give the model's --tokenizer, or use --api "
+                                                 "openai-completions --prompt ids, or remove "
+                                                 "--verify-prompts to run all the same"));
     }
-    print_findings(*found);
-    return exit_done;
+    print_findings(found);
+    return std::optional<VerifyFindings>(found);
 }
 
 }  // namespace driftless

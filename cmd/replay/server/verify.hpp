@@ -3,17 +3,15 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/run/parts.hpp"
-#include "cmd/replay/server/server.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/preflight/verify.hpp"
 
 namespace driftless {
 
-/// Nothing to do without the flag. Prints what was found, and fills `found`; returns an exit code.
-int verify_prompts(const Server& server, ReplayParts& parts, Driver& driver,
-                   const std::string& run_id, std::optional<VerifyFindings>& found);
+/// What was found, which is printed, too; nothing where nothing was asked for.
+OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver& driver);
 
 }  // namespace driftless

@@ -17,11 +17,11 @@ double monotonic_seconds() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-void print_text(const ReplayOptions& options, const LoadedCorpus& text, double seconds) {
+void print_text(const std::string& dataset, const LoadedCorpus& text, double seconds) {
     const CorpusFigures& figures = text.figures;
     const double megabytes = static_cast<double>(figures.bytes) / 1e6;
     std::printf("dataset: %llu texts of %s%s%s%s, %.1f MB: %u tokens (%.1f s, %.1f MB/s)\n",
-                static_cast<unsigned long long>(figures.texts), options.prompts.dataset.c_str(),
+                static_cast<unsigned long long>(figures.texts), dataset.c_str(),
                 text.column.empty() ? "" : " (", text.column.c_str(),
                 text.column.empty() ? "" : ")", megabytes, text.corpus.tokens(), seconds,
                 megabytes / seconds);
@@ -41,43 +41,43 @@ void print_text(const ReplayOptions& options, const LoadedCorpus& text, double s
     }
 }
 
-int refuse(const ReplayOptions& options, const TraceRow& row, const std::string& why) {
-    std::fprintf(stderr, "driftless: --dataset %s: the row at line %u %s\n",
-                 options.prompts.dataset.c_str(), row.line, why.c_str());
+int refuse(const std::string& dataset, const TraceRow& row, const std::string& why) {
+    std::fprintf(stderr, "driftless: --dataset %s: the row at line %u %s\n", dataset.c_str(),
+                 row.line, why.c_str());
     return exit_input;
 }
 
 }  // namespace
 
-int choose_text(const ReplayOptions& options, Tokenizer& tokenizer, Server& server) {
+OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
+                                 const WordTable& words) {
     std::string why;
     const double begin = monotonic_seconds();
     Result<LoadedCorpus> loaded =
-        load_corpus(options.prompts.dataset, options.prompts.dataset_column, tokenizer,
-                    server.words->table.word(0), why);
+        load_corpus(prompts.dataset, prompts.dataset_column, tokenizer, words.word(0), why);
     if (!loaded) {
         std::fprintf(stderr, "driftless: --dataset %s\n", why.c_str());
         return exit_input;
     }
-    server.text.emplace(std::move(loaded).value());
-    print_text(options, *server.text, monotonic_seconds() - begin);
-    return exit_done;
+    print_text(prompts.dataset, loaded.value(), monotonic_seconds() - begin);
+    return std::move(loaded).value();
 }
 
-int check_text(const ReplayOptions& options, const Workload& workload, const Server& server) {
-    if (!server.text) {
+int check_text(const std::string& dataset, const Workload& workload,
+               const std::optional<LoadedCorpus>& text) {
+    if (!text) {
         return exit_done;
     }
-    const std::uint32_t tokens = server.text->corpus.tokens();
+    const std::uint32_t tokens = text->corpus.tokens();
     for (const Planned& planned : workload.plan.rows) {
         const TraceRow& row = workload.trace.rows[planned.row];
         if (row.ids_count > 0) {
             return refuse(
-                options, row,
+                dataset, row,
                 "has block ids, and --dataset is for rows without them; remove --dataset");
         }
         if (row.input_length > tokens && workload.trace.body_of(row).empty()) {
-            return refuse(options, row,
+            return refuse(dataset, row,
                           "asks for " + std::to_string(row.input_length) +
                               " tokens, and the dataset has " + std::to_string(tokens) +
                               "; use a longer one, or exclude such rows");
@@ -86,9 +86,10 @@ int check_text(const ReplayOptions& options, const Workload& workload, const Ser
     return exit_done;
 }
 
-void write_text(JsonWriter& json, const ReplayOptions& options, const LoadedCorpus* text) {
+void write_text(JsonWriter& json, const std::string& dataset,
+                const std::optional<LoadedCorpus>& text) {
     json.key("dataset");
-    if (text == nullptr) {
+    if (!text) {
         json.null();
         return;
     }
@@ -97,7 +98,7 @@ void write_text(JsonWriter& json, const ReplayOptions& options, const LoadedCorp
     std::snprintf(digest, sizeof(digest), "%016llx",
                   static_cast<unsigned long long>(text->corpus.digest()));
     json.begin_object();
-    json.key("file").string(options.prompts.dataset);
+    json.key("file").string(dataset);
     json.key("column");
     text->column.empty() ? json.null() : json.string(text->column);
     json.key("whole").boolean(text->is_whole);

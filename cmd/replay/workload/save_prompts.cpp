@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t write_bytes = std::size_t{256} << 10;
 constexpr std::uint32_t tokens_a_step = 1 << 20;
 
-int fail(const ReplayOptions& options, const Error& error) {
-    return fail_new_file("--save-prompts", options.prompts.save_prompts, error);
+int fail(const std::string& file, const Error& error) {
+    return fail_new_file("--save-prompts", file, error);
 }
 
 /// The plan's rows in the order in which they are due, which is that of the armer.
@@ -50,19 +50,20 @@ std::string_view body_of(const RowUnderway& request) {
 }  // namespace
 
 int save_prompts(ReplayParts& parts) {
-    const ReplayOptions& options = parts.options();
+    const ReplayOptions& options = parts.invocation().options;
+    const std::string& file = options.prompts.save_prompts;
     const Workload& workload = parts.workload();
-    if (options.prompts.save_prompts.empty()) {
+    if (file.empty()) {
         return exit_done;
     }
     RequestPass pass(parts, workload.plan, Schedule(workload.plan), "save");
     const Result<void> opened = pass.open();
     if (!opened) {
-        return fail(options, opened.error());
+        return fail(file, opened.error());
     }
-    Result<OutputSink> sink = OutputSink::create(options.prompts.save_prompts);
+    Result<OutputSink> sink = OutputSink::create(file);
     if (!sink) {
-        return fail(options, sink.error());
+        return fail(file, sink.error());
     }
     TraceTarget target = canonical_target;
     target.by_time = true;
@@ -93,13 +94,12 @@ int save_prompts(ReplayParts& parts) {
         written = sink.value().finish();
     }
     if (!written) {
-        return fail(options, written.error());
+        return fail(file, written.error());
     }
     for (const std::string& loss : writer.losses()) {
         std::printf("loss: %s\n", loss.c_str());
     }
-    std::printf("prompts: %zu bodies saved in %s\n", workload.plan.rows.size(),
-                options.prompts.save_prompts.c_str());
+    std::printf("prompts: %zu bodies saved in %s\n", workload.plan.rows.size(), file.c_str());
     return exit_done;
 }
 

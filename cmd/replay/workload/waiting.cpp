@@ -17,33 +17,34 @@ std::string seconds_text(std::int64_t ns) {
 
 }  // namespace
 
-int close_workload(const ReplayOptions& options, Workload& workload) {
-    if (options.workload.files.sessions != Sessions::closed) {
+int check_waits(const Trace& trace) {
+    if (!trace.dependencies.empty()) {
         return exit_done;
     }
-    if (workload.trace.dependencies.empty()) {
-        std::fprintf(stderr,
-                     "driftless: --sessions closed: no row of the trace says which row it waits "
-                     "for; remove the flag, and every row is sent at its recorded instant\n");
-        return exit_input;
-    }
-    const Speed speed = options.workload.plan.speed;
-    workload.closed = true;
-    workload.waits = waits_of(workload.trace, workload.plan, speed);
-    workload.answered = answered_in(workload.trace, workload.plan, speed, token_ns_estimated);
-    workload.plan.schedule_digest = digest_of_waits(workload.trace, workload.plan, speed);
-    return exit_done;
+    std::fprintf(stderr,
+                 "driftless: --sessions closed: no row of the trace says which row it waits "
+                 "for; remove the flag, and every row is sent at its recorded instant\n");
+    return exit_input;
 }
 
-std::vector<std::string> waiting_notes(const Workload& workload) {
+Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed) {
+    plan.schedule_digest = digest_of_waits(trace, plan, speed);
+    return plan;
+}
+
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed) {
+    return {waits_of(trace, plan, speed), answered_in(trace, plan, speed, token_ns_estimated)};
+}
+
+std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan) {
     std::vector<std::string> notes;
-    if (!workload.closed) {
+    if (!waiting) {
         return notes;
     }
-    const WaitFigures& waits = workload.waits;
+    const WaitFigures& waits = waiting->figures;
     notes.push_back(counted(waits.rows, "row waits", "rows wait") +
                     " for others and are due when those have ended; " +
-                    counted(workload.plan.rows.size() - waits.rows, "row has", "rows have") +
+                    counted(plan.rows.size() - waits.rows, "row has", "rows have") +
                     " recorded instants");
     if (waits.outside > 0) {
         notes.push_back(counted(waits.outside, "row waits", "rows wait") +
@@ -52,24 +53,23 @@ std::vector<std::string> waiting_notes(const Workload& workload) {
     return notes;
 }
 
-std::int64_t last_due_ns(const Workload& workload, const Plan& whole) {
-    return workload.closed ? workload.waits.last_due_ns : whole.last_due_ns;
+std::int64_t last_due_ns(const std::optional<Waiting>& waiting, const Plan& whole) {
+    return waiting ? waiting->figures.last_due_ns : whole.last_due_ns;
 }
 
-std::string length_of_closed(const Workload& workload) {
-    return "at least " + seconds_text(workload.waits.least_ns) + " (recorded gaps alone), " +
-           seconds_text(workload.answered.last_due_ns) + " if an output token takes " +
+std::string length_of_closed(const Waiting& waiting) {
+    return "at least " + seconds_text(waiting.figures.least_ns) + " (recorded gaps alone), " +
+           seconds_text(waiting.answered.last_due_ns) + " if an output token takes " +
            std::to_string(token_ns_estimated / 1'000'000) + " ms";
 }
 
 const Plan& plan_to_estimate(const Workload& workload) {
-    return workload.closed ? workload.answered : workload.plan;
+    return workload.waiting ? workload.waiting->answered : workload.plan;
 }
 
-Schedule schedule_of(const ReplayOptions& options, const Workload& workload, const Plan& plan,
+Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
                      const EarlierRows& earlier) {
-    return workload.closed ? Schedule(workload.trace, plan, options.workload.plan.speed, earlier)
-                           : Schedule(plan);
+    return workload.waiting ? Schedule(workload.trace, plan, speed, earlier) : Schedule(plan);
 }
 
 }  // namespace driftless

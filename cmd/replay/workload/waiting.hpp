@@ -2,27 +2,33 @@
 /// be said of rows whose due instants nobody knows yet.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/workload/workload.hpp"
 
 namespace driftless {
 
-/// Marks a planned workload as closed where that is asked for. A trace in which nothing waits is
-/// refused with its remedy, on standard error. Returns `exit_done` or the code of the refusal.
-int close_workload(const ReplayOptions& options, Workload& workload);
+/// A trace in which nothing waits is refused with its remedy, on standard error. Returns
+/// `exit_done` or the code of the refusal.
+int check_waits(const Trace& trace);
+
+/// The plan of a closed run: its digest is of what rows wait for, not of instants.
+Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed);
+
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed);
 
 /// How many rows wait, and for what: lines for the screen and run.json; none where none waits.
-std::vector<std::string> waiting_notes(const Workload& workload);
+std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan);
 
 /// From time 0 to the last due instant that is known before the run. `whole`: the plan, or, where
 /// a run is resumed, that of the whole run.
-std::int64_t last_due_ns(const Workload& workload, const Plan& whole);
+std::int64_t last_due_ns(const std::optional<Waiting>& waiting, const Plan& whole);
 
 /// "at least 12.000 s (recorded gaps alone)..": what a dry run knows of the length of the run.
-std::string length_of_closed(const Workload& workload);
+std::string length_of_closed(const Waiting& waiting);
 
 /// The instants that estimates of needs go by: as planned, or, of a closed workload, as they would
 /// be if each output token took `token_ns_estimated`.
@@ -30,7 +36,7 @@ const Plan& plan_to_estimate(const Workload& workload);
 
 /// What the engine plays of a plan of the workload's rows. `earlier`: of a closed run that is
 /// resumed, what went before this segment. Workload and plan outlive it.
-Schedule schedule_of(const ReplayOptions& options, const Workload& workload, const Plan& plan,
+Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
                      const EarlierRows& earlier);
 
 }  // namespace driftless

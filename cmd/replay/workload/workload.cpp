@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
@@ -20,103 +21,151 @@ namespace {
 
 constexpr std::size_t models_shown = 8;
 
-/// What goes by sessions has nothing to go by where there are none.
-void note_sessions(const ReplayOptions& options, Workload& workload) {
-    const bool sticky = options.sending.connection == ConnectionRule::sticky;
-    if (!workload.trace.sessions.empty() ||
-        (!sticky && options.sending.balance != Balance::session)) {
-        return;
+void print_notes(const char* topic, const std::vector<std::string>& notes) {
+    for (const std::string& note : notes) {
+        std::printf("%s: %s\n", topic, note.c_str());
     }
-    const std::string note = std::string("no row names a session: ") +
-                             (sticky ? "--connection sticky" : "--balance session") +
-                             " has no effect";
-    std::printf("trace: %s\n", note.c_str());
-    workload.notes.push_back(note);
 }
 
-int name_models(const ReplayOptions& options, Workload& workload) {
-    if (!options.request.row_model) {
-        return exit_done;
+/// As `print_notes`; then they are behind `all`.
+void add_notes(const char* topic, const std::vector<std::string>& notes,
+               std::vector<std::string>& all) {
+    print_notes(topic, notes);
+    all.insert(all.end(), notes.begin(), notes.end());
+}
+
+/// A trace, and what was said of it.
+struct NotedTrace {
+    Trace trace;
+    std::vector<std::string> notes;
+};
+
+OrExit<NotedTrace> read_noted(const TraceFiles& files) {
+    InputErrors errors;
+    NotedTrace read;
+    const bool usable = read_trace(files, read.trace, errors, read.notes);
+    print_notes("trace", read.notes);
+    if (!usable) {
+        print_errors(errors);
+        return exit_input;
     }
-    if (workload.trace.recorded) {
+    return read;
+}
+
+OrExit<LoadedTrace> loaded(const LoadOptions& options, Trace trace) {
+    Result<LoadedTrace> load = apply_load(options, std::move(trace));
+    if (!load) {
+        std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
+        return exit_input;
+    }
+    return std::move(load).value();
+}
+
+/// What goes by sessions has nothing to go by where there are none.
+std::vector<std::string> session_notes(const SendingFlags& sending, const Trace& trace) {
+    const bool sticky = sending.connection == ConnectionRule::sticky;
+    if (!trace.sessions.empty() || (!sticky && sending.balance != Balance::session)) {
+        return {};
+    }
+    return {std::string("no row names a session: ") +
+            (sticky ? "--connection sticky" : "--balance session") + " has no effect"};
+}
+
+OrExit<Plan> plan_of(const PlanOptions& options, const Trace& trace) {
+    Result<Plan> plan = make_plan(trace, options);
+    if (!plan) {
+        std::fprintf(stderr, "driftless: %s, --limit or --duration\n",
+                     nothing_selected(trace).c_str());
+        return exit_input;
+    }
+    return std::move(plan).value();
+}
+
+OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, const Trace& trace,
+                               const Plan& plan) {
+    if (!row_model) {
+        return RowModels();
+    }
+    if (trace.recorded) {
         std::fprintf(stderr,
                      "driftless: --model with a column does not go with recorded requests: give "
                      "one model for all of them\n");
         return exit_input;
     }
     InputErrors errors;
-    workload.models = RowModels(*options.request.row_model, workload.trace, workload.plan, errors);
+    RowModels models(*row_model, trace, plan, errors);
     print_errors(errors);
     if (!errors.empty()) {
         return exit_input;
     }
-    const std::vector<std::string>& names = workload.models.names();
-    std::printf("models: %zu of the rows' own (%s)\n", names.size(),
-                list_first(names, models_shown).c_str());
-    return exit_done;
+    std::printf("models: %zu of the rows' own (%s)\n", models.names().size(),
+                list_first(models.names(), models_shown).c_str());
+    return models;
 }
 
-}  // namespace
-
-int load_workload(const ReplayOptions& options, Workload& workload) {
-    InputErrors errors;
-    const bool read = read_trace(options.workload.files, workload.trace, errors, workload.notes);
-    for (const std::string& note : workload.notes) {
-        std::printf("trace: %s\n", note.c_str());
-    }
-    if (!read) {
-        print_errors(errors);
-        return exit_input;
-    }
-    const Result<LoadFigures> load = apply_load(options.workload.load, workload.trace);
-    if (!load) {
-        std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
-        return exit_input;
-    }
-    workload.load = load.value();
-    for (const std::string& note : load_notes(workload.load)) {
-        std::printf("load: %s\n", note.c_str());
-        workload.notes.push_back(note);
-    }
-    note_sessions(options, workload);
-    Result<Plan> plan = make_plan(workload.trace, options.workload.plan);
-    if (!plan) {
-        std::fprintf(stderr, "driftless: %s, --limit or --duration\n",
-                     nothing_selected(workload.trace).c_str());
-        return exit_input;
-    }
-    workload.plan = std::move(plan).value();
-    if (const int code = close_workload(options, workload); code != exit_done) {
-        return code;
-    }
-    std::printf("%s\n", selection_text(workload, options.workload.speed_text).c_str());
-    for (const std::string& note : waiting_notes(workload)) {
-        std::printf("sessions: %s\n", note.c_str());
-        workload.notes.push_back(note);
-    }
-    (void)::malloc_trim(0);  // what planning used stays resident otherwise
-    return name_models(options, workload);
-}
-
-std::string selection_text(const Workload& workload, const std::string& speed) {
-    const Plan& plan = workload.plan;
-    const double seconds = static_cast<double>(last_due_ns(workload, plan)) / 1e9;
+/// What will be sent, as two lines: rows, wall time and pace; tokens.
+std::string selection_text(const Trace& trace, const Plan& plan,
+                           const std::optional<Waiting>& waiting, const std::string& speed) {
+    const double seconds = static_cast<double>(last_due_ns(waiting, plan)) / 1e9;
     char rate[64] = "";
-    if (seconds > 0 && !workload.closed) {
+    if (seconds > 0 && !waiting) {
         (void)std::snprintf(rate, sizeof rate, " (%.2f/s)",
                             static_cast<double>(plan.rows.size()) / seconds);
     }
     char wall[64];
     (void)std::snprintf(wall, sizeof wall, "%.3f s", seconds);
-    return "selected: " + grouped(plan.rows.size()) + " of " + grouped(workload.trace.rows.size()) +
-           " rows, " + (workload.closed ? "those that wait for none " : "") + "sent within " +
-           wall + rate + " at speed " + speed + "\nselected: " + grouped(plan.input_tokens) +
-           " input and " + grouped(plan.output_tokens) + " output tokens";
+    return "selected: " + grouped(plan.rows.size()) + " of " + grouped(trace.rows.size()) +
+           " rows, " + (waiting ? "those that wait for none " : "") + "sent within " + wall + rate +
+           " at speed " + speed + "\nselected: " + grouped(plan.input_tokens) + " input and " +
+           grouped(plan.output_tokens) + " output tokens";
 }
 
-int check_row_headers(const ReplayOptions& options, const Workload& workload) {
+}  // namespace
+
+OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& sending,
+                               const std::optional<FieldTemplate>& row_model) {
+    OrExit<NotedTrace> read = read_noted(flags.files);
+    if (!read) {
+        return read.exit_code();
+    }
+    std::vector<std::string> notes = std::move(read.value().notes);
+    OrExit<LoadedTrace> load = loaded(flags.load, std::move(read.value().trace));
+    if (!load) {
+        return load.exit_code();
+    }
+    const Trace& trace = load.value().trace;
+    add_notes("load", load_notes(load.value().figures), notes);
+    add_notes("trace", session_notes(sending, trace), notes);
+    OrExit<Plan> recorded = plan_of(flags.plan, trace);
+    if (!recorded) {
+        return recorded.exit_code();
+    }
+    const bool closed = flags.files.sessions == Sessions::closed;
+    if (const int code = closed ? check_waits(trace) : exit_done; code != exit_done) {
+        return code;
+    }
+    const Speed speed = flags.plan.speed;
+    Plan plan = closed ? plan_of_waits(trace, std::move(recorded).value(), speed)
+                       : std::move(recorded).value();
+    std::optional<Waiting> waiting;
+    if (closed) {
+        waiting = waiting_of(trace, plan, speed);
+    }
+    std::printf("%s\n", selection_text(trace, plan, waiting, flags.speed_text).c_str());
+    add_notes("sessions", waiting_notes(waiting, plan), notes);
+    (void)::malloc_trim(0);  // what planning used stays resident otherwise
+    OrExit<RowModels> models = named_models(row_model, trace, plan);
+    if (!models) {
+        return models.exit_code();
+    }
+    return Workload{
+        std::move(load.value().trace), load.value().figures, std::move(plan), std::move(waiting),
+        std::move(models).value(),     std::move(notes)};
+}
+
+int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload) {
     InputErrors errors;
-    const RowFields fields(options.request.row_headers, workload.trace, workload.plan, errors);
+    const RowFields fields(row_headers, workload.trace, workload.plan, errors);
     print_errors(errors);
     return errors.empty() ? exit_done : exit_input;
 }
@@ -162,16 +211,15 @@ int check_context(const Workload& workload, ModelRoom room) {
     return exit_input;
 }
 
-std::string short_answers_warning(const ReplayOptions& options, const Workload& workload,
+std::string short_answers_warning(OutputRule output, const Workload& workload,
                                   std::uint32_t least) {
     const auto& rows = workload.plan.rows;
     const auto asks_for_less = [&](const Planned& planned) {
         const std::uint32_t asked = workload.trace.rows[planned.row].output_length;
         return asked > 0 && asked < least;
     };
-    const auto count = options.request.output == OutputRule::free
-                           ? 0
-                           : std::count_if(rows.begin(), rows.end(), asks_for_less);
+    const auto count =
+        output == OutputRule::free ? 0 : std::count_if(rows.begin(), rows.end(), asks_for_less);
     return count == 0 ? ""
                       : std::to_string(count) + " of " + std::to_string(rows.size()) +
                             " rows ask for fewer than the " + std::to_string(least) +

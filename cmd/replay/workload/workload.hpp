@@ -1,9 +1,11 @@
 /// The workload of a replay: the trace, read and validated, and the plan made from it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
@@ -15,27 +17,30 @@
 
 namespace driftless {
 
+/// Rows wait for others: nobody knows before the run when they are due.
+struct Waiting {
+    WaitFigures figures;
+    Plan answered;  ///< `plan_to_estimate`
+};
+
+/// Made whole by `load_workload`, before any server is asked.
 struct Workload {
     Trace trace;
     LoadFigures load;
     Plan plan;
-    bool closed = false;             ///< `--sessions closed`: some rows wait for others
-    WaitFigures waits;               ///< of a closed workload
-    Plan answered;                   ///< of a closed workload: `plan_to_estimate`
+    std::optional<Waiting> waiting;  ///< `--sessions closed`; else nothing waits
     RowModels models;                ///< `--model` with a column; else of no row
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
 };
 
-/// Reads and plans; prints notes on standard output and refusals on standard error. Returns
-/// `exit_done`, or the exit code of the refusal.
-int load_workload(const ReplayOptions& options, Workload& workload);
-
-/// What will be sent, as two lines: rows, wall time and pace; tokens.
-std::string selection_text(const Workload& workload, const std::string& speed);
+/// Reads and plans; prints notes on standard output and refusals on standard error. `sending` is
+/// what goes by sessions; `row_model` the model of each row, where rows have their own.
+OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& sending,
+                               const std::optional<FieldTemplate>& row_model);
 
 /// Rows whose values cannot stand in the headers that `--header` makes of them are refused, all of
 /// them listed.
-int check_row_headers(const ReplayOptions& options, const Workload& workload);
+int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload);
 
 /// Tokens of the longest row, prompt and output together.
 std::int64_t longest_row(const Trace& trace, const Plan& plan);
@@ -56,7 +61,6 @@ std::string split_warning(const Workload& workload, const Overhead& overhead, bo
 
 /// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
 /// nothing.
-std::string short_answers_warning(const ReplayOptions& options, const Workload& workload,
-                                  std::uint32_t least);
+std::string short_answers_warning(OutputRule output, const Workload& workload, std::uint32_t least);
 
 }  // namespace driftless

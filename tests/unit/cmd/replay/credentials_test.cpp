@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "cmd/secrets.hpp"
@@ -21,7 +22,8 @@ ReplayOptions options_of(const Texts& flags) {
 }
 
 Texts secrets(const Texts& flags) {
-    return secrets_of(credentials_of(options_of(flags)));
+    const ReplayOptions options = options_of(flags);
+    return secrets_of(take_credentials(options.request, options.server.targets).value().all);
 }
 
 TEST(Credentials, AreKnownWhereverTheyStand) {
@@ -29,6 +31,18 @@ TEST(Credentials, AreKnownWhereverTheyStand) {
     EXPECT_EQ(secrets({"--header=X-Api-Key: prod-{row}-of-{turn}"}), (Texts{"prod-", "-of-"}));
     EXPECT_EQ(secrets({R"(--extra-body={"api_key":"sk\\/1"})"}), (Texts{R"(sk\\/1)", R"(sk\/1)"}));
     EXPECT_EQ(secrets({R"(--extra-body={"user":"me"})", "--header=X-Team: blue-{row}"}), Texts{});
+}
+
+// The key is in what is sent and nowhere else: not in the flags, not in the environment.
+TEST(Credentials, ComeFromTheEnvironmentAndLeaveTheFlagsAsTyped) {
+    ASSERT_EQ(::setenv("DRIFTLESS_TEST_KEY", "sk-9", 1), 0);
+    const ReplayOptions options = options_of({"--header=X-Team: env:DRIFTLESS_TEST_KEY"});
+    const Credentials credentials =
+        take_credentials(options.request, options.server.targets).value();
+    EXPECT_EQ(credentials.headers.front().value, "sk-9");
+    EXPECT_EQ(secrets_of(credentials.all), Texts{"sk-9"});
+    EXPECT_EQ(options.request.headers.front().value, "env:DRIFTLESS_TEST_KEY");
+    EXPECT_EQ(std::getenv("DRIFTLESS_TEST_KEY"), nullptr);
 }
 
 // Saved bodies would hold the key, and no file may.

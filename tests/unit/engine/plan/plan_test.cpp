@@ -216,7 +216,7 @@ TEST(Plan, ForecastKnowsTheTemplateBehindThePrompt) {
     add_row(trace, 1025, {1, 2, 5});
     Plan plan = plan_of(trace, {});
     EXPECT_EQ(cached(plan), (Cached{0, 1024, 1024, 1024}));
-    expect_cached(trace, 3, plan);
+    plan = expect_cached(trace, 3, std::move(plan));
     EXPECT_EQ(cached(plan), (Cached{0, 512, 512, 1024}));
     EXPECT_EQ(plan.expected_cached_tokens, 2048u);
 }

@@ -28,9 +28,10 @@ void add_row(Trace& trace, std::uint32_t tokens, const std::vector<std::uint64_t
 using Cached = std::vector<std::uint32_t>;
 
 Cached cached(const Trace& trace, std::uint32_t server_block, AroundPrompt around = {}) {
-    Plan plan = make_plan(trace, {}).value();
-    EXPECT_TRUE(expect_server_cached(trace, around, server_block, plan));
-    return plan.server_cached;
+    const Plan plan = make_plan(trace, {}).value();
+    const auto cached = expect_server_cached(trace, around, server_block, plan);
+    EXPECT_TRUE(cached);
+    return cached.value_or(Cached{});
 }
 
 // Two equal rows of 1,902 tokens in blocks of 512: the trace's full blocks say 1,536, vLLM with
@@ -128,13 +129,11 @@ TEST(ServerForecast, IsBounded) {
     const std::vector<std::uint64_t> half(server_forecast_ids_max / 2, 7);
     add_row(trace, static_cast<std::uint32_t>(half.size()), half);
     add_row(trace, static_cast<std::uint32_t>(half.size()), half);
-    Plan plan = make_plan(trace, {}).value();
-    EXPECT_TRUE(expect_server_cached(trace, {}, 16, plan));
-    EXPECT_EQ(plan.server_cached.back(), half.size() - 16);
+    const auto most = expect_server_cached(trace, {}, 16, make_plan(trace, {}).value());
+    ASSERT_TRUE(most);
+    EXPECT_EQ(most->back(), half.size() - 16);
     add_row(trace, 1, {7});
-    plan = make_plan(trace, {}).value();
-    EXPECT_FALSE(expect_server_cached(trace, {}, 16, plan));
-    EXPECT_TRUE(plan.server_cached.empty());
+    EXPECT_FALSE(expect_server_cached(trace, {}, 16, make_plan(trace, {}).value()));
 }
 
 }  // namespace

@@ -21,6 +21,13 @@ TEST(ReplayOptions, ChooseTheTable) {
     EXPECT_FALSE(options_with({}).results.quiet);
 }
 
+// The folder of a run is named in what is printed: with one slash between it and its files.
+TEST(ReplayOptions, FoldersHaveNoSlashBehindThem) {
+    EXPECT_EQ(options_with({"--out", "runs/a//"}).results.out, "runs/a");
+    EXPECT_EQ(options_with({"--out", "//"}).results.out, "/");
+    EXPECT_TRUE(says(refusal_with({"--out", ""}), "must not be empty"));
+}
+
 // A name that promises compression, and plain text in the file.
 TEST(ReplayOptions, RecordsAreNotCompressed) {
     for (const char* name : {"r.jsonl.gz", "r.zst", "r.xz", "r.bz2"}) {
