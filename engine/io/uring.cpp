@@ -273,6 +273,9 @@ TurnResult UringDriver::turn(const Turn& turn) {
         io_uring_cq_advance(&ring_, 1);
         ++result.completions;
         complete(entry);
+        if (turn_ends()) {
+            break;
+        }
     }
     CHECK(result.completions <= turn.completions_max);
     counters_.completions += result.completions;
