@@ -119,7 +119,7 @@ void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
 void TransmitStamps::cancel(std::uint64_t target, std::uint64_t user_data) {
     CHECK(target != user_data);
     if (way_ == Way::error_queue) {
-        Armed* armed = armed_of(target);
+        Armed* armed = target == OpSlots::nobody ? nullptr : armed_of(target);
         if (armed != nullptr) {
             armed->user_data = 0;
             found_.push_back({target, -ECANCELED, false, 0, 0});

@@ -43,7 +43,8 @@ class TransmitStamps {
     Way way() const { return way_; }
 
     void arm(std::uint64_t user_data, Socket socket);
-    /// Ends `target`; both end by an entry.
+    /// Ends `target`; both end by an entry: that of the cancel has -ENOENT where the target had
+    /// ended already, or is `OpSlots::nobody`.
     void cancel(std::uint64_t target, std::uint64_t user_data);
     /// Something that wants a stamp is being sent on the socket of this command.
     void expect(std::uint64_t user_data, Instant now);
