@@ -112,6 +112,9 @@ TurnResult UringDriver::turn(const Turn& turn) {
         const io_uring_cqe entry = ring_.take();
         ++result.completions;
         complete(entry);
+        if (turn_ends()) {
+            break;
+        }
     }
     CHECK(result.completions <= turn.completions_max);
     counters_.completions += result.completions;

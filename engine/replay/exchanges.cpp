@@ -145,10 +145,23 @@ void Exchanges::sent(Lane& lane, const Completion& done) {
 void Exchanges::received(Lane& lane, const Completion& done) {
     CHECK(lane.state == LaneState::busy);
     const bool first = !lane.exchange.any_byte;
+    const bool was_over = lane.exchange.over;
     read_answer(lane, done, parts_.ring, receive_counts_);
+    if (lane.exchange.over && !was_over) {
+        note_over(lane);
+    }
     if (first && lane.exchange.any_byte && !lane.exchange.over) {
         watch(lane, done.stamp);  // the idle limit may end before the timer
     }
+}
+
+// What waits for the answer leaves before anything else is read.
+void Exchanges::note_over(Lane& lane) {
+    ExchangeState& exchange = lane.exchange;
+    if (exchange.outcome == Outcome::ok && lane.parser.status() == status_ok) {
+        in_flight_.answered(*exchange.row, exchange.last_byte);
+    }
+    parts_.loop.driver().end_turn();
 }
 
 // Receives only note their instant; this looks at it when the earliest deadline has passed.

@@ -68,7 +68,7 @@ struct LanePool::Handlers {
         if (lane.state == LaneState::connecting) {
             lane.timed_out = true;
             lane.progress.notify();
-        } else if (lane.state == LaneState::busy) {
+        } else if (lane.state == LaneState::busy && !lane.exchange.over) {
             lane.pool->exchanges_.watch(lane, now);
         }
     }

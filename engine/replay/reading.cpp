@@ -56,12 +56,25 @@ void Reading::note_suspension() {
     });
 }
 
+std::size_t Reading::resume() {
+    const std::size_t resumed = loop_.ready().run(resumes_max);
+    loop_.jobs().reap();
+    return resumed;
+}
+
+// Behind an answer comes first whatever waits for it: its lane is done with in the next slice.
 bool Reading::slice() {
+    std::size_t resumed = 0;
+    if (lanes_.in_flight.settling() > 0) {
+        note_suspension();
+        resumed = resume();
+    }
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
     CHECK(result.completions <= completions_max);
     note_suspension();
-    const std::size_t resumed = loop_.ready().run(resumes_max);
-    loop_.jobs().reap();
+    if (lanes_.in_flight.answered().empty()) {
+        resumed += resume();
+    }
     if (result.completions == 0 && !result.entered && resumed == 0) {
         receives_ = 0;
         rest_after_ = receives_before_rest;

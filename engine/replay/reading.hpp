@@ -32,6 +32,7 @@ class Reading {
 
   private:
     void note_suspension();
+    std::size_t resume();
 
     Driver& driver_;
     Loop& loop_;

@@ -75,7 +75,8 @@ struct RowUnderway {
     RowStage stage = RowStage::wanted;
     LateCause cause = LateCause::none;
     bool taken = false;           ///< its turn has come: the schedule has done with it
-    bool answered = false;        ///< ended, by a whole answer with status 200
+    bool answered = false;        ///< by a whole answer with status 200
+    bool told = false;            ///< the schedule knows of its end
     std::uint16_t tries = 0;      ///< stale retries so far; such a row counts as in flight
     std::uint16_t losses = 0;     ///< connections that ended young, bound to it
     std::int64_t held_ns = 0;     ///< as far as is known

@@ -355,6 +355,9 @@ TurnResult SimDriver::turn(const Turn& turn) {
         Visible visible = std::move(visible_[pick]);
         visible_.erase(visible_.begin() + static_cast<std::ptrdiff_t>(pick));
         hand_over(visible, result);
+        if (turn_ends()) {
+            break;
+        }
     }
     return result;
 }
