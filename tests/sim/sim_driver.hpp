@@ -91,7 +91,7 @@ class SimDriver final : public Driver {
     /// while it was still reading that.
     Duration unread_max() const { return unread_max_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
-    const DriverCounters& counters() const override { return counters_; }
+    DriverCounters counters() const override { return counters_; }
 
     /// The process dies at its `steps`-th step from here on, which is the beginning or the end of a
     /// submission or a flush: `dies` is called there, and what is sent from there on reaches
