@@ -211,6 +211,7 @@ TEST(Watch, FirstBytesEndNothing) {
     Over over;
     ExchangeState& exchange = over.lane.exchange;
     exchange.over = false;
+    exchange.limits = {100, 1 << 20};
     const Instant deadline = exchange.fired + Timeouts().total;
     Completion done;
     done.bytes = "HTTP/1.1 200 OK\r\n";
