@@ -3,6 +3,7 @@
 #include "engine/replay/connecting.hpp"
 
 #include <gtest/gtest.h>
+
 #include <cerrno>
 #include <vector>
 
