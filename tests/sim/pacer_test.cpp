@@ -262,6 +262,8 @@ TEST(Pacer, ALateRowLeavesBeforeOneThatWaits) {
     const std::vector<Event> events = pacing.fired();
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].request, 0u);
+    EXPECT_EQ(events[0].fired.late_cause, LateCause::prepare)
+        << "it was no records when it was due";
     EXPECT_EQ(pacing.lanes.sealing.late_count(), 0u);
     EXPECT_TRUE(pacing.step());
     while (pacing.lanes.pool.seal_slice()) {

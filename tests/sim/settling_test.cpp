@@ -42,9 +42,10 @@ struct Settling : ByHand {
     }
     /// What has come is read until an answer is whole. No lane goes on, and nobody is told.
     void read_answer() {
-        while (lanes.in_flight.answered().empty()) {
+        for (int i = 0; i < 1000 && lanes.in_flight.answered().empty(); ++i) {
             (void)driver.turn({Instant{}, 1000, Wait::none, true});
         }
+        CHECK(!lanes.in_flight.answered().empty());
     }
     Lane& lane_of(const RowUnderway& row) {
         Lane* found = nullptr;
