@@ -256,6 +256,7 @@ TEST(Received, OnlyAWholeAnswerIsTold) {
          {whole_answer,
           std::string_view("HTTP/1.1 500 Internal Error\r\nContent-Length: 0\r\n\r\n"),
           std::string_view("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"),
+          std::string_view("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n"),
           std::string_view("not HTTP\r\n\r\n")}) {
         Comes comes;
         const Instant stamp = comes.read(bytes);
