@@ -288,6 +288,18 @@ TEST(Received, AnAnswerIsToldOnce) {
     EXPECT_EQ(comes.ends(), Outcomes{Outcome::ok});
 }
 
+// It was there in time, or nobody knows: a deadline that has passed meanwhile changes nothing.
+TEST(Received, AWholeAnswerStandsBehindItsDeadline) {
+    Comes comes;
+    const Timeouts limits;
+    comes.lane.exchange.fired = comes.driver.now() - limits.total - seconds(1);
+    const Instant stamp = comes.read(whole_answer);
+    EXPECT_EQ(comes.lane.exchange.outcome, Outcome::ok);
+    EXPECT_EQ(comes.lane.exchange.over_since, stamp);
+    EXPECT_EQ(comes.lane.exchange.free_since, stamp);
+    EXPECT_FALSE(comes.lane.timer.set());
+}
+
 // Each deadline, and 1 ns before it.
 TEST(Watch, EndsAnExchangeAtItsDeadlines) {
     struct Case {
