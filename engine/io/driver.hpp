@@ -13,7 +13,6 @@
 #include "engine/io/op.hpp"
 #include "engine/time/clock_offset.hpp"
 #include "engine/time/instant.hpp"
-#include "proto/core/check.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
@@ -118,15 +117,11 @@ class Driver {
 
     /// Operations in flight.
     virtual std::uint32_t in_flight() const = 0;
-    virtual const DriverCounters& counters() const = 0;
+    virtual DriverCounters counters() const = 0;
 
   protected:
     static std::uint32_t slot_of(const Op& op) { return op.slot_; }
-    /// An operation that is idle goes into flight, and one in flight ends: nothing else.
-    static void set_slot(Op& op, std::uint32_t slot) {
-        CHECK(op.in_flight() == (slot == no_slot));
-        op.slot_ = slot;
-    }
+    static void set_slot(Op& op, std::uint32_t slot) { op.set_slot(slot); }
     static constexpr std::uint32_t no_slot = Op::no_slot;
     /// A handler has asked for the end of the turn since somebody looked.
     bool turn_ends() { return std::exchange(turn_ends_, false); }

@@ -151,7 +151,10 @@ void Exchanges::received(Lane& lane, const Completion& done) {
         note_over(lane);
     }
     if (first && lane.exchange.any_byte && !lane.exchange.over) {
-        watch(lane, done.stamp);  // the idle limit may end before the timer
+        // The idle limit may end before the timer. One that has passed already ends the exchange
+        // when all is read.
+        const Deadlines deadlines = deadlines_of(lane.exchange);
+        parts_.loop.timers().set(lane.timer, std::min(deadlines.total, deadlines.silence));
     }
 }
 
@@ -164,23 +167,27 @@ void Exchanges::note_over(Lane& lane) {
     parts_.loop.driver().end_turn();
 }
 
+Exchanges::Deadlines Exchanges::deadlines_of(const ExchangeState& exchange) const {
+    const Timeouts& limits = parts_.settings.timeouts;
+    return {exchange.fired + limits.total, exchange.any_byte ? exchange.last_byte + limits.idle
+                                                             : exchange.fired + limits.first_byte};
+}
+
 // Receives only note their instant; this looks at it when the earliest deadline has passed.
 void Exchanges::watch(Lane& lane, Instant now) {
     CHECK(lane.state == LaneState::busy);
-    const Timeouts& limits = parts_.settings.timeouts;
     ExchangeState& exchange = lane.exchange;
-    const Instant total = exchange.fired + limits.total;
-    const Instant silence =
-        exchange.any_byte ? exchange.last_byte + limits.idle : exchange.fired + limits.first_byte;
-    if (now >= std::min(total, silence)) {
-        exchange.over_since = exchange.free_since = std::min(total, silence);
+    const Deadlines deadlines = deadlines_of(exchange);
+    const Instant next = std::min(deadlines.total, deadlines.silence);
+    if (now >= next) {
+        exchange.over_since = exchange.free_since = next;
     }
-    if (now >= total) {
+    if (now >= deadlines.total) {
         lane.end(Outcome::timeout_total);
-    } else if (now >= silence) {
+    } else if (now >= deadlines.silence) {
         lane.end(exchange.any_byte ? Outcome::timeout_idle : Outcome::timeout_first_byte);
     } else {
-        parts_.loop.timers().set(lane.timer, std::min(total, silence));
+        parts_.loop.timers().set(lane.timer, next);
     }
 }
 

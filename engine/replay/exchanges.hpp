@@ -65,6 +65,11 @@ class Exchanges {
     static constexpr Duration crossing_max = seconds(1);
 
   private:
+    struct Deadlines {
+        Instant total;
+        Instant silence;  ///< by what has come so far
+    };
+    Deadlines deadlines_of(const ExchangeState& exchange) const;
     void submit_slice(Lane& lane, std::size_t bytes_max);
     static void note_rest_wait(ExchangeState& exchange, Duration waited);
     void leave_rest(Lane& lane);

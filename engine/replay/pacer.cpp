@@ -123,14 +123,14 @@ bool Pacer::fire_next(Instant now) {
     const std::uint32_t target = ahead_.target_of(row.due);
     const bool was_bound = row.stage == RowStage::bound;
     if (was_bound || (lanes_.parts.has_tls(target) && waiting_.bind(row))) {  // no records yet
-        row.cause = row.cause == LateCause::none ? LateCause::prepare : row.cause;
+        LateCauses::lacks(row, LateCause::prepare);
         if (was_bound) {
             lanes_.pool.now_late(row);
         }
         return true;
     }
     health_.note_missing_lane();
-    row.cause = row.cause == LateCause::none ? late_.of_no_lane() : row.cause;
+    LateCauses::lacks(row, late_.of_no_lane());
     waiting_.add(row);
     if (lanes_.parts.targets[target].connecting < waiting_.count(target)) {
         (void)lanes_.pool.open_one(target);

@@ -300,6 +300,26 @@ TEST(Received, AWholeAnswerStandsBehindItsDeadline) {
     EXPECT_FALSE(comes.lane.timer.set());
 }
 
+// A process that was stopped reads the first bytes of an answer behind its deadline: more may be
+// there that came in time.
+TEST(Watch, FirstBytesEndNothing) {
+    Over over;
+    ExchangeState& exchange = over.lane.exchange;
+    exchange.over = false;
+    exchange.limits = {100, 1 << 20};
+    const Instant deadline = exchange.fired + Timeouts().total;
+    Completion done;
+    done.bytes = "HTTP/1.1 200 OK\r\n";
+    done.result = static_cast<std::int32_t>(done.bytes.size());
+    done.more = true;
+    done.stamp = deadline + seconds(1);
+    over.exchanges.received(over.lane, done);
+    EXPECT_TRUE(exchange.any_byte);
+    EXPECT_FALSE(exchange.over);
+    EXPECT_EQ(over.loop.timers().next(), deadline);
+    over.loop.timers().clear(over.lane.timer);
+}
+
 // Each deadline, and 1 ns before it.
 TEST(Watch, EndsAnExchangeAtItsDeadlines) {
     struct Case {

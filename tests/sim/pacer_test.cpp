@@ -338,7 +338,7 @@ TEST(Pacer, ATurnWaitsForItsParent) {
         EXPECT_EQ(pacing.pacer.rows_fired(), 1u);
         pacing.arm();
         RowUnderway* parent = nullptr;
-        pacing.lanes.pool.for_each_busy([&](Lane& lane) {
+        pacing.lanes.pool.for_each(LaneState::busy, [&](Lane& lane) {
             parent = lane.exchange.row;
             lane.end(Outcome::cancelled);
         });
