@@ -14,8 +14,9 @@ namespace {
 constexpr Duration long_wait = microseconds(100);
 
 struct Reads : ByHand {
-    explicit Reads(const Options& options) : ByHand(std::vector<SmallRow>(1), options) {}
-    Reads() : Reads(Options{}) {}
+    explicit Reads(std::uint32_t rows = 1, const Options& options = {})
+        : ByHand(std::vector<SmallRow>(rows), options) {}
+    explicit Reads(const Options& options) : Reads(1, options) {}
 
     /// A connect has ended, and nobody has looked for so long.
     void leave_unread(Duration length) {
@@ -186,6 +187,41 @@ TEST(Reading, StampsAreTakenWhereThereIsTimeForThem) {
     EXPECT_TRUE(reads.reading.collect_stamps(now, due, guard));
     EXPECT_TRUE(lane.exchange.wire_known);
     EXPECT_FALSE(reads.reading.collect_stamps(now, never, guard)) << "there are no more";
+}
+
+// Three answers are there. What waits for the first may leave before its lane is done with; that is
+// the first thing to be done in the next slice, whether anybody was told or not.
+TEST(Reading, ALaneIsDoneWithInTheSliceBehindItsAnswer) {
+    for (const bool told : {false, true}) {
+        Reads reads(3);
+        reads.arm();
+        for (int i = 0; i < 3; ++i) {
+            reads.open();
+        }
+        for (int i = 0; i < 3; ++i) {
+            Lane& lane = *reads.lanes.pool.take_idle(0, {});
+            reads.lanes.exchanges.prepare(lane, reads.take(), {100, 1 << 20});
+            (void)reads.driver.flush();
+            reads.lanes.exchanges.fired(lane, reads.driver.now());
+            while (lane.unsent() > 0) {
+                reads.turn();
+            }
+        }
+        reads.driver.stand_still(seconds(1));
+        RowList& answered = reads.lanes.in_flight.answered();
+        while (answered.empty()) {
+            ASSERT_TRUE(reads.reading.slice());
+        }
+        EXPECT_EQ(reads.lanes.in_flight.settling(), 1u);
+        EXPECT_EQ(reads.lanes.shelf.count(0), 0u);
+        if (told) {
+            answered.pop_front()->told = true;
+        }
+        EXPECT_TRUE(reads.reading.slice());
+        EXPECT_EQ(reads.lanes.shelf.count(0), 1u);
+        EXPECT_EQ(reads.lanes.in_flight.ended().count, 1u);
+        EXPECT_EQ(reads.lanes.in_flight.settling(), answered.count);
+    }
 }
 
 }  // namespace

@@ -125,6 +125,20 @@ TEST(Run, PreparesNothingRightBeforeARow) {
     EXPECT_LT(turned.driver.now() - turned.zero, microseconds(1));
 }
 
+// ... nor where it would still run when the guard begins: a slice takes 20 us.
+TEST(Run, PreparesNothingThatCouldRunIntoTheGuard) {
+    for (const Duration ahead : {microseconds(19), microseconds(22)}) {
+        Turned::Options options;
+        options.settings.connections_fixed = 3;
+        Turned turned(Rows(1), options);
+        open_one(turned);
+        turned.turn();
+        turned.begin(guard_min + ahead);
+        turned.turn();
+        EXPECT_EQ(turned.run.lane_counts().connects, ahead < microseconds(20) ? 1u : 2u);
+    }
+}
+
 TEST(Run, IsWarmWhenAllStands) {
     Turned turned(Rows(3));
     EXPECT_FALSE(turned.run.warm());
