@@ -33,7 +33,7 @@ struct Settling : ByHand {
         while (pacer.rows_fired() < rows) {
             CHECK(step());
         }
-        lanes.pool.for_each_busy([this](const Lane& lane) {
+        lanes.pool.for_each(LaneState::busy, [this](const Lane& lane) {
             while (lane.unsent() > 0) {
                 turn();
             }
@@ -49,8 +49,8 @@ struct Settling : ByHand {
     }
     Lane& lane_of(const RowUnderway& row) {
         Lane* found = nullptr;
-        lanes.pool.for_each_busy(
-            [&](Lane& lane) { found = lane.exchange.row == &row ? &lane : found; });
+        lanes.pool.for_each(LaneState::busy,
+                            [&](Lane& lane) { found = lane.exchange.row == &row ? &lane : found; });
         CHECK(found != nullptr);
         return *found;
     }
