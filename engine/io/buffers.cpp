@@ -11,7 +11,8 @@
 namespace driftless {
 
 BufferRing::~BufferRing() {
-    // The ring that the entries were registered with is gone by now (UringDriver ends it first).
+    // The ring that the entries were registered with is gone by now (whoever owns both ends it
+    // first).
     if (entries_ != nullptr) {
         ::munmap(entries_, count_ * sizeof(io_uring_buf));
     }

@@ -7,12 +7,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "engine/io/kernel_stamps.hpp"
 #include "engine/io/op.hpp"
 #include "engine/time/clock_offset.hpp"
 #include "engine/time/instant.hpp"
-#include "proto/core/check.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
@@ -82,6 +82,9 @@ class Driver {
     /// Flushes, lets completions happen, calls handlers, perhaps waits. One clock read stamps all
     /// completions that became visible together.
     virtual TurnResult turn(const Turn& turn) = 0;
+    /// Of a handler: the turn ends behind it, so that somebody can act on what it brought. What
+    /// became visible together keeps its stamp, and comes with the next turn.
+    void end_turn() { turn_ends_ = true; }
 
     /// Since when completions may have been waiting for a turn: the latest instant at which
     /// somebody looked and none was. Looks by itself: `now`, which the clock has just shown, where
@@ -114,16 +117,17 @@ class Driver {
 
     /// Operations in flight.
     virtual std::uint32_t in_flight() const = 0;
-    virtual const DriverCounters& counters() const = 0;
+    virtual DriverCounters counters() const = 0;
 
   protected:
     static std::uint32_t slot_of(const Op& op) { return op.slot_; }
-    /// An operation that is idle goes into flight, and one in flight ends: nothing else.
-    static void set_slot(Op& op, std::uint32_t slot) {
-        CHECK(op.in_flight() == (slot == no_slot));
-        op.slot_ = slot;
-    }
+    static void set_slot(Op& op, std::uint32_t slot) { op.set_slot(slot); }
     static constexpr std::uint32_t no_slot = Op::no_slot;
+    /// A handler has asked for the end of the turn since somebody looked.
+    bool turn_ends() { return std::exchange(turn_ends_, false); }
+
+  private:
+    bool turn_ends_ = false;
 };
 
 }  // namespace driftless

@@ -92,13 +92,21 @@ std::int64_t receive_stamp_ns(msghdr& message) {
     return 0;
 }
 
-int open_stamp_keeper() {
+StampKeeper::~StampKeeper() {
+    if (socket_.open()) {
+        ::close(socket_.number);
+    }
+}
+
+bool StampKeeper::open() {
+    CHECK(!socket_.open());
     const int number = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (number >= 0 && !ask(number, SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE)) {
         ::close(number);
-        return -1;
+        return false;
     }
-    return number;
+    socket_.number = number;
+    return socket_.open();
 }
 
 }  // namespace driftless

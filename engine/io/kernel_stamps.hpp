@@ -1,7 +1,7 @@
 /// What the kernel stamps below us, as sockets give it: a transmit stamp when the driver of the
 /// interface takes a packet, a receive stamp when one comes in. TCP only; a Unix socket has no
-/// packets. Times here are CLOCK_REALTIME, as the kernel has them. Free functions over sockets;
-/// they keep nothing and never block.
+/// packets. Times here are CLOCK_REALTIME, as the kernel has them. Free functions over sockets,
+/// which keep nothing and never block, and one socket of our own.
 #pragma once
 
 #include <sys/socket.h>
@@ -43,7 +43,19 @@ std::int64_t receive_stamp_ns(msghdr& message);
 
 /// A socket that asks for receive stamps as long as it lives. The kernel stamps packets only while
 /// somebody asks, and begins some time after the first one did: this one asks from the start.
-/// -1 where it cannot be had.
-int open_stamp_keeper();
+class StampKeeper {
+  public:
+    StampKeeper() = default;
+    ~StampKeeper();
+    StampKeeper(const StampKeeper&) = delete;
+    StampKeeper& operator=(const StampKeeper&) = delete;
+
+    /// False where it cannot be had.
+    bool open();
+    bool is_open() const { return socket_.open(); }
+
+  private:
+    Socket socket_;
+};
 
 }  // namespace driftless

@@ -77,7 +77,15 @@ class Op {
 
   private:
     friend class Driver;
+    friend class OpSlots;
     static constexpr std::uint32_t no_slot = 0xFFFFFFFFu;
+
+    /// An operation that is idle goes into flight, and one in flight ends: nothing else.
+    void set_slot(std::uint32_t slot) {
+        CHECK(in_flight() == (slot == no_slot));
+        slot_ = slot;
+    }
+
     std::uint32_t slot_ = no_slot;
 };
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "engine/io/kernel_stamps.hpp"
-#include "engine/io/uring_calls.hpp"
+#include "engine/io/op_slots.hpp"
 #include "engine/io/uring_flags.hpp"
 #include "proto/core/check.hpp"
 
@@ -17,9 +17,8 @@ namespace driftless {
 namespace {
 
 constexpr std::uint32_t submit_entries = 64;
-// What a place of the ring says that the kernel has not written to since it was read. No operation
-// is called so: their slots are counted from 0.
-constexpr std::uint64_t not_written = UINT64_MAX;
+// What a place of the ring says that the kernel has not written to since it was read.
+constexpr std::uint64_t not_written = OpSlots::nobody;
 // Stamps of one socket that one look takes: a request of 500 KB has 9.
 constexpr int stamps_a_look = 16;
 
@@ -28,12 +27,6 @@ std::uint32_t slot_in(std::uint64_t user_data) {
 }
 
 }  // namespace
-
-TransmitStamps::~TransmitStamps() {
-    if (ring_open_) {
-        io_uring_queue_exit(&ring_);
-    }
-}
 
 void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring, std::uint32_t entries) {
     CHECK(way_ == Way::none);
@@ -50,24 +43,16 @@ void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring, std::uin
 
 // Completions of 32 bytes; a full queue leaves stamps with their sockets.
 bool TransmitStamps::open_ring(std::uint32_t entries) {
-    io_uring_params params{};
-    params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                   IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE |
-                   IORING_SETUP_CLAMP | IORING_SETUP_CQE32;
-    params.cq_entries = entries;
-    if (io_uring_queue_init_params(submit_entries, &ring_, &params) < 0) {
+    if (!ring_.open(submit_entries, entries, IORING_SETUP_CQE32)) {
         return false;
     }
-    ring_open_ = true;
-    ring_registered_ = io_uring_register_ring_fd(&ring_) == 1;
-    for (unsigned position = 0; position < ring_.cq.ring_entries; ++position) {
+    for (unsigned position = 0; position < ring_.raw().cq.ring_entries; ++position) {
         completion_at(position).user_data = not_written;
     }
     if (ring_works()) {
         return true;
     }
-    io_uring_queue_exit(&ring_);
-    ring_open_ = false;
+    ring_.close();
     return false;
 }
 
@@ -81,15 +66,15 @@ bool TransmitStamps::ring_works() {
     constexpr std::uint64_t probe = 1;
     constexpr std::uint64_t end_of_probe = 2;
     arm(probe, Socket{number});
-    enter(IORING_ENTER_GETEVENTS);
-    const bool kept = io_uring_cq_ready(&ring_) == 0;
+    (void)ring_.enter(0, IORING_ENTER_GETEVENTS);
+    const bool kept = !ring_.has_completions();
     if (kept) {
         cancel(probe, end_of_probe);
     }
     int ends = kept ? 2 : 1;
     constexpr int looks_max = 64;
     for (int looks = 0; ends > 0 && looks < looks_max; ++looks) {
-        enter(IORING_ENTER_GETEVENTS);
+        (void)ring_.enter(0, IORING_ENTER_GETEVENTS);
         Entry entry;
         while (ends > 0 && next(entry)) {
             --ends;
@@ -97,28 +82,6 @@ bool TransmitStamps::ring_works() {
     }
     ::close(number);
     return kept && ends == 0;
-}
-
-io_uring_sqe& TransmitStamps::next_entry() {
-    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-    if (entry == nullptr) {
-        enter(0);
-        entry = io_uring_get_sqe(&ring_);
-    }
-    CHECK(entry != nullptr);
-    return *entry;
-}
-
-void TransmitStamps::enter(std::uint32_t flags) {
-    CHECK(ring_open_);
-    const std::uint32_t submits = publish_entries(ring_);
-    if (ring_registered_) {
-        flags |= IORING_ENTER_REGISTERED_RING;
-    }
-    ++system_calls_;
-    // What a signal or a shortage leaves queued goes with the next one (`waiting`).
-    (void)io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), submits, 0, flags, nullptr,
-                          _NSIG / 8);
 }
 
 TransmitStamps::Armed* TransmitStamps::armed_of(std::uint64_t user_data) {
@@ -146,17 +109,17 @@ void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
         armed.tries = tries_max;
         return;
     }
-    io_uring_sqe& entry = next_entry();
+    io_uring_sqe& entry = ring_.next_entry();
     io_uring_prep_rw(IORING_OP_URING_CMD, &entry, socket.number, nullptr, 0, 0);
     entry.cmd_op = uring_flags::socket_transmit_stamps;
     entry.user_data = user_data;
-    enter(0);
+    (void)ring_.enter(0, 0);  // what a signal or a shortage leaves goes with the next (`waiting`)
 }
 
 void TransmitStamps::cancel(std::uint64_t target, std::uint64_t user_data) {
     CHECK(target != user_data);
     if (way_ == Way::error_queue) {
-        Armed* armed = armed_of(target);
+        Armed* armed = target == OpSlots::nobody ? nullptr : armed_of(target);
         if (armed != nullptr) {
             armed->user_data = 0;
             found_.push_back({target, -ECANCELED, false, 0, 0});
@@ -164,10 +127,10 @@ void TransmitStamps::cancel(std::uint64_t target, std::uint64_t user_data) {
         found_.push_back({user_data, armed != nullptr ? 0 : -ENOENT, false, 0, 0});
         return;
     }
-    io_uring_sqe& entry = next_entry();
+    io_uring_sqe& entry = ring_.next_entry();
     io_uring_prep_cancel64(&entry, target, 0);
     entry.user_data = user_data;
-    enter(0);
+    (void)ring_.enter(0, 0);
 }
 
 void TransmitStamps::expect(std::uint64_t user_data, Instant now) {
@@ -187,7 +150,7 @@ void TransmitStamps::expect(std::uint64_t user_data, Instant now) {
 
 bool TransmitStamps::waiting(Instant now) const {
     if (way_ == Way::ring) {
-        return io_uring_cq_ready(&ring_) > 0 || kernel_has_work(ring_) || has_entries(ring_);
+        return ring_.has_completions() || ring_.kernel_has_work() || ring_.has_entries();
     }
     return found_next_ < found_.size() ||
            (expecting_count_ > 0 && armed_[expecting_[expecting_first_]].due <= now);
@@ -195,11 +158,10 @@ bool TransmitStamps::waiting(Instant now) const {
 
 void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t first) {
     if (way_ == Way::ring) {
-        const bool overflowed = (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0;
-        const bool entries_left = has_entries(ring_);  // a signal, or a shortage
-        if (overflowed || entries_left ||
-            (io_uring_cq_ready(&ring_) == 0 && kernel_has_work(ring_))) {
-            enter(IORING_ENTER_GETEVENTS);
+        const bool entries_left = ring_.has_entries();  // a signal, or a shortage
+        if (ring_.overflowed() || entries_left ||
+            (!ring_.has_completions() && ring_.kernel_has_work())) {
+            (void)ring_.enter(0, IORING_ENTER_GETEVENTS);
         }
         return;
     }
@@ -232,7 +194,7 @@ void TransmitStamps::read_queue_of(Armed& armed, Instant now) {
     TransmitStamp stamp;
     bool any = false;
     for (int i = 0; i < stamps_a_look && found_.size() < armed_.size(); ++i) {
-        ++system_calls_;
+        ++queue_reads_;
         if (!read_error_queue(armed.socket, stamp)) {
             break;
         }
@@ -247,7 +209,8 @@ void TransmitStamps::read_queue_of(Armed& armed, Instant now) {
 
 // Two places each.
 io_uring_cqe& TransmitStamps::completion_at(unsigned position) {
-    return ring_.cq.cqes[(position & *ring_.cq.kring_mask) << 1];
+    const io_uring_cq& queue = ring_.raw().cq;
+    return queue.cqes[(position & *queue.kring_mask) << 1];
 }
 
 // Linux 6.18 (seen on 6.18.44) passes over the last place of a ring of large completions, where it
@@ -264,15 +227,14 @@ bool TransmitStamps::next(Entry& entry) {
         entry = found_[found_next_++];
         return true;
     }
-    while (io_uring_cq_ready(&ring_) > 0 &&
-           completion_at(*ring_.cq.khead).user_data == not_written) {
+    while (ring_.has_completions() && completion_at(ring_.head()).user_data == not_written) {
         ++passed_over_;
-        io_uring_cq_advance(&ring_, 1);
+        ring_.advance();
     }
-    if (io_uring_cq_ready(&ring_) == 0) {
+    if (!ring_.has_completions()) {
         return false;
     }
-    io_uring_cqe& done = completion_at(*ring_.cq.khead);
+    io_uring_cqe& done = completion_at(ring_.head());
     entry = Entry{};
     entry.user_data = done.user_data;
     entry.more = (done.flags & IORING_CQE_F_MORE) != 0;
@@ -284,7 +246,7 @@ bool TransmitStamps::next(Entry& entry) {
         entry.result = done.res;
     }
     done.user_data = not_written;
-    io_uring_cq_advance(&ring_, 1);
+    ring_.advance();
     return true;
 }
 

@@ -11,11 +11,10 @@
 /// send.
 #pragma once
 
-#include <liburing.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "engine/io/io_ring.hpp"
 #include "engine/io/op.hpp"
 #include "engine/time/instant.hpp"
 
@@ -35,7 +34,6 @@ class TransmitStamps {
     };
 
     TransmitStamps() = default;
-    ~TransmitStamps();
     TransmitStamps(const TransmitStamps&) = delete;
     TransmitStamps& operator=(const TransmitStamps&) = delete;
 
@@ -45,7 +43,8 @@ class TransmitStamps {
     Way way() const { return way_; }
 
     void arm(std::uint64_t user_data, Socket socket);
-    /// Ends `target`; both end by an entry.
+    /// Ends `target`; both end by an entry: that of the cancel has -ENOENT where the target had
+    /// ended already, or is `OpSlots::nobody`.
     void cancel(std::uint64_t target, std::uint64_t user_data);
     /// Something that wants a stamp is being sent on the socket of this command.
     void expect(std::uint64_t user_data, Instant now);
@@ -58,7 +57,7 @@ class TransmitStamps {
     /// The next entry that was fetched.
     bool next(Entry& entry);
 
-    std::uint64_t system_calls() const { return system_calls_; }
+    std::uint64_t system_calls() const { return ring_.enters() + queue_reads_; }
     /// Places of the ring that the kernel passed over (`next`).
     std::uint64_t passed_over() const { return passed_over_; }
 
@@ -79,20 +78,16 @@ class TransmitStamps {
     bool open_ring(std::uint32_t entries);
     io_uring_cqe& completion_at(unsigned position);
     bool ring_works();
-    io_uring_sqe& next_entry();
-    void enter(std::uint32_t flags);
     void read_queue_of(Armed& armed, Instant now);
     Armed* armed_of(std::uint64_t user_data);
     void queue(std::uint32_t slot);
 
     Way way_ = Way::none;
-    io_uring ring_{};
-    bool ring_open_ = false;
-    bool ring_registered_ = false;
-    std::uint64_t system_calls_ = 0;
+    IoRing ring_;
     std::uint64_t passed_over_ = 0;
 
     // By the error queues.
+    std::uint64_t queue_reads_ = 0;
     std::vector<Armed> armed_;              ///< [slots]
     std::vector<std::uint32_t> expecting_;  ///< slots, a ring of as many as there can be
     std::size_t expecting_first_ = 0;

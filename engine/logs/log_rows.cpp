@@ -59,11 +59,11 @@ bool LogRows::is_duplicate(const LogCall& call) {
 
 void LogRows::compare(std::uint32_t usage, std::uint64_t own) {
     const std::uint64_t apart = usage > own ? usage - own : own - usage;
-    lengths_.calls_compared += 1;
-    lengths_.calls_equal += apart == 0 ? 1 : 0;
-    lengths_.calls_far += apart > usage / 10 + 16 ? 1 : 0;
-    lengths_.usage_tokens += usage;
-    lengths_.own_tokens += own;
+    usage_.calls_compared += 1;
+    usage_.calls_equal += apart == 0 ? 1 : 0;
+    usage_.calls_far += apart > usage / 10 + 16 ? 1 : 0;
+    usage_.usage_tokens += usage;
+    usage_.own_tokens += own;
 }
 
 /// The server's count is the length: it is what the server had to read. The ids are those of the
@@ -89,7 +89,7 @@ bool LogRows::read_input(const LogCall& call, TraceRow& row, InputErrors& errors
     if (usage > 0) {
         compare(usage, tokens_.size());
     }
-    lengths_.inputs_counted += usage > 0 ? 0 : 1;
+    usage_.inputs_counted += usage > 0 ? 0 : 1;
     return true;
 }
 
@@ -104,7 +104,7 @@ bool LogRows::read_output(const LogCall& call, TraceRow& row, InputErrors& error
         tokens_.clear();
         tokenizer_.encode(*call.answer, tokens_);
         row.output_length = static_cast<std::uint32_t>(tokens_.size());
-        ++lengths_.outputs_counted;
+        ++usage_.outputs_counted;
     }
     zero_outputs_ += row.output_length == 0 ? 1 : 0;
     row.output_length = std::max(row.output_length, 1U);
@@ -220,20 +220,19 @@ std::vector<std::string> LogRows::notes() const {
                "calls have no end: what follows them waits for their sending only");
     count_note(notes, models_.size() > 1 ? models_.size() : 0, "",
                "models: prompts of different models share ids where their texts are equal");
-    count_note(notes, lengths_.inputs_counted, "prompt without usage: its length is our count",
+    count_note(notes, usage_.inputs_counted, "prompt without usage: its length is our count",
                "prompts without usage: their lengths are our counts");
-    count_note(notes, lengths_.outputs_counted, "answer without usage: its length is our count",
+    count_note(notes, usage_.outputs_counted, "answer without usage: its length is our count",
                "answers without usage: their lengths are our counts");
-    if (lengths_.calls_compared > 0) {
+    if (usage_.calls_compared > 0) {
         notes.push_back(
-            "lengths are the server's, by usage: in " + std::to_string(lengths_.calls_equal) +
-            " of " + std::to_string(lengths_.calls_compared) + " calls our count of the text is " +
-            "the same, in " + std::to_string(lengths_.calls_far) +
-            " it is more than a tenth off; tokens by usage " +
-            std::to_string(lengths_.usage_tokens) + ", by our count " +
-            std::to_string(lengths_.own_tokens));
+            "lengths are the server's, by usage: in " + std::to_string(usage_.calls_equal) +
+            " of " + std::to_string(usage_.calls_compared) + " calls our count of the text is " +
+            "the same, in " + std::to_string(usage_.calls_far) +
+            " it is more than a tenth off; tokens by usage " + std::to_string(usage_.usage_tokens) +
+            ", by our count " + std::to_string(usage_.own_tokens));
     }
-    if (lengths_.calls_far * 2 > lengths_.calls_compared) {
+    if (usage_.calls_far * 2 > usage_.calls_compared) {
         notes.push_back("warning: most counts are far off: is it the model's tokenizer?");
     }
     return notes;

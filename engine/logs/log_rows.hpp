@@ -19,8 +19,8 @@
 
 namespace driftless {
 
-/// How the log's usage went with the tokens that we count in its text.
-struct LengthFigures {
+/// How the log's usage compares with the tokens that we count in its text.
+struct UsageComparison {
     std::uint64_t calls_compared = 0;  ///< calls with text and usage
     std::uint64_t calls_equal = 0;
     std::uint64_t calls_far = 0;  ///< more than a tenth and 16 tokens apart
@@ -75,7 +75,7 @@ class LogRows {
     std::unordered_map<std::string, std::uint32_t> models_;
     std::unordered_set<std::uint64_t> seen_;                     ///< ids and times of calls
     std::unordered_map<std::uint64_t, std::int64_t> failed_ns_;  ///< [prompt] first failure
-    LengthFigures lengths_;
+    UsageComparison usage_;
     std::uint64_t calls_failed_ = 0;
     std::uint64_t calls_retried_ = 0;
     std::uint64_t calls_duplicate_ = 0;

@@ -10,6 +10,9 @@ namespace {
 // A SYN that was lost is sent again after a second (timing-and-io.md, D).
 constexpr Duration connect_slow = milliseconds(900);
 
+// A handshake that waits for us is looked at again.
+constexpr Duration step_nap = milliseconds(1);
+
 bool reads_nothing(LaneTls& tls) {
     const bool plain = !tls.stream.read(tls.plain, record_bytes_max).empty();
     return !plain && tls.stream.state() == TlsStream::State::open && !tls.stream.has_output();
@@ -194,8 +197,26 @@ bool Connecting::handshake_slice() {
     CHECK(lane->tls != nullptr && lane->tls->in_steps);
     lane->tls->in_steps = false;
     lane->tls->stream.step();
+    give_time(*lane, parts_.loop.driver().now() - lane->tls->step_wanted);
     lane->progress.notify();
     return true;
+}
+
+void Connecting::timed_out(Lane& lane, Instant now) {
+    CHECK(lane.state == LaneState::connecting);
+    if (lane.tls != nullptr && lane.tls->in_steps) {  // `handshake_slice` gives it its time
+        parts_.loop.timers().set(lane.timer, now + step_nap);
+        return;
+    }
+    lane.timed_out = true;
+    lane.progress.notify();
+}
+
+void Connecting::give_time(Lane& lane, Duration waited) {
+    CHECK(lane.state == LaneState::connecting && waited.ns >= 0);
+    if (lane.tls != nullptr && lane.timer.set()) {
+        parts_.loop.timers().set(lane.timer, lane.timer.at() + waited);
+    }
 }
 
 Instant Connecting::handshake_wanted() const {

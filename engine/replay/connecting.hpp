@@ -35,6 +35,12 @@ class Connecting {
 
     /// One step of one handshake: up to 1 ms of arithmetic; false where none waits.
     bool handshake_slice();
+    /// `--timeout-connect` of the lane has passed. A handshake that waits for a step of ours goes
+    /// on.
+    void timed_out(Lane& lane, Instant now);
+    /// A handshake has waited for us for so long, which is not the server's time: it may take as
+    /// much longer.
+    void give_time(Lane& lane, Duration waited);
     /// Since when a handshake waits; `never`: none does.
     Instant handshake_wanted() const;
 

@@ -145,29 +145,49 @@ void Exchanges::sent(Lane& lane, const Completion& done) {
 void Exchanges::received(Lane& lane, const Completion& done) {
     CHECK(lane.state == LaneState::busy);
     const bool first = !lane.exchange.any_byte;
+    const bool was_over = lane.exchange.over;
     read_answer(lane, done, parts_.ring, receive_counts_);
-    if (first && lane.exchange.any_byte && !lane.exchange.over) {
-        watch(lane, done.stamp);  // the idle limit may end before the timer
+    if (lane.exchange.over && !was_over) {
+        note_over(lane);
     }
+    if (first && lane.exchange.any_byte && !lane.exchange.over) {
+        // The idle limit may end before the timer. One that has passed already ends the exchange
+        // when all is read.
+        const Deadlines deadlines = deadlines_of(lane.exchange);
+        parts_.loop.timers().set(lane.timer, std::min(deadlines.total, deadlines.silence));
+    }
+}
+
+// What waits for the answer leaves before anything else is read.
+void Exchanges::note_over(Lane& lane) {
+    ExchangeState& exchange = lane.exchange;
+    if (exchange.outcome == Outcome::ok && lane.parser.status() == status_ok) {
+        in_flight_.answered(*exchange.row, exchange.last_byte);
+    }
+    parts_.loop.driver().end_turn();
+}
+
+Exchanges::Deadlines Exchanges::deadlines_of(const ExchangeState& exchange) const {
+    const Timeouts& limits = parts_.settings.timeouts;
+    return {exchange.fired + limits.total, exchange.any_byte ? exchange.last_byte + limits.idle
+                                                             : exchange.fired + limits.first_byte};
 }
 
 // Receives only note their instant; this looks at it when the earliest deadline has passed.
 void Exchanges::watch(Lane& lane, Instant now) {
     CHECK(lane.state == LaneState::busy);
-    const Timeouts& limits = parts_.settings.timeouts;
     ExchangeState& exchange = lane.exchange;
-    const Instant total = exchange.fired + limits.total;
-    const Instant silence =
-        exchange.any_byte ? exchange.last_byte + limits.idle : exchange.fired + limits.first_byte;
-    if (now >= std::min(total, silence)) {
-        exchange.over_since = exchange.free_since = std::min(total, silence);
+    const Deadlines deadlines = deadlines_of(exchange);
+    const Instant next = std::min(deadlines.total, deadlines.silence);
+    if (now >= next) {
+        exchange.over_since = exchange.free_since = next;
     }
-    if (now >= total) {
+    if (now >= deadlines.total) {
         lane.end(Outcome::timeout_total);
-    } else if (now >= silence) {
+    } else if (now >= deadlines.silence) {
         lane.end(exchange.any_byte ? Outcome::timeout_idle : Outcome::timeout_first_byte);
     } else {
-        parts_.loop.timers().set(lane.timer, std::min(total, silence));
+        parts_.loop.timers().set(lane.timer, next);
     }
 }
 

@@ -65,9 +65,15 @@ class Exchanges {
     static constexpr Duration crossing_max = seconds(1);
 
   private:
+    struct Deadlines {
+        Instant total;
+        Instant silence;  ///< by what has come so far
+    };
+    Deadlines deadlines_of(const ExchangeState& exchange) const;
     void submit_slice(Lane& lane, std::size_t bytes_max);
     static void note_rest_wait(ExchangeState& exchange, Duration waited);
     void leave_rest(Lane& lane);
+    void note_over(Lane& lane);
     void take_resends(Lane& lane);
     bool is_stale(const Lane& lane) const;
     bool may_go_on(Lane& lane);

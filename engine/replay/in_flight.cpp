@@ -25,6 +25,14 @@ void InFlight::add(const RowUnderway& row) {
     count_ += row.tries == 0 ? 1 : 0;
 }
 
+void InFlight::answered(RowUnderway& row, Instant at) {
+    CHECK(row.stage == RowStage::in_flight && !row.answered);
+    row.ended = at;
+    row.answered = true;
+    ++settling_;
+    answered_.push_back(row);
+}
+
 // Of answers that were read together the first to come has made room.
 void InFlight::end(RowUnderway& row, const Event& event, Instant freed) {
     CHECK(count_ > 0);
@@ -60,8 +68,14 @@ void InFlight::push_end(RowUnderway& row, const Event& event) {
     CHECK(row.storage == nullptr && event.kind == EventKind::end);
     parts_.counts.rows_ended += 1;
     row.enter(RowStage::ended);
+    if (row.answered) {
+        CHECK(settling_ > 0 && event.end.outcome == Outcome::ok && event.stamp_ns == row.ended.ns);
+        --settling_;
+        if (!row.told) {
+            answered_.remove(row);
+        }
+    }
     row.ended = Instant{event.stamp_ns};
-    row.answered = event.end.outcome == Outcome::ok && event.end.status == 200;
     ended_.push_back(row);
     const EventRing::Push pushed = parts_.ring.push(event);
     CHECK(pushed == EventRing::Push::whole);  // the ring keeps a place for every end

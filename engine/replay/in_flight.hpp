@@ -19,6 +19,9 @@ class InFlight {
 
     /// The row has left. One that is sent again has been in flight all along.
     void add(const RowUnderway& row);
+    /// Its whole answer has been read, with status 200; the last byte at `at`. What waits for it
+    /// may leave, before its lane has done with it and `end` gives it its end.
+    void answered(RowUnderway& row, Instant at);
     /// An answer, or the lack of one, ends a row that has left; `event` says how. `freed`: since
     /// when its place is free, as far as that is known.
     void end(RowUnderway& row, const Event& event, Instant freed);
@@ -33,6 +36,10 @@ class InFlight {
     /// When the last answer ended that `--max-inflight` rows were waiting for: as it arrived, as
     /// far as that is known.
     Instant freed() const { return freed_; }
+    /// Rows that are answered and have no end yet: their places and their lanes come free at once.
+    std::uint32_t settling() const { return settling_; }
+    /// Rows that were answered since somebody emptied this, and have no end yet.
+    RowList& answered() { return answered_; }
     /// Rows that have got their end since somebody emptied this.
     RowList& ended() { return ended_; }
 
@@ -41,7 +48,9 @@ class InFlight {
 
     LaneParts& parts_;
     std::uint32_t count_ = 0;
+    std::uint32_t settling_ = 0;
     Instant freed_;
+    RowList answered_;
     RowList ended_;
 };
 

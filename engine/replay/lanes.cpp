@@ -66,9 +66,8 @@ struct LanePool::Handlers {
     static void on_timer(Timer& timer, Instant now) {
         Lane& lane = *static_cast<Lane*>(timer.owner);
         if (lane.state == LaneState::connecting) {
-            lane.timed_out = true;
-            lane.progress.notify();
-        } else if (lane.state == LaneState::busy) {
+            lane.pool->connecting_.timed_out(lane, now);
+        } else if (lane.state == LaneState::busy && !lane.exchange.over) {
             lane.pool->exchanges_.watch(lane, now);
         }
     }

@@ -72,11 +72,11 @@ class LanePool {
     /// One record of the oldest request that is bound and not ready; false where there is none.
     bool seal_slice();
 
-    /// Calls `what` for each lane that carries a request.
+    /// Calls `what` for each lane in this state: `busy` ones carry a request.
     template <class What>
-    void for_each_busy(What what) {
+    void for_each(LaneState state, What what) {
         for (Lane* lane : lanes_) {
-            if (lane->state == LaneState::busy) {
+            if (lane->state == state) {
                 what(*lane);
             }
         }

@@ -7,6 +7,15 @@
 
 namespace driftless {
 
+namespace {
+
+// What holds rows back for a known time.
+bool is_cap(LateCause cause) {
+    return cause == LateCause::writer || cause == LateCause::inflight || cause == LateCause::limit;
+}
+
+}  // namespace
+
 LateCause LateCauses::of_cap() const {
     return settings_.capped_by_host ? LateCause::limit : LateCause::inflight;
 }
@@ -88,10 +97,13 @@ Duration LateCauses::held(Instant due, LateCause cause) const {
 
 void LateCauses::begin(RowUnderway& row, Instant due, Instant now) const {
     row.cause = before_turn(due);
-    const bool is_held = row.cause == LateCause::writer || row.cause == LateCause::inflight ||
-                         row.cause == LateCause::limit;
-    row.held_ns = is_held ? held(due, row.cause).ns : 0;
+    row.held_ns = is_cap(row.cause) ? held(due, row.cause).ns : 0;
     row.turn = now;
+}
+
+void LateCauses::lacks(RowUnderway& row, LateCause what) {
+    row.then = what;
+    row.cause = row.cause == LateCause::none ? what : row.cause;
 }
 
 // What no user wanted stays its cause.
@@ -112,8 +124,12 @@ void LateCauses::end(RowUnderway& row, Instant due) const {
 
 LateCause LateCauses::of(const RowUnderway& row, Instant due, Duration drift) const {
     CHECK(drift.ns >= 0);  // nothing leaves early
+    // A cap that held it for less than what it lacked then is not why it is late; a limit of the
+    // host stays its cause.
+    const bool other = is_cap(row.cause) && row.cause != LateCause::limit &&
+                       row.then != LateCause::none && drift.ns > 2 * row.held_ns;
     if (row.cause != LateCause::none) {
-        return row.cause;
+        return other ? row.then : row.cause;
     }
     if (drift <= on_time_max) {
         return LateCause::none;

@@ -37,6 +37,9 @@ class LateCauses {
 
     /// The turn of a row that is due then has come, now: what has kept it so far.
     void begin(RowUnderway& row, Instant due, Instant now) const;
+    /// It could not leave then for lack of something: that is why it is late, unless something had
+    /// held it back for longer.
+    static void lacks(RowUnderway& row, LateCause what);
     /// A row that did not leave when its turn came leaves now: what has held it since then, too.
     void end(RowUnderway& row, Instant due) const;
     /// What its record says, once it has left with this drift.

@@ -77,8 +77,18 @@ bool Pacer::step(Instant now) {
 // What has ended since the last look: the schedule may release others, and the row is on its way no
 // more. Whoever ends a row does not know who waits for that.
 void Pacer::note_ends() {
+    const auto tell = [this](RowUnderway& row) {
+        CHECK(!row.told);
+        row.told = true;
+        schedule_.ended(row.due, (row.ended - zero_).ns, row.answered);
+    };
+    while (RowUnderway* row = lanes_.in_flight.answered().pop_front()) {
+        tell(*row);
+    }
     while (RowUnderway* row = lanes_.in_flight.ended().pop_front()) {
-        schedule_.ended(row->due, (row->ended - zero_).ns, row->answered);
+        if (!row->told) {
+            tell(*row);
+        }
         armer_.rows().remove(*row);
     }
 }
@@ -87,6 +97,11 @@ void Pacer::note_ends() {
 bool Pacer::fire_next(Instant now) {
     const Due& next = *schedule_.peek();
     const RowUnderway* armed = armer_.ready(next);
+    // An answer was read, and its place and its lane come free in the next slice.
+    if (armed != nullptr && lanes_.in_flight.settling() > 0 &&
+        (lanes_.in_flight.full() || !waiting_.finds_lane(*armed))) {
+        return false;
+    }
     // Bodies that nobody takes are in the way, or it is not built yet.
     const LateCause unbuilt = armer_.lacks_room() ? LateCause::limit : LateCause::prepare;
     const LateCause blocked = armed == nullptr ? unbuilt : late_.of_caps();
@@ -105,15 +120,18 @@ bool Pacer::fire_next(Instant now) {
         fire(*lane, row);
         return true;
     }
-    if (row.stage == RowStage::bound) {  // it is still being made into records
-        row.cause = row.cause == LateCause::none ? LateCause::prepare : row.cause;
-        lanes_.pool.now_late(row);
+    const std::uint32_t target = ahead_.target_of(row.due);
+    const bool was_bound = row.stage == RowStage::bound;
+    if (was_bound || (lanes_.parts.has_tls(target) && waiting_.bind(row))) {  // no records yet
+        LateCauses::lacks(row, LateCause::prepare);
+        if (was_bound) {
+            lanes_.pool.now_late(row);
+        }
         return true;
     }
     health_.note_missing_lane();
-    row.cause = row.cause == LateCause::none ? late_.of_no_lane() : row.cause;
+    LateCauses::lacks(row, late_.of_no_lane());
     waiting_.add(row);
-    const std::uint32_t target = ahead_.target_of(row.due);
     if (lanes_.parts.targets[target].connecting < waiting_.count(target)) {
         (void)lanes_.pool.open_one(target);
     }

@@ -14,8 +14,6 @@ namespace driftless {
 
 namespace {
 
-constexpr int status_ok = 200;
-
 // One receive's worth of context.
 struct Reader {
     Lane& lane;

@@ -26,6 +26,7 @@ struct ReceiveCounts {
 /// end the exchange (`lane.end`). Every event of this receive carries `done.stamp`.
 void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts);
 
+inline constexpr int status_ok = 200;
 /// A body that is no event stream (an error, a JSON answer) is passed on up to this size.
 inline constexpr std::uint64_t whole_body_bytes_max = 64 * 1024;
 /// Bytes of an answer under `--no-stream`: 8 k tokens with their ids are far below.

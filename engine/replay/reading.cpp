@@ -50,18 +50,31 @@ void Reading::note_suspension() {
         return;
     }
     suspended_ns_ = all_ns;
-    lanes_.pool.for_each_busy([length](Lane& lane) {
+    lanes_.pool.for_each(LaneState::busy, [length](Lane& lane) {
         lane.exchange.heard = true;
         lane.exchange.waited = std::max(lane.exchange.waited, length);
     });
 }
 
+std::size_t Reading::resume() {
+    const std::size_t resumed = loop_.ready().run(resumes_max);
+    loop_.jobs().reap();
+    return resumed;
+}
+
+// Behind an answer comes first whatever waits for it: its lane is done with in the next slice.
 bool Reading::slice() {
+    std::size_t resumed = 0;
+    if (lanes_.in_flight.settling() > 0) {
+        note_suspension();
+        resumed = resume();
+    }
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
     CHECK(result.completions <= completions_max);
     note_suspension();
-    const std::size_t resumed = loop_.ready().run(resumes_max);
-    loop_.jobs().reap();
+    if (lanes_.in_flight.answered().empty()) {
+        resumed += resume();
+    }
     if (result.completions == 0 && !result.entered && resumed == 0) {
         receives_ = 0;
         rest_after_ = receives_before_rest;
@@ -73,8 +86,8 @@ bool Reading::slice() {
 }
 
 // Behind the reads, but never for long, the rest of large bodies: under a backlog of tokens a
-// server would wait for its prompts. Deadlines come when all is read: those of a process that was
-// stopped are over, but bytes that came in time keep to them.
+// server would wait for its prompts. A deadline is over when all is read that came before it: those
+// of a process that was stopped have passed, but bytes that came in time keep to them.
 bool Reading::step(Instant now, Instant due, Duration guard) {
     const bool received = slice();
     if (received && receives_ < rest_after_) {
@@ -82,15 +95,15 @@ bool Reading::step(Instant now, Instant due, Duration guard) {
     }
     rest_after_ = receives_ + receives_before_rest;
     const Instant at = received ? driver_.now() : now;
-    const bool all_read = !received || receives_ > receives_before_deadlines;
-    if (all_read && loop_.timers().expire(at, expire_max) > 0) {
+    const Instant all_read = receives_ > receives_before_deadlines ? at : driver_.unread_since(at);
+    if (loop_.timers().expire(all_read, expire_max) > 0) {
         return true;
     }
     return (due - at > guard + rest_slice_max && lanes_.exchanges.send_rest_slice()) || received;
 }
 
 bool Reading::gives_way() {
-    if (receives_ < others_after_) {
+    if (receives_ < others_after_ || !lanes_.in_flight.answered().empty()) {
         return false;
     }
     others_after_ = receives_ + receives_before_others;

@@ -25,13 +25,15 @@ class Reading {
     /// A slice, and behind it what is late: the rest of a large body, or deadlines. Nothing that is
     /// long begins within `guard` of `due`. False where there was nothing to do.
     bool step(Instant now, Instant due, Duration guard);
-    /// Behind a step that has read: all other work gets a turn now.
+    /// Behind a step that has read: all other work gets a turn now. Not where a row may be due for
+    /// an answer that was just read.
     bool gives_way();
     /// Transmit stamps that have come; false where there are none, or `due` is too close.
     bool collect_stamps(Instant now, Instant due, Duration guard);
 
   private:
     void note_suspension();
+    std::size_t resume();
 
     Driver& driver_;
     Loop& loop_;

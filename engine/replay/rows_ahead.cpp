@@ -26,8 +26,9 @@ RowsAhead::RowsAhead(const Trace& trace, Schedule& schedule, const Armer& armer,
     note_all_dues(sticky ? trace.sessions.size() : 0);
 }
 
-// Before the first is taken: the most rows that each server gets at one instant, and the last row
-// of each session.
+// Before the first is taken: the most rows that each server gets at one instant, as far as that is
+// known, and the last row of each session. Rows that wait leave on the connections of those that
+// they wait for; more are wanted where one answer releases several.
 void RowsAhead::note_all_dues(std::size_t sessions) {
     last_of_session_.assign(sessions, 0);
     std::vector<std::uint32_t> burst(bursts_.size());
@@ -37,7 +38,8 @@ void RowsAhead::note_all_dues(std::size_t sessions) {
             burst.assign(burst.size(), 0);
         }
         const std::uint32_t target = target_of(due);
-        bursts_[target] = std::max(bursts_[target], ++burst[target]);
+        burst[target] += schedule_.waits(due.request) ? 0 : 1;
+        bursts_[target] = std::max({bursts_[target], burst[target], schedule_.widest()});
         const std::uint32_t session = trace_.rows[due.row].session;
         if (session < last_of_session_.size()) {
             last_of_session_[session] = due.request;

@@ -87,6 +87,9 @@ void Run::note_gap(Instant from, Instant to) {
     CHECK(from <= to);
     if (to - from > Duration{stop_min_ns}) {
         pacer_.note_away(from, to);
+        lanes_.pool.for_each(LaneState::connecting, [this, from, to](Lane& lane) {
+            lanes_.connecting.give_time(lane, to - from);
+        });
     }
 }
 
@@ -173,11 +176,13 @@ bool Run::serve_next(Instant now, Instant due) {
         }
         return true;
     }
-    if (lanes_.sealing.next_is_late() && due - now > guard() + arm_slice_max) {
+    const bool seals = lanes_.sealing.next_is_late() && due - now > guard() + arm_slice_max;
+    if (seals && !std::exchange(sealed_last_, true)) {
         (void)preparing_.seal_slice(now);
         (void)spent(Work::prepare, now);
         return true;
     }
+    sealed_last_ = false;  // however many rows are late, all else has every other turn
     return false;
 }
 
@@ -220,7 +225,7 @@ bool Run::watch_stop(Instant now) {
         return false;
     }
     if (lanes_.in_flight.count() > 0 && (requests > 1 || now >= grace_ends_)) {
-        lanes_.pool.for_each_busy([](Lane& lane) { lane.end(Outcome::cancelled); });
+        lanes_.pool.for_each(LaneState::busy, [](Lane& lane) { lane.end(Outcome::cancelled); });
     }
     return pacer_.drop_unsent(drop_max);
 }

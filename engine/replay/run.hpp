@@ -118,6 +118,7 @@ class Run {
     ClockSample clock_;
     Instant clock_due_;
     Instant last_look_;
+    bool sealed_last_ = false;  ///< records of a row that is late went before all else
     bool last_was_spin_ = false;
 };
 

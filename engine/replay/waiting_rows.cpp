@@ -47,6 +47,19 @@ bool WaitingRows::has_lane(std::uint32_t target, const RowList& rows) const {
     return lanes_.pool.has_idle(target, wish);
 }
 
+bool WaitingRows::bind(RowUnderway& row) {
+    const std::uint32_t target = ahead_.target_of(row.due);
+    return queues_[target].empty() &&
+           lanes_.pool.bind(target, row, ahead_.wish_of(row.due, false), true) != nullptr;
+}
+
+bool WaitingRows::finds_lane(const RowUnderway& row) const {
+    const std::uint32_t target = ahead_.target_of(row.due);
+    const LaneWish wish = ahead_.wish_of(row.due, false);
+    return row.stage == RowStage::bound || (queues_[target].empty() && wish.session == no_session &&
+                                            lanes_.pool.has_idle(target, wish));
+}
+
 bool WaitingRows::can_leave() const {
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         const Queue& queue = queues_[target];

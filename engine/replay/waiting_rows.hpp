@@ -24,6 +24,11 @@ class WaitingRows {
     std::uint32_t count(std::uint32_t target) const { return queues_[target].rows.count; }
     bool empty() const;
 
+    /// TLS: binds a row that is due to an idle lane, late, where no row before it wants that one.
+    bool bind(RowUnderway& row);
+    /// A row that does not wait has a lane, or would find one that it need not wait for. False
+    /// where its session keeps to one connection: that may be about to come free.
+    bool finds_lane(const RowUnderway& row) const;
     /// A row has a lane that it may leave on now.
     bool can_leave() const;
     struct Step {

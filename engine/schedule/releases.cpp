@@ -64,6 +64,7 @@ void Releases::link(const Trace& trace, const Plan& plan, Speed speed, const Ear
         }
     });
     for (std::size_t i = 1; i < edges_begin_.size(); ++i) {
+        widest_ = std::max(widest_, edges_begin_[i]);  // still a count
         edges_begin_[i] += edges_begin_[i - 1];
     }
     edges_.resize(edges_begin_.back());

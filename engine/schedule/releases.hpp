@@ -56,6 +56,8 @@ class Releases {
     bool is_root(std::uint32_t request) const { return turns_[request].state == State::root; }
     /// Requests that are no roots.
     std::uint32_t count() const { return count_; }
+    /// The most requests that wait for one and the same.
+    std::uint32_t widest() const { return widest_; }
 
     /// The earliest due that is known and not taken; nullptr: none is.
     const DueHeap::Entry* peek() const { return known_.empty() ? nullptr : &known_.top(); }
@@ -125,6 +127,7 @@ class Releases {
     std::vector<std::uint32_t> edges_begin_;  ///< [plan rows + 1]
     std::vector<Edge> edges_;                 ///< by the request that is waited for
     std::uint32_t count_ = 0;
+    std::uint32_t widest_ = 0;
     DueHeap known_;
     std::array<DueHeap, lookahead_count> ahead_;
     std::uint32_t wanted_ = 0;      ///< requests that were told to the armer so far

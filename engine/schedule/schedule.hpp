@@ -85,13 +85,16 @@ class Schedule {
     std::int64_t first_due_ns() const;
     /// Requests that wait for others, or did.
     std::uint32_t waiting_count() const { return releases_ == nullptr ? 0 : releases_->count(); }
+    /// This one waits for others, or did.
+    bool waits(std::uint32_t request) const {
+        return releases_ != nullptr && !releases_->is_root(request);
+    }
+    /// The most requests that wait for one and the same.
+    std::uint32_t widest() const { return releases_ == nullptr ? 0 : releases_->widest(); }
 
   private:
     explicit Schedule(std::span<const Planned> rows);
 
-    bool waits(std::uint32_t request) const {
-        return releases_ != nullptr && !releases_->is_root(request);
-    }
     std::uint32_t place_of(Lookahead reader) const {
         return std::max(ahead_[static_cast<std::size_t>(reader)], cursor_);
     }

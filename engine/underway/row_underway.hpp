@@ -73,12 +73,14 @@ struct RowUnderway {
     Instant armed;
     std::uint32_t lane = no_lane;  ///< number of the connection that it is bound to
     RowStage stage = RowStage::wanted;
-    LateCause cause = LateCause::none;
-    bool taken = false;           ///< its turn has come: the schedule has done with it
-    bool answered = false;        ///< ended, by a whole answer with status 200
-    std::uint16_t tries = 0;      ///< stale retries so far; such a row counts as in flight
-    std::uint16_t losses = 0;     ///< connections that ended young, bound to it
-    std::int64_t held_ns = 0;     ///< as far as is known
+    LateCause cause = LateCause::none;  ///< of being late; what held it back before its turn
+    LateCause then = LateCause::none;   ///< what it lacked when its turn had come
+    bool taken = false;                 ///< its turn has come: the schedule has done with it
+    bool answered = false;              ///< by a whole answer with status 200
+    bool told = false;                  ///< the schedule knows of its end
+    std::uint16_t tries = 0;            ///< stale retries so far; such a row counts as in flight
+    std::uint16_t losses = 0;           ///< connections that ended young, bound to it
+    std::int64_t held_ns = 0;           ///< as far as is known
     Instant turn;                 ///< when its turn came; it is late where it did not leave then
     Instant fired;                ///< of the first try
     Instant ended;                ///< of a whole answer: when its last byte was read

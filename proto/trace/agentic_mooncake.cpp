@@ -48,12 +48,11 @@ bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow&
     const Field delay = field_of(edge.find("delay_ms"), "dependencies.delay_ms");
     const auto delay_ns =
         delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
-    if (!delay_ns) {
+    const std::optional<Trigger> trigger = read_trigger(context, edge, "dependencies");
+    if (!trigger || !delay_ns) {
         return false;
     }
-    const bool at_dispatch = edge.find("trigger").as_string().value_or("") == "dispatch";
-    context.draft.depend({context.draft.rows(), before,
-                          at_dispatch ? Trigger::dispatch : Trigger::completion, *delay_ns});
+    context.draft.depend({context.draft.rows(), before, *trigger, *delay_ns});
     row.at_ns = std::max(row.at_ns, later(context.draft.trace().rows[before].at_ns, *delay_ns));
     return true;
 }
@@ -104,6 +103,12 @@ void read_row(RowContext& context, const JsonValue& json) {
     if (!lengths || !blocks || !read_arrival(context, json, row)) {
         return;
     }
+    const Field name = field("request_id");
+    if (name.present && draft.find_request(name.text) != no_row) {
+        context.refuse("request_id", name.text, "names an earlier row, too",
+                       "each row has a name of its own, or nobody knows which one others wait for");
+        return;
+    }
     const Field play = field("play_id");
     draft.name_spaces().enter(play.text);
     const Field session = field("session_id");
@@ -111,8 +116,8 @@ void read_row(RowContext& context, const JsonValue& json) {
         row.session = draft.sessions().find(session.text);
         row.turn = ++draft.sessions().tail(row.session).turns;
     }
-    if (field("request_id").present) {
-        draft.name_request(field("request_id").text);
+    if (name.present) {
+        draft.name_request(name.text);
     }
     context.emit(row, json);
 }

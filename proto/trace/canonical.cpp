@@ -123,18 +123,11 @@ bool read_dependency(const RowContext& context, const JsonValue& edge) {
     const Field delay = field_of(edge.find("delay_ns"), "after.delay_ns");
     const auto delay_ns =
         delay.present ? read_gap(context, delay, TimeUnit::ns) : std::optional<std::int64_t>(0);
-    const std::string_view trigger = edge.find("trigger").as_string().value_or("completion");
-    if (trigger != "completion" && trigger != "dispatch") {
-        context.refuse("after", edge.raw(), "has a trigger that is not completion or dispatch",
-                       "correct the row");
+    const std::optional<Trigger> trigger = read_trigger(context, edge, "after");
+    if (!trigger || !delay_ns) {
         return false;
     }
-    if (!delay_ns) {
-        return false;
-    }
-    context.draft.depend({row, first + on,
-                          trigger == "dispatch" ? Trigger::dispatch : Trigger::completion,
-                          *delay_ns});
+    context.draft.depend({row, first + on, *trigger, *delay_ns});
     return true;
 }
 

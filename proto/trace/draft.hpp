@@ -48,7 +48,7 @@ class TraceDraft {
     TraceRow& add(TraceRow row);
     std::uint32_t rows() const { return static_cast<std::uint32_t>(trace_.rows.size()); }
 
-    /// NumbersByName the row that is added next; `find_request` gives its index from then on.
+    /// Names the row that is added next; `find_request` gives its index from then on.
     void name_request(std::string_view name) { requests_[std::string(name)] = rows(); }
     /// `no_row` where no row of this file has that name.
     std::uint32_t find_request(std::string_view name) const;

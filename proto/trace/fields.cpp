@@ -191,6 +191,20 @@ bool check_objects(const RowContext& context, const JsonValue& list, std::string
     return objects;
 }
 
+std::optional<Trigger> read_trigger(const RowContext& context, const JsonValue& edge,
+                                    std::string_view name) {
+    const JsonValue trigger = edge.find("trigger");
+    if (!trigger.present() || trigger.as_string() == "completion") {
+        return Trigger::completion;
+    }
+    if (trigger.as_string() == "dispatch") {
+        return Trigger::dispatch;
+    }
+    context.refuse(name, edge.raw(), "has a trigger that is not completion or dispatch",
+                   "correct the row");
+    return std::nullopt;
+}
+
 bool read_ids(const RowContext& context, const JsonValue& list) {
     if (!list.is(JsonType::array)) {
         context.refuse("hash_ids", list.raw(), "is not a list of block ids", "correct the row");

@@ -47,6 +47,11 @@ bool read_lengths(const RowContext& context, const Field& input, const Field& ou
 /// Whether a list holds objects only, where it is there at all. False after an error.
 bool check_objects(const RowContext& context, const JsonValue& list, std::string_view name);
 
+/// What a row waits for in another one: `trigger` of an object of the list `name`; an answer where
+/// it does not say. Nothing after an error.
+std::optional<Trigger> read_trigger(const RowContext& context, const JsonValue& edge,
+                                    std::string_view name);
+
 /// Appends the ids of a JSON list to the draft. False after an error.
 bool read_ids(const RowContext& context, const JsonValue& list);
 

@@ -1,5 +1,5 @@
 // An operation that a driver holds may not be handed to it again: its completions would be mixed.
-// Dies with: check failed: op.in_flight() == (slot == no_slot)
+// Dies with: check failed: in_flight() == (slot == no_slot)
 #include "tests/abort/keeper.hpp"
 
 int main() {

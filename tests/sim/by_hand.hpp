@@ -34,7 +34,7 @@ struct ByHand : RowsToArm {
                 settings.connection == ConnectionRule::sticky ? trace.sessions.size() : 0) {}
     ~ByHand() {
         lanes.pool.unbind_all();
-        lanes.pool.for_each_busy([](Lane& lane) { lane.end(Outcome::cancelled); });
+        lanes.pool.for_each(LaneState::busy, [](Lane& lane) { lane.end(Outcome::cancelled); });
         lanes.pool.close_all();
         while (lanes.pool.in_use() > 0) {
             turn();

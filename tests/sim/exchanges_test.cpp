@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "tests/sim/by_hand.hpp"
 
@@ -193,6 +194,26 @@ TEST(Settle, AConnectionIsNotKeptForMoreAnswersThanItsServerAllows) {
     EXPECT_EQ(more.lane.answers_left, 1u);
 }
 
+// The number may be of all answers, or of those to come: whatever it means, one is not too many.
+TEST(Settle, AConnectionCarriesAsManyAnswersAsItsServerSays) {
+    struct Case {
+        std::uint32_t before;
+        std::uint32_t max;
+        std::uint32_t left;
+    };
+    constexpr std::uint32_t unknown = Lane::answers_unknown;
+    for (const Case& each : {Case{unknown, 0, 0}, Case{unknown, 1, 0}, Case{unknown, 2, 1},
+                             Case{unknown, 5, 4}, Case{9, 3, 3}, Case{9, 0, 0}}) {
+        Whole whole;
+        whole.lane.answers_left = each.before;
+        whole.lane.parser.reset();
+        (void)whole.lane.parser.feed("HTTP/1.1 200 OK\r\nKeep-Alive: max=" +
+                                     std::to_string(each.max) + "\r\nContent-Length: 0\r\n\r\n");
+        EXPECT_EQ(whole.exchanges.settle(whole.lane), each.left > 0) << each.max;
+        EXPECT_EQ(whole.lane.answers_left, each.left) << each.max;
+    }
+}
+
 // What an answer says of the number never adds to what is left.
 TEST(Settle, ALaterNumberGivesNoMoreAnswers) {
     Whole whole;
@@ -203,6 +224,100 @@ TEST(Settle, ALaterNumberGivesNoMoreAnswers) {
     ASSERT_EQ(whole.lane.parser.keep_alive_limits().max, 100u);
     EXPECT_TRUE(whole.exchanges.settle(whole.lane));
     EXPECT_EQ(whole.lane.answers_left, 2u);
+}
+
+// An exchange on which an answer comes in.
+struct Comes : Over {
+    Comes() {
+        lane.broken = false;
+        lane.exchange.over = false;
+        lane.exchange.outcome = Outcome::ok;
+        lane.exchange.limits = {100, 1 << 20};
+        lane.parser.reset();
+    }
+    ~Comes() { loop.timers().clear(lane.timer); }
+
+    Instant read(std::string_view bytes) {
+        Completion done;
+        done.result = static_cast<std::int32_t>(bytes.size());
+        done.more = true;
+        done.bytes = bytes;
+        done.stamp = done.unread_since = driver.now();
+        exchanges.received(lane, done);
+        return done.stamp;
+    }
+};
+
+constexpr std::string_view whole_answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+// Rows that wait for an answer leave behind a whole one with status 200 only.
+TEST(Received, OnlyAWholeAnswerIsTold) {
+    for (const std::string_view bytes :
+         {whole_answer,
+          std::string_view("HTTP/1.1 500 Internal Error\r\nContent-Length: 0\r\n\r\n"),
+          std::string_view("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"),
+          std::string_view("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n"),
+          std::string_view("not HTTP\r\n\r\n")}) {
+        Comes comes;
+        const Instant stamp = comes.read(bytes);
+        const bool told = bytes == whole_answer;
+        EXPECT_EQ(comes.in_flight.settling(), told ? 1u : 0u) << bytes;
+        EXPECT_EQ(comes.in_flight.answered().first, told ? comes.row : nullptr) << bytes;
+        EXPECT_EQ(comes.row->answered, told) << bytes;
+        if (told) {
+            EXPECT_EQ(comes.row->ended, stamp);
+            EXPECT_EQ(comes.row->stage, RowStage::in_flight) << "its end comes with its lane's";
+            EXPECT_TRUE(comes.in_flight.ended().empty());
+        }
+        comes.lane.end(Outcome::cancelled);
+        (void)comes.exchanges.settle(comes.lane);
+        EXPECT_EQ(comes.in_flight.settling(), 0u);
+        EXPECT_EQ(comes.in_flight.ended().first, comes.row);
+    }
+}
+
+// A server that goes on behind the end has said nothing that counts, but for its connection.
+TEST(Received, AnAnswerIsToldOnce) {
+    Comes comes;
+    const Instant stamp = comes.read(whole_answer);
+    (void)comes.read(whole_answer);
+    EXPECT_EQ(comes.in_flight.settling(), 1u);
+    EXPECT_EQ(comes.in_flight.answered().count, 1u);
+    EXPECT_EQ(comes.row->ended, stamp);
+    EXPECT_FALSE(comes.exchanges.settle(comes.lane)) << "the connection is not used again";
+    EXPECT_EQ(comes.ends(), Outcomes{Outcome::ok});
+}
+
+// It was there in time, or nobody knows: a deadline that has passed meanwhile changes nothing.
+TEST(Received, AWholeAnswerStandsBehindItsDeadline) {
+    Comes comes;
+    const Timeouts limits;
+    comes.lane.exchange.fired = comes.driver.now() - limits.total - seconds(1);
+    const Instant stamp = comes.read(whole_answer);
+    EXPECT_EQ(comes.lane.exchange.outcome, Outcome::ok);
+    EXPECT_EQ(comes.lane.exchange.over_since, stamp);
+    EXPECT_EQ(comes.lane.exchange.free_since, stamp);
+    EXPECT_FALSE(comes.lane.timer.set());
+}
+
+// A process that was stopped reads the first bytes of an answer behind its deadline: more may be
+// there that came in time.
+TEST(Watch, FirstBytesEndNothing) {
+    Over over;
+    ExchangeState& exchange = over.lane.exchange;
+    exchange.over = false;
+    exchange.limits = {100, 1 << 20};
+    const Instant deadline = exchange.fired + Timeouts().total;
+    Completion done;
+    done.bytes = "HTTP/1.1 200 OK\r\n";
+    done.result = static_cast<std::int32_t>(done.bytes.size());
+    done.more = true;
+    done.stamp = deadline + seconds(1);
+    over.exchanges.received(over.lane, done);
+    EXPECT_TRUE(exchange.any_byte);
+    EXPECT_FALSE(exchange.over);
+    EXPECT_EQ(over.loop.timers().next(), deadline);
+    over.loop.timers().clear(over.lane.timer);
 }
 
 // Each deadline, and 1 ns before it.

@@ -96,7 +96,14 @@ TEST(InFlight, TellsTheScheduleHowARowEnded) {
         event.stamp_ns = at(3).ns;
         event.end.outcome = each.outcome;
         event.end.status = each.status;
+        if (each.answered) {
+            flying.rows.answered(row, at(3));
+        }
+        EXPECT_EQ(flying.rows.settling(), each.answered ? 1u : 0u);
+        EXPECT_EQ(flying.rows.answered().first, each.answered ? &row : nullptr);
         flying.rows.end(row, event, at(2));
+        EXPECT_EQ(flying.rows.settling(), 0u);
+        EXPECT_TRUE(flying.rows.answered().empty());
         EXPECT_EQ(flying.rows.ended().pop_front(), &row);
         EXPECT_EQ(flying.rows.ended().pop_front(), nullptr);
         EXPECT_EQ(row.stage, RowStage::ended);

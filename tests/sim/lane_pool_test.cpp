@@ -128,7 +128,7 @@ TEST(LanePool, ALaneIsTakenOnce) {
     EXPECT_FALSE(lanes.pool.has_idle(0, {}));
     EXPECT_EQ(lanes.pool.take_idle(0, {}), nullptr);
     std::uint32_t busy = 0;
-    lanes.pool.for_each_busy([&](Lane& other) { busy += &other == lane ? 1 : 100; });
+    lanes.pool.for_each(LaneState::busy, [&](Lane& other) { busy += &other == lane ? 1 : 100; });
     EXPECT_EQ(busy, 1u);
     lanes.arm();
     lane->exchange.row = &lanes.leave();

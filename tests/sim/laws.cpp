@@ -316,6 +316,7 @@ constexpr Law all_laws[] = {
     {"untainted rows are true", untainted_rows_are_true},
     {"bytes are read in time", bytes_are_read_in_time},
     {"no false alarm of late reads", no_false_alarm_of_late_reads},
+    {"timeouts keep to what came", timeouts_keep_to_what_came},
     {"parts that waited are reported", parts_that_waited_are_reported},
     {"only a full cap holds back", only_a_full_cap_holds_back},
     {"sleeps of the host are reported", sleeps_of_the_host_are_reported},

@@ -48,6 +48,30 @@ std::string no_false_alarm_of_late_reads(const SimResult& result) {
     return breaches.text();
 }
 
+// Whatever kept the process from reading: what came before a deadline is read before it ends a row.
+std::string timeouts_keep_to_what_came(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const auto unread = result.unread_ns.find(record.row);
+        if (unread == result.unread_ns.end() || !record.fired_ns || record.stale_retries > 0) {
+            continue;
+        }
+        const auto last = result.last_reads.find(record.row);
+        const Timeouts& limits = result.timeouts;
+        std::int64_t deadline_ns = 0;
+        if (record.outcome == Outcome::timeout_total) {
+            deadline_ns = *record.fired_ns + limits.total.ns;
+        } else if (record.outcome == Outcome::timeout_first_byte) {
+            deadline_ns = *record.fired_ns + limits.first_byte.ns;
+        } else if (record.outcome == Outcome::timeout_idle && last != result.last_reads.end()) {
+            deadline_ns = last->second.read_ns + limits.idle.ns;
+        }
+        breaches.unless(deadline_ns <= unread->second, record,
+                        "timed out, and did not read what had come before");
+    }
+    return breaches.text();
+}
+
 // No wait counts twice: all of them lie between the fire and the last part. And waits of the parts
 // of a request add up, but for as long as a part may have been on its way to
 // the kernel, and for what may be a sleep of ours in which the kernel took it.

@@ -167,6 +167,12 @@ const OutputBug output_bugs[] = {
          Record& record = ok_record(result);
          record.fired_ns = *record.first_token_ns;
      }},
+    {"timeouts keep to what came",
+     [](SimResult& result) {
+         Record& record = ok_record(result);
+         record.outcome = Outcome::timeout_total;
+         result.unread_ns[record.row] = *record.fired_ns;
+     }},
     {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
     {"rows are who they say", [](SimResult& result) { ok_record(result).trace_id.reset(); }},
     {"rows are who they say",

@@ -50,6 +50,19 @@ struct Pacing : ByHand {
 using Rows = std::vector<SmallRow>;
 using Outcomes = std::vector<Outcome>;
 
+TlsWeather fair() {
+    TlsWeather weather;
+    weather.on = true;
+    return weather;
+}
+
+Pacing::Options secure(TlsWorld& world) {
+    Pacing::Options options;
+    options.tls = &world;
+    options.armer.for_tls = true;
+    return options;
+}
+
 TEST(Pacer, FiresNothingBeforeTimeZeroIsSet) {
     Pacing pacing(Rows(1));
     pacing.arm();
@@ -199,6 +212,66 @@ TEST(Pacer, ARowWithoutAPlaceWaitsForAnAnswer) {
     EXPECT_EQ(events[1].fired.inflight, 0u);
 }
 
+// A row waits for a lane, or over TLS for its records; meanwhile the writer hangs, which counts,
+// too.
+TEST(Pacer, WhatHoldsBackARowThatIsLateCounts) {
+    TlsWorld world(1, fair(), 1);
+    for (const bool tls : {false, true}) {
+        Pacing::Options options = secure(world);
+        options.tls = tls ? &world : nullptr;
+        Pacing pacing(Rows(1), options);
+        pacing.arm();
+        if (tls) {
+            pacing.open();
+        }
+        pacing.begin(milliseconds(-1));
+        EXPECT_TRUE(pacing.step());
+        pacing.fill_ring();
+        while (pacing.lanes.pool.seal_slice() || pacing.lanes.parts.targets[0].connecting > 0) {
+            pacing.turn();
+        }
+        EXPECT_FALSE(pacing.step());
+        const Instant held_until = pacing.driver.now();
+        (void)pacing.drain();
+        const Instant now = pacing.driver.now();
+        EXPECT_EQ(pacing.pacer.next_due(now), now);
+        EXPECT_TRUE(pacing.step());
+        const std::vector<Event> events = pacing.fired();
+        ASSERT_EQ(events.size(), 1u);
+        EXPECT_EQ(events[0].fired.late_cause, LateCause::writer);
+        EXPECT_GT(events[0].fired.held_ns, milliseconds(1).ns);
+        EXPECT_LE(events[0].fired.held_ns, (held_until - pacing.zero).ns);
+    }
+}
+
+// Over TLS a late row that is all records leaves before a lane is sought for one behind it.
+TEST(Pacer, ALateRowLeavesBeforeOneThatWaits) {
+    TlsWorld world(1, fair(), 1);
+    Pacing pacing(Rows(2), secure(world));
+    pacing.arm();
+    pacing.open();
+    pacing.begin(milliseconds(-1));
+    EXPECT_TRUE(pacing.step());
+    EXPECT_EQ(pacing.lanes.sealing.late_count(), 1u);
+    EXPECT_TRUE(pacing.step());
+    EXPECT_EQ(pacing.lanes.parts.targets[0].connecting, 1u) << "for the other one, which waits";
+    while (pacing.lanes.pool.seal_slice() || pacing.lanes.shelf.count() == 0) {
+        pacing.turn();
+    }
+    EXPECT_TRUE(pacing.step());
+    const std::vector<Event> events = pacing.fired();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].request, 0u);
+    EXPECT_EQ(events[0].fired.late_cause, LateCause::prepare)
+        << "it was no records when it was due";
+    EXPECT_EQ(pacing.lanes.sealing.late_count(), 0u);
+    EXPECT_TRUE(pacing.step());
+    while (pacing.lanes.pool.seal_slice()) {
+    }
+    EXPECT_TRUE(pacing.step());
+    EXPECT_EQ(pacing.pacer.rows_fired(), 2u);
+}
+
 // The writer hangs: no row leaves that it could not account for.
 TEST(Pacer, ARowWithoutRoomInTheRingWaitsForTheWriter) {
     Pacing pacing(Rows(1));
@@ -265,7 +338,7 @@ TEST(Pacer, ATurnWaitsForItsParent) {
         EXPECT_EQ(pacing.pacer.rows_fired(), 1u);
         pacing.arm();
         RowUnderway* parent = nullptr;
-        pacing.lanes.pool.for_each_busy([&](Lane& lane) {
+        pacing.lanes.pool.for_each(LaneState::busy, [&](Lane& lane) {
             parent = lane.exchange.row;
             lane.end(Outcome::cancelled);
         });

@@ -3,101 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <vector>
 
 #include "engine/replay/run_limits.hpp"
-#include "tests/sim/sim_driver.hpp"
-#include "tests/unit/engine/prompt/rows_to_arm.hpp"
+#include "tests/sim/turned.hpp"
 
 namespace driftless::sim {
 namespace {
-
-constexpr Duration step = microseconds(10);
-
-struct Turned : RowsToArm {
-    struct Options : RowsToArm::Options {
-        ReplaySettings settings;
-        Weather weather;
-        mock::CoreOptions server;
-    };
-
-    explicit Turned(const std::vector<SmallRow>& rows, const Options& options = {})
-        : RowsToArm(rows, options),
-          driver(1, options.weather, options.server),
-          run(driver,
-              {trace, schedule, armer, bodies, ring, std::vector<Endpoint>(options.armer.targets),
-               stop_requests},
-              options.settings) {}
-    ~Turned() {
-        if (!over) {
-            run.abandon();
-        }
-    }
-
-    bool turn() {
-        over = !run.turn();
-        return !over;
-    }
-    void warm() {
-        for (int i = 0; i < 100'000 && !run.warm(); ++i) {
-            turn();
-        }
-        ASSERT_TRUE(run.warm());
-    }
-    void begin(Duration ahead) {
-        zero = driver.now() + ahead;
-        run.begin(zero);
-    }
-    void turn_until_fired(std::uint64_t rows) {
-        for (int i = 0; i < 1'000'000 && run.rows_fired() < rows; ++i) {
-            turn();
-        }
-        ASSERT_EQ(run.rows_fired(), rows);
-    }
-    void turn_until_over() {
-        for (int i = 0; i < 1'000'000 && !over; ++i) {
-            turn();
-        }
-        ASSERT_TRUE(over);
-    }
-    /// Lets time pass until something has come, and waits unread for no more than a step.
-    void wait_for_arrival() {
-        const auto waits = [this] {
-            const Instant now = driver.now();
-            return driver.unread_since(now) < now;
-        };
-        for (int i = 0; i < 100'000 && !waits(); ++i) {
-            (void)driver.turn({driver.now() + step, 0, Wait::sleep, true});
-        }
-        ASSERT_TRUE(waits());
-    }
-    std::uint64_t read() const { return driver.counters().completions; }
-
-    /// The ends of rows, of those events that nobody has taken yet.
-    std::vector<Event> ends() {
-        std::vector<Event> events;
-        for (const Event* event = ring.front(); event != nullptr; event = ring.front()) {
-            if (event->kind == EventKind::end) {
-                events.push_back(*event);
-            }
-            ring.pop();
-        }
-        return events;
-    }
-    void expect_nothing_left() {
-        EXPECT_EQ(driver.in_flight(), 0u);
-        EXPECT_EQ(driver.sockets_open(), 0u);
-        EXPECT_EQ(bodies.used_bytes(), 0u);
-    }
-
-    std::atomic<int> stop_requests = 0;
-    EventRing ring{1 << 16, 4};
-    SimDriver driver;
-    Run run;
-    Instant zero = never;
-    bool over = false;
-};
 
 using Rows = std::vector<SmallRow>;
 
@@ -211,6 +123,20 @@ TEST(Run, PreparesNothingRightBeforeARow) {
     EXPECT_EQ(turned.run.rows_fired(), 1u);
     EXPECT_EQ(turned.run.lane_counts().connects, 1u);
     EXPECT_LT(turned.driver.now() - turned.zero, microseconds(1));
+}
+
+// ... nor where it would still run when the guard begins: a slice takes 20 us.
+TEST(Run, PreparesNothingThatCouldRunIntoTheGuard) {
+    for (const Duration ahead : {microseconds(19), microseconds(22)}) {
+        Turned::Options options;
+        options.settings.connections_fixed = 3;
+        Turned turned(Rows(1), options);
+        open_one(turned);
+        turned.turn();
+        turned.begin(guard_min + ahead);
+        turned.turn();
+        EXPECT_EQ(turned.run.lane_counts().connects, ahead < microseconds(20) ? 1u : 2u);
+    }
 }
 
 TEST(Run, IsWarmWhenAllStands) {

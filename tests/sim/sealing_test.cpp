@@ -78,6 +78,20 @@ TEST(Sealing, LateRowsGoFirst) {
     EXPECT_EQ(bound.sealing.late_count(), 1u);
 }
 
+// Rows that are due become records in the order in which they became late.
+TEST(Sealing, LateRowsKeepTheirOrder) {
+    Bound bound;
+    Lane& first = bound.bind(false);
+    Lane& second = bound.bind(false);
+    Lane& third = bound.bind(true);
+    bound.sealing.now_late(second);
+    bound.sealing.now_late(first);
+    for (Lane* lane : {&third, &second, &first}) {
+        EXPECT_EQ(bound.sealing.next(), lane);
+        (void)bound.sealing.unbind(*lane);
+    }
+}
+
 TEST(Sealing, ALaneIsOfOneRow) {
     Bound bound;
     Lane& lane = bound.bind(false);

@@ -206,7 +206,7 @@ void SimDriver::merge_reads() {
         return;
     }
     std::map<std::uint32_t, std::size_t> latest;  // of each operation that has brought bytes
-    const std::size_t window = std::min(visible_.size(), order_window);
+    const std::size_t window = std::min(shown(), order_window);
     for (std::size_t i = 0; i < window; ++i) {
         Visible& visible = visible_[i];
         const auto [found, first] = latest.try_emplace(visible.op, i);
@@ -221,7 +221,9 @@ void SimDriver::merge_reads() {
             before.result = gone;
         }
     }
-    std::erase_if(visible_, [](const Visible& visible) { return visible.result == gone; });
+    const std::size_t merged =
+        std::erase_if(visible_, [](const Visible& visible) { return visible.result == gone; });
+    hidden_from_ -= hidden_from_ == nothing_hidden ? 0 : merged;
 }
 
 void SimDriver::note_wait(const Op& op, const Visible& visible) {
@@ -240,13 +242,13 @@ void SimDriver::note_wait(const Op& op, const Visible& visible) {
 }
 
 Instant SimDriver::unread_since(Instant now) {
-    unread_.look(now, (!visible_.empty() || has_flag(now)) && !bugs_.blind_look);
+    unread_.look(now, (shown() > 0 || has_flag(now)) && !bugs_.blind_look);
     return unread_.since();
 }
 
 /// The kernel says that work may wait. What is only a server's is flagged, too, until it is done.
 bool SimDriver::has_flag(Instant now) const {
-    return flag_stuck_ || starved_ > 0 || next_happening() <= now;
+    return flag_stuck_ || starved_ > 0 || shown() < visible_.size() || next_happening() <= now;
 }
 
 void SimDriver::hand_over(Visible& visible, TurnResult& result) {
@@ -283,7 +285,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
 
 /// What the turn's wait brings about, and the host's own whims.
 void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
-    const std::size_t before = visible_.size();
+    const std::size_t before = shown();
     let_host_act();
     // As UringDriver: an entry that brought nothing is followed by a look without one.
     const bool skip = std::exchange(entered_in_vain_, false) && turn.wait == Wait::none;
@@ -291,10 +293,11 @@ void SimDriver::let_time_pass(const Turn& turn, TurnResult& result) {
     const bool enters = sleeps || (turn.may_enter && has_flag(now_) && !skip);
     if (enters) {
         happen_until(now_);
+        hidden_from_ = nothing_hidden;
         result.entered = true;
-        entered_in_vain_ = !sleeps && visible_.empty();
+        entered_in_vain_ = !sleeps && shown() == 0;
     }
-    if (visible_.empty()) {
+    if (shown() == 0) {
         wait(turn, result);
     }
     if (enters) {
@@ -323,9 +326,9 @@ void SimDriver::wait(const Turn& turn, TurnResult& result) {
 
 /// The kernel ran all that it had. It may have raised its flag behind what it brought.
 void SimDriver::note_entry(std::size_t visible_before) {
-    if (visible_.size() > visible_before) {
+    if (shown() > visible_before) {
         flag_stuck_ = weather_.stuck_flag > 0 && chance(weather_.stuck_flag);
-    } else if (visible_.empty() && !bugs_.no_proof) {
+    } else if (shown() == 0 && !bugs_.no_proof) {
         unread_.nothing_came();
     }
 }
@@ -334,14 +337,14 @@ TurnResult SimDriver::turn(const Turn& turn) {
     TurnResult result;
     start_taken();
     let_time_pass(turn, result);
-    if (visible_.empty() || turn.completions_max == 0) {
+    if (shown() == 0 || turn.completions_max == 0) {
         return result;
     }
     // One batch: its completions come in random order, those of one operation in their own.
     ++batch_;
     merge_reads();
     stamp_ = now();
-    std::size_t left = visible_.size();  // handlers bring about more: that is the next batch
+    std::size_t left = shown();  // handlers bring about more: that is the next batch
     std::size_t shown = turn.completions_max;
     if (chance(weather_.overflow)) {
         ++counters_.overflows;
@@ -354,7 +357,11 @@ TurnResult SimDriver::turn(const Turn& turn) {
         }
         Visible visible = std::move(visible_[pick]);
         visible_.erase(visible_.begin() + static_cast<std::ptrdiff_t>(pick));
+        hidden_from_ -= hidden_from_ == nothing_hidden ? 0 : 1;
         hand_over(visible, result);
+        if (turn_ends()) {
+            break;
+        }
     }
     return result;
 }

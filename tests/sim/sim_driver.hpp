@@ -8,6 +8,7 @@
 /// to a handler live in a buffer of their own, so that a sanitizer sees whoever keeps them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -90,7 +91,7 @@ class SimDriver final : public Driver {
     /// while it was still reading that.
     Duration unread_max() const { return unread_max_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
-    const DriverCounters& counters() const override { return counters_; }
+    DriverCounters counters() const override { return counters_; }
 
     /// The process dies at its `steps`-th step from here on, which is the beginning or the end of a
     /// submission or a flush: `dies` is called there, and what is sent from there on reaches
@@ -209,6 +210,7 @@ class SimDriver final : public Driver {
     void start_cancel(Op& op, std::uint32_t number);
     void start_taken();
     bool has_flag(Instant now) const;
+    std::size_t shown() const { return std::min(visible_.size(), hidden_from_); }
     void let_time_pass(const Turn& turn, TurnResult& result);
     void wait(const Turn& turn, TurnResult& result);
 
@@ -287,6 +289,9 @@ class SimDriver final : public Driver {
     std::function<void()> dies_;
     bool dead_ = false;
     std::deque<Visible> visible_;
+    /// From here on `visible_` holds what the kernel shows when it is entered.
+    std::size_t hidden_from_ = nothing_hidden;
+    static constexpr std::size_t nothing_hidden = SIZE_MAX;
     std::uint32_t batch_ = 0;
     Instant stamp_;
     UnreadWatch unread_;

@@ -24,8 +24,10 @@ void SimDriver::let_host_act() {
     }
 }
 
+// The kernel does nothing for a process that does not enter it: what came meanwhile is not visible.
 void SimDriver::stand_still(Duration length) {
     if (length.ns > 0) {
+        hidden_from_ = shown();
         happen_until(now_ + length);
         stood_until_ = now_;
     }

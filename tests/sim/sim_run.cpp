@@ -147,6 +147,7 @@ class Simulation {
         result_.overload = options_.overload || options_.tls.record_max > Duration{0};
         result_.calm = is_calm(options_);
         result_.limits = config().limits;
+        result_.timeouts = options_.timeouts;
         result_.arithmetic_max = options_.tls.step_max + options_.tls.record_max;
         result_.overdue_sends = driver_.overdue_sends();
         result_.misread = driver_.misread();

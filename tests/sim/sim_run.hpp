@@ -162,6 +162,9 @@ struct SimResult {
         std::int64_t read_ns = 0;
     };
     std::map<std::uint32_t, LastRead> last_reads;  ///< [row] the last read of its answer; run time
+    /// [row] when the first byte came that nobody had read when its exchange was over; run time.
+    std::map<std::uint32_t, std::int64_t> unread_ns;
+    Timeouts timeouts;
     struct Sleep {
         std::int64_t at_ns = 0;  ///< run time, which stands still meanwhile
         std::int64_t length_ns = 0;

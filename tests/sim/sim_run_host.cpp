@@ -125,12 +125,13 @@ bool SimRunHost::turned() {
     if (dead_) {
         return false;
     }
-    if (random_.uniform() < options_.drain_share) {
+    const bool looks_early = options_.bug == Bug::early_look;
+    if (looks_early || random_.uniform() < options_.drain_share) {
         drain(drain_all);
         flush(at_ns);
     }
     const bool seems_over = writer_->counts().ended == plan_.rows.size();
-    return ++result_.turns < most && !(options_.bug == Bug::early_look && seems_over);
+    return ++result_.turns < most && !(looks_early && seems_over);
 }
 
 void SimRunHost::stop_writer(RecordWriter& writer) {

@@ -127,6 +127,9 @@ void draw_limits(Dice dice, SimOptions& options) {
     options.weather.no_memory = dice.rarely(0.02);
     options.weather.lose_sent = dice.rarely(0.05);
     options.weather.resend_in_vain = dice.rarely(0.05);
+    if (dice.one_in(4)) {  // a stop of the process may be longer
+        options.timeouts.total = milliseconds(dice.number(300, 1500));
+    }
 }
 
 /// The file that has no room, where it is not that of the records: a few lines are all of it.

@@ -178,6 +178,22 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     lanes_.pool.unbind_all();
 }
 
+// Of rows that are late the first to be ready leaves first.
+TEST_F(SecureLane, LateRowsLeaveInTheirOrder) {
+    (void)lanes_.pool.open_one(0);
+    while (lanes_.shelf.count() < 2) {
+        turn();
+    }
+    (void)bind(0, 1, true);
+    (void)bind(1, 1, true);
+    EXPECT_TRUE(lanes_.pool.seal_slice());
+    EXPECT_TRUE(lanes_.pool.seal_slice());
+    ASSERT_NE(lanes_.sealing.late_front(), nullptr);
+    EXPECT_EQ(lanes_.sealing.late_front()->tls->row->due.request, 0u);
+    lanes_.pool.unbind_all();
+    give_back_what_is_left();
+}
+
 // A row that is in flight already, because it is sent again, is the first of those that are late:
 // the others may have to wait for its end.
 TEST_F(SecureLane, ARetryGoesBeforeRowsThatMayWaitForItsEnd) {

@@ -32,10 +32,15 @@ void Witness::note_send(const Op& op, Instant at) {
 // Of a read that belongs to a row. What came before its request left is no part of the answer.
 void Witness::note_read(const Op& op, const ReadTimes& times) {
     const Lane& lane = *static_cast<const Lane*>(op.owner);
-    if (lane.state != LaneState::busy || lane.exchange.over) {
+    const bool busy = lane.state == LaneState::busy;
+    if (!busy && (lane.state != LaneState::closing || !lane.used)) {
         return;
     }
     const std::uint32_t row = row_of(lane.exchange.request);
+    if (!busy || lane.exchange.over) {
+        result_.unread_ns.try_emplace(row, in_run(times.first_came));
+        return;
+    }
     Duration& longest = result_.waited[row];
     const Duration waited = times.read - std::max(times.first_came, lane.exchange.fired);
     const bool first = lane.exchange.bytes_received == 0;  // of this try

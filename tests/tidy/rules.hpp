@@ -22,6 +22,9 @@ Findings check_function_sizes(const Files& files);
 Findings check_header_openings(const Files& files);
 Findings check_words(const Files& files);
 
+// One name, one type: what is defined in two files under one name, the linker takes for one.
+Findings check_type_names(const Files& files);
+
 // Ownership and time (style, rules 5 and 19).
 Findings check_banned_names(const Files& files);
 

@@ -85,6 +85,53 @@ TEST(Rules, FindBannedNames) {
     EXPECT_EQ(found(check_banned_names, "cmd/a.cpp", "std::function<void()> f;\n"), 0U);
 }
 
+// Two files of one tree: the second is told that the first has the name.
+TEST(Rules, FindTwoTypesOfOneName) {
+    const auto in_namespace = [](const std::string& text) {
+        return "#include <vector>\nnamespace driftless {\n" + text + "}  // namespace driftless\n";
+    };
+    const auto found_beside = [&](const std::string& first, const std::string& second) {
+        return check_type_names({make_source("engine/a.hpp", in_namespace(first)),
+                                 make_source("cmd/b.cpp", in_namespace(second))})
+            .size();
+    };
+    const std::string one = "struct Row {\n    int a;\n};\n";
+    EXPECT_EQ(found_beside(one, one), 1U);
+    EXPECT_EQ(found_beside(one, "class Row final : public Base {\n};\n"), 1U);
+    EXPECT_EQ(found_beside(one, "enum class Row : std::uint8_t { first };\n"), 1U);
+    EXPECT_EQ(found_beside(one, "enum Row { first };\n"), 1U);
+    EXPECT_EQ(found_beside(one, "class alignas(64) [[nodiscard]] Row {};\n"), 1U);
+    EXPECT_EQ(found_beside(one, "union Row { int a; };\n"), 1U);
+    EXPECT_EQ(found_beside("template <typename T, class U = A<T>>\nclass Row {};\n", one), 1U);
+    EXPECT_EQ(found_beside(one, "int f() { return 1; }\nint a = 2;\nstruct Row {};\n"), 1U);
+    EXPECT_EQ(found_beside("namespace mock {\nstruct Row {};\n}\n",
+                           "}\nnamespace driftless::mock {\nstruct Row {};\n"),
+              1U);
+
+    EXPECT_EQ(found_beside(one, "struct Row;\nclass Row;\nenum class Row : int;\n"), 0U);
+    EXPECT_EQ(found_beside(one, "struct Table {\n    struct Row {};\n};\n"), 0U);
+    EXPECT_EQ(found_beside(one, "struct Table::Row {};\n"), 0U);
+    EXPECT_EQ(found_beside(one, "template <>\nstruct Row<int> {};\n"), 0U);
+    EXPECT_EQ(found_beside(one, "namespace {\nstruct Row {};\n}\n"), 0U);
+    EXPECT_EQ(found_beside(one, "namespace mock {\nstruct Row {};\n}\n"), 0U);
+    EXPECT_EQ(found_beside(one, "int f() {\n    struct Row {};\n    return 1;\n}\n"), 0U);
+    EXPECT_EQ(found_beside(one, "struct Row f(int a) {\n    return {a};\n}\n"), 0U);
+    EXPECT_EQ(found_beside(one, "struct Row a{1};\nusing B = Row;\nRow b{2};\n"), 0U);
+    EXPECT_EQ(found_beside(one, "struct {\n    int a;\n} row;\n"), 0U);
+    EXPECT_EQ(found_beside(one + "#if A\n" + one + "#endif\n", ""), 0U) << "in one file";
+
+    const SourceFile test = make_source("tests/a_test.cpp", in_namespace(one));
+    EXPECT_EQ(check_type_names({make_source("proto/a.hpp", in_namespace(one)), test}).size(), 0U)
+        << "a program of its own";
+    const Findings findings = check_type_names({make_source("proto/a.hpp", in_namespace(one)),
+                                                make_source("proto/b.hpp", in_namespace(one))});
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].file, "proto/b.hpp");
+    EXPECT_EQ(findings[0].line, 3U);
+    EXPECT_NE(findings[0].problem.find("driftless::Row is another type in proto/a.hpp:3"),
+              std::string::npos);
+}
+
 TEST(Rules, FindLambdaCoroutines) {
     EXPECT_EQ(found(check_lambda_coroutines, "a.cpp",
                     "void f() { auto g = [&](int a) -> Task<> { co_await h(a); }; }\n"),

@@ -39,6 +39,9 @@ TEST(Tree, HasHeadersThatSayWhatTheyAre) {
 TEST(Tree, HasNothingLeftOpen) {
     expect_clean(check_words);
 }
+TEST(Tree, HasOneTypeOfAName) {
+    expect_clean(check_type_names);
+}
 TEST(Tree, UsesNothingThatItBans) {
     expect_clean(check_banned_names);
 }

@@ -224,6 +224,8 @@ TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
     cancel(stamps);
     EXPECT_FALSE(stamps.in_flight());
     EXPECT_EQ(sent.last_result, -ECANCELED);
+    cancel(stamps);
+    EXPECT_EQ(cancelled_.last_result, -ENOENT) << "it has ended already";
     close_pair();
     EXPECT_EQ(got.last_result, 0);
 }

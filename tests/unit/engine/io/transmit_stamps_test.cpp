@@ -9,7 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <map>
+
 #include "engine/io/kernel_stamps.hpp"
+#include "engine/io/op_slots.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/hash.hpp"
 
@@ -120,6 +124,57 @@ TEST(TransmitStamps, ErrorQueuesAreAskedUntilTheyTell) {
     stamps.look(now, 16, 0);
     EXPECT_FALSE(stamps.waiting(now)) << "it has what it wanted";
 }
+
+// Both ways tell a cancel that its target has ended already, whoever had its slot since.
+class BothWays : public testing::TestWithParam<bool> {
+  protected:
+    void SetUp() override {
+        stamps_.open(16, GetParam());
+        if (GetParam() && stamps_.way() != TransmitStamps::Way::ring) {
+            GTEST_SKIP() << "this kernel has no transmit stamps by io_uring";
+        }
+    }
+    /// The entry that comes next, within a bound of looks.
+    TransmitStamps::Entry next() {
+        TransmitStamps::Entry entry;
+        for (int looks = 0; looks < 1000 && !stamps_.next(entry); ++looks) {
+            stamps_.look(Instant{}, 16, 0);
+        }
+        return entry;
+    }
+
+    TransmitStamps stamps_;
+};
+
+TEST_P(BothWays, CancelsFindTheirTargetOrSayThatItHasEnded) {
+    constexpr std::uint64_t cancel = 6;
+    constexpr std::uint64_t generation = std::uint64_t{1} << 32;
+    Connection connection;
+    ASSERT_TRUE(connection.stands());
+    ASSERT_TRUE(switch_on_stamps(connection.client(), {true, false}).transmit);
+    stamps_.arm(command, connection.client());
+    for (const std::uint64_t ended : {OpSlots::nobody, command + generation}) {
+        stamps_.cancel(ended, cancel);
+        const TransmitStamps::Entry entry = next();
+        EXPECT_EQ(entry.user_data, cancel);
+        EXPECT_EQ(entry.result, -ENOENT);
+        EXPECT_FALSE(entry.more);
+    }
+    stamps_.cancel(command, cancel);
+    std::map<std::uint64_t, std::int32_t> results;
+    for (int ends = 0; ends < 2; ++ends) {
+        const TransmitStamps::Entry entry = next();
+        EXPECT_FALSE(entry.more);
+        results[entry.user_data] = entry.result;
+    }
+    const std::map<std::uint64_t, std::int32_t> expected{{command, -ECANCELED}, {cancel, 0}};
+    EXPECT_EQ(results, expected);
+    stamps_.cancel(command, cancel);
+    EXPECT_EQ(next().result, -ENOENT) << "it has ended by now";
+}
+
+INSTANTIATE_TEST_SUITE_P(TransmitStamps, BothWays, testing::Values(true, false),
+                         [](const auto& way) { return way.param ? "ByRing" : "ByErrorQueue"; });
 
 }  // namespace
 }  // namespace driftless

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "engine/io/loop.hpp"
 
@@ -307,6 +308,46 @@ TEST_F(Uring, KnowsSinceWhenBytesMayHaveWaited) {
     }
     ASSERT_FALSE(receive.in_flight());
     driver_->close(Socket{pair[0]});
+}
+
+// A handler ends its turn; what came with it comes with the next one, and keeps its stamp.
+TEST_F(Uring, EndsATurnWhereAHandlerAsks) {
+    struct Ender {
+        Driver* driver = nullptr;
+        std::vector<Instant> stamps;
+    };
+    Ender ender;
+    ender.driver = driver_.get();
+    int pairs[3][2];
+    Op receives[3];
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[i]), 0);
+        receives[i].spec.kind = OpKind::receive;
+        receives[i].spec.socket = Socket{pairs[i][0]};
+        receives[i].owner = &ender;
+        receives[i].handler = [](Op& op, const Completion& done) {
+            Ender& self = *static_cast<Ender*>(op.owner);
+            self.stamps.push_back(done.stamp);
+            self.driver->end_turn();
+        };
+        driver_->submit(receives[i]);
+    }
+    (void)driver_->turn({Instant{}, 16, Wait::none, true});
+    for (const auto& pair : pairs) {
+        ASSERT_EQ(::send(pair[1], "x", 1, 0), 1);
+    }
+    for (std::uint32_t turns = 1; turns <= 3; ++turns) {
+        EXPECT_EQ(driver_->turn({Instant{}, 16, Wait::none, true}).completions, 1u);
+        ASSERT_EQ(ender.stamps.size(), turns);
+        EXPECT_EQ(ender.stamps.back(), ender.stamps.front());
+    }
+    for (int i = 0; i < 3; ++i) {
+        ::close(pairs[i][1]);
+        for (int turns = 0; turns < 100 && receives[i].in_flight(); ++turns) {
+            (void)driver_->turn({Instant{}, 16, Wait::none, true});
+        }
+        driver_->close(Socket{pairs[i][0]});
+    }
 }
 
 // A sleeping turn never returns before its instant when nothing completes.

@@ -54,6 +54,20 @@ TEST(RowsAhead, TakesRowsThatWereNotCounted) {
     EXPECT_EQ(rows.ahead.instants_until(0), 0u);
 }
 
+// Rows that wait leave on the connections of others, unless one answer releases several.
+TEST(RowsAhead, WantFewConnectionsForRowsThatWait) {
+    for (const std::uint32_t widest : {1u, 3u}) {
+        RowsToArm::Options options;
+        for (std::uint32_t row = 1; row < 10; ++row) {
+            const std::uint32_t parent = widest == 1 ? row - 1 : (row - 1) / widest;
+            options.dependencies.push_back({row, parent, Trigger::completion, 0});
+        }
+        RowsToArm rows(Rows(10), options);
+        const RowsAhead ahead(rows.trace, rows.schedule, rows.armer, 1, false);
+        EXPECT_EQ(ahead.connections_wanted(0), widest);
+    }
+}
+
 // The largest instant stands ready all the time, for as many rows as are left.
 TEST(RowsAhead, WantConnectionsForTheLargestInstant) {
     Ahead rows(Rows{{seconds(0)}, {seconds(10)}, {seconds(10)}, {seconds(10)}, {seconds(20)}});

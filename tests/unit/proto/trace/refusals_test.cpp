@@ -87,8 +87,9 @@ TEST(Refusals, OfCanonicalRows) {
 
 TEST(Refusals, OfAgenticMooncake) {
     const std::string head = R"({"schema":"dynamo.agentic_mooncake","version":2,"block_size":16})";
-    const auto line = [](const std::string& more) {
-        return R"({"request_id":"b","input_length":20,"output_length":3)" + more + "}";
+    const auto line = [](const std::string& more, const std::string& name = "b") {
+        return R"({"request_id":")" + name + R"(","input_length":20,"output_length":3)" + more +
+               "}";
     };
     ReadOptions sized = open();
     sized.block_size = 32;
@@ -103,10 +104,20 @@ TEST(Refusals, OfAgenticMooncake) {
          line(R"(,"hash_ids":[1,2],"dependencies":[{"request_id":"b","delay_ms":"x"}])")},
         open(),
         "t.jsonl:3: dependencies.delay_ms \"x\" is not a decimal number; write the time as one");
-    refuses({head, line(R"(,"hash_ids":[1,2])"), line("")}, open(), some_without_ids(3));
+    const std::string edge = R"({"request_id":"b","trigger":"start"})";
+    refuses({head, line(R"(,"hash_ids":[1,2])"),
+             line(R"(,"hash_ids":[1,2],"dependencies":[)" + edge + "]", "c")},
+            open(),
+            R"(t.jsonl:3: dependencies "{\"request_id\":\"b\",\"trigger\":\"start\"}" has a )"
+            "trigger that is not completion or dispatch; correct the row");
+    refuses(
+        {head, line(R"(,"hash_ids":[1,2])"), line(R"(,"hash_ids":[3,4])")}, open(),
+        "t.jsonl:3: request_id \"b\" names an earlier row, too; each row has a name of its own, "
+        "or nobody knows which one others wait for");
+    refuses({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, open(), some_without_ids(3));
     ReadOptions lenient = open();
     lenient.lenient = true;
-    const Reading filled = read({head, line(R"(,"hash_ids":[1,2])"), line("")}, lenient);
+    const Reading filled = read({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, lenient);
     ASSERT_TRUE(filled.usable) << filled.first_error();
     EXPECT_EQ(filled.trace.rows[1].ids_count, 0U) << "as long, and nobody's prefix";
 }

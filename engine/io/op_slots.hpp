@@ -1,0 +1,124 @@
+/// OpSlots: the operations that a driver has in flight, by slot and generation.
+///
+/// The kernel knows an operation by its user_data, which is the slot and how often that slot has
+/// been given away: a completion of an operation that has ended is a CHECK, and never somebody
+/// else's. Owned by a driver, of its thread; allocates in `open` only. It owns no operation and
+/// calls no handler.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/io/op.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+class OpSlots {
+  public:
+    OpSlots() = default;
+    /// CHECK: nothing is in flight.
+    ~OpSlots() { CHECK(in_flight_ == 0); }
+    OpSlots(const OpSlots&) = delete;
+    OpSlots& operator=(const OpSlots&) = delete;
+
+    /// `ops_max` operations in flight at most; called once.
+    void open(std::uint32_t ops_max);
+
+    /// Takes a slot for an operation: it is in flight from here on. CHECKs that it was idle and
+    /// that a slot is free.
+    void take(Op& op) {
+        CHECK(first_free_ != Op::no_slot);  // bounded by ops_max: it counts all that may be taken
+        const std::uint32_t number = first_free_;
+        Slot& slot = slots_[number];
+        slot.go(State::in_flight);
+        first_free_ = slot.next_free;
+        slot.op = &op;
+        slot.behind = Duration{0};
+        op.set_slot(number);
+        ++in_flight_;
+    }
+    /// The operation has ended. Its slot goes to the next one that asks, under a new generation.
+    void free(Op& op) {
+        const std::uint32_t number = number_of(op);
+        Slot& slot = slots_[number];
+        slot.go(State::free);
+        slot.op = nullptr;
+        slot.generation = generation_after(slot.generation);
+        slot.next_free = first_free_;
+        first_free_ = number;
+        op.set_slot(Op::no_slot);
+        --in_flight_;
+    }
+
+    /// What the kernel is to call this operation; `nobody` where it is not in flight. Never 0.
+    std::uint64_t user_data_of(const Op& op) const {
+        if (!op.in_flight()) {
+            return nobody;
+        }
+        const std::uint32_t number = number_of(op);
+        return (std::uint64_t{slots_[number].generation} << 32) | number;
+    }
+    /// The operation that the kernel calls so. CHECKs that it is still in flight.
+    Op& op_of(std::uint64_t user_data) const {
+        const std::uint32_t number = static_cast<std::uint32_t>(user_data);
+        CHECK(number < slots_.size() && slots_[number].op != nullptr);
+        CHECK(slots_[number].generation == static_cast<std::uint32_t>(user_data >> 32));
+        return *slots_[number].op;
+    }
+
+    /// A completion of a send has come: whether the kernel must be asked again before the owner
+    /// hears of it, for room (`waits_for_room`) or to send. `unread`: how long the completion may
+    /// have waited for us. Sends wait for room here, unseen by their owners (op_slots.cpp).
+    bool send_goes_on(const Op& op, std::int32_t result, Duration unread);
+    /// A send found its socket full: the kernel is to say when it is not.
+    bool waits_for_room(const Op& op) const {
+        return slots_[number_of(op)].state == State::waiting_for_room;
+    }
+    /// As in `Completion`: how long the send's socket may have had room before we saw it.
+    Duration behind(const Op& op) const { return slots_[number_of(op)].behind; }
+
+    std::uint32_t in_flight() const { return in_flight_; }
+
+    /// The user_data of no operation.
+    static constexpr std::uint64_t nobody = UINT64_MAX;
+    /// Generations begin at 1 again, so that no user_data is 0.
+    static constexpr std::uint32_t generation_after(std::uint32_t generation) {
+        return generation == UINT32_MAX ? 1 : generation + 1;
+    }
+
+  private:
+    /// Where a slot stands; steps from one to the next are checked (`Slot::go`).
+    enum class State : std::uint8_t {
+        free,              ///< has no operation
+        in_flight,         ///< the kernel has been asked, or will be with the next flush
+        waiting_for_room,  ///< a send whose socket is full
+    };
+    struct Slot {
+        Op* op = nullptr;
+        std::uint32_t generation = 1;
+        std::uint32_t next_free = Op::no_slot;
+        State state = State::free;
+        Duration behind{0};
+
+        /// CHECKs that the one may follow the other: what is in flight ends or waits for room; what
+        /// is free or waits for room goes into flight.
+        void go(State to) {
+            CHECK((state == State::in_flight) != (to == State::in_flight));
+            state = to;
+        }
+    };
+
+    /// CHECKs that the operation is in flight here, not at another driver.
+    std::uint32_t number_of(const Op& op) const {
+        CHECK(op.slot_ < slots_.size() && slots_[op.slot_].op == &op);
+        return op.slot_;
+    }
+
+    std::vector<Slot> slots_;
+    std::uint32_t first_free_ = Op::no_slot;
+    std::uint32_t in_flight_ = 0;
+};
+
+}  // namespace driftless

@@ -1,0 +1,14 @@
+// A completion of an operation that has ended must never reach the one that has its slot now.
+// Dies with: check failed: slots_[number].generation == static_cast<std::uint32_t>(user_data >> 32)
+#include "engine/io/op_slots.hpp"
+
+int main() {
+    driftless::OpSlots slots;
+    slots.open(1);
+    driftless::Op op;
+    slots.take(op);
+    const std::uint64_t ended = slots.user_data_of(op);
+    slots.free(op);
+    slots.take(op);
+    (void)slots.op_of(ended);
+}

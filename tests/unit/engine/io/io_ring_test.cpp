@@ -1,0 +1,94 @@
+// A ring by itself: entries go in when they are asked to, completions become visible only when the
+// ring is entered for them, and a wait ends at its instant.
+#include "engine/io/io_ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "engine/io/host_clocks.hpp"
+
+namespace driftless {
+namespace {
+
+class AnIoRing : public testing::Test {
+  protected:
+    void SetUp() override {
+        const Result<void> opened = ring_.open(4, 16);
+        if (!opened) {
+            GTEST_SKIP() << "io_uring is not available: errno " << opened.error().sys_errno;
+        }
+    }
+    void prepare_nop(std::uint64_t user_data) {
+        io_uring_sqe& entry = ring_.next_entry();
+        io_uring_prep_nop(&entry);
+        entry.user_data = user_data;
+    }
+
+    IoRing ring_;
+};
+
+TEST_F(AnIoRing, GivesCompletionsInOrder) {
+    const std::uint32_t begin = ring_.head();
+    prepare_nop(5);
+    prepare_nop(6);
+    EXPECT_TRUE(ring_.has_entries());
+    EXPECT_EQ(ring_.publish(), 2U) << "published, not taken";
+    EXPECT_EQ(ring_.enters(), 0U);
+    EXPECT_TRUE(ring_.flush());
+    EXPECT_EQ(ring_.enters(), 1U);
+    EXPECT_FALSE(ring_.has_entries());
+    ASSERT_GE(ring_.enter(2, IORING_ENTER_GETEVENTS), 0);
+    ASSERT_TRUE(ring_.has_completions());
+    EXPECT_EQ(ring_.tail() - begin, 2U);
+    EXPECT_EQ(ring_.take().user_data, 5U);
+    EXPECT_EQ(ring_.head() - begin, 1U);
+    EXPECT_EQ(ring_.take().user_data, 6U);
+    EXPECT_FALSE(ring_.has_completions());
+    EXPECT_FALSE(ring_.kernel_has_work());
+    EXPECT_FALSE(ring_.overflowed());
+}
+
+// With nothing to hand over there is no system call.
+TEST_F(AnIoRing, FlushesNothingWithoutEntering) {
+    EXPECT_TRUE(ring_.flush());
+    EXPECT_EQ(ring_.enters(), 0U);
+}
+
+// More entries than the ring has places: those before are handed over first.
+TEST_F(AnIoRing, MakesRoomForEntries) {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        prepare_nop(i);
+    }
+    EXPECT_EQ(ring_.enters(), 2U);
+    ASSERT_GE(ring_.enter(10, IORING_ENTER_GETEVENTS), 0);
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        ASSERT_TRUE(ring_.has_completions());
+        EXPECT_EQ(ring_.take().user_data, i);
+    }
+}
+
+// Also one that has passed already: it ends at once.
+TEST_F(AnIoRing, WaitsUntilAnInstant) {
+    const Instant begun = HostClocks::now();
+    const Instant until = begun + milliseconds(3);
+    EXPECT_EQ(ring_.enter(1, IORING_ENTER_GETEVENTS, &until), -ETIME);
+    EXPECT_GE(HostClocks::now().ns, until.ns);
+    EXPECT_EQ(ring_.enter(1, IORING_ENTER_GETEVENTS, &begun), -ETIME);
+}
+
+TEST(IoRing, ClosesOnce) {
+    IoRing ring;
+    EXPECT_FALSE(ring.is_open());
+    const Result<void> opened = ring.open(4, 16);
+    if (!opened) {
+        GTEST_SKIP() << "io_uring is not available: errno " << opened.error().sys_errno;
+    }
+    EXPECT_TRUE(ring.is_open());
+    ring.close();
+    EXPECT_FALSE(ring.is_open());
+    ring.close();
+}
+
+}  // namespace
+}  // namespace driftless
