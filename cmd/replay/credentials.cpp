@@ -21,6 +21,8 @@ namespace driftless {
 namespace {
 
 constexpr std::string_view bearer = "Bearer ";
+// A shorter key may be a word of other flags, too.
+constexpr std::size_t repeated_bytes_min = 12;
 
 /// Where a value is `env:NAME`, with or without "Bearer" before it: NAME; else empty.
 std::string variable_of(std::string_view value) {
@@ -126,6 +128,28 @@ OrExit<Credentials> take_credentials(const RequestFlags& request,
     }
     std::vector<Header> all = all_credentials(request, targets, headers, from_environment);
     return Credentials{std::move(headers), std::move(all)};
+}
+
+bool repeats_secret(const std::vector<std::string>& masked_command,
+                    const Credentials& credentials) {
+    std::string flag = "the trace";
+    for (const std::string& argument : masked_command) {
+        if (argument.starts_with("--")) {
+            flag = argument.substr(0, argument.find('='));
+        }
+        for (const std::string& secret : secrets_of(credentials.all)) {
+            if (secret.size() >= repeated_bytes_min && argument.find(secret) != argument.npos) {
+                std::fprintf(
+                    stderr,
+                    "driftless: %s repeats a key of this run, which would be recorded with "
+                    "it; leave it out, or give a header as NAME: env:VARIABLE, which never "
+                    "is\n",
+                    flag.c_str());
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 std::string whole_url(const ReplayTarget& target) {

@@ -371,6 +371,10 @@ int run_replay(int argc, char** argv) {
     if (!credentials) {
         return credentials.exit_code();
     }
+    std::vector<std::string> command = mask_command(arguments);
+    if (repeats_secret(command, credentials.value())) {
+        return exit_usage;
+    }
     wipe_variable("OPENAI_API_KEY");  // what is needed of it is in the options
     hide_secrets(credentials.value(), line.options.server.tls, argc, argv);
     catch_stop_signals();
@@ -380,7 +384,7 @@ int run_replay(int argc, char** argv) {
         std::printf("flags: %s\n", note.c_str());
     }
     const Invocation invocation =
-        make_invocation(std::move(line), std::move(credentials).value(), mask_command(arguments));
+        make_invocation(std::move(line), std::move(credentials).value(), std::move(command));
     return replay(invocation, taken.value().earlier, quiet);
 }
 

@@ -93,6 +93,12 @@ class Closed(Case):
         self.assertEqual(run.json("summary.json")["dropped"], 2)
         self.assertIn("2 rows waited for a row that failed", run.said)
         self.assertIsNone(run.json("run.json")["plan"]["prompts_digest"])
+        again = subprocess.run([DRIFTLESS, "replay", "--resume", str(run.folder)], check=False,
+                               capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("; 2 were not sent because a row that they waited for had failed;",
+                      again.stderr)
+        self.assertNotIn("interrupted", again.stderr)
 
     def test_needs_dependencies(self):
         """A trace in which nothing waits is refused, in one line with the remedy."""

@@ -232,6 +232,23 @@ class Secrets(Case):
             plain = self.replay_well(SAMPLE, *flags, "--extra-body", json.dumps(body))
             self.replay_well("--from", plain.folder)
 
+    def test_a_key_where_nobody_looks_for_keys(self):
+        """Typed a second time it would be recorded: the flag is named, the key is not."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            flags = ("--url", server.url, "--limit", 3, "--speed", 50, "--api-key", KEY)
+            for again in (("--label", f"k={KEY}"), ("--header", f"X-Other: a {KEY}"),
+                          ("--extra-body", json.dumps({"metadata": {"x": KEY}}))):
+                run = self.replay(SAMPLE, *flags, *again)
+                self.assertEqual(run.code, USAGE)
+                self.assertIn(f"{again[0]} repeats a key of this run", run.complained)
+                self.expect_no_part(run, again)
+            os.environ["SECOND_KEY"] = KEY
+            try:
+                run = self.replay_well(SAMPLE, *flags, "--header", "X-Other: env:SECOND_KEY")
+            finally:
+                del os.environ["SECOND_KEY"]
+            self.expect_no_part(run, "env")
+
     def test_a_short_key_leaves_answers_readable(self):
         """"model" and "data" are words of every answer: they are masked where they are told."""
         for key in ("data", "model", "token", "usage", "null"):

@@ -36,13 +36,18 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
         return exit_input;
     }
     if (facts.ended && past->records() >= facts.rows) {
+        const SummaryFigures& figures = past->summary().figures();
         const std::uint64_t unsent =
-            past->summary().figures().outcomes[static_cast<std::size_t>(Outcome::not_sent)];
-        const std::string ended =
+            figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] - figures.dropped;
+        std::string ended =
             unsent == 0 ? ""
                         : "; " + std::to_string(unsent) +
                               " were not sent because it was interrupted, which ends a run: "
                               "only one that was killed can be resumed";
+        if (figures.dropped > 0) {
+            ended += "; " + std::to_string(figures.dropped) +
+                     " were not sent because a row that they waited for had failed";
+        }
         std::fprintf(stderr,
                      "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
                      "repeats all of them in a new run\n",

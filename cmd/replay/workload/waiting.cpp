@@ -43,7 +43,7 @@ std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, co
     }
     const WaitFigures& waits = waiting->figures;
     notes.push_back(counted(waits.rows, "row waits", "rows wait") +
-                    " for others and are due when those have ended; " +
+                    " for others, due when those have ended; " +
                     counted(plan.rows.size() - waits.rows, "row has", "rows have") +
                     " recorded instants");
     if (waits.outside > 0) {
