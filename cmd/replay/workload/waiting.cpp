@@ -42,10 +42,9 @@ std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, co
         return notes;
     }
     const WaitFigures& waits = waiting->figures;
-    notes.push_back(counted(waits.rows, "row waits", "rows wait") +
-                    " for others, due when those have ended; " +
-                    counted(plan.rows.size() - waits.rows, "row has", "rows have") +
-                    " recorded instants");
+    notes.push_back(
+        counted(waits.rows, "row waits", "rows wait") + " for others, due when those have ended; " +
+        counted(plan.rows.size() - waits.rows, "row has", "rows have") + " recorded instants");
     if (waits.outside > 0) {
         notes.push_back(counted(waits.outside, "row waits", "rows wait") +
                         " for rows that are not selected, and takes them for ended before time 0");
