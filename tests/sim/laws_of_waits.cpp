@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +59,7 @@ std::string timeouts_keep_to_what_came(const SimResult& result) {
         }
         const auto last = result.last_reads.find(record.row);
         const Timeouts& limits = result.timeouts;
-        std::int64_t deadline_ns = 0;
+        std::int64_t deadline_ns = std::numeric_limits<std::int64_t>::min();  // none has passed
         if (record.outcome == Outcome::timeout_total) {
             deadline_ns = *record.fired_ns + limits.total.ns;
         } else if (record.outcome == Outcome::timeout_first_byte) {
@@ -67,7 +68,9 @@ std::string timeouts_keep_to_what_came(const SimResult& result) {
             deadline_ns = last->second.read_ns + limits.idle.ns;
         }
         breaches.unless(deadline_ns <= unread->second, record,
-                        "timed out, and did not read what had come before");
+                        "timed out at " + std::to_string(deadline_ns) +
+                            " ns, and did not read what had come at " +
+                            std::to_string(unread->second));
     }
     return breaches.text();
 }
