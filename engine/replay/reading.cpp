@@ -62,13 +62,17 @@ std::size_t Reading::resume() {
     return resumed;
 }
 
-// Behind an answer comes first whatever waits for it: its lane is done with in the next slice.
-bool Reading::slice() {
-    std::size_t resumed = 0;
-    if (lanes_.in_flight.settling() > 0) {
-        note_suspension();
-        resumed = resume();
+bool Reading::settle() {
+    if (lanes_.in_flight.settling() == 0) {
+        return false;
     }
+    note_suspension();
+    return resume() > 0;
+}
+
+// Behind an answer comes first whatever waits for it: its lane is done with afterwards.
+bool Reading::slice() {
+    std::size_t resumed = settle() ? 1 : 0;
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
     CHECK(result.completions <= completions_max);
     note_suspension();

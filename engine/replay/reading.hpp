@@ -20,6 +20,8 @@ class Reading {
     /// A slice went before what was due: it took until `to`.
     void note_first(Instant from, Instant to);
 
+    /// Lanes whose answers were read are done with: rows find them. False where there were none.
+    bool settle();
     /// Completions and the coroutines that they wake. False where there were none.
     bool slice();
     /// A slice, and behind it what is late: the rest of a large body, or deadlines. Nothing that is

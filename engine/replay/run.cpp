@@ -142,6 +142,10 @@ bool Run::turn() {
         (void)spent(Work::fire, now);
         return true;
     }
+    if (reading_.settle()) {  // what waited for an answer has left, or needs its lane
+        (void)spent(Work::receive, now);
+        return true;
+    }
     if (closed(now)) {
         return false;
     }

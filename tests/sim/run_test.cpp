@@ -48,6 +48,26 @@ TEST(Run, FiresBeforeItReads) {
     }
 }
 
+// The answer of the only connection is read so close before a row that nothing else begins: the row
+// has that connection all the same.
+TEST(Run, IsDoneWithAnAnswerRightBeforeARow) {
+    Turned::Options options;
+    options.settings.lanes_max = 1;
+    const Duration due = milliseconds(100);
+    Turned turned(Rows{{Duration{0}}, {due}}, options);
+    turned.warm();
+    turned.begin(milliseconds(1));
+    turned.turn_until_fired(1);
+    turned.driver.stand_still(turned.zero + due - microseconds(15) - turned.driver.now());
+    turned.turn_until_fired(2);
+    std::int64_t fired_ns = 0;
+    for (const Event* event = turned.ring.front(); event != nullptr; event = turned.ring.front()) {
+        fired_ns = event->kind == EventKind::fired ? event->stamp_ns : fired_ns;
+        turned.ring.pop();
+    }
+    EXPECT_LE(fired_ns - (turned.zero + due).ns, 50) << "two looks at the clock";
+}
+
 // ... but what has come is not left unread for longer than 0.1 ms; then the row has its turn.
 TEST(Run, ReadsWhatHasWaitedBeforeItFires) {
     Turned turned(Rows(2), spinning());
