@@ -145,6 +145,7 @@ class Simulation {
         result_.unread_max = driver_.unread_max();
         // A record that takes 0.1 ms is a hundred times as long as a true one.
         result_.overload = options_.overload || options_.tls.record_max > Duration{0};
+        result_.bytewise = options_.weather.bytewise;
         result_.calm = is_calm(options_);
         result_.limits = config().limits;
         result_.timeouts = options_.timeouts;

@@ -151,7 +151,8 @@ struct SimResult {
     std::uint64_t handshakes = 0;     ///< completed; some of them with a session taken up
     std::uint64_t resumed = 0;
     bool overload = false;
-    bool calm = false;  ///< nothing kept the process from reading, and nobody set the clock
+    bool bytewise = false;  ///< every read is one byte
+    bool calm = false;      ///< nothing kept the process from reading, and nobody set the clock
     /// [row] run times at which the kernel took parts of it, of the latest try.
     std::map<std::uint32_t, std::vector<std::int64_t>> parts_ns;
     Duration latency_max{0};                   ///< ... until we could know of it
