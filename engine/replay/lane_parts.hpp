@@ -56,6 +56,8 @@ struct LaneParts {
     EventRing& ring;
     std::vector<LaneTarget> targets;
     LaneCounts counts;
+    bool turns_wait =
+        false;  ///< rows wait for answers: whole ones are told before they are settled
     /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
     /// connection ended while it was bound to them (they have kept their storage).
     RowList again;

@@ -75,7 +75,7 @@ struct LanePool::Handlers {
 
 Lanes::Lanes(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
              BodyPool& bodies, EventRing& ring, std::size_t sessions)
-    : parts{loop, settings, bodies, ring, {}, {}, {}},
+    : parts{loop, settings, bodies, ring, {}, {}, false, {}},
       shelf(targets.size(), sessions),
       stamps(parts),
       in_flight(parts),

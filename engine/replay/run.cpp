@@ -38,7 +38,9 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       started_(driver.now()),
       clock_(driver.sample_clock()),
       clock_due_(started_ + clock_period),
-      last_look_(started_) {}
+      last_look_(started_) {
+    lanes_.parts.turns_wait = parts.schedule.waiting_count() > 0;
+}
 
 Run::~Run() = default;
 

@@ -31,7 +31,9 @@ struct ByHand : RowsToArm {
                 options.tls != nullptr ? options.tls->endpoints()
                                        : std::vector<Endpoint>(options.armer.targets),
                 settings, bodies, ring,
-                settings.connection == ConnectionRule::sticky ? trace.sessions.size() : 0) {}
+                settings.connection == ConnectionRule::sticky ? trace.sessions.size() : 0) {
+        lanes.parts.turns_wait = true;
+    }
     ~ByHand() {
         lanes.pool.unbind_all();
         lanes.pool.for_each(LaneState::busy, [](Lane& lane) { lane.end(Outcome::cancelled); });

@@ -32,7 +32,7 @@ struct Over : ByHand {
         exchange.outcome = Outcome::truncated;
     }
 
-    LaneParts parts{loop, settings, bodies, ring, {}, {}, {}};
+    LaneParts parts{loop, settings, bodies, ring, {}, {}, true, {}};
     LaneShelf shelf{1, 0};
     WireStamps stamps{parts};
     InFlight in_flight{parts};

@@ -53,8 +53,9 @@ TEST(Run, FiresBeforeItReads) {
 TEST(Run, IsDoneWithAnAnswerRightBeforeARow) {
     Turned::Options options;
     options.settings.lanes_max = 1;
+    options.dependencies = {{2, 1, Trigger::completion, 0}};
     const Duration due = milliseconds(100);
-    Turned turned(Rows{{Duration{0}}, {due}}, options);
+    Turned turned(Rows{{Duration{0}}, {due}, {due}}, options);
     turned.warm();
     turned.begin(milliseconds(1));
     turned.turn_until_fired(1);

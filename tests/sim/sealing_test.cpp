@@ -50,7 +50,7 @@ struct Bound : ByHand {
     }
 
     TlsWorld world{1, fair(), 1};
-    LaneParts parts{loop, settings, bodies, ring, {}, {}, {}};
+    LaneParts parts{loop, settings, bodies, ring, {}, {}, true, {}};
     InFlight in_flight{parts};
     Sealing sealing{parts, in_flight};
     std::deque<Lane> own;
