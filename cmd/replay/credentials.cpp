@@ -132,12 +132,13 @@ OrExit<Credentials> take_credentials(const RequestFlags& request,
 
 bool repeats_secret(const std::vector<std::string>& masked_command,
                     const Credentials& credentials) {
+    const std::vector<std::string> secrets = secrets_of(credentials.all);
     std::string flag = "the trace";
     for (const std::string& argument : masked_command) {
         if (argument.starts_with("--")) {
             flag = argument.substr(0, argument.find('='));
         }
-        for (const std::string& secret : secrets_of(credentials.all)) {
+        for (const std::string& secret : secrets) {
             if (secret.size() >= repeated_bytes_min && argument.find(secret) != argument.npos) {
                 std::fprintf(
                     stderr,

@@ -10,9 +10,6 @@ namespace {
 // A SYN that was lost is sent again after a second (timing-and-io.md, D).
 constexpr Duration connect_slow = milliseconds(900);
 
-// A handshake that waits for us is looked at again.
-constexpr Duration step_nap = milliseconds(1);
-
 bool reads_nothing(LaneTls& tls) {
     const bool plain = !tls.stream.read(tls.plain, record_bytes_max).empty();
     return !plain && tls.stream.state() == TlsStream::State::open && !tls.stream.has_output();
@@ -202,19 +199,24 @@ bool Connecting::handshake_slice() {
     return true;
 }
 
-void Connecting::timed_out(Lane& lane, Instant now) {
+void Connecting::timed_out(Lane& lane) {
     CHECK(lane.state == LaneState::connecting);
-    if (lane.tls != nullptr && lane.tls->in_steps) {  // `handshake_slice` gives it its time
-        parts_.loop.timers().set(lane.timer, now + step_nap);
-        return;
+    if (!waits_for_step(lane)) {
+        lane.timed_out = true;
+        lane.progress.notify();
     }
-    lane.timed_out = true;
-    lane.progress.notify();
 }
 
+void Connecting::was_away(Lane& lane, Duration length) {
+    if (lane.tls != nullptr && !waits_for_step(lane)) {  // that one gets all of its wait
+        give_time(lane, length);
+    }
+}
+
+// From its deadline on, passed or not.
 void Connecting::give_time(Lane& lane, Duration waited) {
     CHECK(lane.state == LaneState::connecting && waited.ns >= 0);
-    if (lane.tls != nullptr && lane.timer.set()) {
+    if (!lane.timed_out) {
         parts_.loop.timers().set(lane.timer, lane.timer.at() + waited);
     }
 }

@@ -36,11 +36,10 @@ class Connecting {
     /// One step of one handshake: up to 1 ms of arithmetic; false where none waits.
     bool handshake_slice();
     /// `--timeout-connect` of the lane has passed. A handshake that waits for a step of ours goes
-    /// on.
-    void timed_out(Lane& lane, Instant now);
-    /// A handshake has waited for us for so long, which is not the server's time: it may take as
-    /// much longer.
-    void give_time(Lane& lane, Duration waited);
+    /// on: it has as much longer as it has waited.
+    void timed_out(Lane& lane);
+    /// Nobody looked for so long: that was not the server's time, where a handshake is under way.
+    void was_away(Lane& lane, Duration length);
     /// Since when a handshake waits; `never`: none does.
     Instant handshake_wanted() const;
 
@@ -60,6 +59,10 @@ class Connecting {
     void connect_failed(Lane& lane, std::int32_t sys_errno);
     void begin_resends(Lane& lane);
     void queue_step(Lane& lane);
+    static bool waits_for_step(const Lane& lane) {
+        return lane.tls != nullptr && lane.tls->in_steps;
+    }
+    void give_time(Lane& lane, Duration waited);
     void send_own(Lane& lane);
     void say_goodbye(Lane& lane);
 

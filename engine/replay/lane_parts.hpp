@@ -56,11 +56,11 @@ struct LaneParts {
     EventRing& ring;
     std::vector<LaneTarget> targets;
     LaneCounts counts;
-    bool turns_wait =
-        false;  ///< rows wait for answers: whole ones are told before they are settled
     /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
     /// connection ended while it was bound to them (they have kept their storage).
     RowList again;
+    /// Some rows wait for answers: whole ones are told (InFlight) before their lanes are done with.
+    bool turns_wait = false;
 
     bool has_tls(std::uint32_t target) const { return targets[target].tls != nullptr; }
 };

@@ -66,7 +66,7 @@ struct LanePool::Handlers {
     static void on_timer(Timer& timer, Instant now) {
         Lane& lane = *static_cast<Lane*>(timer.owner);
         if (lane.state == LaneState::connecting) {
-            lane.pool->connecting_.timed_out(lane, now);
+            lane.pool->connecting_.timed_out(lane);
         } else if (lane.state == LaneState::busy && !lane.exchange.over) {
             lane.pool->exchanges_.watch(lane, now);
         }
@@ -75,7 +75,7 @@ struct LanePool::Handlers {
 
 Lanes::Lanes(Loop& loop, const std::vector<Endpoint>& targets, const ReplaySettings& settings,
              BodyPool& bodies, EventRing& ring, std::size_t sessions)
-    : parts{loop, settings, bodies, ring, {}, {}, false, {}},
+    : parts{loop, settings, bodies, ring, {}, {}, {}},
       shelf(targets.size(), sessions),
       stamps(parts),
       in_flight(parts),

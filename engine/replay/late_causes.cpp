@@ -124,12 +124,12 @@ void LateCauses::end(RowUnderway& row, Instant due) const {
 
 LateCause LateCauses::of(const RowUnderway& row, Instant due, Duration drift) const {
     CHECK(drift.ns >= 0);  // nothing leaves early
-    // A cap that held it for less than what it lacked then is not why it is late; a limit of the
-    // host stays its cause.
-    const bool other = is_cap(row.cause) && row.cause != LateCause::limit &&
-                       row.then != LateCause::none && drift.ns > 2 * row.held_ns;
     if (row.cause != LateCause::none) {
-        return other ? row.then : row.cause;
+        // A cap is not why a row is late that has waited longer for what it lacked then; a limit of
+        // the host stays its cause.
+        const bool lacked_longer = row.then != LateCause::none && drift.ns > 2 * row.held_ns;
+        const bool is_wish = row.cause == LateCause::inflight || row.cause == LateCause::writer;
+        return is_wish && lacked_longer ? row.then : row.cause;
     }
     if (drift <= on_time_max) {
         return LateCause::none;

@@ -97,7 +97,7 @@ void Pacer::note_ends() {
 bool Pacer::fire_next(Instant now) {
     const Due& next = *schedule_.peek();
     const RowUnderway* armed = armer_.ready(next);
-    // An answer was read, and its place and its lane come free in the next slice.
+    // An answer was read, and its place and its lane come free in a moment.
     if (armed != nullptr && lanes_.in_flight.settling() > 0 &&
         (lanes_.in_flight.full() || !waiting_.finds_lane(*armed))) {
         return false;

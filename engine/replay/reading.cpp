@@ -62,6 +62,7 @@ std::size_t Reading::resume() {
     return resumed;
 }
 
+// The answer may have been read in a turn that waited, behind which nobody looked for a sleep.
 bool Reading::settle() {
     if (lanes_.in_flight.settling() == 0) {
         return false;
@@ -70,15 +71,12 @@ bool Reading::settle() {
     return resume() > 0;
 }
 
-// Behind an answer comes first whatever waits for it: its lane is done with afterwards.
+// Behind an answer comes first whatever waits for it: its lane is done with afterwards (`settle`).
 bool Reading::slice() {
-    std::size_t resumed = settle() ? 1 : 0;
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
     CHECK(result.completions <= completions_max);
     note_suspension();
-    if (lanes_.in_flight.answered().empty()) {
-        resumed += resume();
-    }
+    const std::size_t resumed = lanes_.in_flight.answered().empty() ? resume() : 0;
     if (result.completions == 0 && !result.entered && resumed == 0) {
         receives_ = 0;
         rest_after_ = receives_before_rest;
@@ -99,8 +97,8 @@ bool Reading::step(Instant now, Instant due, Duration guard) {
     }
     rest_after_ = receives_ + receives_before_rest;
     const Instant at = received ? driver_.now() : now;
-    const Instant all_read = receives_ > receives_before_deadlines ? at : driver_.unread_since(at);
-    if (loop_.timers().expire(all_read, expire_max) > 0) {
+    const Instant read_to = receives_ > receives_before_deadlines ? at : driver_.unread_since(at);
+    if (loop_.timers().expire(read_to, expire_max) > 0) {
         return true;
     }
     return (due - at > guard + rest_slice_max && lanes_.exchanges.send_rest_slice()) || received;

@@ -90,7 +90,7 @@ void Run::note_gap(Instant from, Instant to) {
     if (to - from > Duration{stop_min_ns}) {
         pacer_.note_away(from, to);
         lanes_.pool.for_each(LaneState::connecting, [this, from, to](Lane& lane) {
-            lanes_.connecting.give_time(lane, to - from);
+            lanes_.connecting.was_away(lane, to - from);
         });
     }
 }

@@ -9,17 +9,12 @@
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/rows_ahead.hpp"
 #include "tests/sim/sim_driver.hpp"
-#include "tests/unit/engine/prompt/rows_to_arm.hpp"
+#include "tests/sim/small_world.hpp"
 
 namespace driftless::sim {
 
 struct ByHand : RowsToArm {
-    struct Options : RowsToArm::Options {
-        ReplaySettings settings;
-        Weather weather;
-        mock::CoreOptions server;
-        TlsWorld* tls = nullptr;
-    };
+    using Options = SmallWorld;
 
     explicit ByHand(const std::vector<SmallRow>& rows) : ByHand(rows, Options{}) {}
     ByHand(const std::vector<SmallRow>& rows, const Options& options)
@@ -27,10 +22,7 @@ struct ByHand : RowsToArm {
           driver(1, options.weather, options.server, {}, {}, options.tls),
           settings(options.settings),
           loop(driver, settings.lanes_max + 1),
-          lanes(loop,
-                options.tls != nullptr ? options.tls->endpoints()
-                                       : std::vector<Endpoint>(options.armer.targets),
-                settings, bodies, ring,
+          lanes(loop, options.endpoints(), settings, bodies, ring,
                 settings.connection == ConnectionRule::sticky ? trace.sessions.size() : 0) {
         lanes.parts.turns_wait = true;
     }

@@ -16,6 +16,7 @@ namespace {
 struct Over : ByHand {
     explicit Over(const Options& options = {}) : ByHand(std::vector<SmallRow>(2), options) {
         arm();
+        parts.turns_wait = true;
         parts.targets.resize(1);
         lane.state = LaneState::busy;
         lane.timer.handler = [](Timer&, Instant) {};
@@ -32,7 +33,7 @@ struct Over : ByHand {
         exchange.outcome = Outcome::truncated;
     }
 
-    LaneParts parts{loop, settings, bodies, ring, {}, {}, true, {}};
+    LaneParts parts{loop, settings, bodies, ring, {}, {}, {}};
     LaneShelf shelf{1, 0};
     WireStamps stamps{parts};
     InFlight in_flight{parts};

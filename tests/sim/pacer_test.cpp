@@ -4,64 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/by_hand.hpp"
+#include "tests/sim/pacing.hpp"
 
 namespace driftless::sim {
 namespace {
 
-struct Pacing : ByHand {
-    explicit Pacing(const std::vector<SmallRow>& rows, const Options& options = {})
-        : ByHand(rows, options) {
-        health.begin(driver.now());
-    }
-    ~Pacing() {
-        pacer.stop();
-        pacer.forget_waiting();
-    }
-
-    /// Time 0 is so far ahead, or was so long ago.
-    void begin(Duration ahead) {
-        zero = driver.now() + ahead;
-        pacer.begin(zero);
-    }
-    bool step() { return pacer.step(driver.now()); }
-    /// The events of rows that have left.
-    std::vector<Event> fired() {
-        std::vector<Event> events;
-        for (const Event& event : drain()) {
-            if (event.kind == EventKind::fired) {
-                events.push_back(event);
-            }
-        }
-        return events;
-    }
-    /// Until every row that is in flight has its answer.
-    void answer_all() {
-        while (lanes.in_flight.count() > 0) {
-            turn();
-        }
-    }
-
-    Instant zero = never;
-    Health health;
-    Pacer pacer{loop, trace, schedule, armer, lanes, ring, nullptr, health, settings};
-};
-
 using Rows = std::vector<SmallRow>;
 using Outcomes = std::vector<Outcome>;
-
-TlsWeather fair() {
-    TlsWeather weather;
-    weather.on = true;
-    return weather;
-}
-
-Pacing::Options secure(TlsWorld& world) {
-    Pacing::Options options;
-    options.tls = &world;
-    options.armer.for_tls = true;
-    return options;
-}
 
 TEST(Pacer, FiresNothingBeforeTimeZeroIsSet) {
     Pacing pacing(Rows(1));
@@ -215,9 +164,9 @@ TEST(Pacer, ARowWithoutAPlaceWaitsForAnAnswer) {
 // A row waits for a lane, or over TLS for its records; meanwhile the writer hangs, which counts,
 // too.
 TEST(Pacer, WhatHoldsBackARowThatIsLateCounts) {
-    TlsWorld world(1, fair(), 1);
+    TlsWorld world(1, fair_tls(), 1);
     for (const bool tls : {false, true}) {
-        Pacing::Options options = secure(world);
+        Pacing::Options options = over_tls(world);
         options.tls = tls ? &world : nullptr;
         Pacing pacing(Rows(1), options);
         pacing.arm();
@@ -246,8 +195,8 @@ TEST(Pacer, WhatHoldsBackARowThatIsLateCounts) {
 
 // Over TLS a late row that is all records leaves before a lane is sought for one behind it.
 TEST(Pacer, ALateRowLeavesBeforeOneThatWaits) {
-    TlsWorld world(1, fair(), 1);
-    Pacing pacing(Rows(2), secure(world));
+    TlsWorld world(1, fair_tls(), 1);
+    Pacing pacing(Rows(2), over_tls(world));
     pacing.arm();
     pacing.open();
     pacing.begin(milliseconds(-1));

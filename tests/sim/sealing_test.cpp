@@ -12,12 +12,6 @@
 namespace driftless::sim {
 namespace {
 
-TlsWeather fair() {
-    TlsWeather weather;
-    weather.on = true;
-    return weather;
-}
-
 // Lanes without connections: nothing is made into records here (tls_lanes_test.cpp).
 struct Bound : ByHand {
     Bound() : ByHand(std::vector<SmallRow>(4)) {
@@ -49,8 +43,8 @@ struct Bound : ByHand {
         CHECK(lane.tls->stream.failure() != 0);
     }
 
-    TlsWorld world{1, fair(), 1};
-    LaneParts parts{loop, settings, bodies, ring, {}, {}, true, {}};
+    TlsWorld world{1, fair_tls(), 1};
+    LaneParts parts{loop, settings, bodies, ring, {}, {}, {}};
     InFlight in_flight{parts};
     Sealing sealing{parts, in_flight};
     std::deque<Lane> own;

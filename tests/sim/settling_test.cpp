@@ -5,31 +5,24 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/replay/pacer.hpp"
-#include "tests/sim/by_hand.hpp"
+#include "tests/sim/pacing.hpp"
 
 namespace driftless::sim {
 namespace {
 
 using Rows = std::vector<SmallRow>;
 
-struct Settling : ByHand {
-    explicit Settling(const Rows& rows, const Options& options = {}) : ByHand(rows, options) {
-        health.begin(driver.now());
+struct Settling : Pacing {
+    explicit Settling(const Rows& rows, const Options& options = {}) : Pacing(rows, options) {
         arm();
     }
-    ~Settling() {
-        pacer.stop();
-        pacer.forget_waiting();
-    }
 
-    bool step() { return pacer.step(driver.now()); }
     /// All rows that are due leave, each on a connection of its own.
     void fire(std::uint32_t rows) {
         for (std::uint32_t i = 0; i < rows; ++i) {
             open();
         }
-        pacer.begin(driver.now());
+        begin(Duration{0});
         while (pacer.rows_fired() < rows) {
             CHECK(step());
         }
@@ -54,18 +47,6 @@ struct Settling : ByHand {
         CHECK(found != nullptr);
         return *found;
     }
-    std::vector<Event> fired() {
-        std::vector<Event> events;
-        for (const Event& event : drain()) {
-            if (event.kind == EventKind::fired) {
-                events.push_back(event);
-            }
-        }
-        return events;
-    }
-
-    Health health;
-    Pacer pacer{loop, trace, schedule, armer, lanes, ring, nullptr, health, settings};
 };
 
 // Three answers are there together: each ends the turn that has read it, so that somebody can act
@@ -138,7 +119,7 @@ TEST(Settling, ATurnWithoutBytesIsLateForThem) {
     options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
     Settling settling(Rows(2), options);
     settling.open();
-    settling.pacer.begin(settling.driver.now());
+    settling.begin(Duration{0});
     EXPECT_TRUE(settling.step());
     (void)settling.fired();
     settling.driver.stand_still(seconds(1));
@@ -198,22 +179,9 @@ TEST(FindsLane, NotWhereItsSessionKeepsAConnection) {
     EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(1)));
 }
 
-TlsWeather fair() {
-    TlsWeather weather;
-    weather.on = true;
-    return weather;
-}
-
-Finding::Options secure(TlsWorld& world) {
-    Finding::Options options;
-    options.tls = &world;
-    options.armer.for_tls = true;
-    return options;
-}
-
 TEST(FindsLane, WhereItIsBoundToOne) {
-    TlsWorld world(1, fair(), 1);
-    Finding finding(Rows(2), secure(world));
+    TlsWorld world(1, fair_tls(), 1);
+    Finding finding(Rows(2), over_tls(world));
     finding.open();
     ASSERT_NE(finding.lanes.pool.bind(0, finding.armed(0), {}, false), nullptr);
     EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(0)));
@@ -222,8 +190,8 @@ TEST(FindsLane, WhereItIsBoundToOne) {
 
 // A row that is due is bound late, and to no lane that a row before it waits for.
 TEST(WaitingRows, AreNotOvertakenOverTls) {
-    TlsWorld world(1, fair(), 1);
-    Finding finding(Rows(2), secure(world));
+    TlsWorld world(1, fair_tls(), 1);
+    Finding finding(Rows(2), over_tls(world));
     RowUnderway& first = finding.take();
     finding.waiting.add(first);
     finding.open();

@@ -10,15 +10,10 @@
 #include "engine/replay/lanes.hpp"
 #include "engine/tls/records.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/sim/small_world.hpp"
 
 namespace driftless::sim {
 namespace {
-
-TlsWeather fair() {
-    TlsWeather weather;
-    weather.on = true;
-    return weather;
-}
 
 class SecureLane : public testing::Test {
   protected:
@@ -121,7 +116,7 @@ class SecureLane : public testing::Test {
         return options;
     }
 
-    TlsWorld world_{1, fair(), 1};
+    TlsWorld world_{1, fair_tls(), 1};
     SimDriver driver_;
     Loop loop_{driver_, 8};
     ReplaySettings settings_;

@@ -11,27 +11,18 @@
 #include "engine/record/ring.hpp"
 #include "engine/replay/run.hpp"
 #include "tests/sim/sim_driver.hpp"
-#include "tests/unit/engine/prompt/rows_to_arm.hpp"
+#include "tests/sim/small_world.hpp"
 
 namespace driftless::sim {
 
 struct Turned : RowsToArm {
-    struct Options : RowsToArm::Options {
-        ReplaySettings settings;
-        Weather weather;
-        mock::CoreOptions server;
-        TlsWorld* tls = nullptr;
-    };
+    using Options = SmallWorld;
 
     explicit Turned(const std::vector<SmallRow>& rows) : Turned(rows, Options{}) {}
     Turned(const std::vector<SmallRow>& rows, const Options& options)
         : RowsToArm(rows, options),
           driver(1, options.weather, options.server, {}, {}, options.tls),
-          run(driver,
-              {trace, schedule, armer, bodies, ring,
-               options.tls != nullptr ? options.tls->endpoints()
-                                      : std::vector<Endpoint>(options.armer.targets),
-               stop_requests},
+          run(driver, {trace, schedule, armer, bodies, ring, options.endpoints(), stop_requests},
               options.settings) {}
     ~Turned() {
         if (!over) {
