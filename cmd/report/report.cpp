@@ -66,7 +66,13 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
                                       : "only in the run's own summary.json");
     }
     const bool complete = past.records() >= facts.rows;
-    if (complete && facts.ended) {
+    if ((complete || facts.has_users) && facts.ended) {
+        return;
+    }
+    if (facts.has_users) {  // how many requests there would have been is not known
+        std::fprintf(stderr, "report: %s\n",
+                     live ? "the run still goes on"
+                          : "the run was killed; what its users had in flight has no record");
         return;
     }
     const char* what = live          ? "the run still goes on"
@@ -114,7 +120,7 @@ int report(const ReportCommand& command) {
     info.verdict_reasons = judged.reasons;
     info.limits = facts.calibration.limits;
     info.client = &past.client();
-    if (past.records() < facts.rows) {
+    if (past.records() < facts.rows && !facts.has_users) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
     }
     const std::string text = command.json

@@ -8,6 +8,7 @@
 
 #include "engine/input/lines.hpp"
 #include "engine/input/source.hpp"
+#include "engine/schedule/due.hpp"
 #include "proto/record/client_sample.hpp"
 #include "proto/record/record.hpp"
 
@@ -82,10 +83,11 @@ Result<void> Past::add_record(std::string_view line) {
         return record.error();
     }
     const Record& known = record.value();
-    if (!ended_.insert(known.row).second) {
+    const std::uint64_t number = number_in_pass(known.row, known.pass);
+    if (!ended_.insert(number).second) {
         return Error{ErrorCode::exists, 0, "the row has a record already"};
     }
-    open_.erase(known.row);
+    open_.erase(number);
     left_in_[known.segment] += known.fired_ns ? 1 : 0;
     lacks_chunks_ = lacks_chunks_ || (known.outcome == Outcome::ok && !known.has_chunks);
     for (const OptionalNs& stamp : {known.fired_ns, known.ended_ns}) {
@@ -133,8 +135,11 @@ Result<void> Past::add_fired(std::string_view line) {
         left.late_cause = *named;
     }
     known_ns_ = std::max(known_ns_, *fired_ns);
-    if (!has_record(static_cast<std::uint32_t>(*row))) {
-        open_[static_cast<std::uint32_t>(*row)] = left;
+    const auto pass = root.value().find("pass").as_u64().value_or(0);
+    const std::uint64_t number =
+        number_in_pass(static_cast<std::uint32_t>(*row), static_cast<std::uint32_t>(pass));
+    if (!ended_.contains(number)) {
+        open_[number] = left;
     }
     return {};
 }

@@ -53,8 +53,9 @@ class Past {
     std::uint64_t left() const { return left_before(UINT32_MAX); }
     std::uint64_t left_before(std::uint32_t segment) const;
     bool has_record(std::uint32_t row) const { return ended_.contains(row); }
-    /// Rows that left and have no record: how they left, the last time.
-    const std::map<std::uint32_t, Left>& open() const { return open_; }
+    /// Rows that left and have no record, by `number_in_pass`, which is the row where there are no
+    /// users: how they left, the last time.
+    const std::map<std::uint64_t, Left>& open() const { return open_; }
     /// The latest instant that any line speaks of; 0 where nothing had happened yet.
     std::int64_t known_ns() const { return known_ns_; }
     /// A record came without its chunks (`--chunks none`): gaps between tokens are not known.
@@ -67,8 +68,8 @@ class Past {
     EarlierRows rows_;
     Summary summary_;
     ClientTotals client_;
-    std::unordered_set<std::uint32_t> ended_;
-    std::map<std::uint32_t, Left> open_;
+    std::unordered_set<std::uint64_t> ended_;         ///< `number_in_pass` of rows
+    std::map<std::uint64_t, Left> open_;              ///< the same
     std::map<std::uint32_t, std::uint64_t> left_in_;  ///< by segment: rows with a record
     std::int64_t known_ns_ = 0;
     bool lacks_chunks_ = false;

@@ -65,7 +65,7 @@ std::vector<Fate> fates_of(const InterruptedRun& run, bool resend, RemainingRows
 Record unsent_record(const InterruptedRun& run, std::uint32_t position,
                      const AssemblerConfig& config) {
     Record record;
-    fill_origin(record, due_at(run.plan, position), config);
+    fill_origin(record, due_at(run.plan, position), position, config);
     record.segment = config.segment;
     record.has_chunks = false;
     return record;
@@ -122,7 +122,6 @@ void mark_again(const RemainingRows& remaining, FiredMarks& marks) {
 std::vector<Record> settled_records(const InterruptedRun& run, const RemainingRows& remaining,
                                     AssemblerConfig config) {
     config.plan = &run.plan;
-    config.numbers.clear();  // positions are those of the whole run
     std::vector<Record> records;
     for (const std::uint32_t position : remaining.given_up) {
         records.push_back(interrupted_record(run, remaining, position, config));

@@ -113,6 +113,7 @@ void read_plan(JsonValue trace, JsonValue plan, RunFacts& out, Facts& facts) {
     facts.text("name", out.info.trace);
     facts.enter(plan);
     facts.count("rows", out.rows);
+    out.has_users = plan.find("users").find("count").as_u64().value_or(0) > 0;
     facts.count("seed", out.seed);
     if (facts.known("cache_salt")) {
         facts.text("cache_salt", out.cache_salt.emplace());

@@ -61,6 +61,7 @@ struct RunFacts {
     std::optional<std::uint64_t>
         prompts_digest;      ///< of all rows; unknown where a run was cut short
     std::uint64_t rows = 0;  ///< selected
+    bool has_users = false;  ///< ... which users play: how many requests they send is not known
 
     // What prompts are made of, beside the rows: it stands in for a digest that is not known.
     std::uint64_t seed = 0;

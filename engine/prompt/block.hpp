@@ -36,11 +36,12 @@ class ContentKeys {
         : blocks_(mix64(seed + golden_gamma)), rows_(mix64(seed + 2 * golden_gamma)) {}
 
     /// Of a block id in its namespace: a bijection of the id.
-    constexpr ContentKey of_block(std::uint32_t name_space, std::uint64_t id) const {
+    constexpr ContentKey of_block(std::uint64_t name_space, std::uint64_t id) const {
         return {mix64(id ^ mix64(blocks_ + golden_gamma * name_space))};
     }
-    /// Of the tokens of a row that no block id covers; `index` is the row's place in file order.
-    constexpr ContentKey of_row(std::uint32_t index) const { return {mix64(index ^ rows_)}; }
+    /// Of the tokens of a row that no block id covers; `row`: its place in file order, and
+    /// its pass (due.hpp).
+    constexpr ContentKey of_row(std::uint64_t row) const { return {mix64(row ^ rows_)}; }
 
   private:
     std::uint64_t blocks_;

@@ -8,6 +8,7 @@
 #include "engine/prompt/cache.hpp"
 #include "engine/prompt/dataset/corpus.hpp"
 #include "engine/prompt/vocab.hpp"
+#include "engine/schedule/due.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -85,7 +86,7 @@ Segment PromptBuilder::State::segment_at(const PromptCursor& cursor) const {
     const std::uint64_t covered = std::min<std::uint64_t>(row.ids_count * size, row.input_length);
     Segment segment;
     if (cursor.next_token >= covered) {
-        segment.key = keys.of_row(row.index);
+        segment.key = keys.of_row(number_in_pass(row.index, cursor.pass));
         segment.begin = std::max(static_cast<std::uint32_t>(covered), cursor.first_token);
         segment.end = cursor.end_token;
         CHECK(segment.begin <= cursor.next_token && cursor.next_token < segment.end);
@@ -93,7 +94,8 @@ Segment PromptBuilder::State::segment_at(const PromptCursor& cursor) const {
     }
     const std::uint64_t block = cursor.next_token / size;
     const std::uint64_t block_end = std::min((block + 1) * size, covered);
-    segment.key = keys.of_block(row.name_space, trace.ids[row.ids_begin + block]);
+    segment.key = keys.of_block(number_in_pass(row.name_space, cursor.pass),
+                                trace.ids[row.ids_begin + block]);
     segment.begin = std::max(static_cast<std::uint32_t>(block * size), cursor.first_token);
     segment.end = std::min(static_cast<std::uint32_t>(block_end), cursor.end_token);
     segment.full_block = segment.end - segment.begin == size;
@@ -211,9 +213,10 @@ std::size_t PromptBuilder::room_of(const TraceRow& row) const {
     return words_of(row) * token + write_slack;
 }
 
-PromptCursor PromptBuilder::begin(const TraceRow& row) const {
+PromptCursor PromptBuilder::begin(const TraceRow& row, std::uint32_t pass) const {
     PromptCursor cursor;
     cursor.row = &row;
+    cursor.pass = pass;
     cursor.recorded = state_->trace.body_of(row);
     if (!cursor.recorded.empty()) {
         cursor.end_token = 1;  // one mark of its end, whatever its length

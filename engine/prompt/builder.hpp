@@ -4,8 +4,9 @@
 /// the first `h_pre` and the last `h_post` are the server's own (template, BOS); block k of a row
 /// lies at server tokens [k B, (k+1) B). What a block says depends on (seed, namespace, id) only,
 /// never on position or neighbours; a partial block is the head of the full one. Tokens beyond the
-/// ids come from (seed, row index) and are shared with nobody. A salt stands beside the seed and
-/// sets every block of a run apart from those of all other runs. A row that has a recorded body
+/// ids come from (seed, row index) and are shared with nobody. A pass through the corpus, where it
+/// is gone through again, has namespaces and own tokens of its own. A salt stands beside the seed
+/// and sets every block of a run apart from those of all other runs. A row that has a recorded body
 /// (`Trace::body_of`) is no prompt but that body, as it stands.
 ///
 /// With a dataset, what has one key (a row's own tokens) is words that spell out the key, as many
@@ -50,6 +51,7 @@ struct PromptOptions {
 /// Where the building of one prompt stands. Plain value; belongs to whoever builds.
 struct PromptCursor {
     const TraceRow* row = nullptr;
+    std::uint32_t pass = 0;         ///< through the corpus
     std::uint32_t first_token = 0;  ///< positions in the virtual token stream
     std::uint32_t next_token = 0;
     std::uint32_t end_token = 0;
@@ -76,7 +78,7 @@ class PromptBuilder {
     /// used.
     std::size_t room_of(const TraceRow& row) const;
 
-    PromptCursor begin(const TraceRow& row) const;
+    PromptCursor begin(const TraceRow& row, std::uint32_t pass = 0) const;
 
     /// Writes up to `tokens_max` further tokens (at least one, or one piece of a dataset's text) at
     /// `out + cursor.bytes`; `out` is the start of the prompt each time, and what earlier calls

@@ -26,7 +26,7 @@ RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
         (options_.traceparent ? traceparent_bytes : 0);
     fields_scratch_.reserve(fields_max);
     for (const RequestHead& head : heads) {
-        const std::size_t id_max = options_.run_id.size() + 1 + digits_max;
+        const std::size_t id_max = options_.run_id.size() + 2 + 2 * digits_max;
         head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
     }
     head_scratch_.resize(head_room_);
@@ -67,7 +67,7 @@ void RequestWriter::begin(const Due& due, char* storage) {
     due_ = due;
     storage_ = storage;
     body_ = storage + front_room_of(due.row);
-    cursor_ = prompts_.begin(trace_.rows[due.row]);
+    cursor_ = prompts_.begin(trace_.rows[due.row], due.pass);
     is_recorded_ = !cursor_.recorded.empty();
     before_bytes_ = 0;
     if (!is_recorded_) {
@@ -84,11 +84,15 @@ bool RequestWriter::fill(std::uint32_t tokens_max) {
 
 // Into the scratch; returns its size.
 std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_bytes) {
-    char id[128];
-    const std::size_t prefix = std::min(options_.run_id.size(), sizeof(id) - 1 - digits_max);
+    char id[160];
+    const std::size_t prefix = std::min(options_.run_id.size(), sizeof(id) - 2 - 2 * digits_max);
     std::memcpy(id, options_.run_id.data(), prefix);
     id[prefix] = '-';
-    const char* id_end = std::to_chars(id + prefix + 1, id + sizeof(id), row.index).ptr;
+    char* id_end = std::to_chars(id + prefix + 1, id + sizeof(id), row.index).ptr;
+    if (due_.pass > 0 && id_end < id + sizeof(id)) {
+        *id_end++ = '.';
+        id_end = std::to_chars(id_end, id + sizeof(id), due_.pass).ptr;
+    }
     std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
     fields_scratch_.clear();
     if (options_.row_fields != nullptr) {
@@ -99,8 +103,9 @@ std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_byte
     if (options_.traceparent) {
         const std::size_t before = fields_scratch_.size();
         fields_scratch_.resize(before + traceparent_bytes);
-        (void)write_traceparent(fields_scratch_.data() + before,
-                                trace_context_of(options_.run_id, row.index));
+        (void)write_traceparent(
+            fields_scratch_.data() + before,
+            trace_context_of(options_.run_id, number_in_pass(row.index, due_.pass)));
     }
     const std::size_t bytes = heads_[target_of(due_)].write(head_scratch_.data(), request_id,
                                                             body_bytes, fields_scratch_);

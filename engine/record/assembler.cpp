@@ -49,15 +49,25 @@ void mask(SavedText& saved, const std::vector<std::string>& secrets) {
 Assembler::Assembler(AssemblerConfig config)
     : config_(std::move(config)), saves_left_(config_.save_responses) {
     CHECK(config_.trace != nullptr && config_.plan != nullptr && config_.dialect != nullptr);
-    CHECK(config_.plan->rows.size() < row_ended);
+    const std::size_t rows = config_.plan->rows.size();
+    const std::size_t requests = config_.has_users() ? config_.requests_end : rows;
+    CHECK(requests < row_ended);
     framing_ = config_.stream ? config_.dialect->framing : Framing::whole;
-    slot_of_.assign(config_.plan->rows.size(), row_unseen);
-    counts_.rows = config_.plan->rows.size();
+    slot_of_.assign(requests, row_unseen);
+    counts_.rows = config_.has_users() ? 0 : rows;
 }
 
 void Assembler::begin(Instant time_zero) {
     CHECK(time_zero_ns_ == no_stamp && time_zero.ns != no_stamp);
     time_zero_ns_ = time_zero.ns;
+}
+
+/// In the run. Users are told of as they come: in the order in which they leave, or end unsent.
+std::uint32_t Assembler::number_of(const Due& due) {
+    if (config_.has_users()) {
+        return static_cast<std::uint32_t>(counts_.rows++);
+    }
+    return config_.numbers.empty() ? due.request : config_.numbers[due.request];
 }
 
 RowState& Assembler::open(const Due& due) {
@@ -70,7 +80,7 @@ RowState& Assembler::open(const Due& due) {
     free_.pop_back();
     CHECK(slot < states_.size());
     slot_of_[due.request] = slot;
-    states_[slot]->reset(due, saves_left_ > 0);
+    states_[slot]->reset(due, number_of(due), saves_left_ > 0);
     states_[slot]->answer.is_whole = framing_ == Framing::whole;
     return *states_[slot];
 }
@@ -90,13 +100,13 @@ RowState* Assembler::state_of(const Event& event) {
 }
 
 void Assembler::on_armed(const Event& event) {
-    const bool known = event.request < slot_of_.size() && event.due.request == event.request &&
-                       event.due.row < config_.trace->rows.size();
+    const bool known =
+        event.request < slot_of_.size() && event.due.row < config_.trace->rows.size();
     if (!known || slot_of_[event.request] != row_unseen) {
         ++counts_.stray_events;
         return;
     }
-    RowState& state = open(event.due);
+    RowState& state = open(event.armed_due());
     state.armed_ns = event.stamp_ns == Event::never_armed ? no_stamp : event.stamp_ns;
 }
 
@@ -314,7 +324,7 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
         saved_ = &saved_text_;
     }
     free_.push_back(slot_of_[event.request]);
-    slot_of_[event.request] = row_ended;
+    slot_of_[event.request] = config_.has_users() ? row_unseen : row_ended;
     CHECK(free_.size() <= states_.size());
     return &record_;
 }
@@ -335,10 +345,11 @@ void Assembler::count_record(const RowState& state) {
 const Record* Assembler::next_unended() {
     saved_ = nullptr;
     for (; next_unended_ < slot_of_.size(); ++next_unended_) {
-        if (slot_of_[next_unended_] == row_ended) {
+        const bool never_told = slot_of_[next_unended_] == row_unseen;
+        if (slot_of_[next_unended_] == row_ended || (never_told && config_.has_users())) {
             continue;
         }
-        if (slot_of_[next_unended_] == row_unseen) {  // nobody has told when it was due
+        if (never_told) {  // nobody has told when it was due
             (void)open(due_at(*config_.plan, next_unended_));
         }
         Event end;

@@ -25,7 +25,7 @@ namespace driftless {
 
 /// Running counts, for the progress line and the conservation law.
 struct AssemblerCounts {
-    std::uint64_t rows = 0;      ///< in the plan
+    std::uint64_t rows = 0;      ///< in the plan; of users: told of so far
     std::uint64_t fired = 0;     ///< rows
     std::uint64_t inflight = 0;  ///< rows fired and not ended
     std::uint64_t ended = 0;     ///< records given
@@ -64,6 +64,7 @@ class Assembler {
 
   private:
     RowState* state_of(const Event& event);
+    std::uint32_t number_of(const Due& due);
     RowState& open(const Due& due);
     void on_armed(const Event& event);
     void on_fired(RowState& state, const Event& event);

@@ -20,8 +20,8 @@
 namespace driftless {
 
 enum class EventKind : std::uint8_t {
-    armed,  ///< every byte was ready, or `never_armed` where it never was; `due` below. It goes
-            ///< with the `fired` or the `end` behind it, and is as safe as that
+    armed,  ///< every byte was ready, or `never_armed` where it never was; `due` and `user` below.
+            ///< It goes with the `fired` or the `end` behind it, and is as safe as that
     fired,  ///< stamp read right before the enter that carries the first byte; `fired` below
     wire,   ///< kernel transmit stamp in `wire_ns`
     sent,  ///< the kernel has accepted the last byte; `sent` below, and in `waited_ns` for how long
@@ -42,6 +42,16 @@ inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with
 inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
 inline constexpr std::uint8_t event_comments = 8;     ///< on `chunk`: comments only; has no payload
 inline constexpr std::uint8_t event_unfinished = 16;  ///< on `sent`: not all of it, the row ended
+
+/// A Due, but for its request and its user.
+struct DueInfo {
+    std::int64_t due_ns;
+    std::int64_t parent_end_ns;
+    std::uint32_t row;
+    std::uint32_t rank;
+    std::uint32_t failed_row;
+    std::uint32_t pass;
+};
 
 struct FiredInfo {
     std::int64_t connect_ns;  ///< when the lane was connected
@@ -95,15 +105,33 @@ struct Event {
     union {
         std::int64_t wire_ns = 0;
         std::int64_t waited_ns;
+        std::uint32_t user;
     };
     union {
-        Due due;
+        DueInfo due;
         FiredInfo fired;
         SentInfo sent;
         EndInfo end;
     };
     Event() : fired{} {}
+
+    /// `armed`.
+    static Event of_armed(const Due& due, std::int64_t armed_ns) {
+        Event event;
+        event.kind = EventKind::armed;
+        event.request = due.request;
+        event.stamp_ns = armed_ns;
+        event.user = due.user;
+        event.due = {due.due_ns, due.parent_end_ns, due.row, due.rank, due.failed_row, due.pass};
+        return event;
+    }
+    /// Whose it is.
+    Due armed_due() const {
+        return {due.due_ns,     request,           due.row,  due.rank,
+                due.failed_row, due.parent_end_ns, due.pass, user};
+    }
 };
+static_assert(sizeof(DueInfo) == 32);
 static_assert(sizeof(FiredInfo) == 32 && sizeof(SentInfo) == 32 && sizeof(EndInfo) == 32);
 static_assert(sizeof(Event) == 64);
 static_assert(std::is_trivially_copyable_v<Event>);

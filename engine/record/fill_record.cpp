@@ -112,7 +112,8 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     record.connection_state = state.fired.connection;
     record.connection_age_ns = *record.fired_ns - *record.connect_ns;
     if (!config.trace_run_id.empty()) {
-        record.trace_id = trace_id_text(trace_context_of(config.trace_run_id, record.row));
+        record.trace_id = trace_id_text(
+            trace_context_of(config.trace_run_id, number_in_pass(record.row, record.pass)));
     }
     if (state.fired.target < config.urls.size()) {
         record.url = config.urls[state.fired.target];
@@ -239,7 +240,7 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
                  std::int64_t time_zero_ns, JsonDocument& document) {
     CHECK(end.kind == EventKind::end);
     clear(record);
-    fill_origin(record, state.due, config);
+    fill_origin(record, state.due, state.number, config);
     fill_sending(record, state, config, time_zero_ns);
     fill_answer(record, state, end.end, time_zero_ns);
     record.outcome = outcome_of(record, state, end.end, config);

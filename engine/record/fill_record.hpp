@@ -50,6 +50,10 @@ struct AssemblerConfig {
     /// [sessions] the session that its tree is named after (roots_of_sessions); empty: itself.
     std::vector<std::uint32_t> trees;
     bool closed = false;  ///< `--sessions closed`: when the last row is due is not known
+    /// Of users: their requests have numbers below this, and use them again in later passes; how
+    /// many there will be is not known. 0: there are none, and each row of the plan is sent once.
+    std::uint32_t requests_end = 0;
+    bool has_users() const { return requests_end > 0; }
 };
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is

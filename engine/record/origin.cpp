@@ -19,10 +19,15 @@ std::string waited_in_vain(std::uint32_t row) {
     return "row " + std::to_string(row) + ", which it waited for, failed";
 }
 
-void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) {
+void fill_origin(Record& record, const Due& due, std::uint32_t number,
+                 const AssemblerConfig& config) {
     const TraceRow& row = config.trace->rows[due.row];
     record.row = row.index;
-    record.request = config.numbers.empty() ? due.request : config.numbers[due.request];
+    record.request = number;
+    record.pass = due.pass;
+    if (due.user != Due::no_user) {
+        record.user = due.user;
+    }
     if (row.session != no_session && row.session < config.trace->sessions.size()) {
         record.session = config.trace->sessions[row.session];
         const std::uint32_t root = config.trees.empty() ? row.session : config.trees[row.session];
@@ -49,7 +54,8 @@ void fill_origin(Record& record, const Due& due, const AssemblerConfig& config) 
     record.input_length = length_of(row.input_length);
     record.output_length = length_of(row.output_length);
     if (row.ids_count > 0 || config.trace->body_of(row).empty()) {
-        record.expected_cached_tokens = config.plan->rows[due.request].expected_cached_tokens;
+        record.expected_cached_tokens =
+            config.plan->rows[due.request % config.plan->rows.size()].expected_cached_tokens;
         if (due.row < config.plan->server_cached.size()) {
             record.expected_cached_server = config.plan->server_cached[due.row];
         }

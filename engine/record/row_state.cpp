@@ -22,7 +22,7 @@ std::string emptied(std::string&& text) {
 
 }  // namespace
 
-void RowState::reset(const Due& whose, bool keep_text) {
+void RowState::reset(const Due& whose, std::uint32_t number_in_run, bool keep_text) {
     std::string old_head = emptied(std::move(head));
     std::string old_pending = emptied(std::move(pending));
     AnswerState old_answer = std::move(answer);
@@ -32,6 +32,7 @@ void RowState::reset(const Due& whose, bool keep_text) {
     pending = std::move(old_pending);
     answer = std::move(old_answer);
     due = whose;
+    number = number_in_run;
     CHECK(head.empty() && pending.empty() && body == BodyKind::unknown);
 }
 

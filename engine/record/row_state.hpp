@@ -27,7 +27,8 @@ enum class BodyKind : std::uint8_t {
 };
 
 struct RowState {
-    Due due;  ///< who it is, and when it was to leave
+    Due due;                   ///< who it is, and when it was to leave
+    std::uint32_t number = 0;  ///< of the sending, in the run
     std::uint32_t lane = 0;
     FiredInfo fired{};  ///< valid where `fired_ns` is set
 
@@ -58,7 +59,7 @@ struct RowState {
     std::uint64_t tokens_counted = 0;  ///< of this row, in the running count of the progress line
     AnswerState answer;
 
-    void reset(const Due& whose, bool keep_text);
+    void reset(const Due& whose, std::uint32_t number_in_run, bool keep_text);
 };
 
 }  // namespace driftless

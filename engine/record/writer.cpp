@@ -189,6 +189,9 @@ void RecordWriter::write_fired(const Event& event) {
     JsonWriter json(sinks_.fired.buffer());
     json.begin_object();
     json.key("row").unsigned_integer(row.index);
+    if (config_.has_users()) {
+        json.key("pass").unsigned_integer(due->pass);
+    }
     json.key("due_ns").integer(due->due_ns);
     json.key("fired_ns").integer(event.stamp_ns - time_zero_ns_);
     json.key("held_ns").integer(event.fired.held_ns);  // why it was late: should it have no record

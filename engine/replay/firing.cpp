@@ -56,13 +56,10 @@ void Firing::let_go(Lane& lane, RowUnderway& row, Instant due, FiredInfo info) {
 }
 
 void Firing::push_fired(const Lane& lane, const RowUnderway& row, const FiredInfo& info) {
+    const EventRing::Push armed = ring_.push(Event::of_armed(row.due, row.armed.ns));
     Event event;
     event.request = row.due.request;
     event.lane = lane.number;
-    event.kind = EventKind::armed;
-    event.stamp_ns = row.armed.ns;
-    event.due = row.due;
-    const EventRing::Push armed = ring_.push(event);
     event.kind = EventKind::fired;
     event.stamp_ns = row.fired.ns;
     event.fired = info;

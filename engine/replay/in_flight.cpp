@@ -44,15 +44,13 @@ void InFlight::end(RowUnderway& row, const Event& event, Instant freed) {
 void InFlight::end_without_lane(RowUnderway& row, Outcome outcome, std::int32_t sys_errno) {
     CHECK(row.stage != RowStage::ended);
     const Instant now = parts_.loop.driver().now();
-    Event event;
-    event.request = row.due.request;
     if (row.tries == 0) {  // nobody has told of it yet
-        event.kind = EventKind::armed;
-        event.stamp_ns = Event::never_armed;
-        event.due = row.due;
-        const EventRing::Push pushed = parts_.ring.push(event);
+        const EventRing::Push pushed =
+            parts_.ring.push(Event::of_armed(row.due, Event::never_armed));
         CHECK(pushed == EventRing::Push::whole);  // `has_room_for_row` was asked
     }
+    Event event;
+    event.request = row.due.request;
     event.kind = EventKind::end;
     event.stamp_ns = now.ns;
     event.waited_ns = Event::no_wait;

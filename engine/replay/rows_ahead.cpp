@@ -95,7 +95,7 @@ LaneWish RowsAhead::wish_of(const Due& due, bool fresh) const {
     const std::uint32_t session = trace_.rows[due.row].session;
     if (session < last_of_session_.size()) {
         wish.session = session;
-        wish.last = last_of_session_[session] == due.request;
+        wish.last = last_of_session_[session] == schedule_.position_of(due.request);
     }
     return wish;
 }

@@ -116,6 +116,9 @@ bool Run::closed(Instant now) {
         CHECK(parts_.schedule.over());  // whatever was taken has ended, and nothing is left
         closing_ = true;
         preparing_.stop();
+        if (parts_.schedule.users() != nullptr) {
+            pacer_.stop();  // what was armed for a time that did not come
+        }
         sampler_.report(now, clock_);
         lanes_.pool.close_all();
     }
@@ -219,10 +222,11 @@ void Run::serve_others(Instant now, Instant due) {
 bool Run::watch_stop(Instant now) {
     const int asked = parts_.stop_requests.load(std::memory_order_relaxed);
     const int requests = asked + (stop_asked_ ? 1 : 0);
-    if (requests > 0 && !stopping_) {
+    const bool drained = zero_ != never && (now - zero_).ns >= settings_.drained_ns;
+    if ((requests > 0 || drained) && !stopping_) {
         stopping_ = true;
         interrupted_ = asked > 0;
-        grace_ends_ = now + settings_.grace;
+        grace_ends_ = drained ? now : now + settings_.grace;
         preparing_.stop();
         pacer_.stop();
         return true;
@@ -230,7 +234,7 @@ bool Run::watch_stop(Instant now) {
     if (!stopping_) {
         return false;
     }
-    if (lanes_.in_flight.count() > 0 && (requests > 1 || now >= grace_ends_)) {
+    if (lanes_.in_flight.count() > 0 && (requests > 1 || drained || now >= grace_ends_)) {
         lanes_.pool.for_each(LaneState::busy, [](Lane& lane) { lane.end(Outcome::cancelled); });
     }
     return pacer_.drop_unsent(drop_max);

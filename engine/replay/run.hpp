@@ -78,6 +78,8 @@ class Run {
     /// Of the first row to be sent, from time 0.
     std::int64_t first_due_ns() const { return parts_.schedule.first_due_ns(); }
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
+    /// Requests whose turn has come, sent or not: all that there were, at the end.
+    std::uint64_t rows_taken() const { return parts_.schedule.taken(); }
     Duration guard() const { return idling_.guard(); }
     Duration margin() const { return idling_.margin(); }
     const FramePool::Marks& frame_marks() { return loop_.frames().marks(); }

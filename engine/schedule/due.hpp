@@ -11,7 +11,7 @@ namespace driftless {
 struct Due {
     std::int64_t due_ns = 0;    ///< from time 0
     std::uint32_t request = 0;  ///< number of the sending: where each row is sent once, its
-                                ///< position in the plan
+                                ///< position in the plan; users use it again in a later pass
     std::uint32_t row = 0;      ///< position in `Trace::rows`
     std::uint32_t rank = 0;     ///< how many requests of the same instant go before it
     /// Position in `Trace::rows` of a row that this one waited for, in vain: it will not be sent.
@@ -19,11 +19,19 @@ struct Due {
     /// From time 0: when the last of the rows that it waited for had ended, or had left where it
     /// waited for that alone.
     std::int64_t parent_end_ns = no_parent;
+    std::uint32_t pass = 0;        ///< how often the corpus had been gone through before
+    std::uint32_t user = no_user;  ///< who sends it
 
+    static constexpr std::uint32_t no_user = UINT32_MAX;
     static constexpr std::uint32_t none_failed = UINT32_MAX;
     static constexpr std::int64_t no_parent = INT64_MIN;  ///< it waited for none
 };
-static_assert(sizeof(Due) == 32);
+static_assert(sizeof(Due) == 40);
+
+/// A row or a namespace, in one pass through the corpus: passes have nothing in common.
+constexpr std::uint64_t number_in_pass(std::uint32_t number, std::uint32_t pass) {
+    return std::uint64_t{pass} << 32 | number;
+}
 
 /// That of one row of a plan whose instants are all known, in O(log rows).
 Due due_at(const Plan& plan, std::uint32_t position);

@@ -28,11 +28,36 @@ void DueHeap::pop() {
     entries_.pop_back();
 }
 
+void DueHeap::restore() {
+    std::make_heap(entries_.begin(), entries_.end(), goes_later);
+}
+
 Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier)
-    : turns_(plan.rows.size()), edges_begin_(plan.rows.size() + 1) {
+    : rows_(static_cast<std::uint32_t>(plan.rows.size())),
+      turns_(plan.rows.size()),
+      edges_begin_(plan.rows.size() + 1) {
     link(trace, plan, speed, earlier);
-    reserve();
+    reserve(1);
     release_waiting();
+}
+
+Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
+                   std::optional<std::int64_t> end_ns)
+    : rows_(static_cast<std::uint32_t>(plan.rows.size())),
+      copies_(copies),
+      end_ns_(end_ns.value_or(INT64_MAX)),
+      turns_(plan.rows.size()),
+      edges_begin_(plan.rows.size() + 1) {
+    CHECK(copies > 0);
+    link(trace, plan, speed, {});
+    for (std::uint32_t position = 0; position < rows_; ++position) {
+        parents_.push_back(turns_[position].parents);
+        recorded_ns_.push_back(plan.rows[position].due_ns);
+    }
+    Turn asleep;
+    asleep.state = State::asleep;
+    turns_.assign(std::size_t{copies} * rows_, asleep);
+    reserve(2);  // those of the pass before may still be in the heaps
 }
 
 /// Counts the children of each request, then files them behind each other.
@@ -87,15 +112,48 @@ void Releases::release_waiting() {
     }
 }
 
-void Releases::reserve() {
+void Releases::reserve(std::size_t uses) {
     for (const Turn& turn : turns_) {
-        count_ += turn.state == State::waiting ? 1 : 0;
+        count_ += turn.state != State::root ? 1 : 0;
     }
     known_.reserve(count_);
     for (DueHeap& heap : ahead_) {
-        heap.reserve(count_);
+        heap.reserve(count_ * uses);
     }
     dropped_.reserve(count_);
+    cut_.reserve(is_used_again() ? count_ : 0);
+}
+
+void Releases::renew(std::span<const std::uint32_t> positions, std::uint32_t copy,
+                     std::uint32_t pass) {
+    CHECK(is_used_again() && copy < copies_);
+    for (const std::uint32_t position : positions) {
+        const std::uint32_t request = copy * rows_ + position;
+        CHECK(turns_[request].state != State::waiting && turns_[request].state != State::known);
+        Turn turn;
+        turn.parents = parents_[position];
+        turn.unfired = parents_[position];
+        turn.pass = pass;
+        turn.state = State::waiting;
+        turns_[request] = turn;
+        if (turn.unfired == 0) {
+            want_armed(request);
+        }
+    }
+}
+
+void Releases::begin(std::span<const std::uint32_t> positions, std::uint32_t copy,
+                     std::int64_t at_ns) {
+    const std::int64_t first_ns = recorded_ns_[positions.front()];
+    for (const std::uint32_t position : positions) {
+        const std::uint32_t request = copy * rows_ + position;
+        if (parents_[position] == 0) {
+            CHECK(turns_[request].state == State::waiting);
+            turns_[request].due_ns = later(at_ns, recorded_ns_[position] - first_ns);
+            make_known(request);
+        }
+    }
+    cut_descendants();
 }
 
 void Releases::take(std::uint32_t request) {
@@ -106,15 +164,25 @@ void Releases::take(std::uint32_t request) {
 }
 
 /// Nothing is to be prepared for it any more.
-bool Releases::is_stale(Lookahead reader, std::uint32_t request) const {
-    const State state = turns_[request].state;
-    const bool waits = state == State::waiting && reader == Lookahead::arming;
-    return (state != State::known && !waits) || has_passed(reader, request);
+bool Releases::is_stale(Lookahead reader, const DueHeap::Entry& entry) const {
+    const Turn& turn = turns_[entry.request];
+    const bool waits = turn.state == State::waiting && reader == Lookahead::arming;
+    return (turn.state != State::known && !waits) || turn.pass != entry.pass ||
+           has_passed(reader, entry.request);
+}
+
+/// Bounded: of those that are not stale there is one of each request.
+void Releases::push(Lookahead reader, std::int64_t order, std::uint32_t request) {
+    DueHeap& heap = heap_of(reader);
+    if (heap.full()) {
+        heap.remove_if([&](const DueHeap::Entry& entry) { return is_stale(reader, entry); });
+    }
+    heap.push({order, request, turns_[request].pass});
 }
 
 std::optional<DueHeap::Entry> Releases::within(Lookahead reader, std::int64_t horizon_ns) {
     DueHeap& heap = heap_of(reader);
-    while (!heap.empty() && is_stale(reader, heap.top().request)) {
+    while (!heap.empty() && is_stale(reader, heap.top())) {
         heap.pop();
     }
     const bool any_time = reader == Lookahead::arming;
@@ -141,7 +209,7 @@ bool Releases::has_passed(Lookahead reader, std::uint32_t request) const {
 void Releases::go_back(Lookahead reader, std::uint32_t request) {
     CHECK(turns_[request].state == State::known && has_passed(reader, request));
     turns_[request].passed &= static_cast<std::uint8_t>(~(1U << static_cast<unsigned>(reader)));
-    heap_of(reader).push({turns_[request].due_ns, request});
+    push(reader, turns_[request].due_ns, request);
 }
 
 void Releases::move_due(Turn& turn, std::int64_t at_ns, std::int64_t delay_ns) {
@@ -150,65 +218,99 @@ void Releases::move_due(Turn& turn, std::int64_t at_ns, std::int64_t delay_ns) {
 }
 
 /// A parent has done what the child waits for.
-void Releases::meet(const Edge& edge, std::int64_t at_ns) {
-    Turn& turn = turns_[edge.child];
-    if (turn.state == State::dropped) {
+void Releases::meet(std::uint32_t child, const Edge& edge, std::int64_t at_ns) {
+    Turn& turn = turns_[child];
+    if (turn.state == State::dropped || turn.state == State::asleep) {
         return;
     }
     CHECK(turn.state == State::waiting && turn.parents > 0);
     move_due(turn, at_ns, edge.delay_ns);
     if (--turn.parents == 0) {
-        make_known(edge.child);
+        make_known(child);
     }
 }
 
 void Releases::want_armed(std::uint32_t request) {
-    heap_of(Lookahead::arming).push({wanted_++, request});
+    push(Lookahead::arming, wanted_++, request);
 }
 
 void Releases::make_known(std::uint32_t request) {
     Turn& turn = turns_[request];
     CHECK(turn.state == State::waiting && turn.parents == 0 && turn.unfired == 0);
+    if (turn.due_ns >= end_ns_) {
+        cut(request);
+        return;
+    }
     turn.state = State::known;
-    known_.push({turn.due_ns, request});
+    known_.push({turn.due_ns, request, turn.pass});
     for (const Lookahead reader :
          {Lookahead::binding, Lookahead::connecting, Lookahead::guarding}) {
-        heap_of(reader).push({turn.due_ns, request});
+        push(reader, turn.due_ns, request);
     }
+}
+
+void Releases::cut(std::uint32_t request) {
+    CHECK(is_used_again() && turns_[request].state == State::waiting);
+    turns_[request].state = State::asleep;
+    cut_.push_back(request);
+}
+
+/// Ends: none is cut twice.
+void Releases::cut_descendants() {
+    for (; spread_cuts_ < cut_.size(); ++spread_cuts_) {
+        for (const Edge& edge : edges_of(cut_[spread_cuts_])) {
+            const std::uint32_t child = beside(cut_[spread_cuts_], edge.child);
+            if (turns_[child].state == State::waiting) {
+                cut(child);
+            }
+        }
+    }
+}
+
+std::optional<std::uint32_t> Releases::take_cut() {
+    if (taken_cuts_ == cut_.size()) {
+        CHECK(spread_cuts_ == cut_.size());
+        cut_.clear();
+        spread_cuts_ = taken_cuts_ = 0;
+        return std::nullopt;
+    }
+    return cut_[taken_cuts_++];
 }
 
 void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
     CHECK(!turns_[request].left);
     turns_[request].left = true;
-    for (std::uint32_t i = edges_begin_[request]; i < edges_begin_[request + 1]; ++i) {
-        const Edge& edge = edges_[i];
-        Turn& child = turns_[edge.child];
+    for (const Edge& edge : edges_of(request)) {
+        const std::uint32_t number = beside(request, edge.child);
+        Turn& child = turns_[number];
         CHECK(child.unfired > 0);
-        if (--child.unfired == 0 && child.state != State::dropped) {
-            want_armed(edge.child);
+        if (--child.unfired == 0 && child.state == State::waiting) {
+            want_armed(number);
         }
         if (edge.trigger == Trigger::dispatch) {
-            meet(edge, at_ns);
+            meet(number, edge, at_ns);
         }
     }
+    cut_descendants();
 }
 
 void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool answered) {
-    for (std::uint32_t i = edges_begin_[request]; i < edges_begin_[request + 1]; ++i) {
-        const Edge& edge = edges_[i];
+    for (const Edge& edge : edges_of(request)) {
+        const std::uint32_t child = beside(request, edge.child);
         const bool by_end = edge.trigger == Trigger::completion;
         if (by_end ? !answered : !turns_[request].left) {
-            drop(edge.child, request);
+            drop(child, request);
         } else if (by_end) {
-            meet(edge, at_ns);
+            meet(child, edge, at_ns);
         }
     }
     drop_descendants();
+    cut_descendants();
 }
 
 void Releases::drop(std::uint32_t request, std::uint32_t failed) {
     Turn& turn = turns_[request];
-    if (turn.state != State::dropped) {
+    if (turn.state != State::dropped && turn.state != State::asleep) {
         CHECK(turn.state == State::waiting);
         turn.state = State::dropped;
         dropped_.push_back({request, failed});
@@ -219,8 +321,8 @@ void Releases::drop(std::uint32_t request, std::uint32_t failed) {
 void Releases::drop_descendants() {
     for (; spread_ < dropped_.size(); ++spread_) {
         const Dropped one = dropped_[spread_];
-        for (std::uint32_t i = edges_begin_[one.request]; i < edges_begin_[one.request + 1]; ++i) {
-            drop(edges_[i].child, one.failed);
+        for (const Edge& edge : edges_of(one.request)) {
+            drop(beside(one.request, edge.child), one.failed);
         }
     }
 }
@@ -231,16 +333,25 @@ std::optional<Releases::Dropped> Releases::dropped() const {
 
 void Releases::take_dropped() {
     CHECK(ended_ < dropped_.size());
-    ++ended_;
+    if (++ended_ == dropped_.size() && spread_ == ended_) {
+        dropped_.clear();
+        spread_ = ended_ = 0;
+    }
 }
 
 void Releases::stop() {
     for (std::uint32_t request = 0; request < turns_.size(); ++request) {
-        if (turns_[request].state == State::waiting) {
+        if (turns_[request].state != State::waiting) {
+            continue;
+        }
+        if (is_used_again()) {
+            cut(request);
+        } else {
             drop(request, Dropped::none);
         }
     }
     drop_descendants();
+    cut_descendants();
 }
 
 }  // namespace driftless

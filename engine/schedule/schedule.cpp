@@ -24,10 +24,32 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const Earl
     first_due_ns_ = has_next_ ? next_.due_ns : 0;
 }
 
+Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules)
+    : rows_(plan.rows),
+      cursor_(static_cast<std::uint32_t>(plan.rows.size())),
+      users_(std::make_unique<Users>(trace, plan, speed, rules)) {
+    ahead_.fill(cursor_);
+    load_next();
+    CHECK(has_next_);  // the first user begins at once
+    first_due_ns_ = next_.due_ns;
+}
+
+/// As recorded, in the tree of its user where it has one.
+Due Schedule::of_request(std::uint32_t request) const {
+    Due due = root_at(position_of(request));
+    due.request = request;
+    if (users_ != nullptr) {
+        due.due_ns = users_->recorded_due_ns(request);
+        due.pass = users_->releases().pass_of(request);
+        due.user = users_->user_of(request);
+    }
+    return due;
+}
+
 Due Schedule::due_of_entry(const DueHeap::Entry& entry) const {
-    Due due = root_at(entry.request);
+    Due due = of_request(entry.request);
     due.due_ns = entry.due_ns;
-    due.parent_end_ns = releases_->parent_end_ns(entry.request);
+    due.parent_end_ns = releases()->parent_end_ns(entry.request);
     return due;
 }
 
@@ -40,7 +62,7 @@ std::uint32_t Schedule::root_from(std::uint32_t position) const {
 
 /// The earlier of the next recorded instant and the next one that was released.
 void Schedule::load_next() {
-    const DueHeap::Entry* released = releases_ == nullptr ? nullptr : releases_->peek();
+    const DueHeap::Entry* released = releases() == nullptr ? nullptr : releases()->peek();
     has_next_ = cursor_ < rows_.size() || released != nullptr;
     if (!has_next_) {
         return;
@@ -60,7 +82,7 @@ Due Schedule::take() {
     last_ = next_;
     ++taken_;
     if (waits(last_.request)) {
-        releases_->take(last_.request);
+        releases()->take(last_.request);
     } else {
         cursor_ = root_from(last_.request + 1);
         CHECK(cursor_ >= rows_.size() || rows_[cursor_].due_ns >= last_.due_ns);
@@ -78,7 +100,7 @@ std::optional<Due> Schedule::first_of(Lookahead reader, std::int64_t horizon_ns,
         due.rank = 0;
         return due;
     }
-    const std::optional<DueHeap::Entry> released = releases_->within(reader, horizon_ns);
+    const std::optional<DueHeap::Entry> released = releases()->within(reader, horizon_ns);
     if (!released) {
         return root;
     }
@@ -91,7 +113,7 @@ std::optional<Due> Schedule::first_of(Lookahead reader, std::int64_t horizon_ns,
 
 void Schedule::pass(Lookahead reader, const Due& due) {
     if (waits(due.request)) {
-        releases_->pass(reader, due.request);
+        releases()->pass(reader, due.request);
         return;
     }
     CHECK(due.request == place_of(reader));
@@ -99,14 +121,14 @@ void Schedule::pass(Lookahead reader, const Due& due) {
 }
 
 bool Schedule::has_passed(Lookahead reader, const Due& due) const {
-    return waits(due.request) ? releases_->has_passed(reader, due.request)
+    return waits(due.request) ? releases()->has_passed(reader, due.request)
                               : due.request < ahead_[static_cast<std::size_t>(reader)];
 }
 
 void Schedule::go_back(Lookahead reader, const Due& due) {
     CHECK(!has_taken(due));
     if (waits(due.request)) {
-        releases_->go_back(reader, due.request);
+        releases()->go_back(reader, due.request);
         return;
     }
     std::uint32_t& at = ahead_[static_cast<std::size_t>(reader)];
@@ -117,7 +139,10 @@ void Schedule::fired(const Due& due, std::int64_t at_ns) {
     CHECK(has_taken(due) && at_ns >= due.due_ns);
     ++fired_;
     CHECK(fired_ <= taken_);
-    if (releases_ != nullptr) {
+    if (users_ != nullptr) {
+        users_->fired(due.request, at_ns);
+        load_next();
+    } else if (releases_ != nullptr) {
         releases_->fired(due.request, at_ns);
         load_next();
     }
@@ -127,7 +152,10 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, bool answered) {
     CHECK(has_taken(due));
     ++ended_;
     CHECK(ended_ <= taken_);
-    if (releases_ != nullptr) {
+    if (users_ != nullptr) {
+        users_->ended(due.request, at_ns, answered);
+        load_next();
+    } else if (releases_ != nullptr) {
         releases_->ended(due.request, at_ns, answered);
         load_next();
     }
@@ -137,24 +165,26 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, bool answered) {
 
 std::optional<Due> Schedule::dropped() const {
     const std::optional<Releases::Dropped> one =
-        releases_ == nullptr ? std::nullopt : releases_->dropped();
+        releases() == nullptr ? std::nullopt : releases()->dropped();
     if (!one) {
         return std::nullopt;
     }
-    Due due = root_at(one->request);
-    due.failed_row =
-        one->failed == Releases::Dropped::none ? Due::none_failed : rows_[one->failed].row;
+    Due due = of_request(one->request);
+    due.failed_row = one->failed == Releases::Dropped::none ? Due::none_failed
+                                                            : rows_[position_of(one->failed)].row;
     return due;
 }
 
 void Schedule::take_dropped() {
-    CHECK(releases_ != nullptr);
-    releases_->take_dropped();
+    CHECK(releases() != nullptr);
+    releases()->take_dropped();
     ++taken_;
 }
 
 void Schedule::stop() {
-    if (releases_ != nullptr) {
+    if (users_ != nullptr) {
+        users_->stop();
+    } else if (releases_ != nullptr) {
         releases_->stop();
     }
 }

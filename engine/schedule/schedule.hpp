@@ -2,7 +2,8 @@
 ///
 /// Recorded instants are all known before time 0: the schedule is then a cursor over the plan.
 /// Under `--sessions closed` some requests wait for others (releases.hpp): the cursor then goes
-/// over those that do not, and what the others release comes beside it, by due.
+/// over those that do not, and what the others release comes beside it, by due. Where users play
+/// trees (users.hpp) all of them wait, for their user at least.
 ///
 /// It tells which request is next (`peek`, `take`), and those who prepare requests what is to come
 /// within a horizon of theirs (`within`). It is told what left (`fired`) and what is over
@@ -22,6 +23,7 @@
 #include "engine/schedule/due.hpp"
 #include "engine/schedule/lookahead.hpp"
 #include "engine/schedule/releases.hpp"
+#include "engine/schedule/users.hpp"
 #include "proto/core/check.hpp"
 #include "proto/trace/row.hpp"
 
@@ -34,6 +36,9 @@ class Schedule {
     /// Closed: what has recorded dependencies waits for them. `earlier`: of a run that is resumed.
     Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier = {});
 
+    /// Users play the trees of the plan; `rules.users` is not 0.
+    Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules);
+
     /// The same requests, all of them at their recorded instants.
     Schedule as_recorded() const { return Schedule(rows_); }
 
@@ -44,7 +49,7 @@ class Schedule {
     Due take();
     /// It does not come any more: it was taken, or dropped.
     bool has_taken(const Due& due) const {
-        return waits(due.request) ? releases_->has_taken(due.request) : due.request < cursor_;
+        return waits(due.request) ? releases()->has_taken(due.request) : due.request < cursor_;
     }
 
     /// The next request that this reader has not passed and that is not taken, where it is due up
@@ -56,7 +61,7 @@ class Schedule {
         if (at < rows_.size() && rows_[at].due_ns <= horizon_ns) {
             root = root_at(at);
         }
-        return releases_ == nullptr ? root : first_of(reader, horizon_ns, root);
+        return releases() == nullptr ? root : first_of(reader, horizon_ns, root);
     }
     /// The reader has done with the request that `within` has named.
     void pass(Lookahead reader, const Due& due);
@@ -77,20 +82,40 @@ class Schedule {
     /// Nothing is to be sent any more: what waits is dropped.
     void stop();
 
-    /// Requests that were not taken, whether they are known yet or not.
-    std::uint32_t left() const { return static_cast<std::uint32_t>(rows_.size()) - taken_; }
+    /// Requests that were not taken, whether they are known yet or not. While users play nobody
+    /// knows: `unknown_left`.
+    std::uint32_t left() const {
+        if (users_ != nullptr) {
+            return users_->over() ? 0 : unknown_left;
+        }
+        return static_cast<std::uint32_t>(rows_.size() - taken_);
+    }
+    static constexpr std::uint32_t unknown_left = UINT32_MAX;
     /// Every request was taken and has ended.
     bool over() const { return left() == 0 && ended_ == taken_; }
+    /// Requests that were taken: all that there were, once it is over.
+    std::uint64_t taken() const { return taken_; }
+    /// Requests have numbers below this.
+    std::uint32_t requests_end() const {
+        const auto rows = static_cast<std::uint32_t>(rows_.size());
+        return users_ == nullptr ? rows : rows * users_->order().copies();
+    }
+    /// Null where there are none.
+    const Users* users() const { return users_.get(); }
+    /// Position in the plan of the row that the request sends.
+    std::uint32_t position_of(std::uint32_t request) const {
+        return users_ == nullptr ? request : users_->position_of(request);
+    }
     /// Of the first request, as it was known when the schedule was made; there is one.
     std::int64_t first_due_ns() const;
     /// Requests that wait for others, or did.
-    std::uint32_t waiting_count() const { return releases_ == nullptr ? 0 : releases_->count(); }
+    std::uint32_t waiting_count() const { return releases() == nullptr ? 0 : releases()->count(); }
     /// This one waits for others, or did.
     bool waits(std::uint32_t request) const {
-        return releases_ != nullptr && !releases_->is_root(request);
+        return releases() != nullptr && !releases()->is_root(request);
     }
     /// The most requests that wait for one and the same.
-    std::uint32_t widest() const { return releases_ == nullptr ? 0 : releases_->widest(); }
+    std::uint32_t widest() const { return releases() == nullptr ? 0 : releases()->widest(); }
 
   private:
     explicit Schedule(std::span<const Planned> rows);
@@ -106,6 +131,12 @@ class Schedule {
         due.row = rows_[position].row;
         return due;
     }
+    /// Those that wait: of recorded dependencies, or the users'.
+    Releases* releases() { return users_ != nullptr ? &users_->releases() : releases_.get(); }
+    const Releases* releases() const {
+        return users_ != nullptr ? &users_->releases() : releases_.get();
+    }
+    Due of_request(std::uint32_t request) const;
     Due due_of_entry(const DueHeap::Entry& entry) const;
     std::optional<Due> first_of(Lookahead reader, std::int64_t horizon_ns,
                                 const std::optional<Due>& root);
@@ -117,12 +148,13 @@ class Schedule {
     bool has_next_ = false;  ///< one is known
     std::int64_t first_due_ns_ = 0;
     std::uint32_t cursor_ = 0;  ///< first row at a recorded instant that was not taken
-    std::uint32_t taken_ = 0;
-    std::uint32_t fired_ = 0;
-    std::uint32_t ended_ = 0;
+    std::uint64_t taken_ = 0;
+    std::uint64_t fired_ = 0;
+    std::uint64_t ended_ = 0;
     /// First row at a recorded instant that was not passed.
     std::array<std::uint32_t, lookahead_count> ahead_{};
-    std::unique_ptr<Releases> releases_;  ///< null: every instant is recorded
+    std::unique_ptr<Releases> releases_;  ///< null: every instant is recorded, or users decide
+    std::unique_ptr<Users> users_;        ///< null: there are none
 };
 
 }  // namespace driftless

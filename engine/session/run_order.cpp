@@ -135,12 +135,14 @@ void RunOrder::give_up() {
     }
 }
 
-// The conservation law: rows selected = records written = sum over outcomes.
+// The conservation law: rows selected, or released by users = records written = sum over outcomes.
 void RunOrder::close_books(Run* run) {
     const Plan& whole = parts_.resumed != nullptr ? parts_.resumed->whole.plan : plan();
-    CHECK(writer_->counts().ended == plan().rows.size());
+    CHECK(writer_->counts().ended == (run == nullptr ? 0 : run->rows_taken()));
     CHECK(writer_->counts().unended == 0);
-    CHECK(writer_->summary().figures().rows == whole.rows.size());
+    const bool has_users = parts_.config.has_users();
+    CHECK(writer_->summary().figures().rows ==
+          (has_users ? writer_->counts().ended : whole.rows.size()));
     if (!writer_->failed()) {  // else --resume needs them
         host_.remove_marks(parts_.segment.run_id);
     }

@@ -100,7 +100,7 @@ struct RowUnderway {
     bool is_ready() const { return stage == RowStage::armed || stage == RowStage::bound; }
 };
 
-static_assert(sizeof(RowUnderway) == 144);
+static_assert(sizeof(RowUnderway) == 152);
 
 using RowList = LinkedList<RowUnderway>;
 

@@ -79,11 +79,7 @@ Due due_of(std::uint32_t row) {
 // All rows but the last are armed before what the fuzzer says.
 void arm_rows(Assembler& assembler) {
     for (std::uint32_t row = 0; row + 1 < rows; ++row) {
-        Event event;
-        event.kind = EventKind::armed;
-        event.request = row;
-        event.due = due_of(row);
-        event.stamp_ns = row == 0 ? Event::never_armed : zero_ns;
+        const Event event = Event::of_armed(due_of(row), row == 0 ? Event::never_armed : zero_ns);
         CHECK(assembler.consume(event, {}) == nullptr);
     }
 }
@@ -102,7 +98,9 @@ Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
     payload = phrases[(how / 8) % std::size(phrases)];
     payload += reader.take_bytes(reader.take());
     if (event.kind == EventKind::armed) {
-        event.due = due_of(event.request);
+        const Event armed = Event::of_armed(due_of(event.request), event.stamp_ns);
+        event.due = armed.due;
+        event.user = armed.user;
     } else if (event.kind == EventKind::head) {
         event.status = static_cast<std::uint16_t>(detail < 128 ? 200 : 4 * detail);
     } else if (event.kind == EventKind::fired) {

@@ -123,7 +123,7 @@ TEST(InFlight, EndsRowsWithoutALane) {
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[0].kind, EventKind::armed);
     EXPECT_EQ(events[0].stamp_ns, Event::never_armed);
-    EXPECT_EQ(events[0].due.request, unsent.due.request);
+    EXPECT_EQ(events[0].request, unsent.due.request);
     EXPECT_EQ(events[1].end.outcome, Outcome::not_sent);
     EXPECT_EQ(events[1].end.stale_retries, 0u);
 

@@ -159,6 +159,16 @@ Result<ConnectionRule> parse_connection_rule(std::string_view text) {
     return choose(text, choices, "is not one of reuse, fresh, sticky");
 }
 
+const char* name_of(TreeRule rule) {
+    return rule == TreeRule::file ? "file" : "shuffle";
+}
+
+Result<TreeRule> parse_tree_rule(std::string_view text) {
+    constexpr std::array choices{Choice<TreeRule>{"file", TreeRule::file},
+                                 Choice<TreeRule>{"shuffle", TreeRule::shuffle}};
+    return choose(text, choices, "is not one of file, shuffle");
+}
+
 Result<Balance> parse_balance(std::string_view text) {
     constexpr std::array choices{Choice<Balance>{name_of(Balance::turn), Balance::turn},
                                  Choice<Balance>{name_of(Balance::session), Balance::session}};

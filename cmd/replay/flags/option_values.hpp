@@ -16,6 +16,7 @@ namespace driftless {
 /// As the flags spell them.
 const char* name_of(OutputRule rule);
 const char* name_of(PromptKind kind);
+const char* name_of(TreeRule rule);
 
 Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
@@ -26,6 +27,8 @@ Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text);
 Result<StampRule> parse_stamp_rule(std::string_view text);
 Result<Balance> parse_balance(std::string_view text);
 Result<ConnectionRule> parse_connection_rule(std::string_view text);
+/// "file" or "shuffle".
+Result<TreeRule> parse_tree_rule(std::string_view text);
 /// "full" or "none".
 Result<bool> parse_chunks(std::string_view text);
 /// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").

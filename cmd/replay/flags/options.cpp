@@ -194,6 +194,24 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.on_off("--dry-run", "everything but sending", options.dry_run);
 }
 
+void add_user_flags(Flags& flags, ReplayOptions& options) {
+    UserRules& users = options.workload.users;
+    flags.group("Users");
+    flags.value("--users", "N", "N live session trees at any time; implies --sessions closed",
+                nullptr, parse_positive_u32, users.users);
+    flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
+                parse_duration_ns, users.ramp_ns);
+    flags.value("--session-order", "HOW", "order in which trees are played: file, or shuffle",
+                "file", parse_tree_rule, users.order);
+    flags.on_off("--recycle",
+                 "begin the trace anew when it is used up, sharing no block with before",
+                 users.recycle);
+    flags.value("--for", "T", "nothing is due after this time [to the end]", nullptr,
+                parse_positive_duration_ns, users.for_ns);
+    flags.value("--drain", "T", "after --for, time for open answers to end", "60s",
+                parse_duration_ns, options.sending.drain_ns);
+}
+
 void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Output");
     flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", nullptr,
@@ -301,6 +319,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_server_flags(flags, server, options);
     add_prompt_flags(flags, options);
     add_schedule_flags(flags, options);
+    add_user_flags(flags, options);
     add_output_flags(flags, options);
     add_host_flags(flags, options);
     add_again_flags(flags, options);

@@ -23,6 +23,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/replay/settings.hpp"
+#include "engine/schedule/user_rules.hpp"
 #include "engine/stats/taint.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
@@ -60,6 +61,7 @@ struct WorkloadFlags {
     LoadOptions load;
     PlanOptions plan;
     std::string speed_text;  ///< as typed, for run.json
+    UserRules users;         ///< `users.users` 0: there are none
 };
 
 /// Where the server is, and what it is asked before time 0.
@@ -116,6 +118,7 @@ struct SendingFlags {
     Balance balance = Balance::turn;
     Timeouts timeouts;
     std::int64_t grace_ns = 0;
+    std::int64_t drain_ns = 0;  ///< after `--for`
 };
 
 /// What is written and shown.

@@ -227,6 +227,32 @@ std::string tls_contradiction(const ReplayOptions& options) {
     return "";
 }
 
+/// Users play closed sessions; what shapes them is nothing without them.
+std::string complete_users(ReplayOptions& options) {
+    UserRules& users = options.workload.users;
+    if (users.users == 0) {
+        const char* const flag = users.ramp_ns > 0               ? "--user-ramp"
+                                 : users.order != TreeRule::file ? "--session-order"
+                                 : users.recycle                 ? "--recycle"
+                                 : users.for_ns                  ? "--for"
+                                                                 : nullptr;
+        return flag == nullptr ? "" : std::string(flag) + " is for users: give --users N, too";
+    }
+    if (options.workload.files.sessions == Sessions::open) {
+        return "--users plays closed sessions and --sessions open does not wait for answers: give "
+               "one";
+    }
+    if (users.recycle && !users.for_ns) {
+        return "--recycle begins the trace anew again and again: give --for T, which ends the run";
+    }
+    if (users.for_ns && users.ramp_ns >= *users.for_ns) {
+        return "--user-ramp is not shorter than --for: give less";
+    }
+    options.workload.files.sessions = Sessions::closed;
+    users.seed = options.workload.plan.seed;
+    return "";
+}
+
 std::string compressed_records(const ReplayOptions& options) {
     for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
         if (options.results.records_path.ends_with(ending)) {
@@ -328,6 +354,9 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
     }
     if (why.empty()) {
         why = complete_speed(options);
+    }
+    if (why.empty()) {
+        why = complete_users(options);
     }
     if (why.empty()) {
         why = complete_targets(server, options);

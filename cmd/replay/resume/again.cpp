@@ -60,6 +60,10 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
     if (line.kind != ReplayCommandLine::Kind::run) {
         return refuse(flag, folder + ": " + line.text);
     }
+    if (resumes && line.options.workload.users.users > 0) {
+        return refuse(flag, "users of a run that was killed have lost their places: --from " +
+                                folder + " plays it anew");
+    }
     if (resumes) {
         line.options.again = {folder, again.resend, ""};
         line.options.results.out = folder;

@@ -129,10 +129,13 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
            " open files is too low: ulimit -n " + std::to_string(needed + files_reserved) + held;
 }
 
-std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const HostChoice& host) {
-    const auto rows =
-        static_cast<std::uint32_t>(std::min<std::size_t>(plan.rows.size(), host.inflight_max));
-    return sending.connections.value_or(std::max(rows, 1u));
+std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const UserRules& users,
+                         const HostChoice& host) {
+    // Where users recycle, several may play one tree.
+    const std::size_t requests = plan.rows.size() * (users.recycle ? users.users : 1);
+    const auto open =
+        static_cast<std::uint32_t>(std::min<std::size_t>(requests, host.inflight_max));
+    return sending.connections.value_or(std::max(open, 1u));
 }
 
 std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {

@@ -28,7 +28,8 @@ struct HostChoice {
 OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload);
 
 /// Connections that may be in use at once.
-std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const HostChoice& host);
+std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const UserRules& users,
+                         const HostChoice& host);
 
 /// How many connections can be open, and what bounds them.
 struct ConnectionRoom {

@@ -6,6 +6,7 @@
 #include "cmd/secrets.hpp"
 #include "cmd/trace_values.hpp"
 #include "engine/plan/trees.hpp"
+#include "proto/trace/decimal_time.hpp"
 
 namespace driftless {
 
@@ -21,14 +22,18 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     settings.capped_by_host = host.capped_by_host;
     settings.connections_fixed = options.sending.connections.value_or(0);
     settings.connection = options.sending.connection;
-    settings.lanes_max = lanes_most(options.sending, plan, host);
+    settings.lanes_max = lanes_most(options.sending, plan, options.workload.users, host);
     settings.arm_ahead = {options.sending.arm_ahead.window_ns};
     settings.arm_all = options.sending.arm_ahead.all;
     settings.grace = {options.sending.grace_ns};
+    if (const std::optional<std::int64_t>& for_ns = options.workload.users.for_ns; for_ns) {
+        settings.drained_ns = later(*for_ns, options.sending.drain_ns);
+    }
     return settings;
 }
 
-AssemblerConfig assembler_config(const RunFile& file, const Plan& plan) {
+AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
+                                 std::uint32_t requests_end) {
     const Invocation& invocation = file.parts.invocation();
     const ReplayOptions& options = invocation.options;
     const Workload& workload = file.parts.workload();
@@ -51,6 +56,7 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan) {
     config.limits = file.calibration.limits;
     config.trees = roots_of_sessions(workload.trace);
     config.closed = workload.waiting.has_value();
+    config.requests_end = requests_end;
     return config;
 }
 

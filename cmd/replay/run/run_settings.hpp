@@ -15,7 +15,8 @@ namespace driftless {
 
 ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
 
-AssemblerConfig assembler_config(const RunFile& file, const Plan& plan);
+/// `requests_end`: of users (AssemblerConfig); 0: there are none.
+AssemblerConfig assembler_config(const RunFile& file, const Plan& plan, std::uint32_t requests_end);
 
 /// All but the verdict and what the end adds. `zero_utc_ns`: time 0 of the run.
 SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns);

@@ -79,6 +79,21 @@ void write_load(JsonWriter& json, const LoadFigures& load) {
     json.end_object();
 }
 
+void write_users(JsonWriter& json, const UserRules& rules) {
+    json.key("users");
+    if (rules.users == 0) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("count").unsigned_integer(rules.users);
+    json.key("ramp_ns").integer(rules.ramp_ns);
+    json.key("order").string(name_of(rules.order));
+    json.key("recycle").boolean(rules.recycle);
+    json.key("for_ns").optional_integer(rules.for_ns);
+    json.end_object();
+}
+
 void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEnd>& end) {
     const Invocation& invocation = file.parts.invocation();
     const WorkloadFlags& flags = invocation.options.workload;
@@ -97,6 +112,7 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     flags.plan.limit ? json.unsigned_integer(*flags.plan.limit) : json.null();
     json.key("spread").boolean(flags.plan.spread);
     json.key("sessions").string(name_of(flags.files.sessions));
+    write_users(json, flags.users);
     json.key("rows").unsigned_integer(plan.rows.size());
     json.key("rows_waiting").unsigned_integer(waits.rows);
     json.key("rows_waiting_outside").unsigned_integer(waits.outside);

@@ -1,8 +1,12 @@
 #include "cmd/replay/workload/waiting.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/workload/users.hpp"
+#include "engine/schedule/rehearsal.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -27,24 +31,37 @@ int check_waits(const Trace& trace) {
     return exit_input;
 }
 
-Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed) {
-    plan.schedule_digest = digest_of_waits(trace, plan, speed);
+Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users) {
+    const std::uint64_t waits = digest_of_waits(trace, plan, speed);
+    plan.schedule_digest = users.users > 0 ? digest_of_users(users, waits) : waits;
     return plan;
 }
 
-Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed) {
-    return {waits_of(trace, plan, speed), answered_in(trace, plan, speed, token_ns_estimated)};
+// Of users that begin the trace anew, once through it.
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users) {
+    const WaitFigures figures = waits_of(trace, plan, speed);
+    if (users.users == 0) {
+        return {figures, answered_in(trace, plan, speed, token_ns_estimated)};
+    }
+    Plan rehearsed = rehearse(trace, plan, Schedule(trace, plan, speed, users), token_ns_estimated,
+                              std::max<std::size_t>(plan.rows.size(), 2 * users.users));
+    return {figures, std::move(rehearsed)};
 }
 
-std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan) {
+std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,
+                                       const UserRules& users) {
     std::vector<std::string> notes;
     if (!waiting) {
         return notes;
     }
     const WaitFigures& waits = waiting->figures;
-    notes.push_back(
-        counted(waits.rows, "row waits", "rows wait") + " for others, due when those have ended; " +
-        counted(plan.rows.size() - waits.rows, "row has", "rows have") + " recorded instants");
+    const std::string others =
+        users.users > 0
+            ? counted(plan.rows.size() - waits.rows, "row begins", "rows begin") +
+                  " with their trees"
+            : counted(plan.rows.size() - waits.rows, "row has", "rows have") + " recorded instants";
+    notes.push_back(counted(waits.rows, "row waits", "rows wait") +
+                    " for others, due when those have ended; " + others);
     if (waits.outside > 0) {
         notes.push_back(counted(waits.outside, "row waits", "rows wait") +
                         " for rows that are not selected, and takes them for ended before time 0");
@@ -68,6 +85,9 @@ const Plan& plan_to_estimate(const Workload& workload) {
 
 Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
                      const EarlierRows& earlier) {
+    if (workload.users.users > 0) {
+        return {workload.trace, plan, speed, workload.users};
+    }
     return workload.waiting ? Schedule(workload.trace, plan, speed, earlier) : Schedule(plan);
 }
 

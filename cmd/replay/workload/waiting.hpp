@@ -16,12 +16,13 @@ namespace driftless {
 int check_waits(const Trace& trace);
 
 /// The plan of a closed run: its digest is of what rows wait for, not of instants.
-Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed);
+Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users);
 
-Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed);
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users);
 
 /// How many rows wait, and for what: lines for the screen and run.json; none where none waits.
-std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan);
+std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,
+                                       const UserRules& users);
 
 /// From time 0 to the last due instant that is known before the run. `whole`: the plan, or, where
 /// a run is resumed, that of the whole run.

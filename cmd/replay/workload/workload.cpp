@@ -8,6 +8,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
+#include "cmd/replay/workload/users.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/trace_errors.hpp"
@@ -105,7 +106,7 @@ OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, co
 
 /// What will be sent, as two lines: rows, wall time and pace; tokens.
 std::string selection_text(const Trace& trace, const Plan& plan,
-                           const std::optional<Waiting>& waiting, const std::string& speed) {
+                           const std::optional<Waiting>& waiting, const WorkloadFlags& flags) {
     const double seconds = static_cast<double>(last_due_ns(waiting, plan)) / 1e9;
     char rate[64] = "";
     if (seconds > 0 && !waiting) {
@@ -114,9 +115,12 @@ std::string selection_text(const Trace& trace, const Plan& plan,
     }
     char wall[64];
     (void)std::snprintf(wall, sizeof wall, "%.3f s", seconds);
+    const std::string when = flags.users.users > 0 ? "sent by users"
+                                                   : (waiting ? "those that wait for none " : "") +
+                                                         std::string("sent within ") + wall + rate;
     return "selected: " + grouped(plan.rows.size()) + " of " + grouped(trace.rows.size()) +
-           " rows, " + (waiting ? "those that wait for none " : "") + "sent within " + wall + rate +
-           " at speed " + speed + "\nselected: " + grouped(plan.input_tokens) + " input and " +
+           " rows, " + when + " at speed " + flags.speed_text +
+           "\nselected: " + grouped(plan.input_tokens) + " input and " +
            grouped(plan.output_tokens) + " output tokens";
 }
 
@@ -145,22 +149,34 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
         return code;
     }
     const Speed speed = flags.plan.speed;
-    Plan plan = closed ? plan_of_waits(trace, std::move(recorded).value(), speed)
+    const UserRules& users = flags.users;
+    Plan plan = closed ? plan_of_waits(trace, std::move(recorded).value(), speed, users)
                        : std::move(recorded).value();
+    if (const int code = users.users > 0 ? check_users(users, trace, plan) : exit_done;
+        code != exit_done) {
+        return code;
+    }
     std::optional<Waiting> waiting;
     if (closed) {
-        waiting = waiting_of(trace, plan, speed);
+        waiting = waiting_of(trace, plan, speed, users);
     }
-    std::printf("%s\n", selection_text(trace, plan, waiting, flags.speed_text).c_str());
-    add_notes("sessions", waiting_notes(waiting, plan), notes);
+    std::printf("%s\n", selection_text(trace, plan, waiting, flags).c_str());
+    add_notes("sessions", waiting_notes(waiting, plan, users), notes);
+    if (users.users > 0) {
+        add_notes("users", user_notes(users, trace, plan), notes);
+    }
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
     OrExit<RowModels> models = named_models(row_model, trace, plan);
     if (!models) {
         return models.exit_code();
     }
-    return Workload{
-        std::move(load.value().trace), load.value().figures, std::move(plan), std::move(waiting),
-        std::move(models).value(),     std::move(notes)};
+    return Workload{std::move(load.value().trace),
+                    load.value().figures,
+                    std::move(plan),
+                    std::move(waiting),
+                    users,
+                    std::move(models).value(),
+                    std::move(notes)};
 }
 
 int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload) {

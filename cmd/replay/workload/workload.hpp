@@ -29,6 +29,7 @@ struct Workload {
     LoadFigures load;
     Plan plan;
     std::optional<Waiting> waiting;  ///< `--sessions closed`; else nothing waits
+    UserRules users;                 ///< `users.users` 0: there are none
     RowModels models;                ///< `--model` with a column; else of no row
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
 };

@@ -50,13 +50,14 @@ class Script {
     }
 
     static Event event(EventKind kind, std::uint32_t row, std::int64_t at_ns) {
+        if (kind == EventKind::armed) {
+            return Event::of_armed({1'000'000 * static_cast<std::int64_t>(row), row, row, 0},
+                                   script_zero_ns + at_ns);
+        }
         Event event;
         event.kind = kind;
         event.request = row;
         event.stamp_ns = script_zero_ns + at_ns;
-        if (kind == EventKind::armed) {
-            event.due = {1'000'000 * static_cast<std::int64_t>(row), row, row, 0};
-        }
         return event;
     }
 

@@ -185,7 +185,7 @@ TEST(Foreign, ConcurrencyIsRefusedWithTheReason) {
     EXPECT_NE(why.find("--concurrency: "), std::string::npos);
     EXPECT_NE(why.find("--max-inflight N"), std::string::npos);
     EXPECT_NE(refusal({"t", "--url", "h", "--concurrency=20"}), "");
-    EXPECT_EQ(refusal({"t", "--url", "h", "--users", "3"}).find("--users: a fixed number"), 0U);
+    EXPECT_EQ(refusal({"t", "--url", "h", "--num-users", "3"}).find("--num-users: tools"), 0U);
     EXPECT_EQ(spelled({"t", "--url", "h", "--max-concurrency", "20"}),
               (Words{"t", "--url", "h", "--max-inflight", "20"}));
     const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
