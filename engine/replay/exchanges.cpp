@@ -146,7 +146,7 @@ void Exchanges::received(Lane& lane, const Completion& done) {
     CHECK(lane.state == LaneState::busy);
     const bool first = !lane.exchange.any_byte;
     const bool was_over = lane.exchange.over;
-    read_answer(lane, done, parts_.ring, receive_counts_);
+    read_answer(lane, done, parts_.ring, receive_counts_, parts_.sleep);
     if (lane.exchange.over && !was_over) {
         note_over(lane);
     }

@@ -8,6 +8,7 @@
 #include "engine/io/loop.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/record/ring.hpp"
+#include "engine/replay/host_sleep.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/underway/row_underway.hpp"
 
@@ -59,6 +60,7 @@ struct LaneParts {
     /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
     /// connection ended while it was bound to them (they have kept their storage).
     RowList again;
+    HostSleep sleep{};  ///< the last one
     /// Some rows wait for answers: whole ones are told (InFlight) before their lanes are done with.
     bool turns_wait = false;
 

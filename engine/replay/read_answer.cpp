@@ -147,13 +147,15 @@ struct Reader {
 // A read may hold many packets, and the kernel keeps the stamp of the last one only: of the others
 // all that is known is that nothing was waiting at `unread_since`. A kernel that is late itself may
 // say so of bytes that it had stamped already. None was there before its request left.
-void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& counts) {
+void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& counts,
+               const HostSleep& sleep) {
     const std::int64_t kernel_ns = believable_stamp_ns(done.kernel_ns, exchange.fired, done.stamp);
     counts.stamps_refused += done.kernel_ns != 0 && kernel_ns == 0 ? 1 : 0;
     const Instant nothing_there = std::max(done.unread_since, exchange.fired);
     const Instant since =
         kernel_ns != 0 ? std::min(Instant{kernel_ns}, nothing_there) : nothing_there;
-    const Duration waited = done.stamp - since;
+    const Duration asleep = nothing_there <= sleep.noticed ? sleep.length : Duration{0};
+    const Duration waited = std::max(done.stamp - since, done.stamp - nothing_there + asleep);
     exchange.heard = true;
     exchange.over_since = kernel_ns != 0 ? Instant{kernel_ns} : nothing_there;
     // After a stop answers are read in any order, and only the stamp of the first is of use.
@@ -193,12 +195,13 @@ void connection_ended(Lane& lane, const Completion& done) {
 
 }  // namespace
 
-void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts) {
+void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts,
+                 const HostSleep& sleep) {
     CHECK(lane.state == LaneState::busy);
     ExchangeState& exchange = lane.exchange;
     if (done.result <= 0) {
         if (!exchange.over) {
-            note_wait(exchange, done, counts);
+            note_wait(exchange, done, counts, sleep);
         }
         connection_ended(lane, done);
         return;
@@ -221,7 +224,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
         reader.records();
     }
     const bool ended = lane.tls != nullptr && lane.tls->stream.state() == TlsStream::State::ended;
-    note_wait(exchange, done, counts);
+    note_wait(exchange, done, counts, sleep);
     if (ended) {
         connection_ended(lane, done);
     }

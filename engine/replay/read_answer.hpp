@@ -4,6 +4,7 @@
 
 #include "engine/io/op.hpp"
 #include "engine/record/ring.hpp"
+#include "engine/replay/host_sleep.hpp"
 #include "engine/replay/lane.hpp"
 
 namespace driftless {
@@ -24,7 +25,9 @@ struct ReceiveCounts {
 
 /// Handles one completion of a busy lane's receive: bytes, the end of the stream, or an error. May
 /// end the exchange (`lane.end`). Every event of this receive carries `done.stamp`.
-void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts);
+/// `sleep`: the last one.
+void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts,
+                 const HostSleep& sleep);
 
 inline constexpr int status_ok = 200;
 /// A body that is no event stream (an error, a JSON answer) is passed on up to this size.

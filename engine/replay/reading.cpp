@@ -50,6 +50,7 @@ void Reading::note_suspension() {
         return;
     }
     suspended_ns_ = all_ns;
+    lanes_.parts.sleep = {driver_.now(), length};
     lanes_.pool.for_each(LaneState::busy, [length](Lane& lane) {
         lane.exchange.heard = true;
         lane.exchange.waited = std::max(lane.exchange.waited, length);

@@ -29,7 +29,7 @@ Ending end_of(std::int32_t result, std::size_t unsent, std::int32_t send_errno) 
     lane.exchange.sys_errno = send_errno;
     Completion done{};
     done.result = result;
-    read_answer(lane, done, ring, counts);
+    read_answer(lane, done, ring, counts, {});
     EXPECT_TRUE(lane.exchange.over);
     EXPECT_TRUE(lane.broken);
     return {lane.exchange.outcome, lane.exchange.sys_errno};
@@ -48,7 +48,8 @@ TEST(AnswerEnd, TheErrorOfTheSendIsKept) {
 }
 
 // How long the bytes of one read may have waited, by the record: fired at 100 us, read at 1,000 us.
-std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us) {
+std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us,
+                       const HostSleep& sleep = {}) {
     EventRing ring(1 << 16, 4);
     ReceiveCounts counts;
     Lane lane;
@@ -61,7 +62,7 @@ std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us) {
     done.stamp = Instant{1'000'000};
     done.unread_since = Instant{unread_since_us * 1000};
     done.kernel_ns = kernel_us * 1000;
-    read_answer(lane, done, ring, counts);
+    read_answer(lane, done, ring, counts, sleep);
     EXPECT_FALSE(lane.exchange.over);
     EXPECT_EQ(counts.delay_max_ns, lane.exchange.waited.ns);
     return lane.exchange.waited.ns / 1000;
@@ -74,6 +75,14 @@ TEST(AnswerWait, CountsFromTheLastLookThatFoundNothing) {
 
 TEST(AnswerWait, CountsFromTheKernelsStampWhereTheKernelWasLateItself) {
     EXPECT_EQ(waited_us(400, 300), 700);
+}
+
+// What was not read when the host slept has waited for all of the sleep, whatever came later says.
+TEST(AnswerWait, CountsASleepOfTheHost) {
+    const HostSleep sleep{Instant{500'000}, milliseconds(7)};
+    EXPECT_EQ(waited_us(400, 0, sleep), 7'600);
+    EXPECT_EQ(waited_us(400, 300, sleep), 7'600);
+    EXPECT_EQ(waited_us(501, 0, sleep), 499);
 }
 
 TEST(AnswerWait, NothingCameBeforeTheRequestLeft) {
@@ -92,7 +101,7 @@ TEST(AnswerWait, HoldsForAnEnd) {
     done.result = -ECONNRESET;
     done.stamp = Instant{1'000'000};
     done.unread_since = Instant{200'000};
-    read_answer(lane, done, ring, counts);
+    read_answer(lane, done, ring, counts, {});
     EXPECT_TRUE(lane.exchange.heard);
     EXPECT_EQ(lane.exchange.waited.ns, 800'000);
 }
