@@ -222,11 +222,11 @@ void Run::serve_others(Instant now, Instant due) {
 bool Run::watch_stop(Instant now) {
     const int asked = parts_.stop_requests.load(std::memory_order_relaxed);
     const int requests = asked + (stop_asked_ ? 1 : 0);
-    const bool drained = zero_ != never && (now - zero_).ns >= settings_.drained_ns;
-    if ((requests > 0 || drained) && !stopping_) {
+    drained_ = zero_ != never && (now - zero_).ns >= settings_.drained_ns;
+    if ((requests > 0 || drained_) && !stopping_) {
         stopping_ = true;
         interrupted_ = asked > 0;
-        grace_ends_ = drained ? now : now + settings_.grace;
+        grace_ends_ = drained_ ? now : now + settings_.grace;
         preparing_.stop();
         pacer_.stop();
         return true;
@@ -234,7 +234,7 @@ bool Run::watch_stop(Instant now) {
     if (!stopping_) {
         return false;
     }
-    if (lanes_.in_flight.count() > 0 && (requests > 1 || drained || now >= grace_ends_)) {
+    if (lanes_.in_flight.count() > 0 && (requests > 1 || drained_ || now >= grace_ends_)) {
         lanes_.pool.for_each(LaneState::busy, [](Lane& lane) { lane.end(Outcome::cancelled); });
     }
     return pacer_.drop_unsent(drop_max);

@@ -71,6 +71,8 @@ class Run {
 
     /// The user stopped it before its end.
     bool interrupted() const { return interrupted_; }
+    /// What was still open when the time for it was over was cancelled.
+    bool drained() const { return drained_; }
     const LaneCounts& lane_counts() { return lanes_.parts.counts; }
     /// How long the servers let a connection stand idle: the shortest that is known.
     IdleLimit idle_limit() { return lanes_.shelf.shortest_limit(); }
@@ -114,6 +116,7 @@ class Run {
     bool stop_asked_ = false;
     bool stopping_ = false;
     bool interrupted_ = false;
+    bool drained_ = false;
     bool closing_ = false;
     Instant grace_ends_ = never;
     Instant last_fire_;

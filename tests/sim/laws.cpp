@@ -12,6 +12,7 @@
 #include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/laws_of_limits.hpp"
 #include "tests/sim/laws_of_turns.hpp"
+#include "tests/sim/laws_of_users.hpp"
 #include "tests/sim/laws_of_waits.hpp"
 
 namespace driftless::sim {
@@ -307,6 +308,10 @@ constexpr Law all_laws[] = {
     {"turns wait for their parents", turns_wait},
     {"no release is lost", no_release_is_lost},
     {"failures end their trees", failures_end_trees},
+    {"users play one tree each", users_play_one_tree_each},
+    {"users do not rest", users_do_not_rest},
+    {"trees are played whole", trees_are_played_whole},
+    {"nothing is due when the time is up", nothing_due_after_the_end},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},
@@ -356,7 +361,8 @@ constexpr StampOrder all_orders[] = {
 }  // namespace
 
 std::string fired_line(const Record& record) {
-    return R"({"row":)" + std::to_string(record.row) + R"(,"due_ns":)" +
+    const std::string pass = record.user ? R"(,"pass":)" + std::to_string(record.pass) : "";
+    return R"({"row":)" + std::to_string(record.row) + pass + R"(,"due_ns":)" +
            std::to_string(record.due_ns) + R"(,"fired_ns":)" +
            std::to_string(record.fired_ns.value_or(0)) + R"(,"held_ns":)" +
            std::to_string(record.held_ns) + R"(,"late_cause":")" + name_of(record.late_cause) +

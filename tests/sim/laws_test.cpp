@@ -52,6 +52,21 @@ Trace trace_of_turns() {
     return trace;
 }
 
+SimResult run_of_users(Bug bug) {
+    SimOptions options;
+    options.closed = true;
+    options.users.users = 2;
+    options.drain_ns = seconds(1).ns;
+    options.users.for_ns =
+        bug == Bug::lost_time ? std::optional(milliseconds(30).ns) : std::nullopt;
+    options.bug = bug;
+    Trace trace = trace_of_turns();
+    for (TraceRow& row : trace.rows) {
+        row.session = no_session;
+    }
+    return run(trace, options);
+}
+
 SimResult run_with(Bug bug) {
     SimOptions options;
     options.seed = 3;
@@ -72,6 +87,9 @@ SimResult run_with(Bug bug) {
         options.closed = true;
         options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
         return run(trace_of_turns(), options);
+    }
+    if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time) {
+        return run_of_users(bug);
     }
     if (bug == Bug::blind_look) {
         options.inflight_max = 2000;
@@ -121,6 +139,9 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_turns, "turns wait for their parents"},
     {Bug::early_turns, "failures end their trees"},
     {Bug::lost_release, "no release is lost"},
+    {Bug::extra_user, "users play one tree each"},
+    {Bug::split_trees, "users play one tree each"},
+    {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
@@ -138,9 +159,13 @@ constexpr WorldBug world_bugs[] = {
 struct OutputBug {
     const char* law;
     void (*plant)(SimResult&);
+    bool of_users = false;
 };
 // In what was written and counted.
 const OutputBug output_bugs[] = {
+    {"users play one tree each", [](SimResult& result) { result.users.users = 1; }, true},
+    {"users do not rest", [](SimResult& result) { ++result.records.back().due_ns; }, true},
+    {"trees are played whole", [](SimResult& result) { result.records.pop_back(); }, true},
     {"one record per row", [](SimResult& result) { result.records.pop_back(); }},
     {"one record per row", [](SimResult& result) { result.records.push_back(result.records[0]); }},
     {"one record per row", [](SimResult& result) { --result.counts.ended; }},
@@ -293,7 +318,7 @@ TEST(Laws, CatchBugsOfTheWorld) {
 
 TEST(Laws, CatchBugsOfTheOutput) {
     for (const OutputBug& planted : output_bugs) {
-        SimResult result = run_with(Bug::none);
+        SimResult result = planted.of_users ? run_of_users(Bug::none) : run_with(Bug::none);
         planted.plant(result);
         const std::string broken = broken_laws(result);
         EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;

@@ -25,6 +25,9 @@ ReplaySettings settings_of(const SimOptions& options) {
     settings.warm_sends = options.warm_sends;
     settings.timeouts = options.timeouts;
     settings.grace = milliseconds(50);
+    if (options.users.for_ns) {
+        settings.drained_ns = *options.users.for_ns + options.drain_ns;
+    }
     return settings;
 }
 
@@ -60,10 +63,53 @@ Trace waits_of(const Trace& trace, Bug bug) {
     for (Dependency& one : waits.dependencies) {
         one.trigger = bug == Bug::early_turns ? Trigger::dispatch : one.trigger;
     }
+    if (bug == Bug::split_trees) {
+        std::erase_if(waits.dependencies, [](const Dependency& one) { return one.row % 2 == 0; });
+        for (TraceRow& row : waits.rows) {
+            row.session = no_session;
+        }
+    }
     if (bug == Bug::lost_release) {
         waits.dependencies.push_back({trace.rows.back().index, trace.rows.front().index});
     }
     return waits;
+}
+
+UserRules played_rules(const SimOptions& options) {
+    UserRules rules = options.users;
+    rules.users += options.bug == Bug::extra_user ? 1 : 0;
+    if (options.bug == Bug::lost_time) {
+        rules.for_ns = *rules.for_ns + milliseconds(50).ns;
+    }
+    return rules;
+}
+
+// Of each row the smallest one that it hangs together with: until nothing changes any more.
+std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace) {
+    std::map<std::uint32_t, std::uint32_t> trees;
+    std::map<std::uint32_t, std::uint32_t> sessions;
+    for (const TraceRow& row : trace.rows) {
+        trees[row.index] = row.index;
+    }
+    const auto join = [&trees](std::uint32_t& one, std::uint32_t& other) {
+        const bool changes = one != other;
+        one = other = std::min(one, other);
+        return changes;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (const Dependency& one : trace.dependencies) {
+            changed = join(trees[one.row], trees[one.on]) || changed;
+        }
+        for (const TraceRow& row : trace.rows) {
+            if (row.session != no_session) {
+                std::uint32_t& session =
+                    sessions.try_emplace(row.session, trees[row.index]).first->second;
+                changed = join(trees[row.index], session) || changed;
+            }
+        }
+    }
+    return trees;
 }
 
 std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan) {
@@ -138,6 +184,9 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     }
     config.limits = taint_limits(CertifyWithin());
     config.closed = options.closed;
+    if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound
+        config.requests_end = static_cast<std::uint32_t>(plan.rows.size()) * (users + 3);
+    }
     if (options.own_fields) {
         config.trace_run_id = run_id;
         config.record_headers = {"X-Request-Id"};

@@ -45,6 +45,9 @@ FiredMarks marks_of(const Trace& trace);
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options);
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options);
+/// The rules that the schedule is told, and [row] a row of its tree, found the slow way.
+UserRules played_rules(const SimOptions& options);
+std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace);
 /// The trace as the schedule of closed sessions is told of it.
 Trace waits_of(const Trace& trace, Bug bug);
 /// Dependencies of rows that wait for rows of this plan alone.

@@ -48,6 +48,11 @@ class Simulation {
         if (options.closed) {
             result_.dependencies = waits_within(trace, plan_);
         }
+        if (options.users.users > 0) {
+            result_.users = options.users;
+            result_.trees = trees_of(trace);
+            result_.due_ns.clear();
+        }
         if (segment.resumed != nullptr) {
             for (const std::uint32_t row : segment.resumed->remaining.again) {
                 result_.again.insert(trace.rows[row].index);
@@ -89,8 +94,10 @@ class Simulation {
             const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
             const bool knows = segment_.resumed != nullptr && options_.bug != Bug::forgotten_past;
             const EarlierRows earlier = knows ? segment_.resumed->remaining.earlier : EarlierRows();
-            Schedule schedule = options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier)
-                                                : Schedule(engine_plan_);
+            Schedule schedule = options_.users.users > 0
+                                    ? Schedule(waits, engine_plan_, Speed(), played_rules(options_))
+                                : options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier)
+                                                  : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(
                 driver_,
@@ -129,12 +136,12 @@ class Simulation {
         result_.connection = options_.connection;
         result_.inflight_max = options_.inflight_max;
         result_.balance = options_.balance;
-        result_.rows = plan_.rows.size();
+        result_.rows = options_.users.users > 0 ? replay.rows_taken() : plan_.rows.size();
         result_.counts = writer.counts();
         for (std::size_t i = 0; i < outcome_count; ++i) {
             result_.outcomes[i] = writer.summary().figures().outcomes[i] - result_.outcomes[i];
         }
-        result_.stopped = writer.failed() || host_.stop_requests() > 0;
+        result_.stopped = writer.failed() || host_.stop_requests() > 0 || replay.drained();
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
         result_.segments_resent = driver_.segments_resent();

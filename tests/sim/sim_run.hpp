@@ -15,6 +15,7 @@
 #include "engine/plan/balance.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
+#include "engine/schedule/user_rules.hpp"
 #include "engine/session/resumed_run.hpp"
 #include "proto/record/record.hpp"
 #include "proto/trace/row.hpp"
@@ -55,6 +56,9 @@ enum class Bug : std::uint8_t {
     early_forgetting,  ///< marks of a run that is resumed go before run.json names the new segment
     late_zero,         ///< time 0 is settled as if run.json were written in no time
     forgotten_past,    ///< a segment is not told of the rows that ended before it
+    extra_user,        ///< one user more plays than was asked for
+    split_trees,       ///< some turns are held to be of no tree: their user goes on without them
+    lost_time,         ///< users go on when their time is up
 };
 
 /// When run.json cannot be written.
@@ -75,7 +79,9 @@ struct SimOptions {
     bool capped_by_host = false;  ///< ... is what the host has room for
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
-    bool closed = false;  ///< rows wait for those that the trace says they depend on
+    bool closed = false;        ///< rows wait for those that the trace says they depend on
+    UserRules users;            ///< with `closed`; none, where their number is 0
+    std::int64_t drain_ns = 0;  ///< behind `users.for_ns`
     bool warm_sends = false;
     std::size_t body_bytes = 4 << 20;
     std::size_t ring_bytes = 1 << 20;
@@ -175,6 +181,8 @@ struct SimResult {
     Duration arithmetic_max{0};  ///< the longest that a step of TLS may have taken
     std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] as planned; not of those that wait
     std::vector<Dependency> dependencies;          ///< of closed sessions
+    UserRules users;                               ///< those that were asked for
+    std::map<std::uint32_t, std::uint32_t> trees;  ///< [row] of users: a row of its tree
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock

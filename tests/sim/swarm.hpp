@@ -34,6 +34,9 @@ void close_sessions(Trace& trace, std::uint64_t seed);
 /// The same trace and faults, in a run whose rows wait for each other.
 SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows);
 
+/// The same rows in trees of up to 12, played by 1 to 8 users (swarm_users.cpp).
+SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows);
+
 /// How the segments of a run that dies fare: two or three of them, the last of which does not.
 std::vector<Fate> swarm_fates(std::uint64_t seed);
 

@@ -81,5 +81,19 @@ TEST(Swarm, LawsHoldUnderClosedSessions) {
     EXPECT_GT(dropped, 0u);
 }
 
+// Trees that users play, one behind the other, to their ends or until the time is up.
+TEST(Swarm, LawsHoldUnderUsers) {
+    constexpr std::uint64_t seeds_of_users = 200;
+    std::uint64_t whole = 0;
+    std::uint64_t cut = 0;
+    for (std::uint64_t seed = 1; seed <= seeds(seeds_of_users); ++seed) {
+        const SimResult result = run_users_swarm(seed, rows);
+        ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
+        (result.records.size() == rows ? whole : cut) += 1;
+    }
+    EXPECT_GT(whole, 0u);
+    EXPECT_GT(cut, 0u);
+}
+
 }  // namespace
 }  // namespace driftless::sim

@@ -16,7 +16,7 @@ void Witness::watch(SimDriver& driver) {
 }
 
 std::uint32_t Witness::row_of(std::uint32_t planned) const {
-    return trace_.rows[plan_.rows[planned].row].index;
+    return trace_.rows[plan_.rows[planned % plan_.rows.size()].row].index;
 }
 
 // Of a send of a row. That of a second try leaves later than its stamp says.

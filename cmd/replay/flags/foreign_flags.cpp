@@ -58,8 +58,9 @@ constexpr const char* recorded_only =
     "requests leave at the recorded instants, not at a rate; --speed X changes the pace (2 is "
     "twice as fast), --replicate N the load";
 constexpr const char* closed_loop =
-    "tools mean different things by it; --users N keeps N sessions with their sub-agents live, each "
-    "turn sent when the last one has ended, and --max-inflight N holds rows back while N are open";
+    "tools mean different things by it; --users N keeps N sessions with their sub-agents live, "
+    "each turn sent when the last one has ended, and --max-inflight N holds rows back while N are "
+    "open";
 constexpr Refused refused_flags[] = {
     {"--concurrency", closed_loop},
     {"--num-users", closed_loop},

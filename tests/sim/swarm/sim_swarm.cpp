@@ -1,8 +1,9 @@
-// sim_swarm FIRST COUNT [killed|closed|killed_closed]: so many simulated runs of 200 rows from seed
-// FIRST on, one process for each CPU that it may use (taskset chooses them); with `killed`, runs
-// that die and are resumed; with `closed`, runs whose rows wait for each other; with
-// `killed_closed`, both. Prints every seed that breaks a law or dies, then what the runs met and
-// how long they took. Exit 1 when a law was broken, 2 for wrong words.
+// sim_swarm FIRST COUNT [killed|closed|killed_closed|users]: so many simulated runs of 200 rows
+// from seed FIRST on, one process for each CPU that it may use (taskset chooses them); with
+// `killed`, runs that die and are resumed; with `closed`, runs whose rows wait for each other; with
+// `killed_closed`, both; with `users`, runs of users that play trees. Prints every seed that breaks
+// a law or dies, then what the runs met and how long they took. Exit 1 when a law was broken, 2 for
+// wrong words.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -27,7 +28,7 @@ constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t tell_every = 5'000;
 constexpr std::size_t workers_max = 64;
 
-enum class Mode : std::uint8_t { alive, killed, closed, killed_closed };
+enum class Mode : std::uint8_t { alive, killed, closed, killed_closed, users };
 
 /// One process's share, in memory that its parent sees: of a process that died, too.
 struct Share {
@@ -58,8 +59,9 @@ void count(Share& share, const Record& record) {
 }
 
 std::string run_alive(Share& share, Mode mode) {
-    const SimResult result =
-        mode == Mode::closed ? run_closed_swarm(share.next, rows) : run_swarm(share.next, rows);
+    const SimResult result = mode == Mode::closed  ? run_closed_swarm(share.next, rows)
+                             : mode == Mode::users ? run_users_swarm(share.next, rows)
+                                                   : run_swarm(share.next, rows);
     share.full_disks += result.disk_failed ? 1 : 0;
     share.handshakes += result.handshakes;
     share.resumed += result.resumed;
@@ -194,11 +196,13 @@ int main(int argc, char** argv) {
     const Mode mode = word == "killed"          ? Mode::killed
                       : word == "closed"        ? Mode::closed
                       : word == "killed_closed" ? Mode::killed_closed
+                      : word == "users"         ? Mode::users
                                                 : Mode::alive;
     if (argc != 3 && mode == Mode::alive) {
-        std::fprintf(stderr,
-                     "usage: sim_swarm FIRST COUNT [killed|closed|killed_closed]  (seeds; runs of "
-                     "200 rows)\n");
+        std::fprintf(
+            stderr,
+            "usage: sim_swarm FIRST COUNT [killed|closed|killed_closed|users]  (seeds; runs of "
+            "200 rows)\n");
         return 2;
     }
     return driftless::sim::swarm(std::strtoull(argv[1], nullptr, 10),

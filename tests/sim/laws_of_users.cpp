@@ -1,0 +1,133 @@
+#include "tests/sim/laws_of_users.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/breaches.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+/// One playing of a tree, by its records.
+struct Played {
+    std::uint32_t user = 0;
+    std::uint32_t rows = 0;
+    std::uint32_t a_row = 0;
+    std::int64_t begin_ns = INT64_MAX;  ///< the first due
+    std::int64_t end_ns = INT64_MIN;    ///< the last end that is known
+    bool one_user = true;
+    bool all_sent = true;  ///< of its records
+};
+
+/// Its due is when it would have been if all had gone as recorded.
+bool waited_in_vain(const Record& record) {
+    return record.outcome == Outcome::not_sent && record.error;
+}
+
+std::vector<Played> played_trees(const SimResult& result) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Played> trees;  // [pass, tree]
+    for (const Record& record : result.records) {
+        Played& tree = trees[{record.pass, result.trees.at(record.row)}];
+        const bool same_user = record.user && (tree.rows == 0 || tree.user == *record.user);
+        tree.one_user = tree.one_user && same_user;
+        tree.user = record.user.value_or(0);
+        tree.rows += 1;
+        tree.a_row = record.row;
+        tree.all_sent = tree.all_sent && record.ended_ns.has_value();
+        if (!waited_in_vain(record)) {
+            tree.begin_ns = std::min(tree.begin_ns, record.due_ns);
+        }
+        tree.end_ns = std::max(tree.end_ns, record.ended_ns.value_or(INT64_MIN));
+    }
+    std::vector<Played> sorted;
+    for (const auto& [where, tree] : trees) {
+        sorted.push_back(tree);
+    }
+    std::sort(sorted.begin(), sorted.end(), [](const Played& a, const Played& b) {
+        return std::tie(a.user, a.begin_ns, a.end_ns) < std::tie(b.user, b.begin_ns, b.end_ns);
+    });
+    return sorted;
+}
+
+bool has_users(const SimResult& result) {
+    return result.users.users > 0 && !result.disk_failed;
+}
+
+/// Calls `what` for each tree and the one that the same user played after it.
+template <class What>
+void each_pair(const std::vector<Played>& trees, What what) {
+    for (std::size_t i = 1; i < trees.size(); ++i) {
+        if (trees[i].user == trees[i - 1].user) {
+            what(trees[i - 1], trees[i]);
+        }
+    }
+}
+
+}  // namespace
+
+std::string users_play_one_tree_each(const SimResult& result) {
+    Breaches breaches;
+    if (!has_users(result)) {
+        return "";
+    }
+    const std::vector<Played> trees = played_trees(result);
+    for (const Played& tree : trees) {
+        breaches.unless(tree.one_user && tree.user < result.users.users, tree.a_row,
+                        "was played by another user");
+    }
+    each_pair(trees, [&](const Played& one, const Played& next) {
+        breaches.unless(next.begin_ns >= one.end_ns, next.a_row,
+                        "began while another tree of its user was live");
+    });
+    return breaches.text();
+}
+
+// The next tree begins at the instant at which all of the last one has ended.
+std::string users_do_not_rest(const SimResult& result) {
+    Breaches breaches;
+    if (!has_users(result) || result.stopped) {
+        return "";
+    }
+    each_pair(played_trees(result), [&](const Played& one, const Played& next) {
+        const bool known = one.all_sent && next.begin_ns != INT64_MAX;
+        breaches.unless(!known || next.begin_ns == one.end_ns, next.a_row,
+                        "began " + std::to_string(next.begin_ns - one.end_ns) +
+                            " ns behind the tree before it");
+    });
+    return breaches.text();
+}
+
+// Those that ended are there with all their rows, and where the time was long enough all of them.
+std::string trees_are_played_whole(const SimResult& result) {
+    Breaches breaches;
+    if (!has_users(result) || result.stopped || result.users.for_ns) {
+        return "";
+    }
+    std::map<std::uint32_t, std::uint32_t> missing;  // [tree] rows
+    for (const auto& [row, tree] : result.trees) {
+        ++missing[tree];
+    }
+    for (const Record& record : result.records) {
+        --missing[result.trees.at(record.row)];
+    }
+    for (const auto& [tree, rows] : missing) {
+        breaches.unless(rows == 0, tree, "is of a tree that was not played whole");
+    }
+    return breaches.text();
+}
+
+std::string nothing_due_after_the_end(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const bool in_time = !result.users.for_ns || record.due_ns < *result.users.for_ns;
+        breaches.unless(in_time || waited_in_vain(record), record, "was due when the time was up");
+    }
+    return breaches.text();
+}
+
+}  // namespace driftless::sim

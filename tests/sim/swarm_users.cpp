@@ -1,0 +1,66 @@
+// The swarm's traces, played by users.
+#include "proto/core/hash.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+
+namespace {
+
+constexpr std::uint64_t users_stream = 0x75736572;
+
+/// Rows that follow each other become trees of up to 12: chains, forks and joins.
+void plant_trees(Trace& trace, std::uint64_t seed) {
+    Random random(mix64(seed ^ users_stream));
+    const std::uint64_t size_max = 1 + random.below(12);
+    trace.sessions.clear();
+    trace.dependencies.clear();
+    std::uint64_t left = 0;
+    std::uint32_t first = 0;
+    for (std::uint32_t row = 0; row < trace.rows.size(); ++row) {
+        if (left == 0) {
+            left = 1 + random.below(size_max);
+            first = row;
+            trace.sessions.push_back("tree " + std::to_string(trace.sessions.size()));
+        }
+        --left;
+        trace.rows[row].session = static_cast<std::uint32_t>(trace.sessions.size() - 1);
+        if (row == first || random.below(12) == 0) {
+            continue;  // it begins with its tree
+        }
+        for (std::uint64_t parents = 1 + random.below(2); parents > 0; --parents) {
+            const auto on = static_cast<std::uint32_t>(first + random.below(row - first));
+            const Trigger trigger = random.below(6) == 0 ? Trigger::dispatch : Trigger::completion;
+            const bool at_once = random.below(2) == 0;
+            trace.dependencies.push_back(
+                {row, on, trigger,
+                 at_once ? 0 : static_cast<std::int64_t>(random.below(30'000'000))});
+        }
+    }
+}
+
+UserRules drawn_rules(std::uint64_t seed) {
+    Random random(mix64(mix64(seed) ^ users_stream));
+    UserRules rules;
+    rules.users = 1 + static_cast<std::uint32_t>(random.below(8));
+    rules.ramp_ns = random.below(2) == 0 ? 0 : static_cast<std::int64_t>(random.below(20'000'000));
+    rules.order = random.below(2) == 0 ? TreeRule::file : TreeRule::shuffle;
+    rules.seed = seed;
+    if (random.below(3) == 0) {
+        rules.for_ns = rules.ramp_ns + 1 + static_cast<std::int64_t>(random.below(300'000'000));
+    }
+    return rules;
+}
+
+}  // namespace
+
+SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
+    Trace trace = swarm_trace(seed, rows);
+    plant_trees(trace, seed);
+    SimOptions options = swarm_options(seed);
+    options.closed = true;
+    options.users = drawn_rules(seed);
+    options.drain_ns = static_cast<std::int64_t>(Random(seed).below(200'000'000));
+    return run(trace, options);
+}
+
+}  // namespace driftless::sim
