@@ -7,6 +7,7 @@
 namespace driftless {
 
 bool Pacer::bind_ahead(std::int64_t horizon_ns) {
+    (void)take_retries();  // one that was built again since the last step is still the armer's
     while (const std::optional<Due> due = schedule_.within(Lookahead::binding, horizon_ns)) {
         RowUnderway* row = stopped_ ? nullptr : armer_.ready(*due);
         if (row == nullptr) {

@@ -303,5 +303,47 @@ TEST(Pacer, ATurnWaitsForItsParent) {
     }
 }
 
+// Two rows lose their connections before they are due. The later one is built again while the
+// first is bound: it is the armer's until the pacer has taken it from there.
+TEST(Pacer, BindsWhatWasBuiltAgain) {
+    TlsWorld world(1, fair_tls(), 1);
+    Pacing pacing(Rows{{milliseconds(10)}, {milliseconds(20)}}, over_tls(world));
+    pacing.arm();
+    pacing.open();
+    pacing.open();
+    pacing.begin(seconds(1));
+    const auto bind_all = [&pacing] {
+        while (pacing.pacer.bind_ahead(INT64_MAX)) {
+        }
+    };
+    bind_all();
+    for (const std::uint32_t request : {0u, 1u}) {
+        pacing.lanes.pool.for_each(LaneState::bound, [&](Lane& lane) {
+            if (lane.tls->row->due.request == request) {  // as where its server closes it
+                pacing.lanes.sealing.lose(lane, false);
+                lane.broken = true;
+                lane.enter(LaneState::closing);
+                lane.progress.notify();
+            }
+        });
+    }
+    pacing.turn();
+    pacing.open();
+    pacing.open();
+    (void)pacing.step();
+    EXPECT_EQ(pacing.armer.again_count(), 2u);
+    for (const std::uint32_t left : {1u, 0u}) {
+        while (pacing.armer.ready(pacing.due(1 - left)) == nullptr) {
+            ASSERT_TRUE(pacing.armer.step(pacing.driver.now(), INT64_MAX, 4096));
+        }
+        if (left == 1) {
+            (void)pacing.step();
+        }
+        EXPECT_EQ(pacing.armer.again_count(), 1u);
+    }
+    bind_all();
+    EXPECT_EQ(pacing.armer.again_count(), 0u);
+}
+
 }  // namespace
 }  // namespace driftless::sim

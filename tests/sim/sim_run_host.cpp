@@ -233,7 +233,8 @@ void SimRunHost::drain(std::size_t events_max) {
     }
     for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
         if (event->kind == EventKind::fired) {
-            result_.left.insert(trace_.rows[plan_.rows[event->request].row].index);
+            result_.left.insert(
+                trace_.rows[plan_.rows[event->request % plan_.rows.size()].row].index);
         }
         if (writer_->drain(ring_, 1) == 0) {
             break;
