@@ -257,7 +257,7 @@ RunEnd Execution::end_of(Run& run) {
     const LaneCounts& lanes = run.lane_counts();
     RunEnd end;
     end.interrupted = run.interrupted();
-    if (pass_.armer().all_armed()) {
+    if (workload_.users.users == 0 && pass_.armer().all_armed()) {
         end.prompts_digest = pass_.armer().prompts_digest();
     }
     end.clamped_rows = pass_.armer().clamped_rows();

@@ -1,0 +1,149 @@
+"""Users: so many session trees are live, each turn waits for its answer, and one tree for another."""
+
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
+
+WEKA = SAMPLE.parent / "traces" / "weka"
+MS = 1_000_000
+# Of its rows by index: which one it waits for, and for how long after it, in ms (closed_test.py).
+WAITS = {1: (0, 250), 2: (1, 100), 3: (0, 500), 5: (4, 550)}
+RECYCLE = ("--recycle", "--for", "600ms")
+
+
+class Users(Case):
+    def play(self, *flags, ttft="2ms", itl="1ms"):
+        with mock("--ttft", ttft, "--itl", itl) as server:
+            return self.replay_well(WEKA, "--url", server.url, "--speed", 100, *flags)
+
+    def check_trees(self, records, users):
+        """No user has two trees at a time, and each begins when the one before it has ended."""
+        trees = {}
+        for record in records:
+            self.assertLess(record["user"], users)
+            trees.setdefault((record["user"], record["pass"], record["tree"]), []).append(record)
+        lives = sorted(
+            (user, min(one["due_ns"] for one in tree), max(one["ended_ns"] for one in tree))
+            for (user, _, _), tree in trees.items())
+        for (user, _, end), (other, begin, _) in zip(lives, lives[1:]):
+            if user == other:
+                self.assertEqual(begin, end)
+        return trees
+
+    def check_turns(self, records, speed):
+        by_place = {(one["pass"], one["row"]): one for one in records}
+        self.assertEqual(len(by_place), len(records))
+        for (number, row), record in by_place.items():
+            if row in WAITS:
+                parent, delay_ms = WAITS[row]
+                done_ns = by_place[number, parent]["done_ns"]
+                self.assertEqual(record["parent_end_ns"], done_ns)
+                self.assertEqual(record["due_ns"], done_ns + delay_ms * MS // speed)
+            self.assertGreaterEqual(record["fired_ns"], record["due_ns"])
+
+    def test_each_tree_is_played_once(self):
+        for users in (1, 2):
+            run = self.play("--users", users)
+            records = list(run.records().values())
+            self.assertEqual(len(records), 6)
+            self.assertEqual({one["outcome"] for one in records}, {"ok"})
+            self.check_turns(records, 100)
+            trees = self.check_trees(records, users)
+            self.assertEqual(len({user for user, _, _ in trees}), users)
+            self.assertIn(f"users: {users} user", run.said)
+            plan = run.json("run.json")["plan"]
+            self.assertEqual(plan["users"], {"count": users, "ramp_ns": 0, "order": "file",
+                                             "recycle": False, "for_ns": None})
+            self.assertIsNone(plan["prompts_digest"])
+
+    def test_the_trace_begins_anew(self):
+        """Each pass is another workload to the server's cache, and hits what is foretold."""
+        run = self.play("--users", 3, *RECYCLE)
+        records = read_jsonl(run.folder / "requests.jsonl")
+        self.assertGreater(max(one["pass"] for one in records), 3)
+        self.check_turns(records, 100)
+        self.check_trees(records, 3)
+        self.assertEqual(sorted(one["request"] for one in records), list(range(len(records))))
+        for record in records:
+            self.assertLess(record["due_ns"], 600 * MS)
+            self.assertEqual(record["outcome"], "ok")
+            self.assertEqual(record["cached_tokens"], record["expected_cached_server"])
+        fired = read_jsonl(run.folder / "fired.jsonl")
+        self.assertEqual(sorted((one["pass"], one["row"]) for one in fired),
+                         sorted((one["pass"], one["row"]) for one in records))
+        self.assertEqual(run.json("summary.json")["outcomes"]["ok"], len(records))
+        report = subprocess.run([DRIFTLESS, "report", str(run.folder)], check=True,
+                                capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertIn(f"{len(records)} ok of {len(records)}", report.stdout)
+        self.assertEqual(report.stderr, "")
+
+    def test_what_does_not_drain_is_cancelled(self):
+        run = self.play("--users", 2, "--recycle", "--for", "200ms", "--drain", "50ms", itl="60ms")
+        records = read_jsonl(run.folder / "requests.jsonl")
+        cut = [one for one in records if one["outcome"] == "cancelled"]
+        self.assertTrue(cut)
+        for record in cut:
+            self.assertGreaterEqual(record["ended_ns"], 250 * MS)
+        self.assertTrue(all(one["due_ns"] < 200 * MS for one in records))
+
+    def test_rules_are_of_one_digest(self):
+        """Of the rules and what waits for what; other rules are another schedule."""
+        def digest(*flags):
+            run = self.replay_well(WEKA, "--dry-run", *flags)
+            return run.json("run.json")["plan"]["schedule_digest"]
+        flags = ("--users", 2, *RECYCLE)
+        first = digest(*flags)
+        self.assertEqual(digest(*flags), first)
+        for other in (("--user-ramp", "1ms"), ("--session-order", "shuffle"), ("--seed", 1)):
+            self.assertNotEqual(digest(*flags, *other), first, other)
+
+    def test_from_plays_it_again(self):
+        first = self.play("--users", 2)
+        with mock() as server:
+            again = self.replay_well("--from", first.folder, "--url", server.url)
+        self.check_turns(list(again.records().values()), 100)
+        self.assertEqual(again.json("run.json")["plan"]["users"]["count"], 2)
+
+    def test_refusals(self):
+        """One line each, with the remedy."""
+        for flags, code, said in (
+            (("--users", 3), 3, "the selection has 2 session trees"),
+            (("--users", 1, "--recycle"), 2, "give --for T"),
+            (("--recycle",), 2, "--recycle is for users: give --users N"),
+            (("--for", "1s"), 2, "--for is for users"),
+            (("--user-ramp", "1s"), 2, "--user-ramp is for users"),
+            (("--users", 1, "--sessions", "open"), 2, "plays closed sessions"),
+            (("--users", 1, "--user-ramp", "2s", "--for", "1s"), 2, "not shorter than --for"),
+            (("--users", 0), 2, "--users"),
+        ):
+            run = self.replay(WEKA, "--dry-run", *flags)
+            self.assertEqual(run.code, code, flags)
+            self.assertEqual(run.complained.count("\n"), 1, run.complained)
+            self.assertIn(said, run.complained)
+
+    def test_killed(self):
+        """Its records are there to be reported; its users' places are not."""
+        with mock("--itl", "5ms") as server:
+            folder = self.scratch / "killed"
+            run = subprocess.Popen(
+                [DRIFTLESS, "replay", str(WEKA), "--url", server.url, "--users", "2", "--recycle",
+                 "--for", "1h", "--speed", "100", "--calibration", "none", "--out", str(folder)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(2.5)
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+        report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,
+                                capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertIn("the run was killed; what its users had in flight has no record",
+                      report.stderr)
+        again = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], check=False,
+                               capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("--from", again.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
