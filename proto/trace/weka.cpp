@@ -1,6 +1,7 @@
 #include "proto/trace/weka.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,26 @@ constexpr std::string_view columns[] = {"t",           "type",         "model", 
 struct Chain {
     std::uint32_t last = no_row;
     std::int64_t at_ns = 0;
-    std::int64_t end_ns = 0;  ///< as far as it is recorded
+    std::int64_t end_ns = 0;       ///< as far as it is recorded
+    std::int64_t answered_ns = 0;  ///< the same, or by the conversation's pace: gaps count from it
+};
+
+/// How long the answers of a conversation took for their tokens, as far as that is recorded.
+struct Pace {
+    std::int64_t answers_ns = 0;
+    std::uint64_t tokens = 0;
+
+    /// What an answer of so many tokens takes; 0 where no answer has a recorded time.
+    std::int64_t of(std::uint32_t answer_tokens) const {
+        if (tokens == 0) {
+            return 0;
+        }
+        const auto product = static_cast<unsigned __int128>(answers_ns) * answer_tokens;
+        const unsigned __int128 length_ns = product / tokens;
+        return length_ns > static_cast<unsigned __int128>(time_max_ns)
+                   ? time_max_ns
+                   : static_cast<std::int64_t>(length_ns);
+    }
 };
 
 /// Reads one conversation.
@@ -29,10 +49,13 @@ class Conversation {
 
   private:
     bool begin();
+    void measure_pace(const JsonValue& requests);
+    std::optional<std::int64_t> api_time_of(const JsonValue& request) const;
     void read_subagent(const JsonValue& entry);
     bool read_request(const JsonValue& json, std::int64_t base_ns, std::uint32_t session,
                       Chain& chain);
     bool read_blocks(const JsonValue& ids, const TraceRow& row);
+    Chain chain_behind(const JsonValue& json, const TraceRow& row) const;
     void wait_for(const Chain& before, std::int64_t at_ns);
     void join(std::int64_t at_ns);
     void end();
@@ -44,6 +67,7 @@ class Conversation {
     std::int64_t origin_ns_ = -1;  ///< `t` of the first request
     Chain parent_;
     std::vector<Chain> running_;  ///< sub-agents that the parent may wait for
+    Pace pace_;
     std::uint64_t rows_ceil_ = 0;
     std::uint64_t rows_floor_ = 0;
 };
@@ -75,11 +99,38 @@ bool Conversation::begin() {
     return true;
 }
 
+/// Nothing where it is not recorded, as of answers that were interrupted.
+std::optional<std::int64_t> Conversation::api_time_of(const JsonValue& request) const {
+    const Field field = field_of(request.find("api_time"), "api_time");
+    const Result<std::int64_t> length = parse_time(field.text, context_.rules.time_unit);
+    return field.present && length ? std::optional(length.value()) : std::nullopt;
+}
+
+/// Of all requests, those of sub-agents too.
+void Conversation::measure_pace(const JsonValue& requests) {
+    const auto add = [this](const JsonValue& request) {
+        const std::optional<std::int64_t> length = api_time_of(request);
+        const std::uint64_t tokens = request.find("out").as_u64().value_or(0);
+        if (length && tokens > 0 && tokens <= row_tokens_max) {
+            pace_.answers_ns = later(pace_.answers_ns, *length);
+            pace_.tokens += tokens;
+        }
+    };
+    for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
+        add(entry);
+        const JsonValue inner = entry.find("requests");
+        for (JsonValue one = inner.first(); one.present(); one = one.next()) {
+            add(one);
+        }
+    }
+}
+
 void Conversation::read() {
     const JsonValue requests = json_.find("requests");
     if (!begin() || !check_objects(context_, requests, "requests")) {
         return;
     }
+    measure_pace(requests);
     // Conversations may have one name; a sub-agent's begins with its conversation's.
     key_ = std::to_string(context_.line) + context_.place + "/" + name_;
     const std::uint32_t session = context_.draft.sessions().find(name_, key_);
@@ -150,11 +201,29 @@ bool Conversation::read_request(const JsonValue& json, std::int64_t base_ns, std
     if (&chain == &parent_) {
         join(row.at_ns);
     }
-    const Field answer = field(field("api_time").present ? "api_time" : "ttft");
-    const Result<std::int64_t> length = parse_time(answer.text, context_.rules.time_unit);
-    chain = {draft.rows(), row.at_ns, later(row.at_ns, length ? length.value() : 0)};
+    chain = chain_behind(json, row);
     context_.emit(row, json);
     return true;
+}
+
+/// Where what comes behind this request stands. An answer without a recorded end took as long as
+/// the conversation's others for its tokens: its `think_time` counts from an older request, and the
+/// distance of the starts counts the answer twice (agentic.md 1.6).
+Chain Conversation::chain_behind(const JsonValue& json, const TraceRow& row) const {
+    const std::optional<std::int64_t> api_time = api_time_of(json);
+    const Field first_token = field_of(json.find("ttft"), "ttft");
+    const Result<std::int64_t> ttft = parse_time(first_token.text, context_.rules.time_unit);
+    const std::int64_t known_ns = api_time.value_or(first_token.present && ttft ? ttft.value() : 0);
+    const std::int64_t likely_ns =
+        api_time ? *api_time : std::max(known_ns, pace_.of(row.output_length));
+    context_.draft.remark(
+        "answer without a recorded end, which took as long as others for its "
+        "tokens: the gap behind it counts from there",
+        "answers without a recorded end, which took as long as others for their "
+        "tokens: the gaps behind them count from there",
+        likely_ns > known_ns ? 1 : 0);
+    return {context_.draft.rows(), row.at_ns, later(row.at_ns, known_ns),
+            later(row.at_ns, likely_ns)};
 }
 
 /// A request that began before the one before had ended did not wait for its answer.
@@ -165,17 +234,19 @@ void Conversation::wait_for(const Chain& before, std::int64_t at_ns) {
     const bool ended = at_ns >= before.end_ns;
     context_.draft.depend(
         {context_.draft.rows(), before.last, ended ? Trigger::completion : Trigger::dispatch,
-         std::max(at_ns - (ended ? before.end_ns : before.at_ns), std::int64_t{0})});
+         std::max(at_ns - (ended ? before.answered_ns : before.at_ns), std::int64_t{0})});
 }
 
-/// The parent goes on after the sub-agents that had ended by then.
+/// The parent goes on when the sub-agents that had ended by then have ended, and its own gap is
+/// over; those that were still running are joined by a later request.
 void Conversation::join(std::int64_t at_ns) {
-    for (const Chain& agent : running_) {
-        if (agent.end_ns <= at_ns) {
-            wait_for(agent, at_ns);
+    std::erase_if(running_, [&](const Chain& agent) {
+        const bool ended = agent.end_ns <= at_ns;
+        if (ended) {
+            context_.draft.depend({context_.draft.rows(), agent.last, Trigger::completion, 0});
         }
-    }
-    running_.clear();
+        return ended;
+    });
 }
 
 /// The ids, held against both rules. A request without a list has a private prompt.

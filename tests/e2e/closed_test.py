@@ -9,9 +9,12 @@ from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl, row_
 
 WEKA = SAMPLE.parent / "traces" / "weka"
 MS = 1_000_000
-# Of its rows by index: which one it waits for, and for how long after it (t, less the parent's t and
-# api_time). Worked out by hand.
-WAITS = {1: (0, 250), 2: (1, 100), 3: (0, 500), 5: (4, 550)}
+# Of its rows by index: which one it waits for, and for how many ns after it (t, less the parent's t
+# and api_time). Worked out by hand. In trace_2 only the last answer has an api_time, 100 ms for 9
+# tokens: at that pace the parents of rows 1 and 3 (1 token) and of row 2 (3 tokens) took 11.1 and
+# 33.3 ms.
+WAITS = {1: (0, 250 * MS - 11_111_111), 2: (1, 100 * MS - 33_333_333),
+         3: (0, 500 * MS - 11_111_111), 5: (4, 550 * MS)}  # fmt: skip
 TREES = ["trace_2"] * 4 + ["trace_10"] * 2
 CLOSED = ("--sessions", "closed")
 
@@ -57,8 +60,8 @@ class Closed(Case):
                 self.assertEqual((record["pass"], record["phase"], record["user"]),
                                  (0, "profile", None))
                 if row in WAITS:
-                    parent, delay_ms = WAITS[row]
-                    self.check_turn(records, row, parent, delay_ms * MS // 10)
+                    parent, delay_ns = WAITS[row]
+                    self.check_turn(records, row, parent, delay_ns // 10)
                 else:
                     self.assertEqual((record["due_ns"], record["parent_end_ns"]), (0, None))
             self.assertEqual(sorted(one["request"] for one in records.values()), list(range(6)))
@@ -72,9 +75,9 @@ class Closed(Case):
     def check_log(self, log):
         """A server has sent the last token of a parent before it is asked the turn behind it."""
         seen = {row_of(line["request_id"]): line for line in read_jsonl(log)}
-        for row, (parent, delay_ms) in WAITS.items():
+        for row, (parent, delay_ns) in WAITS.items():
             ended_ns = max(seen[parent]["token_ns"])
-            self.assertGreaterEqual(seen[row]["start_ns"], ended_ns + delay_ms * MS // 10)
+            self.assertGreaterEqual(seen[row]["start_ns"], ended_ns + delay_ns // 10)
 
     def test_no_turn_behind_a_failure(self):
         """It is not sent, nor what waits for it, and all say for which row."""
@@ -136,8 +139,8 @@ class Closed(Case):
         self.assertEqual(again.json("run.json")["plan"]["schedule_digest"],
                          first.json("run.json")["plan"]["schedule_digest"])
         records = again.records()
-        for row, (parent, delay_ms) in WAITS.items():
-            self.check_turn(records, row, parent, delay_ms * MS // 10)
+        for row, (parent, delay_ns) in WAITS.items():
+            self.check_turn(records, row, parent, delay_ns // 10)
         self.assertEqual(other.code, 3)
         self.assertIn("other due instants than the run's", other.complained)
 
