@@ -15,6 +15,7 @@ MS = 1_000_000
 # 33.3 ms.
 WAITS = {1: (0, 250 * MS - 11_111_111), 2: (1, 100 * MS - 33_333_333),
          3: (0, 500 * MS - 11_111_111), 5: (4, 550 * MS)}  # fmt: skip
+GAPS = sum(gap for _, gap in WAITS.values())
 TREES = ["trace_2"] * 4 + ["trace_10"] * 2
 CLOSED = ("--sessions", "closed")
 
@@ -71,6 +72,68 @@ class Closed(Case):
             self.assertIn("sessions: 4 rows wait for others", run.said)
             digests.add((plan["schedule_digest"], plan["prompts_digest"]))
         self.assertEqual(len(digests), 1)
+
+    def play_gaps(self, *flags):
+        """Records, the plan in run.json and what was said of a run of the Weka sample."""
+        with mock("--ttft", "20ms", "--itl", "5ms") as server:
+            run = self.replay_well(WEKA, "--url", server.url, *CLOSED, *flags)
+        return run.records(), run.json("run.json")["plan"], run.said
+
+    def test_gaps_are_capped_before_the_speed(self):
+        """A gap of at most 200 ms at twice the speed is one of at most 100 ms."""
+        records, plan, said = self.play_gaps("--gap-cap", "200ms", "--speed", 2)
+        for row, (parent, delay_ns) in WAITS.items():
+            self.check_turn(records, row, parent, min(delay_ns, 200 * MS) // 2)
+        self.assertEqual(plan["gaps"], {
+            "rule": "end-to-start", "cap_ns": 200 * MS, "gaps": 4, "capped": 3,
+            "derived_ns": GAPS, "kept_ns": 666_666_667})  # fmt: skip
+        self.assertIn("gaps: end-to-start: 4 recorded gaps, 1.344 s in all; 3 cut to 200ms, "
+                      "0.667 s left\n", said)
+
+    def test_no_gaps(self):
+        """A turn is due at the instant at which the answer before it has ended."""
+        records, plan, said = self.play_gaps("--gap", "none")
+        for row, (parent, _) in WAITS.items():
+            self.check_turn(records, row, parent, 0)
+        self.assertEqual((plan["gaps"]["derived_ns"], plan["gaps"]["kept_ns"]), (GAPS, 0))
+        self.assertIn("gaps: none: 4 recorded gaps, 1.344 s in all, left out\n", said)
+
+    def test_gaps_between_starts(self):
+        """The recorded distance of the starts, or the end of the answer where that comes later."""
+        records, plan, _ = self.play_gaps("--gap", "start-to-start", "--speed", 8)
+        starts_ms = {1: (0, 250), 2: (1, 100), 3: (0, 500), 5: (4, 750)}
+        later = 0
+        for row, (parent, apart_ms) in starts_ms.items():
+            record, before = records[row], records[parent]
+            started = before["fired_ns"] + apart_ms * MS // 8
+            self.assertEqual(record["due_ns"], max(started, before["done_ns"]), record)
+            self.assertEqual(record["parent_end_ns"], before["done_ns"])
+            later += started > before["done_ns"]
+        self.assertIn(later, range(1, 4), "both cases must be there")
+        self.assertEqual(plan["gaps"]["derived_ns"], 1600 * MS)
+
+    def test_gaps_are_part_of_the_schedule(self):
+        """--from plays the same gaps; other ones are refused."""
+        with mock("--ttft", "1ms", "--itl", "0") as server:
+            first = self.replay_well(WEKA, "--url", server.url, *CLOSED, "--gap-cap", "10ms")
+            again = self.replay_well("--from", first.folder, "--url", server.url)
+            other = self.replay("--from", first.folder, "--url", server.url, "--gap-cap", "20ms")
+            resumed = self.replay("--resume", first.folder, "--gap-cap", "20ms")
+        self.assertEqual(again.json("run.json")["plan"]["gaps"],
+                         first.json("run.json")["plan"]["gaps"])
+        self.assertEqual(other.code, 3)
+        self.assertIn("other due instants than the run's", other.complained)
+        self.assertEqual(resumed.code, 2)
+        self.assertIn("--gap-cap: --resume continues with the original settings",
+                      resumed.complained)
+
+    def test_gaps_need_starts(self):
+        """Where only gaps were recorded, there is no distance of starts."""
+        trace = self.write("t.jsonl", agentic([("a1", [], 0), ("a2", ["a1"], 5)]))
+        run = self.replay(trace, "--dry-run", *CLOSED, "--gap", "start-to-start")
+        self.assertEqual(run.code, 3)
+        self.assertIn("1 row has no recorded start, only a gap after an answer; --gap end-to-start "
+                      "keeps that gap", run.complained)
 
     def check_log(self, log):
         """A server has sent the last token of a parent before it is asked the turn behind it."""

@@ -197,6 +197,17 @@ std::string complete_speed(ReplayOptions& options) {
     return "";
 }
 
+std::string gap_contradiction(const WorkloadFlags& workload) {
+    if (workload.gap == GapRule::none && workload.gap_cap_ns) {
+        return "--gap none leaves no gap for --gap-cap to shorten: remove one";
+    }
+    if ((!workload.gap && !workload.gap_cap_ns) || workload.files.sessions == Sessions::closed) {
+        return "";
+    }
+    return std::string(workload.gap ? "--gap" : "--gap-cap") +
+           " is about turns that wait for answers, and no row waits: add --sessions closed";
+}
+
 std::string dataset_contradiction(const ReplayOptions& options) {
     if (options.prompts.dataset.empty()) {
         return options.prompts.dataset_column.empty()
@@ -262,6 +273,9 @@ std::string contradiction(const ReplayOptions& options) {
     if (options.request.prompt == PromptKind::ids && !options.request.dialect->takes_ids) {
         return std::string("--prompt ids does not go with --api ") + options.request.dialect->name +
                ": use --api openai-completions";
+    }
+    if (const std::string why = gap_contradiction(options.workload); !why.empty()) {
+        return why;
     }
     if (const std::string why = dataset_contradiction(options); !why.empty()) {
         return why;

@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/values.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -17,7 +19,14 @@ std::string seconds_text(std::int64_t ns) {
 
 }  // namespace
 
-int check_waits(const Trace& trace) {
+int check_waits(const Trace& trace, const GapRules& rules) {
+    if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
+        std::fprintf(stderr,
+                     "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
+                     "answer; --gap end-to-start keeps that gap\n",
+                     counted(trace.rows_laid_out, "row has", "rows have").c_str());
+        return exit_input;
+    }
     if (!trace.dependencies.empty()) {
         return exit_done;
     }
@@ -27,13 +36,31 @@ int check_waits(const Trace& trace) {
     return exit_input;
 }
 
+std::string gap_note(const GapRules& rules, const GapFigures& figures) {
+    std::string note = std::string(name_of(rules.rule)) + ": " +
+                       counted(figures.gaps, "recorded gap", "recorded gaps") + ", " +
+                       seconds_text(figures.derived_ns) + " in all";
+    if (rules.rule == GapRule::none) {
+        return note + ", left out";
+    }
+    if (rules.cap_ns) {
+        note += "; " + std::to_string(figures.capped) + " cut to " +
+                duration_to_text(*rules.cap_ns) + ", " + seconds_text(figures.kept_ns) + " left";
+    }
+    if (figures.gaps == 0 && rules.rule == GapRule::end_to_start) {
+        note += "; --gap start-to-start keeps the recorded distances of the starts";
+    }
+    return note;
+}
+
 Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed) {
     plan.schedule_digest = digest_of_waits(trace, plan, speed);
     return plan;
 }
 
-Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed) {
-    return {waits_of(trace, plan, speed), answered_in(trace, plan, speed, token_ns_estimated)};
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const GapFigures& gaps) {
+    return {waits_of(trace, plan, speed), gaps,
+            answered_in(trace, plan, speed, token_ns_estimated)};
 }
 
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan) {
