@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "proto/trace/agent_waits.hpp"
 #include "proto/trace/fields.hpp"
+#include "proto/trace/flat_agents.hpp"
+#include "proto/trace/numbers_by_name.hpp"
 
 namespace driftless {
 namespace {
@@ -13,14 +17,6 @@ namespace {
 constexpr std::string_view columns[] = {"t",           "type",         "model", "in",
                                         "out",         "hash_ids",     "stop",  "api_time",
                                         "input_types", "output_types", "ttft",  "think_time"};
-
-/// A line of requests that come one behind the other.
-struct Chain {
-    std::uint32_t last = no_row;
-    std::int64_t at_ns = 0;
-    std::int64_t end_ns = 0;       ///< as far as it is recorded
-    std::int64_t answered_ns = 0;  ///< the same, or by the conversation's pace: gaps count from it
-};
 
 /// How long the answers of a conversation took for their tokens, as far as that is recorded.
 struct Pace {
@@ -52,12 +48,10 @@ class Conversation {
     void measure_pace(const JsonValue& requests);
     std::optional<std::int64_t> api_time_of(const JsonValue& request) const;
     void read_subagent(const JsonValue& entry);
-    bool read_request(const JsonValue& json, std::int64_t base_ns, std::uint32_t session,
-                      Chain& chain);
+    void read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread);
     bool read_blocks(const JsonValue& ids, const TraceRow& row);
-    Chain chain_behind(const JsonValue& json, const TraceRow& row) const;
-    void wait_for(const Chain& before, std::int64_t at_ns);
-    void join(std::int64_t at_ns);
+    ThreadRequest recorded(const JsonValue& json, const TraceRow& row);
+    void name_chains(AgentThread& thread, const std::string& name, const std::string& key);
     void end();
 
     RowContext& context_;
@@ -65,8 +59,10 @@ class Conversation {
     std::string name_;
     std::string key_;              ///< a name that no other conversation of the file has
     std::int64_t origin_ns_ = -1;  ///< `t` of the first request
-    Chain parent_;
-    std::vector<Chain> running_;  ///< sub-agents that the parent may wait for
+    AgentThread thread_;
+    std::vector<AgentThread> sub_agents_;
+    std::vector<std::string> agent_names_;  ///< [sub-agent] "/agent_001"
+    NumbersByName models_;
     Pace pace_;
     std::uint64_t rows_ceil_ = 0;
     std::uint64_t rows_floor_ = 0;
@@ -133,7 +129,7 @@ void Conversation::read() {
     measure_pace(requests);
     // Conversations may have one name; a sub-agent's begins with its conversation's.
     key_ = std::to_string(context_.line) + context_.place + "/" + name_;
-    const std::uint32_t session = context_.draft.sessions().find(name_, key_);
+    thread_.session = context_.draft.sessions().find(name_, key_);
     const std::string outer = context_.place;
     std::size_t number = 0;
     for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
@@ -141,7 +137,7 @@ void Conversation::read() {
         if (entry.find("type").as_string().value_or("") == "subagent") {
             read_subagent(entry);
         } else {
-            (void)read_request(entry, 0, session, parent_);
+            read_request(entry, 0, thread_);
         }
     }
     context_.place = outer;
@@ -158,7 +154,10 @@ void Conversation::read_subagent(const JsonValue& entry) {
     }
     const std::string agent =
         "/" + std::string(entry.find("agent_id").as_string().value_or("agent of " + outer));
-    const std::uint32_t session = context_.draft.sessions().find(name_ + agent, key_ + agent);
+    AgentThread thread;
+    thread.session = context_.draft.sessions().find(name_ + agent, key_ + agent);
+    thread.spawned_after = thread_.requests.size();
+    thread.joins = entry.find("status").as_string().value_or("") == "completed";
     // Times that begin before the spawn count from it.
     const auto first =
         parse_time(requests.first().find("t").present() ? requests.first().find("t").raw()
@@ -166,50 +165,39 @@ void Conversation::read_subagent(const JsonValue& entry) {
                    context_.rules.time_unit);
     const std::int64_t base_ns = first && first.value() < *spawned ? *spawned : 0;
     origin_ns_ = origin_ns_ < 0 ? *spawned : origin_ns_;
-    Chain chain = parent_;
     std::size_t number = 0;
     for (JsonValue one = requests.first(); one.present(); one = one.next()) {
         context_.place = outer + ".requests[" + std::to_string(number++) + "]";
         if (one.find("type").as_string().value_or("") == "subagent") {
             context_.refuse("", "", "is a sub-agent of a sub-agent", "only one level is read");
         } else {
-            (void)read_request(one, base_ns, session, chain);
+            read_request(one, base_ns, thread);
         }
     }
     context_.place = outer;
-    if (entry.find("status").as_string().value_or("") == "completed" &&
-        chain.last != parent_.last) {
-        running_.push_back(chain);
-    }
+    sub_agents_.push_back(std::move(thread));
+    agent_names_.push_back(agent);
 }
 
-bool Conversation::read_request(const JsonValue& json, std::int64_t base_ns, std::uint32_t session,
-                                Chain& chain) {
-    TraceDraft& draft = context_.draft;
+void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread) {
     const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
     TraceRow row;
     const auto time = read_time(context_, field("t"));
     const bool lengths = read_lengths(context_, field("in"), field("out"), row);
     if (!time || !lengths || !read_blocks(json.find("hash_ids"), row)) {
-        return false;
+        return;
     }
     origin_ns_ = origin_ns_ < 0 ? *time : origin_ns_;
     row.at_ns = std::max(later(base_ns, *time) - origin_ns_, std::int64_t{0});
-    row.session = session;
-    row.turn = ++draft.sessions().tail(session).turns;
-    wait_for(chain, row.at_ns);
-    if (&chain == &parent_) {
-        join(row.at_ns);
-    }
-    chain = chain_behind(json, row);
+    row.session = thread.session;
+    thread.requests.push_back(recorded(json, row));
     context_.emit(row, json);
-    return true;
 }
 
-/// Where what comes behind this request stands. An answer without a recorded end took as long as
-/// the conversation's others for its tokens: its `think_time` counts from an older request, and the
-/// distance of the starts counts the answer twice (agentic.md 1.6).
-Chain Conversation::chain_behind(const JsonValue& json, const TraceRow& row) const {
+/// An answer without a recorded end took as long as the conversation's others for its tokens: its
+/// `think_time` counts from an older request, and the distance of the starts counts the answer
+/// twice (agentic.md 1.6).
+ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row) {
     const std::optional<std::int64_t> api_time = api_time_of(json);
     const Field first_token = field_of(json.find("ttft"), "ttft");
     const Result<std::int64_t> ttft = parse_time(first_token.text, context_.rules.time_unit);
@@ -222,31 +210,42 @@ Chain Conversation::chain_behind(const JsonValue& json, const TraceRow& row) con
         "answers without a recorded end, which took as long as others for their "
         "tokens: the gaps behind them count from there",
         likely_ns > known_ns ? 1 : 0);
-    return {context_.draft.rows(), row.at_ns, later(row.at_ns, known_ns),
-            later(row.at_ns, likely_ns)};
+    const std::string_view model = json.find("model").as_string().value_or("");
+    const auto number = static_cast<std::uint32_t>(models_.size());
+    return {context_.draft.rows(), models_.emplace(model, number).first->second, row.at_ns,
+            later(row.at_ns, known_ns), later(row.at_ns, likely_ns)};
 }
 
-/// A request that began before the one before had ended did not wait for its answer.
-void Conversation::wait_for(const Chain& before, std::int64_t at_ns) {
-    if (before.last == no_row) {
-        return;
+/// Each chain beside the main one is a session of its own; turns are counted inside it.
+void Conversation::name_chains(AgentThread& thread, const std::string& name,
+                               const std::string& key) {
+    TraceDraft& draft = context_.draft;
+    const bool apart = context_.rules.sessions == Sessions::closed &&
+                       context_.rules.flat_agents == FlatAgents::chains;
+    if (apart) {
+        thread.chains = find_agent_chains(draft.trace(), thread.requests);
+    } else {
+        thread.chains.of_request.assign(thread.requests.size(), 0);
+        thread.chains.count = thread.requests.empty() ? 0 : 1;
     }
-    const bool ended = at_ns >= before.end_ns;
-    context_.draft.depend(
-        {context_.draft.rows(), before.last, ended ? Trigger::completion : Trigger::dispatch,
-         std::max(at_ns - (ended ? before.answered_ns : before.at_ns), std::int64_t{0})});
-}
-
-/// The parent goes on when the sub-agents that had ended by then have ended, and its own gap is
-/// over; those that were still running are joined by a later request.
-void Conversation::join(std::int64_t at_ns) {
-    std::erase_if(running_, [&](const Chain& agent) {
-        const bool ended = agent.end_ns <= at_ns;
-        if (ended) {
-            context_.draft.depend({context_.draft.rows(), agent.last, Trigger::completion, 0});
-        }
-        return ended;
-    });
+    std::vector<std::uint32_t> sessions = {thread.session};
+    for (std::uint32_t chain = 1; chain < thread.chains.count; ++chain) {
+        const std::string digits = std::to_string(chain - 1);
+        const std::string zeros(digits.size() < 3 ? 3 - digits.size() : 0, '0');
+        const std::string agent = std::string(chain_mark) + zeros + digits;
+        sessions.push_back(draft.sessions().find(name + agent, key + agent));
+    }
+    for (std::size_t i = 0; i < thread.requests.size(); ++i) {
+        TraceRow& row = draft.trace().rows[thread.requests[i].row];
+        row.session = sessions[thread.chains.of_request[i]];
+        row.turn = ++draft.sessions().tail(row.session).turns;
+    }
+    draft.remark(
+        "agent was recorded in line with others: its requests wait for its own answers; "
+        "--flat-agents keep leaves it there",
+        "agents were recorded in line with others: their requests wait for their own answers; "
+        "--flat-agents keep leaves them there",
+        sessions.size() - 1);
 }
 
 /// The ids, held against both rules. A request without a list has a private prompt.
@@ -282,8 +281,13 @@ bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
     return true;
 }
 
-/// All requests of a conversation follow one rule.
+/// Who waits for whom is told when all requests are read. All of them follow one rule of ids.
 void Conversation::end() {
+    name_chains(thread_, name_, key_);
+    for (std::size_t i = 0; i < sub_agents_.size(); ++i) {
+        name_chains(sub_agents_[i], name_ + agent_names_[i], key_ + agent_names_[i]);
+    }
+    add_waits(thread_, sub_agents_, context_.draft);
     if (rows_ceil_ > 0 && rows_floor_ > 0 && !context_.rules.lenient) {
         context_.refuse("hash_ids", "",
                         "follow no one rule: " + std::to_string(rows_floor_) +

@@ -135,6 +135,38 @@ class Closed(Case):
         self.assertIn("1 row has no recorded start, only a gap after an answer; --gap end-to-start "
                       "keeps that gap", run.complained)
 
+    def fan_out(self, workers):
+        """A conversation of one file: a main agent, and workers beside it, recorded in one list."""
+        def request(t, seconds, *ids):
+            return {"t": t, "type": "n", "model": "m", "in": 64 * len(ids), "out": 4,
+                    "hash_ids": ids, "api_time": seconds}  # fmt: skip
+        requests = [request(0, 0.1, 1, 2, 3)]
+        requests += [request(0.2, 9, 1, 2, 100 + one) for one in range(workers)]
+        requests.append(request(10, 0.1, 1, 2, 3, 4))
+        conversation = {"id": "fan", "block_size": 64, "requests": requests}
+        return self.write("fan.json", json.dumps(conversation))
+
+    def test_agents_recorded_in_one_line(self):
+        """They leave together, as they did, and the main agent waits for all of them."""
+        trace = self.fan_out(8)
+        for flags, sessions in (((), 9), (("--flat-agents", "keep"), 1)):
+            with mock("--ttft", "20ms", "--itl", "5ms") as server:
+                run = self.replay_well(trace, "--url", server.url, *CLOSED, *flags, "--gap-cap",
+                                       "10ms")
+            records = run.records()
+            workers = [records[row] for row in range(1, 9)]
+            self.assertEqual(len({one["session"] for one in records.values()}), sessions)
+            self.assertEqual({one["tree"] for one in records.values()}, {"fan"})
+            ended_ns = max(one["done_ns"] for one in workers)
+            if sessions == 1:  # in line each waits for the start of the one before
+                self.assertEqual(records[9]["parent_end_ns"], workers[-1]["done_ns"])
+                continue
+            for one in workers:
+                self.check_turn(records, one["row"], 0, 10 * MS)
+            self.assertEqual(records[9]["due_ns"], max(ended_ns, records[0]["done_ns"] + 10 * MS))
+            self.assertIn("trace: 8 agents were recorded in line with others", run.said)
+            self.assertEqual(workers[3]["session"], "fan::fa:003")
+
     def check_log(self, log):
         """A server has sent the last token of a parent before it is asked the turn behind it."""
         seen = {row_of(line["request_id"]): line for line in read_jsonl(log)}

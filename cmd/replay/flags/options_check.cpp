@@ -6,6 +6,7 @@
 #include "cmd/replay/flags/model_option.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/trace_values.hpp"
 #include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
@@ -273,6 +274,11 @@ std::string contradiction(const ReplayOptions& options) {
     if (options.request.prompt == PromptKind::ids && !options.request.dialect->takes_ids) {
         return std::string("--prompt ids does not go with --api ") + options.request.dialect->name +
                ": use --api openai-completions";
+    }
+    if (const std::string why = flat_agents_refusal(options.workload.files.flat_agents,
+                                                    options.workload.files.sessions);
+        !why.empty()) {
+        return why;
     }
     if (const std::string why = gap_contradiction(options.workload); !why.empty()) {
         return why;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/input/trace_file.hpp"
+#include "engine/schedule/schedule.hpp"
 #include "engine/schedule/waits.hpp"
 
 namespace driftless {
@@ -134,6 +135,33 @@ TEST(Gaps, DecideTheDigest) {
     EXPECT_EQ(std::unique(digests.begin(), digests.end()), digests.end());
     const Trace capped = tree.retimed({GapRule::end_to_start, 3 * s}).trace;
     EXPECT_EQ(waits_of(capped, tree.plan, {2, 1}).least_ns, (3 + 3 + 3) * s / 2);
+}
+
+// The schedule takes the later of both waits for one row, and drops a row once where neither is
+// met.
+TEST(Gaps, BetweenStartsAreKeptByTheSchedule) {
+    const Tree tree;
+    const Trace trace = tree.retimed({GapRule::start_to_start, {}}).trace;
+    for (const std::int64_t end_ns : {8 * s, 12 * s}) {
+        Schedule schedule(trace, tree.plan, Speed());
+        const Due first = schedule.take();
+        schedule.fired(first, 1 * s);
+        EXPECT_EQ(schedule.peek(), nullptr);
+        schedule.ended(first, end_ns, true);
+        ASSERT_NE(schedule.peek(), nullptr);
+        EXPECT_EQ(schedule.peek()->due_ns, std::max(11 * s, end_ns));
+        EXPECT_EQ(schedule.peek()->parent_end_ns, end_ns);
+    }
+    Schedule schedule(trace, tree.plan, Speed());
+    const Due first = schedule.take();
+    schedule.fired(first, 0);
+    schedule.ended(first, s, false);
+    EXPECT_EQ(schedule.peek(), nullptr);
+    std::uint32_t dropped = 0;
+    for (; schedule.dropped(); schedule.take_dropped()) {
+        ++dropped;
+    }
+    EXPECT_EQ(dropped, 5U);
 }
 
 // Of a Weka conversation: gaps, their sum, and under caps of 60 and 600 s how many are cut and what
