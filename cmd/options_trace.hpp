@@ -32,6 +32,10 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
                 "when turns come: recorded (their instants), open (recorded gaps,\n"
                 "where they have none), closed (as what they wait for ends)",
                 "recorded", parse_sessions, files.sessions);
+    flags.value("--flat-agents", "HOW",
+                "agents that a closed trace holds in one line: chains (each waits for\n"
+                "its own answers) or keep",
+                "chains", parse_flat_agents, files.flat_agents);
     flags.value("--hash-scope", "SCOPE",
                 "equal block ids share inside a file, all or a session [the format's]", nullptr,
                 parse_hash_scope, files.id_scope);

@@ -66,6 +66,20 @@ std::string model_column_refusal(std::vector<MappedColumn> map) {
                                 column + " from --map";
 }
 
+Result<FlatAgents> parse_flat_agents(std::string_view text) {
+    if (text != "chains" && text != "keep") {
+        return Error{ErrorCode::invalid, 0, "is not one of chains, keep"};
+    }
+    return text == "keep" ? FlatAgents::keep : FlatAgents::chains;
+}
+
+std::string flat_agents_refusal(FlatAgents agents, Sessions sessions) {
+    return agents == FlatAgents::chains || sessions == Sessions::closed
+               ? ""
+               : "--flat-agents keep is about turns that wait for answers, and no row waits: add "
+                 "--sessions closed";
+}
+
 Result<IdScope> parse_hash_scope(std::string_view text) {
     if (text == "file") {
         return IdScope::file;

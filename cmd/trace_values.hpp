@@ -21,6 +21,10 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text);
 std::string take_model_column(std::vector<MappedColumn>& map);
 /// Why that key is refused by a command that sends nothing; empty: it is not there.
 std::string model_column_refusal(std::vector<MappedColumn> map);
+/// "chains" or "keep".
+Result<FlatAgents> parse_flat_agents(std::string_view text);
+/// Why `--flat-agents keep` is refused: nothing waits; empty: it is not.
+std::string flat_agents_refusal(FlatAgents agents, Sessions sessions);
 /// "file", "all" or "session".
 Result<IdScope> parse_hash_scope(std::string_view text);
 /// "recorded", "open" or "closed".

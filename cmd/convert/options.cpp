@@ -95,6 +95,11 @@ std::string complete(ConvertOptions& options) {
     if (const std::string why = check_logs(options); !why.empty()) {
         return why;
     }
+    if (const std::string why =
+            flat_agents_refusal(options.files.flat_agents, options.files.sessions);
+        !why.empty()) {
+        return why;
+    }
     if (const std::string why = model_column_refusal(options.files.map); !why.empty()) {
         return why;
     }

@@ -84,7 +84,8 @@ std::string contradiction(const InspectCommand& command) {
     if (command.json && command.hash_block_report == "-") {
         return "--json and --hash-block-report - both write to standard output: name a file";
     }
-    return model_column_refusal(command.files.map);
+    const std::string why = flat_agents_refusal(command.files.flat_agents, command.files.sessions);
+    return why.empty() ? model_column_refusal(command.files.map) : why;
 }
 
 InspectCommandLine refused(const std::string& why) {

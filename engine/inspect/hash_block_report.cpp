@@ -7,6 +7,7 @@
 #include "engine/inspect/numbering.hpp"
 #include "engine/inspect/prefix_tree.hpp"
 #include "proto/json/write.hpp"
+#include "proto/trace/flat_agents.hpp"
 
 namespace driftless {
 
@@ -67,10 +68,12 @@ std::vector<bool> sub_agents(const Trace& trace) {
 class Simulation {
   public:
     Simulation(const Trace& trace, const std::vector<bool>& is_sub_agent)
-        : trace_(trace),
-          is_sub_agent_(is_sub_agent),
-          seen_(trace.sessions.size(), false),
-          tree_(trace) {}
+        : trace_(trace), is_sub_agent_(is_sub_agent), seen_(trace.sessions.size()), tree_(trace) {
+        for (std::size_t session = 0; session < seen_.size(); ++session) {
+            // A chain inside a sub-agent has no place of its own.
+            seen_[session] = trace.sessions[session].find(chain_mark) != std::string::npos;
+        }
+    }
 
     /// Rows come in file order. `requests`: where each is noted, or nullptr.
     void add(const TraceRow& row, std::vector<Request>* requests);

@@ -78,6 +78,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
         context.stop = Stop::trace;
         return false;
     }
+    context.draft.trace().rows_laid_out += edges.size() > 0 ? 1 : 0;
     bool fine = true;
     for (JsonValue edge = edges.first(); edge.present(); edge = edge.next()) {
         fine = read_dependency(context, edge, row) && fine;

@@ -44,6 +44,8 @@ class BlockIds {
     bool empty() const { return size_ == 0; }
     std::uint64_t operator[](std::size_t at) const { return id_of(number(at)); }
     std::uint32_t number(std::size_t at) const { return numbers_[at]; }
+    /// All of them; valid until the next id is appended.
+    std::span<const std::uint32_t> numbers() const { return {numbers_.get(), size_}; }
     std::uint64_t id_of(std::uint32_t number) const { return direct_ ? number : values_[number]; }
     /// All numbers are below this: at most `direct_min`, or twice the references.
     std::uint32_t numbers_end() const {

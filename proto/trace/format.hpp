@@ -34,12 +34,21 @@ enum class Sessions : std::uint8_t {
     closed,    ///< laid out so, too; a row with dependencies then waits for them (engine/schedule)
 };
 
+/// What becomes of agents whose requests were recorded in one line, `--flat-agents`, where sessions
+/// are closed. Only Weka conversations can tell: they record when answers ended, and in one list
+/// what several agents sent.
+enum class FlatAgents : std::uint8_t {
+    chains,  ///< each waits for its own answers (flat_agents.hpp)
+    keep,    ///< each request waits for the one before it in the line
+};
+
 /// What was chosen for this trace: the format's defaults, or the user's overrides.
 struct RowRules {
     TimeUnit time_unit = TimeUnit::ms;
     std::uint32_t block_size = 0;
     bool lenient = false;
     Sessions sessions = Sessions::recorded;
+    FlatAgents flat_agents = FlatAgents::chains;
     std::uint32_t default_output = 0;  ///< for rows without an output length; 0: none
     bool output_free = false;  ///< rows need no output length: answers are not limited by it
     bool unit_stated = false;  ///< the user named the format or the unit of its times

@@ -14,6 +14,7 @@ FormatChoice::FormatChoice(const ReadOptions& options, TraceDraft& draft)
     rules_.lenient = options.lenient;
     rules_.unit_stated = !options.time_unit.empty() || !options.format.empty();
     rules_.sessions = options.sessions;
+    rules_.flat_agents = options.flat_agents;
     rules_.default_output = options.default_output;
     rules_.output_free = options.output_free;
     rules_.map = options.map;

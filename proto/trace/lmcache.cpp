@@ -39,6 +39,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
         }
     } else if (last.last_row != no_row) {
         row.at_ns = later(last.last_at_ns, *gap_ns);
+        ++context.draft.trace().rows_laid_out;
     }
     context.draft.sessions().next_turn(row, *gap_ns);
     return true;

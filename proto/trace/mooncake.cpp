@@ -130,6 +130,7 @@ std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fiel
         return std::nullopt;
     }
     const SessionTail& last = context.draft.sessions().tail(row.session);
+    context.draft.trace().rows_laid_out += last.last_row == no_row ? 0 : 1;
     return last.last_row == no_row ? 0 : later(last.last_at_ns, delay_ns);
 }
 

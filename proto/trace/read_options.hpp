@@ -18,10 +18,11 @@ struct ReadOptions {
     std::vector<std::string> keep;  ///< `--keep`
     std::vector<MappedColumn> map;  ///< `--map`
     Sessions sessions = Sessions::recorded;
-    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
-    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
-    bool output_free = false;            ///< `--output free`: rows need no output length
-    std::string model_column;            ///< `--map model=COLUMN`: one of those in `keep`
+    IdScope id_scope = IdScope::format;           ///< `--hash-scope`
+    std::uint32_t default_output = 0;             ///< `--default-output`; 0: none
+    bool output_free = false;                     ///< `--output free`: rows need no output length
+    std::string model_column;                     ///< `--map model=COLUMN`: one of those in `keep`
+    FlatAgents flat_agents = FlatAgents::chains;  ///< `--flat-agents`
 };
 
 }  // namespace driftless

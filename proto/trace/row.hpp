@@ -102,7 +102,9 @@ struct Trace {
     std::uint64_t rows_uncovered = 0;  ///< `--lenient`: rows whose missing ids were filled
     std::uint64_t unknown_keys = 0;    ///< keys that no reader knows, ignored
     std::uint64_t zero_outputs = 0;    ///< output lengths of 0, clamped to 1
-    std::uint32_t name_spaces = 0;     ///< namespaces of block ids, numbered from 0
+    /// Rows whose start was not recorded: their time follows from gaps after answers alone.
+    std::uint64_t rows_laid_out = 0;
+    std::uint32_t name_spaces = 0;  ///< namespaces of block ids, numbered from 0
     /// `--replicate`: rows of one copy. Copy k of the row with index i has the index
     /// i + k * copy_rows. 0: the trace is as it was read.
     std::uint32_t copy_rows = 0;

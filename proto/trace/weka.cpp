@@ -1,10 +1,15 @@
 #include "proto/trace/weka.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "proto/trace/agent_waits.hpp"
 #include "proto/trace/fields.hpp"
+#include "proto/trace/flat_agents.hpp"
+#include "proto/trace/numbers_by_name.hpp"
 
 namespace driftless {
 namespace {
@@ -13,11 +18,22 @@ constexpr std::string_view columns[] = {"t",           "type",         "model", 
                                         "out",         "hash_ids",     "stop",  "api_time",
                                         "input_types", "output_types", "ttft",  "think_time"};
 
-/// A line of requests that come one behind the other.
-struct Chain {
-    std::uint32_t last = no_row;
-    std::int64_t at_ns = 0;
-    std::int64_t end_ns = 0;  ///< as far as it is recorded
+/// How long the answers of a conversation took for their tokens, as far as that is recorded.
+struct Pace {
+    std::int64_t answers_ns = 0;
+    std::uint64_t tokens = 0;
+
+    /// What an answer of so many tokens takes; 0 where no answer has a recorded time.
+    std::int64_t of(std::uint32_t answer_tokens) const {
+        if (tokens == 0) {
+            return 0;
+        }
+        const auto product = static_cast<unsigned __int128>(answers_ns) * answer_tokens;
+        const unsigned __int128 length_ns = product / tokens;
+        return length_ns > static_cast<unsigned __int128>(time_max_ns)
+                   ? time_max_ns
+                   : static_cast<std::int64_t>(length_ns);
+    }
 };
 
 /// Reads one conversation.
@@ -29,12 +45,13 @@ class Conversation {
 
   private:
     bool begin();
+    void measure_pace(const JsonValue& requests);
+    std::optional<std::int64_t> api_time_of(const JsonValue& request) const;
     void read_subagent(const JsonValue& entry);
-    bool read_request(const JsonValue& json, std::int64_t base_ns, std::uint32_t session,
-                      Chain& chain);
+    void read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread);
     bool read_blocks(const JsonValue& ids, const TraceRow& row);
-    void wait_for(const Chain& before, std::int64_t at_ns);
-    void join(std::int64_t at_ns);
+    ThreadRequest recorded(const JsonValue& json, const TraceRow& row);
+    void name_chains(AgentThread& thread, const std::string& name, const std::string& key);
     void end();
 
     RowContext& context_;
@@ -42,8 +59,11 @@ class Conversation {
     std::string name_;
     std::string key_;              ///< a name that no other conversation of the file has
     std::int64_t origin_ns_ = -1;  ///< `t` of the first request
-    Chain parent_;
-    std::vector<Chain> running_;  ///< sub-agents that the parent may wait for
+    AgentThread thread_;
+    std::vector<AgentThread> sub_agents_;
+    std::vector<std::string> agent_names_;  ///< [sub-agent] "/agent_001"
+    NumbersByName models_;
+    Pace pace_;
     std::uint64_t rows_ceil_ = 0;
     std::uint64_t rows_floor_ = 0;
 };
@@ -75,14 +95,41 @@ bool Conversation::begin() {
     return true;
 }
 
+/// Nothing where it is not recorded, as of answers that were interrupted.
+std::optional<std::int64_t> Conversation::api_time_of(const JsonValue& request) const {
+    const Field field = field_of(request.find("api_time"), "api_time");
+    const Result<std::int64_t> length = parse_time(field.text, context_.rules.time_unit);
+    return field.present && length ? std::optional(length.value()) : std::nullopt;
+}
+
+/// Of all requests, those of sub-agents too.
+void Conversation::measure_pace(const JsonValue& requests) {
+    const auto add = [this](const JsonValue& request) {
+        const std::optional<std::int64_t> length = api_time_of(request);
+        const std::uint64_t tokens = request.find("out").as_u64().value_or(0);
+        if (length && tokens > 0 && tokens <= row_tokens_max) {
+            pace_.answers_ns = later(pace_.answers_ns, *length);
+            pace_.tokens += tokens;
+        }
+    };
+    for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
+        add(entry);
+        const JsonValue inner = entry.find("requests");
+        for (JsonValue one = inner.first(); one.present(); one = one.next()) {
+            add(one);
+        }
+    }
+}
+
 void Conversation::read() {
     const JsonValue requests = json_.find("requests");
     if (!begin() || !check_objects(context_, requests, "requests")) {
         return;
     }
+    measure_pace(requests);
     // Conversations may have one name; a sub-agent's begins with its conversation's.
     key_ = std::to_string(context_.line) + context_.place + "/" + name_;
-    const std::uint32_t session = context_.draft.sessions().find(name_, key_);
+    thread_.session = context_.draft.sessions().find(name_, key_);
     const std::string outer = context_.place;
     std::size_t number = 0;
     for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
@@ -90,7 +137,7 @@ void Conversation::read() {
         if (entry.find("type").as_string().value_or("") == "subagent") {
             read_subagent(entry);
         } else {
-            (void)read_request(entry, 0, session, parent_);
+            read_request(entry, 0, thread_);
         }
     }
     context_.place = outer;
@@ -107,7 +154,10 @@ void Conversation::read_subagent(const JsonValue& entry) {
     }
     const std::string agent =
         "/" + std::string(entry.find("agent_id").as_string().value_or("agent of " + outer));
-    const std::uint32_t session = context_.draft.sessions().find(name_ + agent, key_ + agent);
+    AgentThread thread;
+    thread.session = context_.draft.sessions().find(name_ + agent, key_ + agent);
+    thread.spawned_after = thread_.requests.size();
+    thread.joins = entry.find("status").as_string().value_or("") == "completed";
     // Times that begin before the spawn count from it.
     const auto first =
         parse_time(requests.first().find("t").present() ? requests.first().find("t").raw()
@@ -115,67 +165,87 @@ void Conversation::read_subagent(const JsonValue& entry) {
                    context_.rules.time_unit);
     const std::int64_t base_ns = first && first.value() < *spawned ? *spawned : 0;
     origin_ns_ = origin_ns_ < 0 ? *spawned : origin_ns_;
-    Chain chain = parent_;
     std::size_t number = 0;
     for (JsonValue one = requests.first(); one.present(); one = one.next()) {
         context_.place = outer + ".requests[" + std::to_string(number++) + "]";
         if (one.find("type").as_string().value_or("") == "subagent") {
             context_.refuse("", "", "is a sub-agent of a sub-agent", "only one level is read");
         } else {
-            (void)read_request(one, base_ns, session, chain);
+            read_request(one, base_ns, thread);
         }
     }
     context_.place = outer;
-    if (entry.find("status").as_string().value_or("") == "completed" &&
-        chain.last != parent_.last) {
-        running_.push_back(chain);
-    }
+    sub_agents_.push_back(std::move(thread));
+    agent_names_.push_back(agent);
 }
 
-bool Conversation::read_request(const JsonValue& json, std::int64_t base_ns, std::uint32_t session,
-                                Chain& chain) {
-    TraceDraft& draft = context_.draft;
+void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread) {
     const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
     TraceRow row;
     const auto time = read_time(context_, field("t"));
     const bool lengths = read_lengths(context_, field("in"), field("out"), row);
     if (!time || !lengths || !read_blocks(json.find("hash_ids"), row)) {
-        return false;
+        return;
     }
     origin_ns_ = origin_ns_ < 0 ? *time : origin_ns_;
     row.at_ns = std::max(later(base_ns, *time) - origin_ns_, std::int64_t{0});
-    row.session = session;
-    row.turn = ++draft.sessions().tail(session).turns;
-    wait_for(chain, row.at_ns);
-    if (&chain == &parent_) {
-        join(row.at_ns);
-    }
-    const Field answer = field(field("api_time").present ? "api_time" : "ttft");
-    const Result<std::int64_t> length = parse_time(answer.text, context_.rules.time_unit);
-    chain = {draft.rows(), row.at_ns, later(row.at_ns, length ? length.value() : 0)};
+    row.session = thread.session;
+    thread.requests.push_back(recorded(json, row));
     context_.emit(row, json);
-    return true;
 }
 
-/// A request that began before the one before had ended did not wait for its answer.
-void Conversation::wait_for(const Chain& before, std::int64_t at_ns) {
-    if (before.last == no_row) {
-        return;
-    }
-    const bool ended = at_ns >= before.end_ns;
-    context_.draft.depend(
-        {context_.draft.rows(), before.last, ended ? Trigger::completion : Trigger::dispatch,
-         std::max(at_ns - (ended ? before.end_ns : before.at_ns), std::int64_t{0})});
+/// An answer without a recorded end took as long as the conversation's others for its tokens: its
+/// `think_time` counts from an older request, and the distance of the starts counts the answer
+/// twice (agentic.md 1.6).
+ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row) {
+    const std::optional<std::int64_t> api_time = api_time_of(json);
+    const Field first_token = field_of(json.find("ttft"), "ttft");
+    const Result<std::int64_t> ttft = parse_time(first_token.text, context_.rules.time_unit);
+    const std::int64_t known_ns = api_time.value_or(first_token.present && ttft ? ttft.value() : 0);
+    const std::int64_t likely_ns =
+        api_time ? *api_time : std::max(known_ns, pace_.of(row.output_length));
+    context_.draft.remark(
+        "answer without a recorded end, which took as long as others for its "
+        "tokens: the gap behind it counts from there",
+        "answers without a recorded end, which took as long as others for their "
+        "tokens: the gaps behind them count from there",
+        likely_ns > known_ns ? 1 : 0);
+    const std::string_view model = json.find("model").as_string().value_or("");
+    const auto number = static_cast<std::uint32_t>(models_.size());
+    return {context_.draft.rows(), models_.emplace(model, number).first->second, row.at_ns,
+            later(row.at_ns, known_ns), later(row.at_ns, likely_ns)};
 }
 
-/// The parent goes on after the sub-agents that had ended by then.
-void Conversation::join(std::int64_t at_ns) {
-    for (const Chain& agent : running_) {
-        if (agent.end_ns <= at_ns) {
-            wait_for(agent, at_ns);
-        }
+/// Each chain beside the main one is a session of its own; turns are counted inside it.
+void Conversation::name_chains(AgentThread& thread, const std::string& name,
+                               const std::string& key) {
+    TraceDraft& draft = context_.draft;
+    const bool apart = context_.rules.sessions == Sessions::closed &&
+                       context_.rules.flat_agents == FlatAgents::chains;
+    if (apart) {
+        thread.chains = find_agent_chains(draft.trace(), thread.requests);
+    } else {
+        thread.chains.of_request.assign(thread.requests.size(), 0);
+        thread.chains.count = thread.requests.empty() ? 0 : 1;
     }
-    running_.clear();
+    std::vector<std::uint32_t> sessions = {thread.session};
+    for (std::uint32_t chain = 1; chain < thread.chains.count; ++chain) {
+        const std::string digits = std::to_string(chain - 1);
+        const std::string zeros(digits.size() < 3 ? 3 - digits.size() : 0, '0');
+        const std::string agent = std::string(chain_mark) + zeros + digits;
+        sessions.push_back(draft.sessions().find(name + agent, key + agent));
+    }
+    for (std::size_t i = 0; i < thread.requests.size(); ++i) {
+        TraceRow& row = draft.trace().rows[thread.requests[i].row];
+        row.session = sessions[thread.chains.of_request[i]];
+        row.turn = ++draft.sessions().tail(row.session).turns;
+    }
+    draft.remark(
+        "agent was recorded in line with others: its requests wait for its own answers; "
+        "--flat-agents keep leaves it there",
+        "agents were recorded in line with others: their requests wait for their own answers; "
+        "--flat-agents keep leaves them there",
+        sessions.size() - 1);
 }
 
 /// The ids, held against both rules. A request without a list has a private prompt.
@@ -211,8 +281,13 @@ bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
     return true;
 }
 
-/// All requests of a conversation follow one rule.
+/// Who waits for whom is told when all requests are read. All of them follow one rule of ids.
 void Conversation::end() {
+    name_chains(thread_, name_, key_);
+    for (std::size_t i = 0; i < sub_agents_.size(); ++i) {
+        name_chains(sub_agents_[i], name_ + agent_names_[i], key_ + agent_names_[i]);
+    }
+    add_waits(thread_, sub_agents_, context_.draft);
     if (rows_ceil_ > 0 && rows_floor_ > 0 && !context_.rules.lenient) {
         context_.refuse("hash_ids", "",
                         "follow no one rule: " + std::to_string(rows_floor_) +

@@ -5,9 +5,10 @@
 ///
 /// Ids hold inside a conversation only. Sub-agents, entries with requests of their own, are laid
 /// out beside their parent as sessions of their own; their times count from the sub-agent's start
-/// or from the conversation's, which the first one shows. Conversations have no arrival times: they
-/// are read under `--sessions open` and `closed` only, which start every one at 0. Source:
-/// callanjfox/kv-cache-tester; trace-formats section 3.
+/// or from the conversation's, which the first one shows. Agents that were recorded in one list
+/// with others get their chains back where sessions are closed (flat_agents.hpp). Conversations
+/// have no arrival times: they are read under `--sessions open` and `closed` only, which start
+/// every one at 0. Source: callanjfox/kv-cache-tester; trace-formats section 3.
 #pragma once
 
 #include "proto/trace/format.hpp"

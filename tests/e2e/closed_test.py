@@ -9,9 +9,13 @@ from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl, row_
 
 WEKA = SAMPLE.parent / "traces" / "weka"
 MS = 1_000_000
-# Of its rows by index: which one it waits for, and for how long after it (t, less the parent's t and
-# api_time). Worked out by hand.
-WAITS = {1: (0, 250), 2: (1, 100), 3: (0, 500), 5: (4, 550)}
+# Of its rows by index: which one it waits for, and for how many ns after it (t, less the parent's t
+# and api_time). Worked out by hand. In trace_2 only the last answer has an api_time, 100 ms for 9
+# tokens: at that pace the parents of rows 1 and 3 (1 token) and of row 2 (3 tokens) took 11.1 and
+# 33.3 ms.
+WAITS = {1: (0, 250 * MS - 11_111_111), 2: (1, 100 * MS - 33_333_333),
+         3: (0, 500 * MS - 11_111_111), 5: (4, 550 * MS)}  # fmt: skip
+GAPS = sum(gap for _, gap in WAITS.values())
 TREES = ["trace_2"] * 4 + ["trace_10"] * 2
 CLOSED = ("--sessions", "closed")
 
@@ -57,8 +61,8 @@ class Closed(Case):
                 self.assertEqual((record["pass"], record["phase"], record["user"]),
                                  (0, "profile", None))
                 if row in WAITS:
-                    parent, delay_ms = WAITS[row]
-                    self.check_turn(records, row, parent, delay_ms * MS // 10)
+                    parent, delay_ns = WAITS[row]
+                    self.check_turn(records, row, parent, delay_ns // 10)
                 else:
                     self.assertEqual((record["due_ns"], record["parent_end_ns"]), (0, None))
             self.assertEqual(sorted(one["request"] for one in records.values()), list(range(6)))
@@ -69,12 +73,106 @@ class Closed(Case):
             digests.add((plan["schedule_digest"], plan["prompts_digest"]))
         self.assertEqual(len(digests), 1)
 
+    def play_gaps(self, *flags):
+        """Records, the plan in run.json and what was said of a run of the Weka sample."""
+        with mock("--ttft", "20ms", "--itl", "5ms") as server:
+            run = self.replay_well(WEKA, "--url", server.url, *CLOSED, *flags)
+        return run.records(), run.json("run.json")["plan"], run.said
+
+    def test_gaps_are_capped_before_the_speed(self):
+        """A gap of at most 200 ms at twice the speed is one of at most 100 ms."""
+        records, plan, said = self.play_gaps("--gap-cap", "200ms", "--speed", 2)
+        for row, (parent, delay_ns) in WAITS.items():
+            self.check_turn(records, row, parent, min(delay_ns, 200 * MS) // 2)
+        self.assertEqual(plan["gaps"], {
+            "rule": "end-to-start", "cap_ns": 200 * MS, "gaps": 4, "capped": 3,
+            "derived_ns": GAPS, "kept_ns": 666_666_667})  # fmt: skip
+        self.assertIn("gaps: end-to-start: 4 recorded gaps, 1.344 s in all; 3 cut to 200ms, "
+                      "0.667 s left\n", said)
+
+    def test_no_gaps(self):
+        """A turn is due at the instant at which the answer before it has ended."""
+        records, plan, said = self.play_gaps("--gap", "none")
+        for row, (parent, _) in WAITS.items():
+            self.check_turn(records, row, parent, 0)
+        self.assertEqual((plan["gaps"]["derived_ns"], plan["gaps"]["kept_ns"]), (GAPS, 0))
+        self.assertIn("gaps: none: 4 recorded gaps, 1.344 s in all, left out\n", said)
+
+    def test_gaps_between_starts(self):
+        """The recorded distance of the starts, or the end of the answer where that comes later."""
+        records, plan, _ = self.play_gaps("--gap", "start-to-start", "--speed", 8)
+        starts_ms = {1: (0, 250), 2: (1, 100), 3: (0, 500), 5: (4, 750)}
+        later = 0
+        for row, (parent, apart_ms) in starts_ms.items():
+            record, before = records[row], records[parent]
+            started = before["fired_ns"] + apart_ms * MS // 8
+            self.assertEqual(record["due_ns"], max(started, before["done_ns"]), record)
+            self.assertEqual(record["parent_end_ns"], before["done_ns"])
+            later += started > before["done_ns"]
+        self.assertIn(later, range(1, 4), "both cases must be there")
+        self.assertEqual(plan["gaps"]["derived_ns"], 1600 * MS)
+
+    def test_gaps_are_part_of_the_schedule(self):
+        """--from plays the same gaps; other ones are refused."""
+        with mock("--ttft", "1ms", "--itl", "0") as server:
+            first = self.replay_well(WEKA, "--url", server.url, *CLOSED, "--gap-cap", "10ms")
+            again = self.replay_well("--from", first.folder, "--url", server.url)
+            other = self.replay("--from", first.folder, "--url", server.url, "--gap-cap", "20ms")
+            resumed = self.replay("--resume", first.folder, "--gap-cap", "20ms")
+        self.assertEqual(again.json("run.json")["plan"]["gaps"],
+                         first.json("run.json")["plan"]["gaps"])
+        self.assertEqual(other.code, 3)
+        self.assertIn("other due instants than the run's", other.complained)
+        self.assertEqual(resumed.code, 2)
+        self.assertIn("--gap-cap: --resume continues with the original settings",
+                      resumed.complained)
+
+    def test_gaps_need_starts(self):
+        """Where only gaps were recorded, there is no distance of starts."""
+        trace = self.write("t.jsonl", agentic([("a1", [], 0), ("a2", ["a1"], 5)]))
+        run = self.replay(trace, "--dry-run", *CLOSED, "--gap", "start-to-start")
+        self.assertEqual(run.code, 3)
+        self.assertIn("1 row has no recorded start, only a gap after an answer; --gap end-to-start "
+                      "keeps that gap", run.complained)
+
+    def fan_out(self, workers):
+        """A conversation of one file: a main agent, and workers beside it, recorded in one list."""
+        def request(t, seconds, *ids):
+            return {"t": t, "type": "n", "model": "m", "in": 64 * len(ids), "out": 4,
+                    "hash_ids": ids, "api_time": seconds}  # fmt: skip
+        requests = [request(0, 0.1, 1, 2, 3)]
+        requests += [request(0.2, 9, 1, 2, 100 + one) for one in range(workers)]
+        requests.append(request(10, 0.1, 1, 2, 3, 4))
+        conversation = {"id": "fan", "block_size": 64, "requests": requests}
+        return self.write("fan.json", json.dumps(conversation))
+
+    def test_agents_recorded_in_one_line(self):
+        """They leave together, as they did, and the main agent waits for all of them."""
+        trace = self.fan_out(8)
+        for flags, sessions in (((), 9), (("--flat-agents", "keep"), 1)):
+            with mock("--ttft", "20ms", "--itl", "5ms") as server:
+                run = self.replay_well(trace, "--url", server.url, *CLOSED, *flags, "--gap-cap",
+                                       "10ms")
+            records = run.records()
+            workers = [records[row] for row in range(1, 9)]
+            self.assertEqual(len({one["session"] for one in records.values()}), sessions)
+            self.assertEqual({one["tree"] for one in records.values()}, {"fan"})
+            ended_ns = max(one["done_ns"] for one in workers)
+            if sessions == 1:  # in line each waits for the start of the one before
+                self.assertEqual(records[9]["parent_end_ns"], workers[-1]["done_ns"])
+                continue
+            for one in workers:
+                self.check_turn(records, one["row"], 0, 10 * MS)
+            self.assertEqual(records[9]["due_ns"], max(ended_ns, records[0]["done_ns"] + 10 * MS))
+            self.assertIn("trace: 8 agents were recorded in line with others", run.said)
+            self.assertEqual(workers[3]["session"], "fan::fa:003")
+
     def check_log(self, log):
         """A server has sent the last token of a parent before it is asked the turn behind it."""
         seen = {row_of(line["request_id"]): line for line in read_jsonl(log)}
-        for row, (parent, delay_ms) in WAITS.items():
+        for row, (parent, delay_ns) in WAITS.items():
             ended_ns = max(seen[parent]["token_ns"])
-            self.assertGreaterEqual(seen[row]["start_ns"], ended_ns + delay_ms * MS // 10)
+            self.assertGreaterEqual(seen[row]["start_ns"], ended_ns + delay_ns // 10)
 
     def test_no_turn_behind_a_failure(self):
         """It is not sent, nor what waits for it, and all say for which row."""
@@ -136,8 +234,8 @@ class Closed(Case):
         self.assertEqual(again.json("run.json")["plan"]["schedule_digest"],
                          first.json("run.json")["plan"]["schedule_digest"])
         records = again.records()
-        for row, (parent, delay_ms) in WAITS.items():
-            self.check_turn(records, row, parent, delay_ms * MS // 10)
+        for row, (parent, delay_ns) in WAITS.items():
+            self.check_turn(records, row, parent, delay_ns // 10)
         self.assertEqual(other.code, 3)
         self.assertIn("other due instants than the run's", other.complained)
 

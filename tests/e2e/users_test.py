@@ -9,8 +9,9 @@ from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
 
 WEKA = SAMPLE.parent / "traces" / "weka"
 MS = 1_000_000
-# Of its rows by index: which one it waits for, and for how long after it, in ms (closed_test.py).
-WAITS = {1: (0, 250), 2: (1, 100), 3: (0, 500), 5: (4, 550)}
+# Of its rows by index: which one it waits for, and for how long after it, in ns (closed_test.py).
+WAITS = {1: (0, 250 * MS - 11_111_111), 2: (1, 100 * MS - 33_333_333),
+         3: (0, 500 * MS - 11_111_111), 5: (4, 550 * MS)}  # fmt: skip
 RECYCLE = ("--recycle", "--for", "600ms")
 
 
@@ -38,10 +39,10 @@ class Users(Case):
         self.assertEqual(len(by_place), len(records))
         for (number, row), record in by_place.items():
             if row in WAITS:
-                parent, delay_ms = WAITS[row]
+                parent, delay_ns = WAITS[row]
                 done_ns = by_place[number, parent]["done_ns"]
                 self.assertEqual(record["parent_end_ns"], done_ns)
-                self.assertEqual(record["due_ns"], done_ns + delay_ms * MS // speed)
+                self.assertEqual(record["due_ns"], done_ns + delay_ns // speed)
             self.assertGreaterEqual(record["fired_ns"], record["due_ns"])
 
     def test_each_tree_is_played_once(self):
@@ -99,6 +100,13 @@ class Users(Case):
         self.assertEqual(digest(*flags), first)
         for other in (("--user-ramp", "1ms"), ("--session-order", "shuffle"), ("--seed", 1)):
             self.assertNotEqual(digest(*flags, *other), first, other)
+
+    def test_gaps_are_capped_before_the_speed(self):
+        run = self.play("--users", 2, "--gap-cap", "200ms")
+        by_row = run.records()
+        for row, (parent, delay_ns) in WAITS.items():
+            gap_ns = min(delay_ns, 200 * MS) // 100
+            self.assertEqual(by_row[row]["due_ns"], by_row[parent]["done_ns"] + gap_ns)
 
     def test_from_plays_it_again(self):
         first = self.play("--users", 2)

@@ -4,6 +4,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     driftless::ReadOptions options;
     options.format = "weka";
-    options.sessions = driftless::Sessions::open;
+    options.sessions = driftless::Sessions::closed;
     return driftless::read_any(data, size, options);
 }

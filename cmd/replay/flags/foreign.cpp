@@ -136,6 +136,10 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
         note_ignored(out, std::string(typed), one->why);
         return one->has_value ? 1 : 0;
     }
+    if (const RewrittenFlag* one = find_rewritten_flag(typed); one != nullptr) {
+        add(out, one->flag, one->value);
+        return 0;
+    }
     if (typed == "--save-prompts") {
         note_ignored(
             out, std::string(typed),

@@ -49,6 +49,12 @@ constexpr IgnoredFlag ignored[] = {
     {"--ui-type", true, "progress is one line; --no-progress turns it off"},
 };
 
+constexpr RewrittenFlag rewritten[] = {
+    {"--ignore-trace-delays", "--gap", "none"},
+    {"--use-end-to-start-delays", "--gap", "end-to-start"},
+    {"--use-think-time-only", "--gap", "end-to-start"},
+};
+
 /// Flags that would change the load, and what to do instead.
 struct Refused {
     std::string_view typed;
@@ -80,6 +86,13 @@ const IgnoredFlag* find_ignored_flag(std::string_view typed) {
     const auto found = std::find_if(std::begin(ignored), std::end(ignored),
                                     [typed](const IgnoredFlag& one) { return one.typed == typed; });
     return found == std::end(ignored) ? nullptr : found;
+}
+
+const RewrittenFlag* find_rewritten_flag(std::string_view typed) {
+    const auto found =
+        std::find_if(std::begin(rewritten), std::end(rewritten),
+                     [typed](const RewrittenFlag& one) { return one.typed == typed; });
+    return found == std::end(rewritten) ? nullptr : found;
 }
 
 const char* why_refused_flag(std::string_view typed) {

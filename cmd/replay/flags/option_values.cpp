@@ -112,6 +112,34 @@ const char* name_of(PromptKind kind) {
     return kind == PromptKind::text ? "text" : "ids";
 }
 
+const char* name_of(GapRule rule) {
+    switch (rule) {
+        case GapRule::end_to_start:
+            return "end-to-start";
+        case GapRule::start_to_start:
+            return "start-to-start";
+        case GapRule::none:
+            return "none";
+    }
+    return "";
+}
+
+Result<GapRule> parse_gap_rule(std::string_view text) {
+    if (text == "original" || text == "api-scaled") {
+        return Error{ErrorCode::invalid, 0,
+                     text == "original"
+                         ? "waits the distance of two starts behind an answer, whose time then "
+                           "counts twice; start-to-start keeps the recorded distance"
+                         : "adds the recorded time of an answer behind the answer of this run, so "
+                           "that it counts twice; end-to-start takes that of this run alone"};
+    }
+    constexpr std::array choices{Choice<GapRule>{"end-to-start", GapRule::end_to_start},
+                                 Choice<GapRule>{"think-only", GapRule::end_to_start},
+                                 Choice<GapRule>{"start-to-start", GapRule::start_to_start},
+                                 Choice<GapRule>{"none", GapRule::none}};
+    return choose(text, choices, "is not one of end-to-start, start-to-start, none");
+}
+
 Result<PromptKind> parse_prompt_kind(std::string_view text) {
     constexpr std::array choices{Choice<PromptKind>{"text", PromptKind::text},
                                  Choice<PromptKind>{"ids", PromptKind::ids}};

@@ -17,6 +17,7 @@ namespace driftless {
 const char* name_of(OutputRule rule);
 const char* name_of(PromptKind kind);
 const char* name_of(TreeRule rule);
+const char* name_of(GapRule rule);
 
 Result<PromptKind> parse_prompt_kind(std::string_view text);
 Result<OutputRule> parse_output_rule(std::string_view text);
@@ -25,6 +26,8 @@ Result<std::string> parse_length_field(std::string_view text);
 /// Nothing for "auto".
 Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text);
 Result<StampRule> parse_stamp_rule(std::string_view text);
+/// Also kv-cache-tester's "think-only"; its two strategies that count answers twice are refused.
+Result<GapRule> parse_gap_rule(std::string_view text);
 Result<Balance> parse_balance(std::string_view text);
 Result<ConnectionRule> parse_connection_rule(std::string_view text);
 /// "file" or "shuffle".

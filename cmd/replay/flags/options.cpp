@@ -171,6 +171,13 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
 void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Schedule");
     flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.workload.speed_text);
+    flags.value("--gap", "RULE",
+                "of closed sessions: end-to-start (the recorded gap behind the answer),\n"
+                "start-to-start (the recorded distance of the starts, less the\n"
+                "time of the answer), or none [end-to-start]",
+                nullptr, parse_gap_rule, options.workload.gap);
+    flags.value("--gap-cap", "T", "longest gap of a turn, before --speed divides it [none]",
+                nullptr, parse_duration_ns, options.workload.gap_cap_ns);
     flags.on_off("--spread", "spread rows of one instant over the gap to the next",
                  options.workload.plan.spread);
     flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,

@@ -19,6 +19,7 @@
 #include "cmd/screen/summary_table.hpp"
 #include "engine/input/trace_file.hpp"
 #include "engine/plan/balance.hpp"
+#include "engine/plan/gaps.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
@@ -60,8 +61,10 @@ struct WorkloadFlags {
     TraceFiles files;
     LoadOptions load;
     PlanOptions plan;
-    std::string speed_text;  ///< as typed, for run.json
-    UserRules users;         ///< `users.users` 0: there are none
+    std::optional<GapRule> gap;              ///< `--gap`; empty: end to start
+    std::optional<std::int64_t> gap_cap_ns;  ///< `--gap-cap`
+    std::string speed_text;                  ///< as typed, for run.json
+    UserRules users;                         ///< `users.users` 0: there are none
 };
 
 /// Where the server is, and what it is asked before time 0.

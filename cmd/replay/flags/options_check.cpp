@@ -5,7 +5,9 @@
 #include "cmd/replay/flags/extra_body.hpp"
 #include "cmd/replay/flags/model_option.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/flags/session_flags.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/trace_values.hpp"
 #include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
@@ -227,32 +229,6 @@ std::string tls_contradiction(const ReplayOptions& options) {
     return "";
 }
 
-/// Users play closed sessions; what shapes them is nothing without them.
-std::string complete_users(ReplayOptions& options) {
-    UserRules& users = options.workload.users;
-    if (users.users == 0) {
-        const char* const flag = users.ramp_ns > 0               ? "--user-ramp"
-                                 : users.order != TreeRule::file ? "--session-order"
-                                 : users.recycle                 ? "--recycle"
-                                 : users.for_ns                  ? "--for"
-                                                                 : nullptr;
-        return flag == nullptr ? "" : std::string(flag) + " is for users: give --users N, too";
-    }
-    if (options.workload.files.sessions == Sessions::open) {
-        return "--users plays closed sessions and --sessions open does not wait for answers: give "
-               "one";
-    }
-    if (users.recycle && !users.for_ns) {
-        return "--recycle begins the trace anew again and again: give --for T, which ends the run";
-    }
-    if (users.for_ns && users.ramp_ns >= *users.for_ns) {
-        return "--user-ramp is not shorter than --for: give less";
-    }
-    options.workload.files.sessions = Sessions::closed;
-    users.seed = options.workload.plan.seed;
-    return "";
-}
-
 std::string compressed_records(const ReplayOptions& options) {
     for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
         if (options.results.records_path.ends_with(ending)) {
@@ -288,6 +264,11 @@ std::string contradiction(const ReplayOptions& options) {
     if (options.request.prompt == PromptKind::ids && !options.request.dialect->takes_ids) {
         return std::string("--prompt ids does not go with --api ") + options.request.dialect->name +
                ": use --api openai-completions";
+    }
+    if (const std::string why = flat_agents_refusal(options.workload.files.flat_agents,
+                                                    options.workload.files.sessions);
+        !why.empty()) {
+        return why;
     }
     if (const std::string why = dataset_contradiction(options); !why.empty()) {
         return why;
@@ -350,13 +331,13 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
     std::string why = describe_api(options.request.dialect, options.request.template_file,
                                    options.request.described);
     if (why.empty()) {
+        why = complete_sessions(options.workload);
+    }
+    if (why.empty()) {
         why = contradiction(options);
     }
     if (why.empty()) {
         why = complete_speed(options);
-    }
-    if (why.empty()) {
-        why = complete_users(options);
     }
     if (why.empty()) {
         why = complete_targets(server, options);

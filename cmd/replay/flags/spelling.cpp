@@ -16,7 +16,8 @@ struct Alias {
     std::string_view typed;
     std::string_view name;
 };
-/// Names of vllm bench, UCM, AIPerf, GuideLLM and trace-replayer that mean the same.
+/// Names of vllm bench, UCM, AIPerf, GuideLLM, trace-replayer and kv-cache-tester that mean the
+/// same.
 constexpr std::array aliases{
     Alias{"--base-url", "--url"},
     Alias{"--backend", "--api"},
@@ -44,6 +45,9 @@ constexpr std::array aliases{
     Alias{"--isl-block-size", "--block-size"},
     Alias{"--prompt-input-tokens-block-size", "--block-size"},
     Alias{"--request-timeout-seconds", "--timeout-total"},
+    Alias{"--max-delay", "--gap-cap"},
+    Alias{"--inter-turn-delay-cap-seconds", "--gap-cap"},
+    Alias{"--timing-strategy", "--gap"},
     // Their value alone is an argument of ours: a trace.
     Alias{"--trace", ""},
     Alias{"--trace-file", ""},

@@ -94,6 +94,24 @@ void write_users(JsonWriter& json, const UserRules& rules) {
     json.end_object();
 }
 
+/// Null where nothing waits.
+void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
+                const std::optional<Waiting>& waiting) {
+    json.key("gaps");
+    if (!waiting) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rule").string(name_of(flags.gap.value_or(GapRule::end_to_start)));
+    json.key("cap_ns").optional_integer(flags.gap_cap_ns);
+    json.key("gaps").unsigned_integer(waiting->gaps.gaps);
+    json.key("capped").unsigned_integer(waiting->gaps.capped);
+    json.key("derived_ns").integer(waiting->gaps.derived_ns);
+    json.key("kept_ns").integer(waiting->gaps.kept_ns);
+    json.end_object();
+}
+
 void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEnd>& end) {
     const Invocation& invocation = file.parts.invocation();
     const WorkloadFlags& flags = invocation.options.workload;
@@ -116,6 +134,7 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.key("rows").unsigned_integer(plan.rows.size());
     json.key("rows_waiting").unsigned_integer(waits.rows);
     json.key("rows_waiting_outside").unsigned_integer(waits.outside);
+    write_gaps(json, flags, workload.waiting);
     json.key("least_ns");
     workload.waiting ? json.integer(waits.least_ns) : json.null();
     json.key("rows_outside").unsigned_integer(plan.rows_outside);

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/workload/users.hpp"
+#include "cmd/values.hpp"
 #include "engine/schedule/rehearsal.hpp"
 #include "proto/core/counted.hpp"
 
@@ -21,7 +23,14 @@ std::string seconds_text(std::int64_t ns) {
 
 }  // namespace
 
-int check_waits(const Trace& trace) {
+int check_waits(const Trace& trace, const GapRules& rules) {
+    if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
+        std::fprintf(stderr,
+                     "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
+                     "answer; --gap end-to-start keeps that gap\n",
+                     counted(trace.rows_laid_out, "row has", "rows have").c_str());
+        return exit_input;
+    }
     if (!trace.dependencies.empty()) {
         return exit_done;
     }
@@ -31,6 +40,23 @@ int check_waits(const Trace& trace) {
     return exit_input;
 }
 
+std::string gap_note(const GapRules& rules, const GapFigures& figures) {
+    std::string note = std::string(name_of(rules.rule)) + ": " +
+                       counted(figures.gaps, "recorded gap", "recorded gaps") + ", " +
+                       seconds_text(figures.derived_ns) + " in all";
+    if (rules.rule == GapRule::none) {
+        return note + ", left out";
+    }
+    if (rules.cap_ns) {
+        note += "; " + std::to_string(figures.capped) + " cut to " +
+                duration_to_text(*rules.cap_ns) + ", " + seconds_text(figures.kept_ns) + " left";
+    }
+    if (figures.gaps == 0 && rules.rule == GapRule::end_to_start) {
+        note += "; --gap start-to-start keeps the recorded distances of the starts";
+    }
+    return note;
+}
+
 Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users) {
     const std::uint64_t waits = digest_of_waits(trace, plan, speed);
     plan.schedule_digest = users.users > 0 ? digest_of_users(users, waits) : waits;
@@ -38,14 +64,15 @@ Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& 
 }
 
 // Of users that begin the trace anew, once through it.
-Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users) {
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users,
+                   const GapFigures& gaps) {
     const WaitFigures figures = waits_of(trace, plan, speed);
     if (users.users == 0) {
-        return {figures, answered_in(trace, plan, speed, token_ns_estimated)};
+        return {figures, gaps, answered_in(trace, plan, speed, token_ns_estimated)};
     }
     Plan rehearsed = rehearse(trace, plan, Schedule(trace, plan, speed, users), token_ns_estimated,
                               std::max<std::size_t>(plan.rows.size(), 2 * users.users));
-    return {figures, std::move(rehearsed)};
+    return {figures, gaps, std::move(rehearsed)};
 }
 
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,

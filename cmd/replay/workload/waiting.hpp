@@ -11,14 +11,18 @@
 
 namespace driftless {
 
-/// A trace in which nothing waits is refused with its remedy, on standard error. Returns
-/// `exit_done` or the code of the refusal.
-int check_waits(const Trace& trace);
+/// A trace in which nothing waits, or that has not recorded what the rules go by, is refused with
+/// its remedy, on standard error. Returns `exit_done` or the code of the refusal.
+int check_waits(const Trace& trace, const GapRules& rules);
+
+/// What became of the gaps: a line for the screen and run.json.
+std::string gap_note(const GapRules& rules, const GapFigures& figures);
 
 /// The plan of a closed run: its digest is of what rows wait for, not of instants.
 Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users);
 
-Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users);
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users,
+                   const GapFigures& gaps);
 
 /// How many rows wait, and for what: lines for the screen and run.json; none where none waits.
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,

@@ -104,6 +104,42 @@ OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, co
     return models;
 }
 
+/// A trace that is ready to be played, and what was settled about rows that wait.
+struct Timed {
+    Trace trace;
+    Plan plan;
+    std::optional<Waiting> waiting;
+    std::vector<std::string> notes;
+};
+
+/// Closed sessions: gaps by the rules, and a plan whose digest tells of them.
+OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recorded) {
+    const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
+    if (const int code = check_waits(trace, rules); code != exit_done) {
+        return code;
+    }
+    RetimedTrace retimed = retime(rules, recorded, std::move(trace));
+    const Speed speed = flags.plan.speed;
+    const UserRules& users = flags.users;
+    Plan plan = plan_of_waits(retimed.trace, std::move(recorded), speed, users);
+    if (const int code = users.users > 0 ? check_users(users, retimed.trace, plan) : exit_done;
+        code != exit_done) {
+        return code;
+    }
+    Waiting waiting = waiting_of(retimed.trace, plan, speed, users, retimed.figures);
+    return Timed{std::move(retimed.trace),
+                 std::move(plan),
+                 std::move(waiting),
+                 {gap_note(rules, retimed.figures)}};
+}
+
+OrExit<Timed> timed(const WorkloadFlags& flags, Trace trace, Plan recorded) {
+    if (flags.files.sessions != Sessions::closed) {
+        return Timed{std::move(trace), std::move(recorded), {}, {}};
+    }
+    return close_sessions(flags, std::move(trace), std::move(recorded));
+}
+
 /// What will be sent, as two lines: rows, wall time and pace; tokens.
 std::string selection_text(const Trace& trace, const Plan& plan,
                            const std::optional<Waiting>& waiting, const WorkloadFlags& flags) {
@@ -137,45 +173,30 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     if (!load) {
         return load.exit_code();
     }
-    const Trace& trace = load.value().trace;
     add_notes("load", load_notes(load.value().figures), notes);
-    add_notes("trace", session_notes(sending, trace), notes);
-    OrExit<Plan> recorded = plan_of(flags.plan, trace);
+    add_notes("trace", session_notes(sending, load.value().trace), notes);
+    OrExit<Plan> recorded = plan_of(flags.plan, load.value().trace);
     if (!recorded) {
         return recorded.exit_code();
     }
-    const bool closed = flags.files.sessions == Sessions::closed;
-    if (const int code = closed ? check_waits(trace) : exit_done; code != exit_done) {
-        return code;
+    OrExit<Timed> ready = timed(flags, std::move(load.value().trace), std::move(recorded).value());
+    if (!ready) {
+        return ready.exit_code();
     }
-    const Speed speed = flags.plan.speed;
-    const UserRules& users = flags.users;
-    Plan plan = closed ? plan_of_waits(trace, std::move(recorded).value(), speed, users)
-                       : std::move(recorded).value();
-    if (const int code = users.users > 0 ? check_users(users, trace, plan) : exit_done;
-        code != exit_done) {
-        return code;
-    }
-    std::optional<Waiting> waiting;
-    if (closed) {
-        waiting = waiting_of(trace, plan, speed, users);
-    }
+    auto& [trace, plan, waiting, gaps] = ready.value();
     std::printf("%s\n", selection_text(trace, plan, waiting, flags).c_str());
-    add_notes("sessions", waiting_notes(waiting, plan, users), notes);
-    if (users.users > 0) {
-        add_notes("users", user_notes(users, trace, plan), notes);
+    add_notes("sessions", waiting_notes(waiting, plan, flags.users), notes);
+    add_notes("gaps", gaps, notes);
+    if (flags.users.users > 0) {
+        add_notes("users", user_notes(flags.users, trace, plan), notes);
     }
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
     OrExit<RowModels> models = named_models(row_model, trace, plan);
     if (!models) {
         return models.exit_code();
     }
-    return Workload{std::move(load.value().trace),
-                    load.value().figures,
-                    std::move(plan),
-                    std::move(waiting),
-                    users,
-                    std::move(models).value(),
+    return Workload{std::move(trace),   load.value().figures, std::move(plan),
+                    std::move(waiting), flags.users,          std::move(models).value(),
                     std::move(notes)};
 }
 

@@ -7,6 +7,7 @@
 
 #include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
+#include "engine/plan/gaps.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
@@ -20,6 +21,7 @@ namespace driftless {
 /// Rows wait for others: nobody knows before the run when they are due.
 struct Waiting {
     WaitFigures figures;
+    GapFigures gaps;
     Plan answered;  ///< `plan_to_estimate`
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,31 @@ TEST(RealTraces, WekaConversations) {
         EXPECT_EQ(got.trace.sessions.size(), 1 + one.subagents) << one.file;
         EXPECT_EQ(got.trace.tail_rule, TailRule::floor) << one.file;
     }
+}
+
+// Under closed sessions agents that were recorded in one line are apart: the requests of each
+// chain, as AIPerf's weka_agent_chains counts them. In no other of the twelve conversations are
+// there any.
+TEST(RealTraces, WekaAgentsInOneLine) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    const Reading got = read(shared("weka"), Sessions::closed);
+    ASSERT_TRUE(got.usable);
+    std::map<std::string, std::uint32_t> rows;
+    for (const TraceRow& row : got.trace.rows) {
+        const std::string& session = got.trace.sessions[row.session];
+        rows[session] +=
+            session.starts_with("trace_0295") && session.find('/') == std::string::npos ? 1 : 0;
+    }
+    std::erase_if(rows, [](const auto& one) {
+        return one.second == 0 && one.first.find("::fa:") == std::string::npos;
+    });
+    EXPECT_EQ(rows, (std::map<std::string, std::uint32_t>{{"trace_0295", 257},
+                                                          {"trace_0295::fa:000", 1},
+                                                          {"trace_0295::fa:001", 16},
+                                                          {"trace_0295::fa:002", 2},
+                                                          {"trace_0295::fa:003", 48}}));
 }
 
 TEST(RealTraces, WekaFolder) {

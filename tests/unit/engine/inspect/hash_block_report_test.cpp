@@ -70,17 +70,18 @@ TEST(HashBlockReport, EqualsThePublishedSimulator) {
     }
 }
 
-// Every action, in one file; a sub-agent is left out and has a place.
+// Every action, in one file; a sub-agent is left out and has a place, whatever chains were found in
+// it. Chains of the conversation itself stay.
 TEST(HashBlockReport, TellsWhatEachRequestShares) {
     Trace trace = make_trace(4, TailRule::floor,
                              {{0, 13, {1, 2, 3}, 0},
                               {1, 8, {7, 8}, 1},
-                              {2, 8, {9, 9}, 1},
-                              {3, 17, {1, 2, 4, 5}, 0},
+                              {2, 8, {9, 9}, 2},
+                              {3, 17, {1, 2, 4, 5}, 3},
                               {4, 8, {1, 2}, 0},
                               {5, 3, {}, 0},
                               {6, 5, {6}, 0}});
-    trace.sessions = {"t", "t/agent"};
+    trace.sessions = {"t", "t/agent", "t/agent::fa:000", "t::fa:000"};
     const Report report(trace, "t.json");
     struct Expected {
         std::uint64_t req;

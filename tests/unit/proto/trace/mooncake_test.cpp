@@ -291,6 +291,7 @@ TEST(Mooncake, ReadsSessions) {
     EXPECT_EQ(got.trace.rows[2].session, 0U);
     EXPECT_EQ(got.trace.rows[2].turn, 2U);
     EXPECT_EQ(got.trace.rows[2].at_ns, 800'000'000) << "arrival times go before delays";
+    EXPECT_EQ(got.trace.rows_laid_out, 0U);
     ASSERT_EQ(got.trace.dependencies_of(got.trace.rows[2]).size(), 1U);
     EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[2])[0].on, 0U);
     EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[2])[0].delay_ns, 4'503'332'000);

@@ -40,6 +40,7 @@ TEST(LmCache, ReadsCallsOfSessions) {
     EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 250'000'000);
     EXPECT_EQ(trace.rows[0].output_length, 1U);
     EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(trace.rows_laid_out, 1U) << "the second call of session a";
     EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"messages":[{"role":"user","content":"q"}]})");
     EXPECT_EQ(canonical_round_trip(trace), "");
 }

@@ -73,7 +73,7 @@ TEST(Weka, KnowsWhoWaitsForWhom) {
     EXPECT_EQ(joined[0].on, 0U);
     EXPECT_EQ(joined[0].delay_ns, 14'500'000'000);
     EXPECT_EQ(joined[1].on, 2U);
-    EXPECT_EQ(joined[1].delay_ns, 4'750'000'000);
+    EXPECT_EQ(joined[1].delay_ns, 0) << "the parent's own gap counts";
     const Reading overlap =
         open({conversation("a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1],"api_time":9)") +
                                     "," + request(R"("t":3,"in":64,"out":1,"hash_ids":[1])"))});
@@ -81,6 +81,47 @@ TEST(Weka, KnowsWhoWaitsForWhom) {
     ASSERT_EQ(parallel.size(), 1U);
     EXPECT_EQ(parallel[0].trigger, Trigger::dispatch);
     EXPECT_EQ(parallel[0].delay_ns, 3'000'000'000);
+}
+
+// A sub-agent that ran on beside the next request of its parent is joined by the one after.
+TEST(Weka, JoinsASubAgentWhenItHasEnded) {
+    const std::string agent =
+        R"({"t":1,"type":"subagent","agent_id":"x","status":"completed","requests":[)" +
+        request(R"("t":0,"in":64,"out":3,"hash_ids":[7],"api_time":8)") + "]}";
+    const auto turn = [](const std::string& t) {
+        return request(R"("t":)" + t + R"(,"in":64,"out":1,"hash_ids":[1],"api_time":1)");
+    };
+    const Reading got = open({conversation(
+        "a", turn("0") + "," + agent + "," + turn("4") + "," + turn("9") + "," + turn("20"))});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    std::vector<std::uint32_t> joins;
+    for (const TraceRow& row : got.trace.rows) {
+        const auto waits = got.trace.dependencies_of(row);
+        if (row.session == 0 && waits.size() == 2) {
+            EXPECT_EQ(waits[1].on, 1U);
+            joins.push_back(row.index);
+        }
+    }
+    EXPECT_EQ(joins, std::vector<std::uint32_t>{3U});
+}
+
+// An answer without a recorded end took as long for its tokens as the conversation's others: 0.5 s
+// each. Where that leaves no room, the gap is 0 and the turn still waits for the end.
+TEST(Weka, ReckonsEndsThatAreNotRecorded) {
+    const Reading got =
+        open({conversation("a", request(R"("t":0,"in":64,"out":4,"hash_ids":[1],"api_time":2)") +
+                                    "," + request(R"("t":10,"in":64,"out":6,"hash_ids":[1])") +
+                                    "," + request(R"("t":20,"in":64,"out":60,"hash_ids":[1])") +
+                                    "," + request(R"("t":30,"in":64,"out":1,"hash_ids":[1])"))});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const std::int64_t gaps_s[] = {8, 7, 0};
+    ASSERT_EQ(got.trace.dependencies.size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(got.trace.dependencies[i].trigger, Trigger::completion);
+        EXPECT_EQ(got.trace.dependencies[i].delay_ns, gaps_s[i] * 1'000'000'000) << i;
+    }
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.remarks[0].count, 3U);
 }
 
 // Inner times that begin at or after the spawn count from the conversation's start.

@@ -1,0 +1,66 @@
+/// Flat agents: which requests of a thread one and the same agent has sent.
+///
+/// Captures that do not tag agents record a fan-out as one thread: the requests of several agents,
+/// one behind the other by their starts. Their prompts tell them apart, because an agent's next
+/// prompt begins with its last one:
+///
+/// - A request goes on with a chain where its block ids begin with all of those of the chain's last
+///   request, which had ended, and the model is the same; of several the longest.
+/// - Otherwise it founds a chain, forked from the last request with which it shares the most ids.
+/// - A chain that was forked from the end of another one is its continuation, after a compaction of
+///   the context (a seam), where nobody went on from that end, it began after that had ended, on
+///   the same model; of several the one with the most ids in common, then the first. But not where
+///   it begins more than an hour later and shares less than half of the ids.
+/// - The first request belongs to the main chain whatever it shares, where it is a preamble: no
+///   other prompt begins with its first id, and its answer is short (a title) or none of its ids
+///   comes again. So do requests without ids, which tell nothing.
+///
+/// Two requests of one chain never overlap. Source: AIPerf, src/aiperf/dataset/loader/
+/// weka_agent_chains.py and weka_trace.py at c1cfd86 (agentic.md 2.9, agentic-rules.md 4.2).
+///
+/// Pure. Each id is compared about once, however many chains there are. Threads of n chains that
+/// all fork at one place and end there cost n^2 / 2 looks at a number.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// What is recorded of a request of a thread beside its row.
+struct ThreadRequest {
+    std::uint32_t row = 0;         ///< position in `Trace::rows`
+    std::uint32_t model = 0;       ///< equal numbers mean equal names
+    std::int64_t at_ns = 0;        ///< its start
+    std::int64_t end_ns = 0;       ///< of its answer as far as it is recorded
+    std::int64_t answered_ns = 0;  ///< the same, or as likely: gaps count from it
+};
+
+/// Times are decimals of seconds: what ends this much later has ended.
+inline constexpr std::int64_t end_tolerance_ns = 1'000;
+
+/// Whether the answer of `before` had ended at that time, as far as its end is recorded.
+inline bool has_ended(const ThreadRequest& before, std::int64_t at_ns) {
+    return before.end_ns <= at_ns + end_tolerance_ns;
+}
+
+/// Between the name of a session and the number of a chain that was found in it.
+inline constexpr std::string_view chain_mark = "::fa:";
+
+struct AgentChains {
+    /// [position in the thread] the request's chain: 0 the main one, the others by their first
+    /// requests from 1 on.
+    std::vector<std::uint32_t> of_request;
+    std::uint32_t count = 0;  ///< chains; 0 for an empty thread
+    std::uint32_t seams = 0;  ///< chains that went on elsewhere after a compaction
+};
+
+/// `thread`: requests in the order in which they were recorded, each later than those before it in
+/// `Trace::rows`.
+AgentChains find_agent_chains(const Trace& trace, std::span<const ThreadRequest> thread);
+
+}  // namespace driftless
