@@ -19,11 +19,6 @@ struct RecordedFields {
     bool any() const { return text.present() || messages.present() || payload.present(); }
 };
 
-/// A value that is not null, or an absent one.
-inline JsonValue given(const JsonValue& value) {
-    return value.is(JsonType::null) ? JsonValue() : value;
-}
-
 /// Gives the next row its request. False after an error.
 bool read_recorded(const RowContext& context, const RecordedFields& fields);
 
