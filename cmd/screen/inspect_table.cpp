@@ -69,9 +69,12 @@ void add_arrivals(Page& page, const ArrivalFigures& f) {
     page.fact("distinct instants", grouped(f.instants));
     page.fact("largest instant", fmt::format("{} at {} s", counted(f.most_rows.rows, "row"),
                                              seconds(static_cast<double>(f.most_rows.at_ns))));
-    page.fact("heaviest instant",
-              fmt::format("{} input tokens at {} s", grouped(f.most_tokens.input_tokens),
-                          seconds(static_cast<double>(f.most_tokens.at_ns))));
+    const bool tokens_known = f.most_tokens.input_tokens > 0;  // else no row says how many
+    if (tokens_known) {
+        page.fact("heaviest instant",
+                  fmt::format("{} input tokens at {} s", grouped(f.most_tokens.input_tokens),
+                              seconds(static_cast<double>(f.most_tokens.at_ns))));
+    }
     const auto row = [&](std::string_view name, const auto& value) {
         page.add("  {:<22}", name);
         for (std::size_t i = 0; i < windows_ns.size(); ++i) {
@@ -82,8 +85,10 @@ void add_arrivals(Page& page, const ArrivalFigures& f) {
     row("windows of", [](std::size_t i) { return duration_to_text(windows_ns[i]); });
     row("  most rows", [&](std::size_t i) { return grouped(f.peaks[i].rows); });
     row("  wherever they begin", [&](std::size_t i) { return grouped(f.peaks[i].rows_anywhere); });
-    row("  most input tokens",
-        [&](std::size_t i) { return grouped(f.peaks[i].input_tokens_anywhere); });
+    if (tokens_known) {
+        row("  most input tokens",
+            [&](std::size_t i) { return grouped(f.peaks[i].input_tokens_anywhere); });
+    }
     row("  index of dispersion", [&](std::size_t i) { return figure(f.dispersion[i].recorded); });
     row("    under --spread", [&](std::size_t i) { return figure(f.dispersion[i].spread); });
     page.fact("variation of gaps", fmt::format("{}, under --spread {}", figure(f.gap_variation),
@@ -109,13 +114,20 @@ std::string tokens_of(double value) {
     return text;
 }
 
+void add_length(Page& page, std::string_view name, const LengthFigures& f) {
+    if (f.distribution.count == 0) {
+        page.add("  {:<16} {:>10}\n", name, "not recorded");
+        return;
+    }
+    add_distribution(page, name, f.distribution, tokens_of);
+    page.add(" {:>15}\n", grouped(f.sum));
+}
+
 void add_lengths(Page& page, const InspectFigures& f) {
     page.add("\n{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>15}\n", "Tokens", "min", "p50",
              "p90", "p99", "max", "mean", "sum");
-    add_distribution(page, "input", f.input.distribution, tokens_of);
-    page.add(" {:>15}\n", grouped(f.input.sum));
-    add_distribution(page, "output", f.output.distribution, tokens_of);
-    page.add(" {:>15}\n", grouped(f.output.sum));
+    add_length(page, "input", f.input);
+    add_length(page, "output", f.output);
     if (f.context) {
         page.add(
             "  {} of {} rows do not fit {} tokens, input and output; {} have no room for an "

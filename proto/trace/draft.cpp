@@ -9,6 +9,7 @@ namespace driftless {
 void TraceDraft::begin_file(std::string_view name) {
     trace_.files.push_back({std::string(name), rows()});
     name_spaces_.begin_file(one_log_);
+    dialogue_ = {};
     if (!one_log_) {
         sessions_.begin_file();
         requests_.clear();

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "proto/trace/dialogue.hpp"
 #include "proto/trace/name_spaces.hpp"
 #include "proto/trace/numbers_by_name.hpp"
 #include "proto/trace/row.hpp"
@@ -35,6 +36,7 @@ class TraceDraft {
     RowIds& ids() { return ids_; }
     NameSpaces& name_spaces() { return name_spaces_; }
     SessionTurns& sessions() { return sessions_; }
+    Dialogue& dialogue() { return dialogue_; }
 
     /// Rows that follow come from this file: names start anew, and so does its namespace.
     void begin_file(std::string_view name);
@@ -67,6 +69,7 @@ class TraceDraft {
     RowIds ids_;
     NameSpaces name_spaces_;
     SessionTurns sessions_;
+    Dialogue dialogue_;  ///< of this file
     bool one_log_ = false;
     NumbersByName requests_;  ///< of this file
     std::optional<UnitDoubt> doubt_;

@@ -24,6 +24,11 @@ struct Field {
     bool present = false;   ///< a null, and an empty cell, count as absent
 };
 
+/// A value that is not null, or an absent one.
+inline JsonValue given(const JsonValue& value) {
+    return value.is(JsonType::null) ? JsonValue() : value;
+}
+
 /// A JSON value; `name` stands in where it is absent.
 Field field_of(const JsonValue& value, std::string_view name);
 /// A cell.

@@ -11,8 +11,10 @@
 #include "proto/trace/dynamo.hpp"
 #include "proto/trace/generic.hpp"
 #include "proto/trace/lmcache.hpp"
+#include "proto/trace/mlperf.hpp"
 #include "proto/trace/mooncake.hpp"
 #include "proto/trace/qwen.hpp"
+#include "proto/trace/tensorrt.hpp"
 #include "proto/trace/vidur.hpp"
 #include "proto/trace/weka.hpp"
 #include "proto/trace/workload_log.hpp"
@@ -21,10 +23,10 @@ namespace driftless {
 namespace {
 
 constexpr const TraceFormat* formats[] = {
-    &mooncake_format, &qwen_format,         &weka_format,   &azure_format,
-    &burstgpt_format, &vidur_format,        &dynamo_format, &agentic_mooncake_format,
-    &lmcache_format,  &workload_log_format, &aibrix_format, &canonical_format,
-    &generic_format};
+    &mooncake_format, &qwen_format,      &weka_format,     &azure_format,
+    &burstgpt_format, &vidur_format,     &dynamo_format,   &agentic_mooncake_format,
+    &lmcache_format,  &mlperf_format,    &tensorrt_format, &workload_log_format,
+    &aibrix_format,   &canonical_format, &generic_format};
 
 }  // namespace
 

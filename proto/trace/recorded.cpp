@@ -1,6 +1,7 @@
 #include "proto/trace/recorded.hpp"
 
 #include <string>
+#include <utility>
 
 #include "proto/json/write.hpp"
 
@@ -69,7 +70,29 @@ bool check(const RowContext& context, const RecordedFields& fields) {
            refuse(context, fields.text, "is not text", "a prompt is a string, not an empty one");
 }
 
+/// The next row's request is this JSON object.
+void give(const RowContext& context, std::string request) {
+    // Line breaks stand between values only, where a body was text of its own.
+    std::erase_if(request, [](char byte) { return byte == '\n' || byte == '\r'; });
+    context.draft.set_body(request);
+    context.draft.trace().recorded = true;
+}
+
 }  // namespace
+
+void give_chat(const RowContext& context, const ChatTexts& chat) {
+    std::string request;
+    JsonWriter json(request);
+    json.begin_object().key("messages").begin_array().raw(chat.messages).end_array();
+    if (!chat.tools.empty()) {
+        json.key("tools").raw(chat.tools);
+    }
+    if (!chat.extra.empty()) {
+        json.key("extra").raw(chat.extra);
+    }
+    json.end_object();
+    give(context, std::move(request));
+}
 
 bool read_recorded(const RowContext& context, const RecordedFields& fields) {
     if (!check(context, fields)) {
@@ -89,17 +112,14 @@ bool read_recorded(const RowContext& context, const RecordedFields& fields) {
     add("payload", fields.payload);
     add("extra", fields.extra);
     json.end_object();
-    // Line breaks stand between values only, where a body was text of its own.
-    std::erase_if(request, [](char byte) { return byte == '\n' || byte == '\r'; });
-    context.draft.set_body(request);
-    context.draft.trace().recorded = true;
+    give(context, std::move(request));
     return true;
 }
 
 bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
                            TraceRow& row) {
     row.input_length = 0;
-    row.output_length = 0;
+    row.output_length = context.rules.default_output;
     if (input.present) {
         const auto tokens = read_tokens(context, input, 1);
         if (!tokens) {
@@ -114,6 +134,8 @@ bool read_recorded_lengths(const RowContext& context, const Field& input, const 
         }
         row.output_length = std::max(*tokens, 1U);
         context.draft.trace().zero_outputs += *tokens == 0 ? 1 : 0;
+    } else if (row.output_length > 0) {
+        context.draft.remark("row without an output length", "rows without an output length");
     }
     return true;
 }

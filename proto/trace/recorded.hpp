@@ -4,6 +4,8 @@
 /// proto/api/recorded.hpp makes a body of. What is wrong is listed with its remedy.
 #pragma once
 
+#include <string_view>
+
 #include "proto/trace/fields.hpp"
 
 namespace driftless {
@@ -19,16 +21,21 @@ struct RecordedFields {
     bool any() const { return text.present() || messages.present() || payload.present(); }
 };
 
-/// A value that is not null, or an absent one.
-inline JsonValue given(const JsonValue& value) {
-    return value.is(JsonType::null) ? JsonValue() : value;
-}
+/// A chat that a format put together, as JSON texts.
+struct ChatTexts {
+    std::string_view messages;  ///< objects with commas between them, at least one
+    std::string_view tools;     ///< a list; empty: none
+    std::string_view extra;     ///< an object of members for the body; empty: none
+};
+
+/// Gives the next row this chat for a request. It must be what `read_recorded` would let pass.
+void give_chat(const RowContext& context, const ChatTexts& chat);
 
 /// Gives the next row its request. False after an error.
 bool read_recorded(const RowContext& context, const RecordedFields& fields);
 
-/// The lengths of a row with a recorded request, which may lack both: 0 then, unknown. False after
-/// an error.
+/// The lengths of a row with a recorded request, which may lack both: 0 then, unknown; of a missing
+/// output, what `--default-output` says. False after an error.
 bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
                            TraceRow& row);
 

@@ -14,9 +14,29 @@
 namespace driftless {
 namespace {
 
-constexpr std::string_view columns[] = {"t",           "type",         "model", "in",
-                                        "out",         "hash_ids",     "stop",  "api_time",
-                                        "input_types", "output_types", "ttft",  "think_time"};
+/// Of a request; and of a sub-agent's entry, which a request of a table has, too, as nulls.
+constexpr std::string_view columns[] = {"t",
+                                        "type",
+                                        "model",
+                                        "in",
+                                        "out",
+                                        "hash_ids",
+                                        "stop",
+                                        "api_time",
+                                        "requests",
+                                        "input_types",
+                                        "output_types",
+                                        "ttft",
+                                        "models",
+                                        "agent_id",
+                                        "status",
+                                        "think_time",
+                                        "subagent_type",
+                                        "duration_ms",
+                                        "total_tokens",
+                                        "tool_use_count",
+                                        "tool_tokens",
+                                        "system_tokens"};
 
 /// How long the answers of a conversation took for their tokens, as far as that is recorded.
 struct Pace {
@@ -122,7 +142,7 @@ void Conversation::measure_pace(const JsonValue& requests) {
 }
 
 void Conversation::read() {
-    const JsonValue requests = json_.find("requests");
+    const JsonValue requests = given(json_.find("requests"));
     if (!begin() || !check_objects(context_, requests, "requests")) {
         return;
     }
@@ -148,7 +168,7 @@ void Conversation::read_subagent(const JsonValue& entry) {
     const std::string outer = context_.place;
     const auto spawned =
         read_gap(context_, field_of(entry.find("t"), "t"), context_.rules.time_unit);
-    const JsonValue requests = entry.find("requests");
+    const JsonValue requests = given(entry.find("requests"));
     if (!spawned || !check_objects(context_, requests, "requests")) {
         return;
     }
@@ -158,12 +178,18 @@ void Conversation::read_subagent(const JsonValue& entry) {
     thread.session = context_.draft.sessions().find(name_ + agent, key_ + agent);
     thread.spawned_after = thread_.requests.size();
     thread.joins = entry.find("status").as_string().value_or("") == "completed";
-    // Times that begin before the spawn count from it.
+    // Times that begin before the spawn count from it. Sums of decimals may be off by a little.
+    constexpr std::int64_t rounding_ns = 1000;
     const auto first =
         parse_time(requests.first().find("t").present() ? requests.first().find("t").raw()
                                                         : std::string_view("0"),
                    context_.rules.time_unit);
-    const std::int64_t base_ns = first && first.value() < *spawned ? *spawned : 0;
+    const std::int64_t base_ns = first && first.value() + rounding_ns < *spawned ? *spawned : 0;
+    if (*spawned < origin_ns_) {
+        context_.refuse("t", entry.find("t").raw(), "is before its conversation's first request",
+                        "a sub-agent starts when its conversation has started, or later");
+        return;
+    }
     origin_ns_ = origin_ns_ < 0 ? *spawned : origin_ns_;
     std::size_t number = 0;
     for (JsonValue one = requests.first(); one.present(); one = one.next()) {
@@ -184,7 +210,7 @@ void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, Age
     TraceRow row;
     const auto time = read_time(context_, field("t"));
     const bool lengths = read_lengths(context_, field("in"), field("out"), row);
-    if (!time || !lengths || !read_blocks(json.find("hash_ids"), row)) {
+    if (!time || !lengths || !read_blocks(given(json.find("hash_ids")), row)) {
         return;
     }
     origin_ns_ = origin_ns_ < 0 ? *time : origin_ns_;

@@ -89,4 +89,5 @@ def main():
             open_talks.append(talk + fresh(output))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -52,6 +52,15 @@ TEST(InspectTable, PlotsOnlyWhatIsAskedFor) {
     EXPECT_TRUE(has(text, "Input tokens of a row\n                2 - 3 |"));
 }
 
+// Requests in words: nobody counted their tokens.
+TEST(InspectTable, SaysWhereLengthsAreNotRecorded) {
+    Trace trace = make_trace(0, TailRule::ceil, {{0, 0, {}}, {1, 0, {}}});
+    const std::string text = shown(trace);
+    EXPECT_TRUE(has(text, "\n  input            not recorded\n"));
+    EXPECT_EQ(text.find("input tokens"), text.npos);
+    EXPECT_TRUE(has(text, "\n  output                    7 "));
+}
+
 TEST(InspectTable, LeavesOutWhatTheTraceHasNot) {
     const std::string text = shown(make_trace(0, TailRule::ceil, {{0, 5, {}}, {1, 5, {}}}));
     EXPECT_EQ(text.find("Sharing"), text.npos);

@@ -69,6 +69,13 @@ constexpr Detected detected[] = {
     {"aiperf_text.jsonl", 5, "format mooncake, times in ms",
      "4 rows have no recorded prompt length"},
     {"lmcache.jsonl", 3, "format lmcache, times in s", "span 1.250 s"},
+    {"../../golden/traces/mlperf.jsonl", 13, "format mlperf-agentic, times in s, no block ids",
+     "13 recorded requests, in words"},
+    {"../../golden/traces/tensorrt", 17,
+     "format tensorrt-llm, times in ms, blocks of 16 tokens, partial blocks have ids",
+     "3 drops of the KV cache, which are not sent"},
+    {"../../golden/traces/semianalysis", 10, "blocks of 64 tokens, partial blocks have ids",
+     "2 conversations whose partial blocks have ids too"},
     {"workload.jsonl", 3, "format workload, times in s",
      "1 row with headers of its own, which are not sent"},
 };
@@ -105,6 +112,10 @@ constexpr Refused refused[] = {
      "all rows fit --block-size 16"},
     {"weka", "conversations, which have no arrival times", "--sessions open"},
     {"lmcache.jsonl", "it is not an arrival time", "--sessions open"},
+    {"../../golden/traces/mlperf.jsonl", "conversations, which have no arrival times",
+     "--sessions closed"},
+    {"../../golden/traces/tensorrt", "runs of agents, which have no arrival times",
+     "--sessions closed"},
     {"any.csv", "is not the CSV header of a known format", "--map time=COLUMN"},
 };
 

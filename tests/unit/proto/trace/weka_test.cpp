@@ -185,5 +185,32 @@ TEST(Weka, ReadsPrettyFiles) {
     EXPECT_EQ(got.trace.rows.size(), 1U);
 }
 
+// Rows of a table have every member, mostly as nulls; sums of decimals are a little off.
+TEST(Weka, TakesNullsForAbsentAndTimesForRounded) {
+    const Reading got = open({conversation(
+        "a", R"({"t":0,"type":"n","in":65,"out":1,"hash_ids":[0],"requests":null,"agent_id":null,)"
+             R"("subagent_type":null,"status":null,"api_time":null,"ttft":null},)"
+             R"({"t":22.4000004,"type":"subagent","agent_id":"x","status":"completed","in":null,)"
+             R"("hash_ids":null,"requests":[)" +
+                 request(R"("t":22.4,"in":65,"out":1,"hash_ids":[7])") + "]}," +
+                 R"({"t":30,"type":"subagent","agent_id":"y","requests":null},)" +
+                 request(R"("t":31,"in":65,"out":1,"hash_ids":null)"))});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.rows.size(), 3U);
+    EXPECT_EQ(got.trace.rows[1].at_ns, 22'400'000'000) << "from the conversation's start";
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_EQ(got.trace.rows[2].ids_count, 0U);
+}
+
+TEST(Weka, RefusesASubAgentBeforeItsConversation) {
+    const Reading got =
+        open({conversation("a", request(R"("t":10,"in":65,"out":1,"hash_ids":[1])") + "," +
+                                    R"({"t":9,"type":"subagent","requests":[]})")});
+    ASSERT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:1: requests[1].t \"9\" is before its conversation's first request; a "
+              "sub-agent starts when its conversation has started, or later");
+}
+
 }  // namespace
 }  // namespace driftless

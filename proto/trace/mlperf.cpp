@@ -1,0 +1,307 @@
+#include "proto/trace/mlperf.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "proto/json/write.hpp"
+#include "proto/trace/mlperf_words.hpp"
+#include "proto/trace/recorded.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::string_view columns[] = {"conversation_id",
+                                        "turn",
+                                        "role",
+                                        "content",
+                                        "system",
+                                        "tools",
+                                        "tool_calls",
+                                        "tool_results",
+                                        "reasoning_content",
+                                        "name",
+                                        "delay_seconds",
+                                        "max_new_tokens",
+                                        "model",
+                                        "max_completion_tokens",
+                                        "stream",
+                                        "max_tokens",
+                                        "temperature",
+                                        "top_p",
+                                        "top_k",
+                                        "seed",
+                                        "stop",
+                                        "repetition_penalty",
+                                        "logit_bias",
+                                        "frequency_penalty",
+                                        "user",
+                                        "presence_penalty",
+                                        "chat_template",
+                                        "chat_template_kwargs",
+                                        "_type"};
+
+/// What a row may say of its request's body.
+constexpr std::string_view sampling[] = {"temperature",
+                                         "top_p",
+                                         "top_k",
+                                         "seed",
+                                         "repetition_penalty",
+                                         "frequency_penalty",
+                                         "presence_penalty",
+                                         "stop",
+                                         "logit_bias",
+                                         "user",
+                                         "chat_template",
+                                         "chat_template_kwargs"};
+
+/// Names of the longest answer; the first that a row has counts.
+constexpr std::string_view limits[] = {"max_new_tokens", "max_completion_tokens", "max_tokens"};
+
+constexpr const char* role_order =
+    "an assistant follows a user; a tool or a user follows an assistant; an assistant or a user "
+    "follows a tool";
+
+bool is_metadata(const JsonValue& row) {
+    return row.find("_type").as_string().value_or("") == "dataset_metadata";
+}
+
+bool matches(const JsonValue& row) {
+    const bool message = row.find("conversation_id").present() && row.find("turn").present() &&
+                         row.find("role").present();
+    return message || is_metadata(row);
+}
+
+/// Reads one row into the conversation at hand.
+class MessageRow {
+  public:
+    MessageRow(RowContext& context, const JsonValue& json)
+        : context_(context), json_(json), dialogue_(context.draft.dialogue()) {}
+
+    /// False after an error.
+    bool read();
+
+  private:
+    JsonValue member(std::string_view name) const { return given(json_.find(name)); }
+    bool refuse(std::string_view field, const JsonValue& value, std::string problem,
+                std::string remedy) const {
+        return refuse_value(context_, field, value, std::move(problem), std::move(remedy));
+    }
+
+    bool read_turn();
+    bool read_speaker();
+    bool read_system();
+    bool read_words();
+    bool read_tools();
+    bool read_limit();
+    bool ask();
+    std::string extra() const;
+
+    RowContext& context_;
+    const JsonValue& json_;
+    Dialogue& dialogue_;
+    Speaker speaker_ = Speaker::none;
+    std::string words_;  ///< the row's messages
+    std::string tools_;
+    std::uint32_t answer_tokens_max_ = 0;
+};
+
+bool MessageRow::read_turn() {
+    const Field turn = field_of(json_.find("turn"), "turn");
+    const std::uint32_t next = dialogue_.turn + 1;
+    if (turn.present && whole_number(turn.raw) == next) {
+        return true;
+    }
+    if (!turn.present) {
+        return refuse("turn", {}, "is missing", "every message has its number, from 1 on");
+    }
+    return refuse("turn", turn.json,
+                  "is not " + std::to_string(next) + ", the next of its conversation",
+                  next == 1 ? "a conversation stands in one file, from turn 1 on"
+                            : "turns count all messages without holes; sort the rows by turn");
+}
+
+bool MessageRow::read_speaker() {
+    const JsonValue role = json_.find("role");
+    const std::string_view name = role.as_string().value_or("");
+    speaker_ = name == "user"        ? Speaker::user
+               : name == "assistant" ? Speaker::assistant
+               : name == "tool"      ? Speaker::tool
+                                     : Speaker::none;
+    if (speaker_ == Speaker::none) {
+        return refuse("role", role,
+                      role.present() ? "is not user, assistant or tool" : "is missing",
+                      "correct the row");
+    }
+    const std::string_view problem = order_problem(dialogue_, speaker_);
+    return problem.empty() || refuse("role", role, std::string(problem), role_order);
+}
+
+/// The first one stands before all messages.
+bool MessageRow::read_system() {
+    const JsonValue system = member("system");
+    if (!system.present() || system.raw() == "\"\"" || dialogue_.has_system) {
+        return true;
+    }
+    if (!is_text(system)) {
+        return refuse("system", system, "is not text", "a system prompt is a string");
+    }
+    if (dialogue_.turn > 0) {
+        return refuse("system", system, "comes after the first request of its conversation",
+                      "put it on the row of turn 1");
+    }
+    dialogue_.add(system_words(system));
+    dialogue_.has_system = true;
+    return true;
+}
+
+bool MessageRow::read_words() {
+    const auto words = speaker_ == Speaker::user   ? user_words(context_, json_)
+                       : speaker_ == Speaker::tool ? tool_words(context_, json_)
+                                                   : assistant_words(context_, json_);
+    words_ = words.value_or("");
+    return words.has_value();
+}
+
+/// Those of the conversation's first row hold for rows without some.
+bool MessageRow::read_tools() {
+    const JsonValue tools = member("tools");
+    if (!check_objects(context_, tools, "tools")) {
+        return false;
+    }
+    tools_ = tools.size() > 0 ? tools.raw() : dialogue_.tools;
+    return true;
+}
+
+bool MessageRow::read_limit() {
+    const auto* const named =
+        std::find_if(std::begin(limits), std::end(limits),
+                     [this](std::string_view name) { return member(name).present(); });
+    answer_tokens_max_ = dialogue_.answer_tokens_max;
+    if (named == std::end(limits)) {
+        return true;
+    }
+    const auto tokens = read_tokens(context_, field_of(json_.find(*named), *named), 1);
+    answer_tokens_max_ = tokens.value_or(0);
+    return tokens.has_value();
+}
+
+/// Members that the row has for the body, an object; empty where there are none.
+std::string MessageRow::extra() const {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    if (answer_tokens_max_ > 0) {
+        json.key("max_completion_tokens").unsigned_integer(answer_tokens_max_);
+    }
+    for (const std::string_view key : sampling) {
+        if (const JsonValue value = member(key); value.present()) {
+            json.key(key).raw(value.raw());
+        }
+    }
+    json.end_object();
+    return text == "{}" ? std::string() : text;
+}
+
+/// The request of a user's or a tool's row, whose words are in the dialogue. False after an error.
+bool MessageRow::ask() {
+    TraceDraft& draft = context_.draft;
+    const Field delay = field_of(json_.find("delay_seconds"), "delay_seconds");
+    const auto delay_ns =
+        delay.present ? read_gap(context_, delay, TimeUnit::s) : std::optional<std::int64_t>(0);
+    TraceRow row;
+    if (!delay_ns || !read_recorded_lengths(context_, Field{}, Field{}, row)) {
+        return false;
+    }
+    row.session = dialogue_.session;
+    const SessionTail& tail = draft.sessions().tail(row.session);
+    row.at_ns = later(tail.last_at_ns, *delay_ns);
+    draft.sessions().next_turn(row, *delay_ns);
+    give_chat(context_, {dialogue_.messages, tools_, extra()});
+    draft.ids().begin();
+    context_.emit(row, json_);
+    return true;
+}
+
+bool MessageRow::read() {
+    if (!read_turn() || !read_speaker() || !read_system() || !read_words()) {
+        return false;
+    }
+    const bool client = speaker_ != Speaker::assistant;
+    if (client && !(read_tools() && read_limit())) {
+        return false;
+    }
+    dialogue_.add(words_);
+    if (client && !ask()) {
+        return false;
+    }
+    if (dialogue_.turn == 0) {
+        dialogue_.tools = tools_;
+        dialogue_.answer_tokens_max = answer_tokens_max_;
+    }
+    ++dialogue_.turn;
+    dialogue_.speaker = speaker_;
+    dialogue_.calls_tools = !client && member("tool_calls").present();
+    return true;
+}
+
+/// Makes the row's conversation the one at hand. False after an error.
+bool enter(RowContext& context, const JsonValue& json) {
+    Dialogue& dialogue = context.draft.dialogue();
+    const Field id = field_of(json.find("conversation_id"), "conversation_id");
+    const bool printable =
+        std::all_of(id.text.begin(), id.text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    if (!id.present || id.text.empty() || !printable) {
+        context.refuse("conversation_id", id.raw,
+                       id.present ? "is not printable ASCII" : "is missing",
+                       "every row names its conversation");
+        return false;
+    }
+    if (id.text == dialogue.id) {
+        return true;
+    }
+    const std::uint32_t session = context.draft.sessions().find(id.text);
+    const bool again = context.draft.sessions().tail(session).turns > 0;
+    dialogue = {};
+    dialogue.id = id.text;
+    dialogue.session = session;
+    dialogue.broken = again;
+    if (again) {
+        context.refuse("conversation_id", id.raw,
+                       "had rows before those of another conversation, too",
+                       "rows of one conversation stand together; sort them");
+    }
+    return !again;
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    if (is_metadata(json)) {
+        return;
+    }
+    if (context.rules.sessions == Sessions::recorded) {
+        context.refuse("", "", "holds conversations, which have no arrival times",
+                       "--sessions closed starts every one at time 0, and its turns wait for "
+                       "answers; --sessions open sends them by the recorded delays");
+        context.stop = Stop::trace;
+        return;
+    }
+    if (enter(context, json) && !context.draft.dialogue().broken) {
+        context.draft.dialogue().broken = !MessageRow(context, json).read();
+    }
+}
+
+}  // namespace
+
+constinit const TraceFormat mlperf_format = {
+    .name = "mlperf-agentic",
+    .alias = "mlperf",
+    .time_unit = TimeUnit::s,
+    .ordered = false,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless

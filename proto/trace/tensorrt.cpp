@@ -1,0 +1,362 @@
+#include "proto/trace/tensorrt.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "proto/core/hash.hpp"
+#include "proto/trace/segments.hpp"
+#include "proto/trace/tensorrt_event.hpp"
+
+namespace driftless {
+namespace {
+
+/// Of an event: what is read, and what is known and not read.
+constexpr std::string_view columns[] = {"event_type",
+                                        "branch_path",
+                                        "conversation_id",
+                                        "role",
+                                        "message_index",
+                                        "tokens",
+                                        "tokenize_count",
+                                        "prompt_tokens",
+                                        "completion_tokens",
+                                        "reasoning_tokens",
+                                        "system_prompt_id",
+                                        "duration_ms",
+                                        "num_branches",
+                                        "children",
+                                        "llm_duration_ms",
+                                        "tool_calls",
+                                        "finish_reason",
+                                        "content",
+                                        "reasoning",
+                                        "reasoning_content",
+                                        "tokens_source",
+                                        "tokenize_error",
+                                        "tool_calls_detail",
+                                        "llm_request_params",
+                                        "llm_request_messages",
+                                        "llm_request_tools",
+                                        "tool_call_id",
+                                        "tool_name"};
+
+/// Most block ids that prompts without ids of their own may get, over the whole trace: 4 GiB.
+constexpr std::uint64_t ids_max = std::uint64_t{1} << 30;
+
+bool matches(const JsonValue& row) {
+    const JsonValue events = row.find("events");
+    return events.is(JsonType::array) && (events.first().find("event_type").present() ||
+                                          (events.size() == 0 && row.find("trace_id").present()));
+}
+
+struct Talk {
+    SegmentedConversation messages;
+    std::uint32_t session = no_session;
+};
+
+/// Reads one run.
+class Run {
+  public:
+    Run(RowContext& context, const JsonValue& json) : context_(context), json_(json) {}
+
+    void read();
+
+  private:
+    bool begin();
+    std::uint64_t fingerprint() const;
+    bool read_event(const JsonValue& event);
+    bool read_fork(const JsonValue& event, const BranchPath& path);
+    bool read_join(const JsonValue& event, const BranchPath& path);
+    bool read_pause(const JsonValue& event, Frontier& branch);
+    bool read_message(const JsonValue& event, Frontier& branch);
+    bool read_request(const JsonValue& event, std::uint64_t place, Talk& talk, Frontier& branch);
+    bool read_lengths_of(const JsonValue& event, Talk& talk, TraceRow& row);
+    Talk& talk_of(std::uint64_t conversation);
+    std::uint64_t identity_of(const JsonValue& event, bool system);
+    bool store(const JsonValue& event, std::uint64_t place, bool system, Talk& talk);
+
+    RowContext& context_;
+    const JsonValue& json_;
+    std::string name_;
+    Branches branches_;
+    std::map<std::uint64_t, Talk> talks_;
+    std::uint64_t segments_ = 0;
+};
+
+/// Of its requests' counts: what tells two runs of one name apart.
+std::uint64_t Run::fingerprint() const {
+    Digest digest;
+    for (JsonValue event = json_.find("events").first(); event.present(); event = event.next()) {
+        for (const std::string_view key : {"prompt_tokens", "completion_tokens"}) {
+            const JsonValue count = event.find(key);
+            digest.add(count.present() ? count.raw() : "-");
+            digest.add(" ");
+        }
+    }
+    return digest.value();
+}
+
+/// The run's name. False where nothing of it is to be read.
+bool Run::begin() {
+    if (context_.rules.sessions == Sessions::recorded) {
+        context_.refuse("", "", "holds runs of agents, which have no arrival times",
+                        "--sessions closed starts every one at time 0, and its requests wait for "
+                        "answers; --sessions open sends them by the recorded pauses");
+        context_.stop = Stop::trace;
+        return false;
+    }
+    const JsonValue id = json_.find("trace_id");
+    name_ = id.as_string().value_or("");
+    if (name_.empty()) {
+        name_ = std::string(context_.file) + ":" + std::to_string(context_.line) + context_.place;
+    }
+    TraceDraft& draft = context_.draft;
+    const std::string marked = name_ + "\n" + std::to_string(fingerprint());
+    if (draft.find_request(marked) != no_row) {
+        draft.remark("trace held twice, under one trace_id: read once",
+                     "traces held twice, under one trace_id: read once");
+        return false;
+    }
+    if (draft.find_request(name_) != no_row) {
+        context_.refuse("trace_id", id.raw(), "names another run, too", "every run has its own");
+        return false;
+    }
+    draft.name_request(name_);
+    draft.name_request(marked);
+    return true;
+}
+
+void Run::read() {
+    const JsonValue events = json_.find("events");
+    if (!check_objects(context_, events, "events") || !begin()) {
+        return;
+    }
+    const std::string outer = context_.place;
+    std::size_t number = 0;
+    bool fine = true;
+    for (JsonValue event = events.first(); fine && event.present(); event = event.next()) {
+        context_.place = outer + "events[" + std::to_string(number++) + "]";
+        fine = read_event(event);
+    }
+    context_.place = outer;
+}
+
+/// Older traces list the events of the branches, one each, in the fork itself.
+bool Run::read_fork(const JsonValue& event, const BranchPath& path) {
+    const auto count = read_number(context_, event, "num_branches", 0);
+    const JsonValue children = given(event.find("children"));
+    if (!count || !check_objects(context_, children, "children")) {
+        return false;
+    }
+    if (!branches_.fork(path, children.present() ? 0 : *count)) {
+        context_.refuse("branch_path", written(event, "branch_path"),
+                        "names a branch that is forked already",
+                        "a parallel_end closes its fork before the next one");
+        return false;
+    }
+    const std::string outer = context_.place;
+    std::uint64_t number = 0;
+    bool fine = true;
+    for (JsonValue child = children.first(); fine && child.present(); child = child.next()) {
+        BranchPath below = path;
+        below.push_back(number);
+        context_.place = outer + ".children[" + std::to_string(number++) + "]";
+        Frontier* const branch = branches_.find(below);
+        fine = child.find("event_type").as_string().value_or("") == "tool_call"
+                   ? read_pause(child, *branch)
+                   : read_message(child, *branch);
+    }
+    context_.place = outer;
+    return fine && (!children.present() || branches_.join(path));
+}
+
+bool Run::read_join(const JsonValue& event, const BranchPath& path) {
+    if (branches_.join(path)) {
+        return true;
+    }
+    context_.refuse("branch_path", written(event, "branch_path"),
+                    "names a branch without an open fork", "a parallel_start comes first");
+    return false;
+}
+
+/// A tool has run.
+bool Run::read_pause(const JsonValue& event, Frontier& branch) {
+    const auto length_ns = read_length(context_, event, "duration_ms");
+    branch.pause(length_ns.value_or(0));
+    return length_ns.has_value();
+}
+
+/// False after an error behind which the rest of the run means nothing.
+bool Run::read_event(const JsonValue& event) {
+    const JsonValue type = event.find("event_type");
+    const std::string_view name = type.as_string().value_or("");
+    if (name.empty()) {
+        context_.refuse("event_type", written(event, "event_type"),
+                        type.present() ? "is not the name of an event" : "is missing",
+                        "correct the event");
+        return false;
+    }
+    const auto path = read_path(context_, event);
+    if (!path) {
+        return false;
+    }
+    if (name == "parallel_start" && branches_.find(*path) != nullptr) {
+        return read_fork(event, *path);
+    }
+    if (name == "parallel_end") {
+        return read_join(event, *path);
+    }
+    Frontier* const branch = branches_.find(*path);
+    if (branch == nullptr) {
+        context_.refuse("branch_path", written(event, "branch_path"),
+                        "names a branch that no fork has opened",
+                        "a parallel_start of its parent comes first, with as many num_branches");
+        return false;
+    }
+    if (name == "message") {
+        return read_message(event, *branch);
+    }
+    if (name == "tool_call") {
+        return read_pause(event, *branch);
+    }
+    const bool drop = name == "drop_kv_cache";
+    context_.draft.remark(
+        drop ? "drop of the KV cache, which is not sent" : "event of another kind",
+        drop ? "drops of the KV cache, which are not sent" : "events of other kinds");
+    return true;
+}
+
+/// The first conversation of a run has its name; the others stand beside it.
+Talk& Run::talk_of(std::uint64_t conversation) {
+    const auto [at, made] = talks_.try_emplace(conversation);
+    if (made) {
+        const bool first = talks_.size() == 1;
+        const std::string name = first ? name_ : name_ + "/" + std::to_string(conversation);
+        at->second.session = context_.draft.sessions().find(name);
+    }
+    return at->second;
+}
+
+/// Where tokens of a message come from: a system prompt that has a name is the same everywhere.
+std::uint64_t Run::identity_of(const JsonValue& event, bool system) {
+    const std::string_view shared = event.find("system_prompt_id").as_string().value_or("");
+    Digest digest;
+    if (system && !shared.empty()) {
+        digest.add("system_prompt_id ");
+        digest.add(shared);
+    } else {
+        digest.add(name_);
+        digest.add_u64(segments_++);
+    }
+    return digest.value();
+}
+
+/// A message that is a part of prompts.
+bool Run::store(const JsonValue& event, std::uint64_t place, bool system, Talk& talk) {
+    const JsonValue newer = given(event.find("tokens"));
+    const Field tokens = newer.present() ? field_of(newer, "tokens")
+                                         : field_of(event.find("tokenize_count"), "tokenize_count");
+    const auto count = tokens.present ? read_tokens(context_, tokens, 0) : std::optional(0U);
+    if (!count) {
+        return false;
+    }
+    if (system) {
+        talk.messages.begin_with_system();
+    }
+    talk.messages.store(place, {{identity_of(event, system), *count}, tokens.present});
+    return true;
+}
+
+bool Run::read_message(const JsonValue& event, Frontier& branch) {
+    const std::string_view role = event.find("role").as_string().value_or("");
+    const bool answer = role == "assistant";
+    const bool system = role == "system";
+    if (!answer && !system && role != "user" && role != "tool") {
+        context_.refuse("role", written(event, "role"), "is not system, user, assistant or tool",
+                        "every message has one of these roles");
+        return false;
+    }
+    if (!given(event.find("conversation_id")).present()) {
+        context_.draft.remark("message without a conversation skipped",
+                              "messages without conversations skipped");
+        return true;
+    }
+    const auto conversation = read_number(context_, event, "conversation_id", 0);
+    const auto place = read_number(context_, event, "message_index", last_place);
+    if (!conversation || !place) {
+        return false;
+    }
+    Talk& talk = talk_of(*conversation);
+    const bool request = given(event.find("prompt_tokens")).present() ||
+                         given(event.find("completion_tokens")).present();
+    return answer && request ? read_request(event, *place, talk, branch)
+                             : store(event, *place, system, talk);
+}
+
+/// What the server counted, or, where it did not, what the messages add up to.
+bool Run::read_lengths_of(const JsonValue& event, Talk& talk, TraceRow& row) {
+    Field prompt = field_of(event.find("prompt_tokens"), "prompt_tokens");
+    const std::string sum = std::to_string(talk.messages.tokens());
+    if ((!prompt.present || prompt.raw == "0") && sum != "0") {
+        prompt = {"prompt_tokens", sum, sum, {}, true};
+        context_.draft.remark("prompt without a count: as long as its messages",
+                              "prompts without a count: as long as their messages");
+    }
+    return read_lengths(context_, prompt,
+                        field_of(event.find("completion_tokens"), "completion_tokens"), row);
+}
+
+/// An assistant's message: what it was asked, and what stays of its answer.
+bool Run::read_request(const JsonValue& event, std::uint64_t place, Talk& talk, Frontier& branch) {
+    TraceDraft& draft = context_.draft;
+    TraceRow row;
+    const auto reasoning = read_number(context_, event, "reasoning_tokens", 0);
+    const auto answer_ns = read_length(context_, event, "llm_duration_ms");
+    if (!reasoning || !answer_ns || !read_lengths_of(event, talk, row)) {
+        return false;
+    }
+    const std::uint32_t block_size = context_.rules.block_size;
+    draft.ids().begin();
+    if (draft.trace().ids.size() + blocks_of(row.input_length, block_size) > ids_max) {
+        context_.refuse("", "", "makes more than 2^30 blocks with the prompts before it",
+                        "--block-size makes larger ones");
+        context_.stop = Stop::trace;
+        return false;
+    }
+    if (talk.messages.tokens() == 0) {
+        talk.messages.store(last_place, {{identity_of(event, false), 0}, false});
+    }
+    talk.messages.settle(row.input_length);
+    talk.messages.add_ids(block_size, draft.ids());
+    row.session = talk.session;
+    row.turn = ++draft.sessions().tail(row.session).turns;
+    branch.pass(draft, row, *answer_ns);
+    context_.emit(row, event);
+    const std::uint64_t answered =
+        event.find("completion_tokens").as_u64().value_or(row.output_length);
+    const auto kept = static_cast<std::uint32_t>(answered - std::min(*reasoning, answered));
+    talk.messages.store(place, {{identity_of(event, false), kept}, true});
+    return true;
+}
+
+void read_row(RowContext& context, const JsonValue& json) {
+    Run(context, json).read();
+}
+
+}  // namespace
+
+constinit const TraceFormat tensorrt_format = {
+    .name = "tensorrt-llm",
+    .alias = "trtllm",
+    .time_unit = TimeUnit::ms,
+    .block_size = 16,
+    .shared_ids = true,
+    .ordered = false,
+    .columns = columns,
+    .matches = matches,
+    .read_json = read_row,
+};
+
+}  // namespace driftless
