@@ -82,7 +82,7 @@ Result<void> Past::add_record(std::string_view line) {
         return record.error();
     }
     const Record& known = record.value();
-    if (!ended_.insert(known.row).second) {
+    if (!ended_.emplace(known.row, known.ended_ns.has_value()).second) {
         return Error{ErrorCode::exists, 0, "the row has a record already"};
     }
     open_.erase(known.row);

@@ -16,6 +16,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/record/row_state.hpp"
+#include "engine/schedule/earlier_rows.hpp"
 #include "engine/stats/taint.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
@@ -50,6 +51,8 @@ struct AssemblerConfig {
     /// [sessions] the session that its tree is named after (roots_of_sessions); empty: itself.
     std::vector<std::uint32_t> trees;
     bool closed = false;  ///< `--sessions closed`: when the last row is due is not known
+    /// Of a run that is resumed: the rows that have a record; else null.
+    const RowEnds* earlier_ends = nullptr;
 };
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is

@@ -11,6 +11,7 @@
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/laws_of_limits.hpp"
+#include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_waits.hpp"
 
@@ -307,6 +308,7 @@ constexpr Law all_laws[] = {
     {"turns wait for their parents", turns_wait},
     {"no release is lost", no_release_is_lost},
     {"failures end their trees", failures_end_trees},
+    {"overtaken is what the instants say", overtaken_is_true},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},

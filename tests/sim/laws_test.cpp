@@ -86,6 +86,12 @@ Record& ok_record(SimResult& result) {
     });
 }
 
+/// It says whether it has overtaken the turn before it.
+Record& turn_record(SimResult& result) {
+    return *std::find_if(result.records.begin(), result.records.end(),
+                         [](const Record& record) { return record.overtaken.has_value(); });
+}
+
 // What a file loses or repeats is seen, by the records as by fired.jsonl.
 void lose_last_line(std::string& lines) {
     lines.pop_back();
@@ -121,6 +127,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_turns, "turns wait for their parents"},
     {Bug::early_turns, "failures end their trees"},
     {Bug::lost_release, "no release is lost"},
+    {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
@@ -172,6 +179,19 @@ const OutputBug output_bugs[] = {
          Record& record = ok_record(result);
          record.outcome = Outcome::timeout_total;
          result.unread_ns[record.row] = *record.fired_ns;
+     }},
+    {"overtaken is what the instants say",
+     [](SimResult& result) {
+         Record& record = turn_record(result);
+         record.overtaken = !*record.overtaken;
+     }},
+    {"overtaken is what the instants say",
+     [](SimResult& result) { turn_record(result).overtaken.reset(); }},
+    {"overtaken is what the instants say",  // the first row of a session
+     [](SimResult& result) {
+         std::find_if(result.records.begin(), result.records.end(), [](const Record& record) {
+             return record.row == 0;
+         })->overtaken = false;
      }},
     {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
     {"rows are who they say", [](SimResult& result) { ok_record(result).trace_id.reset(); }},

@@ -66,6 +66,15 @@ Trace waits_of(const Trace& trace, Bug bug) {
     return waits;
 }
 
+Trace without_turns(Trace trace) {
+    trace.dependencies.clear();
+    trace.sessions.clear();
+    for (TraceRow& row : trace.rows) {
+        row.session = no_session;
+    }
+    return trace;
+}
+
 std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan) {
     const PlannedRows planned(trace, plan);
     std::vector<Dependency> within;

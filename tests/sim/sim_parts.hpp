@@ -47,6 +47,8 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
                              const SimOptions& options);
 /// The trace as the schedule of closed sessions is told of it.
 Trace waits_of(const Trace& trace, Bug bug);
+/// The same rows; none comes after another.
+Trace without_turns(Trace trace);
 /// Dependencies of rows that wait for rows of this plan alone.
 std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan);
 /// Where connections go to; `tls` null: plain http everywhere.

@@ -55,6 +55,7 @@ enum class Bug : std::uint8_t {
     early_forgetting,  ///< marks of a run that is resumed go before run.json names the new segment
     late_zero,         ///< time 0 is settled as if run.json were written in no time
     forgotten_past,    ///< a segment is not told of the rows that ended before it
+    lonely_rows,       ///< the writer is told of a trace in which no row comes after another
 };
 
 /// When run.json cannot be written.
@@ -118,6 +119,9 @@ struct Segment {
     const ResumedRun* resumed = nullptr;  ///< null: it is the first
 };
 
+/// Of each row that has any, by index: the rows whose answers it came after when it was recorded.
+using TurnsBefore = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+
 /// Bytes of the files of a run when they had been flushed.
 struct Flushed {
     std::int64_t at_ns = 0;  ///< run time
@@ -175,6 +179,7 @@ struct SimResult {
     Duration arithmetic_max{0};  ///< the longest that a step of TLS may have taken
     std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] as planned; not of those that wait
     std::vector<Dependency> dependencies;          ///< of closed sessions
+    TurnsBefore turns_before;                      ///< of the whole trace
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock
