@@ -55,7 +55,7 @@ class Table {
     std::string text_;
 };
 
-void add_totals(Table& table, const SummaryFigures& f) {
+void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.count("Successful requests:", f.completed);
     if (f.short_output > 0) {
         table.count("Short outputs:", f.short_output);
@@ -68,6 +68,11 @@ void add_totals(Table& table, const SummaryFigures& f) {
     if (unsent > 0) {
         table.count("Not sent:", unsent);
         table.count("- waited for a row that failed:", f.dropped);
+    }
+    if (f.overtaken_turns > 0) {
+        table.line("Turns sent before the last had ended:",
+                   fmt::format("{} of {}", f.overtaken_turns, f.follow_up_turns));
+        table.line("", overtaken_remedy(info));
     }
     table.line("Outputs exact / short / long / unknown:",
                fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,
@@ -284,7 +289,7 @@ void add_unfinished(Table& table, const Unfinished& unfinished) {
 std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     Table table;
     table.title("Serving Benchmark Result", '=');
-    add_totals(table, f);
+    add_totals(table, f, info);
     table.title("Time to First Token");
     table.distribution("TTFT", f.ttft, ns_per_ms, "ms");
     table.title("Time per Output Token (excl. 1st token)");

@@ -148,6 +148,12 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
         lines.add("Failed", failed_kinds(f.outcomes, Outcome::not_sent));
         add_errors(lines, f);
     }
+    if (f.overtaken_turns > 0) {
+        lines.add("Overtaken",
+                  fmt::format("{} of {} turns were sent before the turn before them had ended; {}",
+                              grouped(f.overtaken_turns), grouped(f.follow_up_turns),
+                              overtaken_remedy(info)));
+    }
     if (f.tainted_rows > 0) {
         lines.add("Tainted", fmt::format("{} records (`tainted` in requests.jsonl says why)",
                                          grouped(f.tainted_rows)));

@@ -58,6 +58,15 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
     return std::string("several tokens a chunk") + remedy;
 }
 
+const char* overtaken_remedy(const SummaryInfo& info) {
+    if (info.run.trace_dependencies == 0) {
+        return "the trace does not record what they waited for, so --sessions closed is not "
+               "possible";
+    }
+    return info.run.sessions == "closed" ? "the trace does not record that they waited for it"
+                                         : "--sessions closed lets turns wait for answers";
+}
+
 std::string failure_text(Outcome outcome, const std::string& said) {
     if (!said.empty()) {
         return printable(said);

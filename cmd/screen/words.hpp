@@ -25,6 +25,10 @@ bool can_count_chunk_tokens(std::string_view backend);
 /// a chunk and it counts them at the end only.
 std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info);
 
+/// What to do about turns that were sent before the turn before them had ended, where the trace
+/// allows anything.
+const char* overtaken_remedy(const SummaryInfo& info);
+
 /// Why a row failed, for people: what the server said, else what the outcome means.
 std::string failure_text(Outcome outcome, const std::string& said);
 

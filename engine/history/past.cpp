@@ -84,7 +84,7 @@ Result<void> Past::add_record(std::string_view line) {
     }
     const Record& known = record.value();
     const std::uint64_t number = number_in_pass(known.row, known.pass);
-    if (!ended_.insert(number).second) {
+    if (!ended_.emplace(number, known.ended_ns.has_value()).second) {
         return Error{ErrorCode::exists, 0, "the row has a record already"};
     }
     open_.erase(number);

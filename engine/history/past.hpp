@@ -9,7 +9,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "engine/history/run_facts.hpp"
 #include "engine/schedule/earlier_rows.hpp"
@@ -53,6 +52,8 @@ class Past {
     std::uint64_t left() const { return left_before(UINT32_MAX); }
     std::uint64_t left_before(std::uint32_t segment) const;
     bool has_record(std::uint32_t row) const { return ended_.contains(row); }
+    /// The rows with a record, by `number_in_pass`.
+    const RowEnds& ends() const { return ended_; }
     /// Rows that left and have no record, by `number_in_pass`, which is the row where there are no
     /// users: how they left, the last time.
     const std::map<std::uint64_t, Left>& open() const { return open_; }
@@ -68,7 +69,7 @@ class Past {
     EarlierRows rows_;
     Summary summary_;
     ClientTotals client_;
-    std::unordered_set<std::uint64_t> ended_;         ///< `number_in_pass` of rows
+    RowEnds ended_;
     std::map<std::uint64_t, Left> open_;              ///< the same
     std::map<std::uint32_t, std::uint64_t> left_in_;  ///< by segment: rows with a record
     std::int64_t known_ns_ = 0;

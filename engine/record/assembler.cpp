@@ -35,6 +35,11 @@ void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_
     CHECK(out.size() <= bytes_max);
 }
 
+TurnEnds turn_ends_of(const AssemblerConfig& config) {
+    CHECK(config.trace != nullptr && config.plan != nullptr && config.dialect != nullptr);
+    return TurnEnds(*config.trace, *config.plan, config.earlier_ends);
+}
+
 /// A model may repeat a key that it was sent.
 void mask(SavedText& saved, const std::vector<std::string>& secrets) {
     for (std::string* text : {&saved.content, &saved.reasoning, &saved.tool_text}) {
@@ -47,8 +52,9 @@ void mask(SavedText& saved, const std::vector<std::string>& secrets) {
 }  // namespace
 
 Assembler::Assembler(AssemblerConfig config)
-    : config_(std::move(config)), saves_left_(config_.save_responses) {
-    CHECK(config_.trace != nullptr && config_.plan != nullptr && config_.dialect != nullptr);
+    : config_(std::move(config)),
+      turns_(turn_ends_of(config_)),
+      saves_left_(config_.save_responses) {
     const std::size_t rows = config_.plan->rows.size();
     const std::size_t requests = config_.has_users() ? config_.requests_end : rows;
     CHECK(requests < row_ended);
@@ -310,12 +316,26 @@ void Assembler::finish_pending(RowState& state, const Event& end) {
     }
 }
 
+/// Where users begin the trace anew, rows have several ends, and those that wait wait for theirs.
+void Assembler::note_turn(const TraceRow& row) {
+    const bool was_sent = record_.fired_ns && record_.ended_ns;
+    if (slot_of_.size() > config_.plan->rows.size()) {
+        record_.overtaken = was_sent && record_.parent_end_ns ? std::optional(false) : std::nullopt;
+        return;
+    }
+    if (was_sent) {
+        record_.overtaken = turns_.overtaken(row, *record_.fired_ns);
+    }
+    turns_.end(row, record_.ended_ns);
+}
+
 const Record* Assembler::on_end(RowState& state, const Event& event) {
     CHECK(time_zero_ns_ != no_stamp);
     CHECK(slot_of_[event.request] < states_.size());
     state.status = event.end.status != 0 ? event.end.status : state.status;
     finish_pending(state, event);
     fill_record(record_, state, event, config_, time_zero_ns_, document_);
+    note_turn(config_.trace->rows[state.due.row]);
     count_record(state);
     if (saves_left_ > 0 && state.body == BodyKind::stream) {
         --saves_left_;

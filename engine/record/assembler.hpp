@@ -17,6 +17,7 @@
 #include "engine/record/event.hpp"
 #include "engine/record/fill_record.hpp"
 #include "engine/record/row_state.hpp"
+#include "engine/record/turn_ends.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/json/document.hpp"
 #include "proto/record/record.hpp"
@@ -74,9 +75,11 @@ class Assembler {
     void read_event(RowState& state, std::string_view block, std::int64_t stamp_ns, bool coalesced);
     void finish_pending(RowState& state, const Event& end);
     const Record* on_end(RowState& state, const Event& event);
+    void note_turn(const TraceRow& row);
     void count_record(const RowState& state);
 
     AssemblerConfig config_;
+    TurnEnds turns_;
     Framing framing_ = Framing::sse;  ///< of answers that are what was asked for
     std::int64_t time_zero_ns_ = no_stamp;
     std::vector<std::uint32_t> slot_of_;  ///< [requests] into `states_`, or below

@@ -16,6 +16,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/record/row_state.hpp"
+#include "engine/schedule/earlier_rows.hpp"
 #include "engine/stats/taint.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/record/record.hpp"
@@ -54,6 +55,8 @@ struct AssemblerConfig {
     /// many there will be is not known. 0: there are none, and each row of the plan is sent once.
     std::uint32_t requests_end = 0;
     bool has_users() const { return requests_end > 0; }
+    /// Of a run that is resumed: the rows that have a record; else null.
+    const RowEnds* earlier_ends = nullptr;
 };
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is

@@ -1,5 +1,5 @@
-/// EarlierRows: rows of a run that went before this segment of it, as far as others wait for them.
-/// A plain value, made of what the run has written (engine/history).
+/// EarlierRows, RowEnds: rows of a run that went before this segment of it, as far as others wait
+/// for them, or come after them. Plain values, made of what the run has written (engine/history).
 #pragma once
 
 #include <cstdint>
@@ -16,5 +16,9 @@ struct EarlierRow {
 
 /// By the `index` of the row.
 using EarlierRows = std::unordered_map<std::uint32_t, EarlierRow>;
+
+/// Rows with a record, by their `index` (`number_in_pass` where users play): whether it is known
+/// that they ended. Those that were not sent, or were lost, are not known to have.
+using RowEnds = std::unordered_map<std::uint64_t, bool>;
 
 }  // namespace driftless

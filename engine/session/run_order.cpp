@@ -13,6 +13,7 @@ RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
     if (const ResumedRun* const resumed = parts_.resumed; resumed != nullptr) {
         parts_.config.segment = resumed->segment();
         parts_.config.numbers = resumed->remaining.positions;
+        parts_.config.earlier_ends = &resumed->whole.past.ends();
         segment.rows_interrupted = resumed->remaining.given_up.size();
     }
 }

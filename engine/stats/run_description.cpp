@@ -19,6 +19,7 @@ void write_run(JsonWriter& json, const RunDescription& run) {
     write_texts(json, "urls", run.urls);
     write_texts(json, "trace_paths", run.trace_paths);
     json.key("trace_rows").unsigned_integer(run.trace_rows);
+    json.key("trace_dependencies").unsigned_integer(run.trace_dependencies);
     json.key("rows").unsigned_integer(run.rows);
     json.key("speed").string(run.speed);
     json.key("start_ns").optional_integer(run.start_ns);

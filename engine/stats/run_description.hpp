@@ -16,9 +16,11 @@ struct RunDescription {
     std::vector<std::string> urls;
     std::vector<std::string> trace_paths;
     std::uint64_t trace_rows = 0;  ///< in the files, before the selection
-    std::uint64_t rows = 0;        ///< selected
-    std::string speed = "1";       ///< as typed
-    OptionalNs start_ns;           ///< `--start`, `--end`: trace time
+    /// Recorded waits of rows for others, before the selection: what `--sessions closed` goes by.
+    std::uint64_t trace_dependencies = 0;
+    std::uint64_t rows = 0;   ///< selected
+    std::string speed = "1";  ///< as typed
+    OptionalNs start_ns;      ///< `--start`, `--end`: trace time
     OptionalNs end_ns;
     OptionalNs duration_ns;  ///< `--duration`: wall time
     std::optional<std::uint64_t> limit;

@@ -106,10 +106,13 @@ void Summary::add_sending(const Record& record) {
     if (record.late_cause == LateCause::inflight) {
         ++f.drift_left_out;
     }
+    f.follow_up_turns += record.overtaken.has_value() ? 1 : 0;
+    f.overtaken_turns += record.overtaken.value_or(false) ? 1 : 0;
     f.retransmits += record.retransmits.value_or(0);
     f.retransmitted_rows += record.retransmits.value_or(0) > 0 ? 1 : 0;
     f.retransmits_unknown += record.retransmits.has_value() ? 0 : 1;
     CHECK(f.fired <= f.rows && f.drift_left_out <= f.fired);
+    CHECK(f.overtaken_turns <= f.follow_up_turns && f.follow_up_turns <= f.fired);
     sending_.add(record);
 }
 

@@ -46,7 +46,8 @@ namespace driftless {
 ///    `itl_histogram_ns` said the same in ns), and `label` has gone: `labels` has them all.
 /// 10: the limits of the verdict, and the worst within them.
 /// 11: `dropped`, `run.sessions`.
-inline constexpr int summary_schema = 11;
+/// 12: `follow_up_turns`, `overtaken_turns`, `run.trace_dependencies`.
+inline constexpr int summary_schema = 12;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -70,6 +71,8 @@ struct SummaryFigures {
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t dropped = 0;       ///< of those: not sent, for a row that they waited for failed
     std::uint64_t fired = 0;
+    std::uint64_t follow_up_turns = 0;  ///< rows of which `overtaken` is known
+    std::uint64_t overtaken_turns = 0;  ///< those that left before a turn before them had ended
 
     RunTimelineFigures timeline;
     std::int64_t duration_ns = 0;  ///< the timeline's: what rates are per second of

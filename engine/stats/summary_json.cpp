@@ -113,6 +113,9 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "long_output", f.long_output);
     write_count(json, "fired", f.fired);
     write_count(json, "dropped", f.dropped);
+    write_count(json, "follow_up_turns", f.follow_up_turns);
+    json.key("overtaken_turns");
+    f.follow_up_turns > 0 ? json.unsigned_integer(f.overtaken_turns) : json.null();
     write_count(json, "output_tokens_all", f.output_tokens_all);
     json.key("outcomes").begin_object();
     for (std::size_t i = 0; i < f.outcomes.size(); ++i) {

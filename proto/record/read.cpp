@@ -224,6 +224,7 @@ void read_origin(Fields& fields, Record& record) {
 void read_times(Fields& fields, Record& record) {
     fields.read("due_ns", record.due_ns);
     fields.read_later("parent_end_ns", record.parent_end_ns);
+    fields.read_later("overtaken", record.overtaken);
     fields.read("armed_ns", record.armed_ns);
     fields.read("fired_ns", record.fired_ns);
     fields.read("drift_ns", record.drift_ns);

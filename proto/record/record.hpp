@@ -25,7 +25,8 @@ class JsonDocument;
 /// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
 /// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
 /// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
-inline constexpr int record_schema = 8;
+/// 9: `overtaken`.
+inline constexpr int record_schema = 9;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -77,6 +78,8 @@ struct Record {
 
     std::int64_t due_ns = 0;
     OptionalNs parent_end_ns;  ///< the last row that it waited for had ended, or left; null: none
+    /// It was fired before a turn before it had ended (turn_ends.hpp); null: not known, or none.
+    std::optional<bool> overtaken;
     OptionalNs armed_ns;
     OptionalNs fired_ns;
     OptionalNs drift_ns;  ///< fired_ns - due_ns

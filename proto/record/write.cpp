@@ -23,6 +23,9 @@ void write(JsonWriter& json, std::uint32_t value) {
 void write(JsonWriter& json, int value) {
     json.integer(value);
 }
+void write(JsonWriter& json, bool value) {
+    json.boolean(value);
+}
 void write(JsonWriter& json, double value) {
     json.number(value);
 }
@@ -110,6 +113,7 @@ void write_origin(JsonWriter& json, const Record& record) {
 void write_times(JsonWriter& json, const Record& record) {
     write_field(json, "due_ns", record.due_ns);
     write_field(json, "parent_end_ns", record.parent_end_ns);
+    write_field(json, "overtaken", record.overtaken);
     write_field(json, "armed_ns", record.armed_ns);
     write_field(json, "fired_ns", record.fired_ns);
     write_field(json, "drift_ns", record.drift_ns);

@@ -1,11 +1,10 @@
 """Closed sessions: a turn leaves when the answer that it waits for has ended, and so long after it."""
 
-import json
 import subprocess
 import time
 import unittest
 
-from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl, row_of
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, agentic, mock, read_jsonl, row_of
 
 WEKA = SAMPLE.parent / "traces" / "weka"
 MS = 1_000_000
@@ -18,25 +17,6 @@ WAITS = {1: (0, 250 * MS - 11_111_111), 2: (1, 100 * MS - 33_333_333),
 GAPS = sum(gap for _, gap in WAITS.values())
 TREES = ["trace_2"] * 4 + ["trace_10"] * 2
 CLOSED = ("--sessions", "closed")
-
-
-def agentic(rows):
-    """A trace of Dynamo's form: (name, names that it waits for, delay in ms), each 100 tokens in."""
-    header = {"schema": "dynamo.agentic_mooncake", "version": 2, "block_size": 64}
-    lines = [json.dumps(header)]
-    for name, parents, delay_ms in rows:
-        row = {
-            "request_id": name, "play_id": "p", "session_id": name[0], "input_length": 100,
-            "output_length": 4, "hash_ids": [1, 2],
-            "dependencies": [
-                {"request_id": parent, "trigger": "completion", "delay_ms": delay_ms}
-                for parent in parents
-            ],
-        }  # fmt: skip
-        if not parents:
-            row["not_before_ms"] = delay_ms
-        lines.append(json.dumps(row))
-    return "\n".join(lines) + "\n"
 
 
 class Closed(Case):

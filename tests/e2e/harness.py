@@ -65,6 +65,30 @@ class Server:
         self.process.stdout.close()
 
 
+def waits_of(parents):
+    """(name, trigger) of each; a name alone waits for the answer."""
+    return [(one, "completion") if isinstance(one, str) else one for one in parents]
+
+
+def agentic(rows):
+    """A trace of Dynamo's form: (name, what it waits for, delay in ms), each 100 tokens in."""
+    header = {"schema": "dynamo.agentic_mooncake", "version": 2, "block_size": 64}
+    lines = [json.dumps(header)]
+    for name, parents, delay_ms in rows:
+        row = {
+            "request_id": name, "play_id": "p", "session_id": name[0], "input_length": 100,
+            "output_length": 4, "hash_ids": [1, 2],
+            "dependencies": [
+                {"request_id": parent, "trigger": trigger, "delay_ms": delay_ms}
+                for parent, trigger in waits_of(parents)
+            ],
+        }  # fmt: skip
+        if not parents:
+            row["not_before_ms"] = delay_ms
+        lines.append(json.dumps(row))
+    return "\n".join(lines) + "\n"
+
+
 def receiver(*flags):
     return Server(RECEIVER, *flags)
 

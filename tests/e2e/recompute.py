@@ -162,6 +162,11 @@ def in_ms(metric, d):
     return {f"count_{metric}": d["count"], **found}
 
 
+def overtaken(fired):
+    told = known(fired, "overtaken")
+    return {"follow_up_turns": len(told), "overtaken_turns": sum(told) if told else None}
+
+
 def sending(records):
     fired = [r for r in records if r["fired_ns"] is not None]
     free = [r for r in fired if r["late_cause"] != "inflight"]
@@ -172,6 +177,7 @@ def sending(records):
     return {
         "fired": len(fired),
         "dropped": sum(r["outcome"] == "not_sent" and r["error"] is not None for r in records),
+        **overtaken(fired),
         "late_causes": collections.Counter(r["late_cause"] for r in fired),
         "drift_ns": distribution([r["fired_ns"] - r["due_ns"] for r in free]),
         "drift_left_out": len(fired) - len(free),

@@ -7,6 +7,7 @@
 
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 
 namespace driftless::sim {
@@ -216,6 +217,7 @@ constexpr KilledLaw all_laws[] = {
     {"turns wait over segments", turns_wait_over_segments},
     {"no release is lost over segments", no_release_is_lost_over_segments},
     {"failures end trees over segments", failures_end_trees_over_segments},
+    {"overtaken is what the instants say over segments", overtaken_is_true_over_segments},
 };
 
 }  // namespace

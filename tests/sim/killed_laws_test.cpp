@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::uint32_t rows = 400;
 
-/// Dies in the middle of its rows, when some have ended and some are open, and goes on.
+/// Dies in the middle of its rows, when some have ended and some are open, and goes on. Rows have
+/// sessions, in which they overtake each other; where these are closed, they wait.
 KilledRun run_with(Bug bug, bool closed = false) {
     SimOptions options;
     options.seed = 3;
@@ -31,6 +33,11 @@ KilledRun run_with(Bug bug, bool closed = false) {
     killed.dies = true;
     killed.at = closed ? 0.3 : 0.5;
     Trace trace = make_trace(3, rows);
+    for (TraceRow& row : trace.rows) {
+        // Turns 0.15 s after the last, as long as answers take, and 0.7 s, so that it is in a file.
+        row.session = row.index % 2 == 0 ? row.index % 40 : 40 + row.index % 200;
+    }
+    trace.sessions.assign(240, "");
     if (closed) {
         close_sessions(trace, 3);
     }
@@ -64,6 +71,23 @@ Record& record_of(KilledRun& run, std::uint32_t row) {
                          [&](const Record& record) { return record.row == row; });
 }
 
+/// Rows of the second segment whose turn before ended in the first.
+std::vector<std::uint32_t> followed_over(const KilledRun& run) {
+    std::map<std::uint32_t, const Record*> records;
+    for (const Record& record : run.records) {
+        records[record.row] = &record;
+    }
+    std::vector<std::uint32_t> found;
+    for (const auto& [row, before] : run.turns_before) {
+        const Record& record = *records.at(row);
+        const Record& turn = *records.at(before[0]);
+        if (record.segment == 1 && record.overtaken && turn.segment == 0 && turn.ended_ns) {
+            found.push_back(row);
+        }
+    }
+    return found;
+}
+
 void lose_last_line(std::string& lines) {
     lines.pop_back();
     lines.erase(lines.rfind('\n') + 1);
@@ -78,6 +102,14 @@ TEST(KilledLaws, HoldWithoutABug) {
     EXPECT_FALSE(run.lives[1].found_fired.empty());
     EXPECT_FALSE(run.lives[1].given_up.empty());
     EXPECT_GT(run.lives[1].planned.size(), 10u);
+    EXPECT_FALSE(followed_over(run).empty());
+    const auto overtook = [&](std::uint32_t segment) {
+        return std::count_if(run.records.begin(), run.records.end(), [&](const Record& record) {
+            return record.segment == segment && record.overtaken == true;
+        });
+    };
+    EXPECT_GT(overtook(0), 0);
+    EXPECT_GT(overtook(1), 0);
 }
 
 // Some wait for rows of the segment before; some are dropped for what failed there.
@@ -103,6 +135,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_forgetting, "marks are found"},
     {Bug::early_turns, "turns wait over segments", true},
     {Bug::forgotten_past, "turns wait over segments", true},
+    {Bug::lonely_rows, "overtaken is what the instants say over segments"},
 };
 
 struct OutputBug {
@@ -144,6 +177,8 @@ const OutputBug output_bugs[] = {
     {"failures end trees over segments",
      [](KilledRun& run) { record_of(run, *run.lives[1].dropped.begin()).outcome = Outcome::ok; },
      true},
+    {"overtaken is what the instants say over segments",
+     [](KilledRun& run) { record_of(run, followed_over(run)[0]).overtaken.reset(); }},
 };
 
 TEST(KilledLaws, CatchBugsOfTheWorld) {

@@ -5,6 +5,7 @@
 
 #include "engine/schedule/schedule.hpp"
 #include "proto/core/check.hpp"
+#include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {
@@ -33,6 +34,7 @@ class KilledSimulation {
         for (const Planned& planned : whole_.rows) {
             run_.due_ns[index_of(planned.row)] = planned.due_ns;
         }
+        run_.turns_before = turns_before(trace);
         if (options.closed) {
             run_.dependencies = trace.dependencies;
             facts_.info.run.sessions = "closed";

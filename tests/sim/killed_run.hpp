@@ -53,9 +53,10 @@ struct KilledRun {
     std::string why_unreadable;  ///< what a kill had left could not be read; empty: it could
     std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] of all that are planned
     std::vector<Dependency> dependencies;          ///< of closed sessions
-    std::string jsonl;                             ///< requests.jsonl in the end
-    std::vector<Record> records;                   ///< read from it
-    std::string rebuilt;                           ///< summary.json of the files in the end
+    TurnsBefore turns_before;
+    std::string jsonl;            ///< requests.jsonl in the end
+    std::vector<Record> records;  ///< read from it
+    std::string rebuilt;          ///< summary.json of the files in the end
 };
 
 /// `fates` are those of its segments; the last one does not die, and its disk has room.

@@ -11,6 +11,7 @@
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/laws_of_limits.hpp"
+#include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_users.hpp"
 #include "tests/sim/laws_of_waits.hpp"
@@ -312,6 +313,7 @@ constexpr Law all_laws[] = {
     {"users do not rest", users_do_not_rest},
     {"trees are played whole", trees_are_played_whole},
     {"nothing is due when the time is up", nothing_due_after_the_end},
+    {"overtaken is what the instants say", overtaken_is_true},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},

@@ -104,6 +104,12 @@ Record& ok_record(SimResult& result) {
     });
 }
 
+/// It says whether it has overtaken the turn before it.
+Record& turn_record(SimResult& result) {
+    return *std::find_if(result.records.begin(), result.records.end(),
+                         [](const Record& record) { return record.overtaken.has_value(); });
+}
+
 // What a file loses or repeats is seen, by the records as by fired.jsonl.
 void lose_last_line(std::string& lines) {
     lines.pop_back();
@@ -142,6 +148,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::extra_user, "users play one tree each"},
     {Bug::split_trees, "users play one tree each"},
     {Bug::lost_time, "nothing is due when the time is up"},
+    {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
@@ -197,6 +204,19 @@ const OutputBug output_bugs[] = {
          Record& record = ok_record(result);
          record.outcome = Outcome::timeout_total;
          result.unread_ns[record.row] = *record.fired_ns;
+     }},
+    {"overtaken is what the instants say",
+     [](SimResult& result) {
+         Record& record = turn_record(result);
+         record.overtaken = !*record.overtaken;
+     }},
+    {"overtaken is what the instants say",
+     [](SimResult& result) { turn_record(result).overtaken.reset(); }},
+    {"overtaken is what the instants say",  // the first row of a session
+     [](SimResult& result) {
+         std::find_if(result.records.begin(), result.records.end(), [](const Record& record) {
+             return record.row == 0;
+         })->overtaken = false;
      }},
     {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
     {"rows are who they say", [](SimResult& result) { ok_record(result).trace_id.reset(); }},

@@ -112,6 +112,15 @@ std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace) {
     return trees;
 }
 
+Trace without_turns(Trace trace) {
+    trace.dependencies.clear();
+    trace.sessions.clear();
+    for (TraceRow& row : trace.rows) {
+        row.session = no_session;
+    }
+    return trace;
+}
+
 std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan) {
     const PlannedRows planned(trace, plan);
     std::vector<Dependency> within;
@@ -185,7 +194,8 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.limits = taint_limits(CertifyWithin());
     config.closed = options.closed;
     if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound
-        config.requests_end = static_cast<std::uint32_t>(plan.rows.size()) * (users + 3);
+        config.requests_end =
+            static_cast<std::uint32_t>(plan.rows.size()) * (options.users.recycle ? users + 3 : 1);
     }
     if (options.own_fields) {
         config.trace_run_id = run_id;

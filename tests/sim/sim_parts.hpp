@@ -50,6 +50,8 @@ UserRules played_rules(const SimOptions& options);
 std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace);
 /// The trace as the schedule of closed sessions is told of it.
 Trace waits_of(const Trace& trace, Bug bug);
+/// The same rows; none comes after another.
+Trace without_turns(Trace trace);
 /// Dependencies of rows that wait for rows of this plan alone.
 std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan);
 /// Where connections go to; `tls` null: plain http everywhere.

@@ -6,6 +6,7 @@
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
 #include "engine/session/run_order.hpp"
+#include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_parts.hpp"
 #include "tests/sim/sim_run_host.hpp"
@@ -53,6 +54,10 @@ class Simulation {
             result_.trees = trees_of(trace);
             result_.due_ns.clear();
         }
+        result_.turns_before = turns_before(trace);
+        if (options.bug == Bug::lonely_rows) {
+            lonely_ = without_turns(trace);
+        }
         if (segment.resumed != nullptr) {
             for (const std::uint32_t row : segment.resumed->remaining.again) {
                 result_.again.insert(trace.rows[row].index);
@@ -80,7 +85,9 @@ class Simulation {
     }
 
   private:
-    AssemblerConfig config() const { return assembler_of(trace_, plan_, dialect_, options_); }
+    AssemblerConfig config() const {
+        return assembler_of(lonely_ ? *lonely_ : trace_, plan_, dialect_, options_);
+    }
 
     void replay(RunOrder& order) {
         {
@@ -200,6 +207,7 @@ class Simulation {
     const SimOptions& options_;
     const Segment& segment_;
     SimResult result_;
+    std::optional<Trace> lonely_;  ///< for the writer, by a bug
     const Plan plan_;
     Witness witness_;
     const Dialect& dialect_;

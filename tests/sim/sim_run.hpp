@@ -59,6 +59,7 @@ enum class Bug : std::uint8_t {
     extra_user,        ///< one user more plays than was asked for
     split_trees,       ///< some turns are held to be of no tree: their user goes on without them
     lost_time,         ///< users go on when their time is up
+    lonely_rows,       ///< the writer is told of a trace in which no row comes after another
 };
 
 /// When run.json cannot be written.
@@ -124,6 +125,9 @@ struct Segment {
     const ResumedRun* resumed = nullptr;  ///< null: it is the first
 };
 
+/// Of each row that has any, by index: the rows whose answers it came after when it was recorded.
+using TurnsBefore = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+
 /// Bytes of the files of a run when they had been flushed.
 struct Flushed {
     std::int64_t at_ns = 0;  ///< run time
@@ -183,6 +187,7 @@ struct SimResult {
     std::vector<Dependency> dependencies;          ///< of closed sessions
     UserRules users;                               ///< those that were asked for
     std::map<std::uint32_t, std::uint32_t> trees;  ///< [row] of users: a row of its tree
+    TurnsBefore turns_before;                      ///< of the whole trace
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock

@@ -315,10 +315,6 @@ Trace swarm_trace(std::uint64_t seed, std::uint32_t rows) {
     return trace;
 }
 
-SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
-    return run(swarm_trace(seed, rows), swarm_options(seed));
-}
-
 void close_sessions(Trace& trace, std::uint64_t seed) {
     Dice dice{Random(mix64(seed ^ turns_stream))};
     const std::uint32_t reach = dice.number(1, 12);  // 1: one chain; many: wide trees
@@ -343,6 +339,11 @@ Trace closed_trace(std::uint64_t seed, std::uint32_t rows) {
     return trace;
 }
 
+/// What waits for what is recorded in half of them, and nobody waits.
+Trace open_trace(std::uint64_t seed, std::uint32_t rows) {
+    return seed % 2 == 0 ? closed_trace(seed, rows) : swarm_trace(seed, rows);
+}
+
 SimOptions closed_options(std::uint64_t seed) {
     SimOptions options = swarm_options(seed);
     options.closed = true;
@@ -359,8 +360,12 @@ KilledRun run_killed_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
     return run_killed(closed_trace(seed, rows), closed_options(seed), swarm_fates(seed));
 }
 
+SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
+    return run(open_trace(seed, rows), swarm_options(seed));
+}
+
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {
-    return run_killed(swarm_trace(seed, rows), swarm_options(seed), swarm_fates(seed));
+    return run_killed(open_trace(seed, rows), swarm_options(seed), swarm_fates(seed));
 }
 
 }  // namespace driftless::sim

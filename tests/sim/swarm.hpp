@@ -25,7 +25,8 @@ SimOptions swarm_options(std::uint64_t seed);
 /// The trace that goes with them.
 Trace swarm_trace(std::uint64_t seed, std::uint32_t rows);
 
-/// Trace and faults of a seed, run.
+/// Trace and faults of a seed, run: rows leave at their recorded instants, also where the trace
+/// says what they wait for.
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
 
 /// Makes rows wait for others: chains with branches and joins, most of them for answers, in trees

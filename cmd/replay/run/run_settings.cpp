@@ -73,6 +73,7 @@ RunDescription description_of(const RunFile& file) {
     }
     run.trace_paths = options.workload.files.paths;
     run.trace_rows = workload.trace.rows.size();
+    run.trace_dependencies = workload.trace.dependencies.size();
     run.rows = workload.plan.rows.size();
     run.speed = options.workload.speed_text;
     run.start_ns = plan.start_ns;

@@ -53,6 +53,7 @@ void write_trace(JsonWriter& json, const RunFile& file) {
     json.key("block_size").unsigned_integer(trace.block_size);
     json.key("tail_rule").string(trace.tail_rule == TailRule::ceil ? "ceil" : "floor");
     json.key("rows").unsigned_integer(trace.rows.size());
+    json.key("dependencies").unsigned_integer(trace.dependencies.size());
     json.key("bytes").unsigned_integer(trace.bytes);
     json.key("digest").string(hex(trace.digest));
     json.key("rows_unsorted").unsigned_integer(trace.rows_unsorted);

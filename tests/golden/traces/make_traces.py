@@ -357,8 +357,9 @@ def make_semianalysis(folder):
         fourth, d = entry(24.0, agent + tokens(66), 7, 1.0, f"{name}/agent_007", 2, [(c, 700_000_000)])
         inner = {"t": 22.4 + 4e-7 * number, "type": "subagent", "agent_id": "agent_007", "status": "completed",
                  "requests": [third, fourth], "in": None, "out": None, "hash_ids": None}  # fmt: skip
+        # A join has no gap of its own: the conversation's counts from its own last end.
         fifth, _ = entry(30.5, history + tokens(27), 5, 1.5, name, 3,
-                         [(b, round(18.75e9)), (d, round(5.5e9))])  # fmt: skip
+                         [(b, round(18.75e9)), (d, 0)])  # fmt: skip
         talk["requests"] = [first, second, inner, fifth]
         conversations.append(talk)
     (folder / "semianalysis").mkdir(exist_ok=True)

@@ -103,6 +103,7 @@ TEST(SummaryTable, HasEightyColumns) {
     f.drift_left_out = 12'000;
     f.sending.held_by_host.held = of(1e9);
     f.retransmitted_rows = f.retransmits = 1'234'567;
+    f.follow_up_turns = f.overtaken_turns = 1'234'567;
     f.server_cache_rows = 12'000;
     f.server_cache_expected = 77'156'352;
     f.prompts.off = 31;
@@ -158,15 +159,43 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
     }
 }
 
-/// The lines of the cache, joined.
-std::string cache_lines(const SummaryFigures& f, const SummaryInfo& i) {
+/// The lines of a label, joined.
+std::string lines_of_label(const char* label, const SummaryFigures& f, const SummaryInfo& i) {
     std::string text;
     bool inside = false;
     for (const std::string& line : lines_of(summary_table(f, i))) {
-        inside = line.starts_with("Cache") || (inside && line.starts_with(" "));
+        inside = line.starts_with(label) || (inside && line.starts_with(" "));
         text += inside ? (text.empty() ? "" : " ") + line.substr(16) : "";
     }
     return text;
+}
+
+std::string cache_lines(const SummaryFigures& f, const SummaryInfo& i) {
+    return lines_of_label("Cache", f, i);
+}
+
+// Turns that came too soon, with what can be done about them; none: no line.
+TEST(SummaryTable, TellsOfOvertakenTurns) {
+    SummaryFigures f = figures();
+    f.follow_up_turns = 4'500;
+    SummaryInfo i = info();
+    EXPECT_EQ(lines_of_label("Overtaken", f, i), "");
+    f.overtaken_turns = 4'499;
+    const std::string found =
+        "4,499 of 4,500 turns were sent before the turn before them had ended; ";
+    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+              found +
+                  "the trace does not record what they waited for, so --sessions closed is "
+                  "not possible");
+    i.run.trace_dependencies = 7;
+    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+              found + "--sessions closed lets turns wait for answers");
+    EXPECT_NE(summary_table(f, i, TableKind::full)
+                  .find("Turns sent before the last had ended:    4499 of 4500\n"),
+              std::string::npos);
+    i.run.sessions = "closed";
+    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+              found + "the trace does not record that they waited for it");
 }
 
 // Where the server's blocks explain every hit, they come first: what is above the forecast in the

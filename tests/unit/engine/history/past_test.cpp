@@ -68,6 +68,7 @@ TEST(Past, ReadsTheFilesOfARun) {
     EXPECT_EQ(past.records(), 2u);
     EXPECT_TRUE(past.has_record(2));
     EXPECT_FALSE(past.has_record(1));
+    EXPECT_EQ(past.ends(), (RowEnds{{2, true}, {0, true}}));
     ASSERT_EQ(past.open().size(), 1u);
     EXPECT_EQ(past.open().at(1).fired_ns, 200);
     EXPECT_EQ(past.known_ns(), 2000);

@@ -18,7 +18,7 @@ std::string run_json() {
         {"run_id":"0badcaff","command":["--resume","r"],"zero_monotonic_ns":-5,
          "zero_utc_ns":1795258635870072712,"error_ns":41,"first_due_ns":7,"rows":4,
          "rows_interrupted":2}],
-      "trace":{"digest":"00000000000000ff","name":"t"},
+      "trace":{"digest":"00000000000000ff","name":"t","dependencies":5},
       "plan":{"rows":9,"seed":7,"cache_salt":"s","schedule_digest":"8000000000000000","prompts_digest":null,
               "clamped_rows":null},
       "request":{"api":"openai-chat","model":"m","prompt":"text","words_digest":"0000000000000001",
@@ -45,6 +45,7 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.schedule_digest, std::uint64_t{1} << 63);
     EXPECT_FALSE(facts.prompts_digest.has_value());
     EXPECT_EQ(facts.seed, 7u);
+    EXPECT_EQ(facts.info.run.trace_dependencies, 5u);
     EXPECT_EQ(facts.cache_salt, "s");
     EXPECT_FALSE(facts.dataset_digest.has_value());
     EXPECT_EQ(facts.overhead.pre, 3u);

@@ -34,6 +34,7 @@ Record full_record() {
     record.stale_retries = 1;
     record.due_ns = 1'000'000'000;
     record.parent_end_ns = 999'000'000;
+    record.overtaken = true;
     record.armed_ns = -200'000'000;
     record.fired_ns = 1'000'000'750;
     record.drift_ns = 750;
@@ -100,7 +101,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"({"row":17,"request":19,"pass":1,"phase":"drain","user":4,"session":"chat \"7\"",)"
         R"("tree":"chat","turn":3,"kept":{"type":"text","n":1.50},)"
         R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","model":"m","connection":5,)"
-        R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"parent_end_ns":999000000,"armed_ns":-200000000,)"
+        R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"parent_end_ns":999000000,"overtaken":true,"armed_ns":-200000000,)"
         R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
         R"("submit_ns":6500,"wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
@@ -140,6 +141,7 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "connection_state",
                             "connection_age_ns",
                             "parent_end_ns",
+                            "overtaken",
                             "armed_ns",
                             "fired_ns",
                             "drift_ns",
@@ -196,6 +198,8 @@ TEST(RecordJsonl, RoundTripIsExact) {
     records.push_back(full_record());
     records.back().chunk_tokens_known = false;
     records.push_back(full_record());
+    records.back().overtaken = false;
+    records.push_back(full_record());
     records.back().has_chunks = false;
     records.push_back(full_record());
     records.back().session = "";
@@ -239,6 +243,7 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     EXPECT_STREQ(error_with("\"row\":17", "\"row\":-1").doing, "row");
     EXPECT_EQ(error_with("\"row\":17", "\"row\":4294967296").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"reused\":true", "\"reused\":1").code, ErrorCode::bad_json);
+    EXPECT_STREQ(error_with("\"overtaken\":true", "\"overtaken\":1").doing, "overtaken");
     EXPECT_EQ(error_with("\"kept\":{", "\"kept\":1,\"x\":{").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("\"x-none\":null", "\"x-none\":1").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("\"headers\":{", "\"headers\":[],\"x\":{").code, ErrorCode::bad_json);
@@ -270,7 +275,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     std::string line = line_of(full_record());
     for (const std::string_view later :
          {R"("request":19,"pass":1,"phase":"drain","user":4,)", R"("tree":"chat",)",
-          R"("parent_end_ns":999000000,)", R"("connection_state":"moved",)",
+          R"("parent_end_ns":999000000,"overtaken":true,)", R"("connection_state":"moved",)",
           R"("connection_age_ns":1100000750,)", R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
           R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
           R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
@@ -291,6 +296,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     EXPECT_FALSE(back.value().user.has_value());
     EXPECT_FALSE(back.value().tree.has_value());
     EXPECT_FALSE(back.value().parent_end_ns.has_value());
+    EXPECT_FALSE(back.value().overtaken.has_value());
     EXPECT_TRUE(back.value().headers.empty());
     EXPECT_FALSE(back.value().trace_id.has_value());
     EXPECT_FALSE(back.value().submit_ns.has_value());
