@@ -79,6 +79,9 @@ struct RunFolder {
             record.error = "overloaded";
             return record;
         }
+        record.session = "s";
+        record.turn = row + 1;
+        record.overtaken = row == 1;
         record.outcome = Outcome::ok;
         record.status = 200;
         record.trace_id = std::string(31, 'e') + std::to_string(row);
@@ -157,13 +160,14 @@ TEST(RecordPage, JqRecipesRun) {
     EXPECT_EQ(run_in(folder, blocks[4]).output.substr(0, 46),
               "{\"row\":4,\"drift_ns\":104,\"late_cause\":\"none\"}\n{");
     EXPECT_EQ(run_in(folder, blocks[5]).output, "[5]\n");
-    EXPECT_EQ(run_in(folder, blocks[6]).output, "      1 0\thttp_5xx\n      4 0\tok\n");
+    EXPECT_EQ(run_in(folder, blocks[6]).output, "{\"session\":\"s\",\"turns\":[2]}\n");
+    EXPECT_EQ(run_in(folder, blocks[7]).output, "      1 0\thttp_5xx\n      4 0\tok\n");
     EXPECT_EQ(
-        run_in(folder, blocks[7]).output,
+        run_in(folder, blocks[8]).output,
         "{\"pod\":\"a\",\"rows\":3,\"ttft_ms\":11}\n{\"pod\":\"b\",\"rows\":1,\"ttft_ms\":13}\n");
-    EXPECT_EQ(run_in(folder, blocks[8]).output,
-              "{\"row\":2,\"span\":\"llm_request\",\"e2e_ms\":16,\"span_ms\":15}\n");
     EXPECT_EQ(run_in(folder, blocks[9]).output,
+              "{\"row\":2,\"span\":\"llm_request\",\"e2e_ms\":16,\"span_ms\":15}\n");
+    EXPECT_EQ(run_in(folder, blocks[10]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 
