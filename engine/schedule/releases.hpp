@@ -82,6 +82,10 @@ class Releases {
     /// behind the first of them.
     void begin(std::span<const std::uint32_t> positions, std::uint32_t copy, std::int64_t at_ns);
     std::uint32_t pass_of(std::uint32_t request) const { return turns_[request].pass; }
+    /// It was dropped, in its pass: nobody sends it.
+    bool was_dropped(std::uint32_t request) const {
+        return turns_[request].state == State::dropped;
+    }
     /// It has left, in its pass.
     bool has_left(std::uint32_t request) const { return turns_[request].left; }
     /// The next request that was cut, each once; nothing where there is none.

@@ -94,7 +94,8 @@ void Users::ended(std::uint32_t request, std::int64_t at_ns, bool answered) {
     User& user = users_[number];
     CHECK(user.unended > 0 && (left || user.unleft > 0));
     user.unleft -= left ? 0 : 1;
-    user.end_ns = std::max(user.end_ns, at_ns);
+    // What is dropped ends with the row that failed it, whenever it gets its record.
+    user.end_ns = releases_.was_dropped(request) ? user.end_ns : std::max(user.end_ns, at_ns);
     if (--user.unended == 0) {
         end_tree(number);
     }

@@ -45,7 +45,7 @@ void push(EventRing& ring, EventKind kind, std::uint32_t row, std::int64_t stamp
     event.stamp_ns = stamp_ns;
     event.status = 200;
     if (kind == EventKind::armed) {
-        event.due = {row, row, row, 0};
+        event = Event::of_armed({row, row, row, 0}, stamp_ns);
     } else if (kind == EventKind::end) {
         event.end = {};
     }

@@ -1,5 +1,6 @@
 """Closed sessions: a turn leaves when the answer that it waits for has ended, and so long after it."""
 
+import json
 import subprocess
 import time
 import unittest

@@ -122,6 +122,7 @@ class Users(Case):
             (("--users", 1, "--recycle"), 2, "give --for T"),
             (("--recycle",), 2, "--recycle is for users: give --users N"),
             (("--for", "1s"), 2, "--for is for users"),
+            (("--users", 1, "--drain", "1s"), 2, "give --for T"),
             (("--user-ramp", "1s"), 2, "--user-ramp is for users"),
             (("--users", 1, "--sessions", "open"), 2, "plays closed sessions"),
             (("--users", 1, "--user-ramp", "2s", "--for", "1s"), 2, "not shorter than --for"),

@@ -215,7 +215,7 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
                  users.recycle);
     flags.value("--for", "T", "nothing is due after this time [to the end]", nullptr,
                 parse_positive_duration_ns, users.for_ns);
-    flags.value("--drain", "T", "after --for, time for open answers to end", "60s",
+    flags.value("--drain", "T", "after --for, time for open answers to end [60s]", nullptr,
                 parse_duration_ns, options.sending.drain_ns);
 }
 

@@ -121,7 +121,7 @@ struct SendingFlags {
     Balance balance = Balance::turn;
     Timeouts timeouts;
     std::int64_t grace_ns = 0;
-    std::int64_t drain_ns = 0;  ///< after `--for`
+    std::optional<std::int64_t> drain_ns;  ///< `--drain`, after `--for`; empty: 60 s
 };
 
 /// What is written and shown.

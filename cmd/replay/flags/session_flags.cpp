@@ -43,7 +43,10 @@ std::string complete_users(WorkloadFlags& workload) {
 
 }  // namespace
 
-std::string complete_sessions(WorkloadFlags& workload) {
+std::string complete_sessions(WorkloadFlags& workload, const SendingFlags& sending) {
+    if (sending.drain_ns && !workload.users.for_ns) {
+        return "--drain is the time behind the end of --for: give --for T, too";
+    }
     const std::string why = complete_users(workload);
     return why.empty() ? gap_contradiction(workload) : why;
 }

@@ -27,7 +27,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     settings.arm_all = options.sending.arm_ahead.all;
     settings.grace = {options.sending.grace_ns};
     if (const std::optional<std::int64_t>& for_ns = options.workload.users.for_ns; for_ns) {
-        settings.drained_ns = later(*for_ns, options.sending.drain_ns);
+        settings.drained_ns = later(*for_ns, options.sending.drain_ns.value_or(seconds(60).ns));
     }
     return settings;
 }

@@ -34,9 +34,10 @@ int check_waits(const Trace& trace, const GapRules& rules) {
     if (!trace.dependencies.empty()) {
         return exit_done;
     }
-    std::fprintf(stderr,
-                 "driftless: --sessions closed: no row of the trace says which row it waits "
-                 "for; remove the flag, and every row is sent at its recorded instant\n");
+    std::fprintf(
+        stderr,
+        "driftless: --sessions closed, or --users: no row of the trace says which row it waits "
+        "for; remove the flag, and every row is sent at its recorded instant\n");
     return exit_input;
 }
 
