@@ -31,6 +31,8 @@ RowsAhead::RowsAhead(const Trace& trace, Schedule& schedule, const Armer& armer,
 // they wait for; more are wanted where one answer releases several.
 void RowsAhead::note_all_dues(std::size_t sessions) {
     last_of_session_.assign(sessions, 0);
+    const Releases* const waiting = schedule_.releases();
+    const std::uint32_t widest = waiting == nullptr ? 0 : waiting->graph().widest();
     std::vector<std::uint32_t> burst(bursts_.size());
     for (Schedule all = schedule_.as_recorded(); all.peek() != nullptr;) {
         const Due due = all.take();
@@ -39,7 +41,7 @@ void RowsAhead::note_all_dues(std::size_t sessions) {
         }
         const std::uint32_t target = target_of(due);
         burst[target] += schedule_.waits(due.request) ? 0 : 1;
-        bursts_[target] = std::max({bursts_[target], burst[target], schedule_.widest()});
+        bursts_[target] = std::max({bursts_[target], burst[target], widest});
         const std::uint32_t session = trace_.rows[due.row].session;
         if (session < last_of_session_.size()) {
             last_of_session_[session] = due.request;
@@ -95,7 +97,10 @@ LaneWish RowsAhead::wish_of(const Due& due, bool fresh) const {
     const std::uint32_t session = trace_.rows[due.row].session;
     if (session < last_of_session_.size()) {
         wish.session = session;
-        wish.last = last_of_session_[session] == schedule_.position_of(due.request);
+        const Users* const users = schedule_.users();
+        const std::uint32_t position =
+            users == nullptr ? due.request : users->position_of(due.request);
+        wish.last = last_of_session_[session] == position;
     }
     return wish;
 }

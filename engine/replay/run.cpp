@@ -39,7 +39,8 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
       clock_(driver.sample_clock()),
       clock_due_(started_ + clock_period),
       last_look_(started_) {
-    lanes_.parts.turns_wait = parts.schedule.waiting_count() > 0;
+    lanes_.parts.turns_wait =
+        parts.schedule.releases() != nullptr && parts.schedule.releases()->count() > 0;
 }
 
 Run::~Run() = default;

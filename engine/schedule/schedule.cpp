@@ -10,25 +10,28 @@ bool goes_before(const Due& a, const Due& b) {
 
 }  // namespace
 
-Schedule::Schedule(std::span<const Planned> rows) : rows_(rows) {
+Schedule::Schedule(std::span<const Planned> rows) : recorded_{rows} {
     load_next();
     first_due_ns_ = has_next_ ? next_.due_ns : 0;
 }
 
 Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier)
-    : rows_(plan.rows), releases_(std::make_unique<Releases>(trace, plan, speed, earlier)) {
-    cursor_ = root_from(0);
-    ahead_.fill(cursor_);
+    : recorded_{plan.rows},
+      releases_(std::make_unique<Releases>(trace, plan, speed, earlier)),
+      waiting_(releases_.get()) {
+    recorded_.cursor = root_from(0);
+    recorded_.ahead.fill(recorded_.cursor);
     load_next();
-    CHECK(rows_.empty() || has_next_);  // or nothing would ever be sent
+    CHECK(plan.rows.empty() || has_next_);  // or nothing would ever be sent
     first_due_ns_ = has_next_ ? next_.due_ns : 0;
 }
 
 Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules)
-    : rows_(plan.rows),
-      cursor_(static_cast<std::uint32_t>(plan.rows.size())),
-      users_(std::make_unique<Users>(trace, plan, speed, rules)) {
-    ahead_.fill(cursor_);
+    : recorded_{plan.rows},
+      users_(std::make_unique<Users>(trace, plan, speed, rules)),
+      waiting_(&users_->releases()) {
+    recorded_.cursor = static_cast<std::uint32_t>(plan.rows.size());
+    recorded_.ahead.fill(recorded_.cursor);
     load_next();
     CHECK(has_next_);  // the first user begins at once
     first_due_ns_ = next_.due_ns;
@@ -36,25 +39,26 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const User
 
 /// As recorded, in the tree of its user where it has one.
 Due Schedule::of_request(std::uint32_t request) const {
-    Due due = root_at(position_of(request));
-    due.request = request;
-    if (users_ != nullptr) {
-        due.due_ns = users_->recorded_due_ns(request);
-        due.pass = users_->releases().pass_of(request);
-        due.user = users_->user_of(request);
+    if (users_ == nullptr) {
+        return recorded_.due_at(request);
     }
+    Due due = recorded_.due_at(users_->position_of(request));
+    due.request = request;
+    due.due_ns = users_->recorded_due_ns(request);
+    due.pass = waiting_->turn(request).pass;
+    due.user = users_->user_of(request);
     return due;
 }
 
 Due Schedule::due_of_entry(const DueHeap::Entry& entry) const {
     Due due = of_request(entry.request);
     due.due_ns = entry.due_ns;
-    due.parent_end_ns = releases()->parent_end_ns(entry.request);
+    due.parent_end_ns = waiting_->turn(entry.request).parent_end_ns;
     return due;
 }
 
 std::uint32_t Schedule::root_from(std::uint32_t position) const {
-    while (position < rows_.size() && waits(position)) {
+    while (position < recorded_.rows.size() && waits(position)) {
         ++position;
     }
     return position;
@@ -62,17 +66,18 @@ std::uint32_t Schedule::root_from(std::uint32_t position) const {
 
 /// The earlier of the next recorded instant and the next one that was released.
 void Schedule::load_next() {
-    const DueHeap::Entry* released = releases() == nullptr ? nullptr : releases()->peek();
-    has_next_ = cursor_ < rows_.size() || released != nullptr;
+    const DueHeap::Entry* released = waiting_ == nullptr ? nullptr : waiting_->peek();
+    has_next_ = recorded_.cursor < recorded_.rows.size() || released != nullptr;
     if (!has_next_) {
         return;
     }
-    if (cursor_ < rows_.size()) {
-        next_ = root_at(cursor_);
+    if (recorded_.cursor < recorded_.rows.size()) {
+        next_ = recorded_.due_at(recorded_.cursor);
     }
     if (released != nullptr) {
         const Due known = due_of_entry(*released);
-        next_ = cursor_ < rows_.size() && goes_before(next_, known) ? next_ : known;
+        next_ =
+            recorded_.cursor < recorded_.rows.size() && goes_before(next_, known) ? next_ : known;
     }
     next_.rank = taken_ > 0 && next_.due_ns == last_.due_ns ? last_.rank + 1 : 0;
 }
@@ -82,10 +87,11 @@ Due Schedule::take() {
     last_ = next_;
     ++taken_;
     if (waits(last_.request)) {
-        releases()->take(last_.request);
+        waiting_->take(last_.request);
     } else {
-        cursor_ = root_from(last_.request + 1);
-        CHECK(cursor_ >= rows_.size() || rows_[cursor_].due_ns >= last_.due_ns);
+        recorded_.cursor = root_from(last_.request + 1);
+        CHECK(recorded_.cursor >= recorded_.rows.size() ||
+              recorded_.rows[recorded_.cursor].due_ns >= last_.due_ns);
     }
     load_next();
     return last_;
@@ -100,7 +106,7 @@ std::optional<Due> Schedule::first_of(Lookahead reader, std::int64_t horizon_ns,
         due.rank = 0;
         return due;
     }
-    const std::optional<DueHeap::Entry> released = releases()->within(reader, horizon_ns);
+    const std::optional<DueHeap::Entry> released = waiting_->within(reader, horizon_ns);
     if (!released) {
         return root;
     }
@@ -113,25 +119,25 @@ std::optional<Due> Schedule::first_of(Lookahead reader, std::int64_t horizon_ns,
 
 void Schedule::pass(Lookahead reader, const Due& due) {
     if (waits(due.request)) {
-        releases()->pass(reader, due.request);
+        waiting_->pass(reader, due.request);
         return;
     }
-    CHECK(due.request == place_of(reader));
-    ahead_[static_cast<std::size_t>(reader)] = root_from(due.request + 1);
+    CHECK(due.request == recorded_.place_of(reader));
+    recorded_.ahead[static_cast<std::size_t>(reader)] = root_from(due.request + 1);
 }
 
 bool Schedule::has_passed(Lookahead reader, const Due& due) const {
-    return waits(due.request) ? releases()->has_passed(reader, due.request)
-                              : due.request < ahead_[static_cast<std::size_t>(reader)];
+    return waits(due.request) ? waiting_->turn(due.request).has_passed(reader)
+                              : due.request < recorded_.ahead[static_cast<std::size_t>(reader)];
 }
 
 void Schedule::go_back(Lookahead reader, const Due& due) {
     CHECK(!has_taken(due));
     if (waits(due.request)) {
-        releases()->go_back(reader, due.request);
+        waiting_->go_back(reader, due.request);
         return;
     }
-    std::uint32_t& at = ahead_[static_cast<std::size_t>(reader)];
+    std::uint32_t& at = recorded_.ahead[static_cast<std::size_t>(reader)];
     at = std::min(at, due.request);
 }
 
@@ -164,20 +170,18 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, bool answered) {
 }
 
 std::optional<Due> Schedule::dropped() const {
-    const std::optional<Releases::Dropped> one =
-        releases() == nullptr ? std::nullopt : releases()->dropped();
+    const std::optional<Fallen::One> one = waiting_ == nullptr ? std::nullopt : waiting_->dropped();
     if (!one) {
         return std::nullopt;
     }
     Due due = of_request(one->request);
-    due.failed_row = one->failed == Releases::Dropped::none ? Due::none_failed
-                                                            : rows_[position_of(one->failed)].row;
+    due.failed_row = one->failed == Fallen::none ? Due::none_failed : of_request(one->failed).row;
     return due;
 }
 
 void Schedule::take_dropped() {
-    CHECK(releases() != nullptr);
-    releases()->take_dropped();
+    CHECK(waiting_ != nullptr);
+    waiting_->take_dropped();
     ++taken_;
 }
 
@@ -190,7 +194,7 @@ void Schedule::stop() {
 }
 
 std::int64_t Schedule::first_due_ns() const {
-    CHECK(!rows_.empty());
+    CHECK(!recorded_.rows.empty());
     return first_due_ns_;
 }
 

@@ -40,7 +40,7 @@ class Schedule {
     Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules);
 
     /// The same requests, all of them at their recorded instants.
-    Schedule as_recorded() const { return Schedule(rows_); }
+    Schedule as_recorded() const { return Schedule(recorded_.rows); }
 
     /// The request that goes next, due or not; nullptr where none is known, now or for good
     /// (`left`). Until `take`, or until something is released.
@@ -49,19 +49,20 @@ class Schedule {
     Due take();
     /// It does not come any more: it was taken, or dropped.
     bool has_taken(const Due& due) const {
-        return waits(due.request) ? releases()->has_taken(due.request) : due.request < cursor_;
+        return waits(due.request) ? waiting_->turn(due.request).is_taken()
+                                  : due.request < recorded_.cursor;
     }
 
     /// The next request that this reader has not passed and that is not taken, where it is due up
     /// to `horizon_ns`, inclusive. Its rank is known when it is taken: 0 here. A request that waits
     /// is shown for arming as soon as all that it waits for have left; its due is 0 then.
     std::optional<Due> within(Lookahead reader, std::int64_t horizon_ns) {
-        const std::uint32_t at = place_of(reader);
+        const std::uint32_t at = recorded_.place_of(reader);
         std::optional<Due> root;
-        if (at < rows_.size() && rows_[at].due_ns <= horizon_ns) {
-            root = root_at(at);
+        if (at < recorded_.rows.size() && recorded_.rows[at].due_ns <= horizon_ns) {
+            root = recorded_.due_at(at);
         }
-        return releases() == nullptr ? root : first_of(reader, horizon_ns, root);
+        return waiting_ == nullptr ? root : first_of(reader, horizon_ns, root);
     }
     /// The reader has done with the request that `within` has named.
     void pass(Lookahead reader, const Due& due);
@@ -88,73 +89,64 @@ class Schedule {
         if (users_ != nullptr) {
             return users_->over() ? 0 : unknown_left;
         }
-        return static_cast<std::uint32_t>(rows_.size() - taken_);
+        return static_cast<std::uint32_t>(recorded_.rows.size() - taken_);
     }
     static constexpr std::uint32_t unknown_left = UINT32_MAX;
     /// Every request was taken and has ended.
     bool over() const { return left() == 0 && ended_ == taken_; }
     /// Requests that were taken: all that there were, once it is over.
     std::uint64_t taken() const { return taken_; }
-    /// Requests have numbers below this.
-    std::uint32_t requests_end() const {
-        const auto rows = static_cast<std::uint32_t>(rows_.size());
-        return users_ == nullptr ? rows : rows * users_->order().copies();
-    }
     /// Null where there are none.
     const Users* users() const { return users_.get(); }
-    /// Position in the plan of the row that the request sends.
-    std::uint32_t position_of(std::uint32_t request) const {
-        return users_ == nullptr ? request : users_->position_of(request);
+    /// The requests that wait for others, or did, or for their users; null: every due is recorded.
+    const Releases* releases() const { return waiting_; }
+    /// This one waits, or did.
+    bool waits(std::uint32_t request) const {
+        return waiting_ != nullptr && waiting_->turn(request).state != TurnState::root;
     }
     /// Of the first request, as it was known when the schedule was made; there is one.
     std::int64_t first_due_ns() const;
-    /// Requests that wait for others, or did.
-    std::uint32_t waiting_count() const { return releases() == nullptr ? 0 : releases()->count(); }
-    /// This one waits for others, or did.
-    bool waits(std::uint32_t request) const {
-        return releases() != nullptr && !releases()->is_root(request);
-    }
-    /// The most requests that wait for one and the same.
-    std::uint32_t widest() const { return releases() == nullptr ? 0 : releases()->widest(); }
 
   private:
     explicit Schedule(std::span<const Planned> rows);
 
-    std::uint32_t place_of(Lookahead reader) const {
-        return std::max(ahead_[static_cast<std::size_t>(reader)], cursor_);
-    }
+    /// The plan, and how far it was gone through where rows are due at recorded instants.
+    struct Recorded {
+        std::span<const Planned> rows;
+        std::uint32_t cursor = 0;  ///< first that was not taken
+        /// First that was not passed.
+        std::array<std::uint32_t, lookahead_count> ahead{};
+
+        std::uint32_t place_of(Lookahead reader) const {
+            return std::max(ahead[static_cast<std::size_t>(reader)], cursor);
+        }
+        Due due_at(std::uint32_t position) const {
+            Due due;
+            due.due_ns = rows[position].due_ns;
+            due.request = position;
+            due.row = rows[position].row;
+            return due;
+        }
+    };
+
     std::uint32_t root_from(std::uint32_t position) const;
-    Due root_at(std::uint32_t position) const {
-        Due due;
-        due.due_ns = rows_[position].due_ns;
-        due.request = position;
-        due.row = rows_[position].row;
-        return due;
-    }
-    /// Those that wait: of recorded dependencies, or the users'.
-    Releases* releases() { return users_ != nullptr ? &users_->releases() : releases_.get(); }
-    const Releases* releases() const {
-        return users_ != nullptr ? &users_->releases() : releases_.get();
-    }
     Due of_request(std::uint32_t request) const;
     Due due_of_entry(const DueHeap::Entry& entry) const;
     std::optional<Due> first_of(Lookahead reader, std::int64_t horizon_ns,
                                 const std::optional<Due>& root);
     void load_next();
 
-    std::span<const Planned> rows_;
+    Recorded recorded_;
     Due next_;               ///< where `has_next_`
     Due last_;               ///< that was taken last, where one was
     bool has_next_ = false;  ///< one is known
     std::int64_t first_due_ns_ = 0;
-    std::uint32_t cursor_ = 0;  ///< first row at a recorded instant that was not taken
     std::uint64_t taken_ = 0;
     std::uint64_t fired_ = 0;
     std::uint64_t ended_ = 0;
-    /// First row at a recorded instant that was not passed.
-    std::array<std::uint32_t, lookahead_count> ahead_{};
     std::unique_ptr<Releases> releases_;  ///< null: every instant is recorded, or users decide
     std::unique_ptr<Users> users_;        ///< null: there are none
+    Releases* waiting_ = nullptr;         ///< either of theirs
 };
 
 }  // namespace driftless

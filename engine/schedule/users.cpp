@@ -88,14 +88,16 @@ void Users::fired(std::uint32_t request, std::int64_t at_ns) {
 }
 
 void Users::ended(std::uint32_t request, std::int64_t at_ns, bool answered) {
-    const bool left = releases_.has_left(request);
+    const bool left = releases_.turn(request).left;
     const std::uint32_t number = user_of(request);
     releases_.ended(request, at_ns, answered);
     User& user = users_[number];
     CHECK(user.unended > 0 && (left || user.unleft > 0));
     user.unleft -= left ? 0 : 1;
     // What is dropped ends with the row that failed it, whenever it gets its record.
-    user.end_ns = releases_.was_dropped(request) ? user.end_ns : std::max(user.end_ns, at_ns);
+    user.end_ns = releases_.turn(request).state == TurnState::dropped
+                      ? user.end_ns
+                      : std::max(user.end_ns, at_ns);
     if (--user.unended == 0) {
         end_tree(number);
     }

@@ -26,7 +26,8 @@ class Users {
 
     /// Their requests.
     Releases& releases() { return releases_; }
-    const Releases& releases() const { return releases_; }
+    /// These have numbers below this.
+    std::uint32_t requests_end() const { return rows_ * order_.copies(); }
 
     std::uint32_t position_of(std::uint32_t request) const { return request % rows_; }
     /// Who plays the tree of that request.

@@ -140,10 +140,11 @@ OrderParts Execution::order_parts() {
     segment.command = prepared_.parts.invocation().command;
     segment.first_due_ns =
         prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
-    return {assembler_config(prepared_.file, prepared_.plan,
-                             workload_.users.users > 0 ? pass_.schedule().requests_end() : 0),
-            Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
-            marks_, prepared_.resumed};
+    return {
+        assembler_config(prepared_.file, prepared_.plan,
+                         workload_.users.users > 0 ? pass_.schedule().users()->requests_end() : 0),
+        Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
+        marks_, prepared_.resumed};
 }
 
 bool Execution::refuse(int code) {

@@ -212,7 +212,7 @@ TEST(Releases, SayWhenTheLastParentEnded) {
     const Session session({0, 0, 0, 5},
                           {{2, 0, Trigger::completion, 100}, {2, 1, Trigger::dispatch, 7}});
     Schedule schedule = session.schedule();
-    EXPECT_EQ(schedule.waiting_count(), 1u);
+    EXPECT_EQ(schedule.releases()->count(), 1u);
     const Due first = take(schedule, 0);
     EXPECT_EQ(first.parent_end_ns, Due::no_parent);
     schedule.fired(first, 0);

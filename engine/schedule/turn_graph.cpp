@@ -1,0 +1,41 @@
+#include "engine/schedule/turn_graph.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/plan/planned_rows.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+/// Counts those that wait for each, then files them behind each other.
+TurnGraph::TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies)
+    : copies_(copies), parents_(plan.rows.size()), begin_(plan.rows.size() + 1) {
+    CHECK(copies > 0);
+    const PlannedRows planned(trace, plan);
+    const auto each = [&](auto use) {
+        for (const Dependency& one : trace.dependencies) {
+            CHECK(one.on < one.row);  // or none of them would end
+            const std::optional<std::uint32_t> child = planned.find(one.row);
+            const std::optional<std::uint32_t> parent = planned.find(one.on);
+            if (child && parent) {
+                use(*parent, *child, one);
+            }
+        }
+    };
+    each([&](std::uint32_t parent, std::uint32_t child, const Dependency&) {
+        ++begin_[parent + 1];
+        ++parents_[child];
+    });
+    for (std::size_t i = 1; i < begin_.size(); ++i) {
+        widest_ = std::max(widest_, begin_[i]);  // still a count
+        begin_[i] += begin_[i - 1];
+    }
+    edges_.resize(begin_.back());
+    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    each([&](std::uint32_t parent, std::uint32_t child, const Dependency& one) {
+        edges_[next[parent]++] = {due_of(one.delay_ns, speed), child, one.trigger};
+    });
+}
+
+}  // namespace driftless
