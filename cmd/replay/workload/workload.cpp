@@ -72,8 +72,16 @@ std::vector<std::string> session_notes(const SendingFlags& sending, const Trace&
             (sticky ? "--connection sticky" : "--balance session") + " has no effect"};
 }
 
-OrExit<Plan> plan_of(const PlanOptions& options, const Trace& trace) {
-    Result<Plan> plan = make_plan(trace, options);
+OrExit<Plan> plan_of(const WorkloadFlags& flags, const Trace& trace) {
+    Result<Plan> plan = make_plan(trace, flags.plan);
+    if (!plan && plan.error().code == ErrorCode::out_of_range) {
+        std::fprintf(stderr,
+                     "driftless: --speed %s: the last selected row would be due after more than 73 "
+                     "years; give a higher speed, or select less with --end, --limit or "
+                     "--duration\n",
+                     flags.speed_text.c_str());
+        return exit_input;
+    }
     if (!plan) {
         std::fprintf(stderr, "driftless: %s, --limit or --duration\n",
                      nothing_selected(trace).c_str());
@@ -175,7 +183,7 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     }
     add_notes("load", load_notes(load.value().figures), notes);
     add_notes("trace", session_notes(sending, load.value().trace), notes);
-    OrExit<Plan> recorded = plan_of(flags.plan, load.value().trace);
+    OrExit<Plan> recorded = plan_of(flags, load.value().trace);
     if (!recorded) {
         return recorded.exit_code();
     }
