@@ -17,7 +17,7 @@ RECYCLE = ("--recycle", "--for", "600ms")
 
 class Users(Case):
     def play(self, *flags, ttft="2ms", itl="1ms"):
-        with mock("--ttft", ttft, "--itl", itl) as server:
+        with mock("--ttft", ttft, "--itl", itl, "--log", self.scratch / "mock.jsonl") as server:
             return self.replay_well(WEKA, "--url", server.url, "--speed", 100, *flags)
 
     def check_trees(self, records, users):
@@ -72,6 +72,11 @@ class Users(Case):
             self.assertLess(record["due_ns"], 600 * MS)
             self.assertEqual(record["outcome"], "ok")
             self.assertEqual(record["cached_tokens"], record["expected_cached_server"])
+        run_id = run.json("run.json")["run_id"]
+        heard = {line["request_id"] for line in read_jsonl(self.scratch / "mock.jsonl")}
+        for record in records:  # proto/record/README.md
+            number = record["pass"]
+            self.assertIn(f"{run_id}-{record['row']}" + (f".{number}" if number else ""), heard)
         fired = read_jsonl(run.folder / "fired.jsonl")
         self.assertEqual(sorted((one["pass"], one["row"]) for one in fired),
                          sorted((one["pass"], one["row"]) for one in records))
@@ -89,6 +94,13 @@ class Users(Case):
         for record in cut:
             self.assertGreaterEqual(record["ended_ns"], 250 * MS)
         self.assertTrue(all(one["due_ns"] < 200 * MS for one in records))
+
+    def test_the_screen_says_when_it_ends(self):
+        for flags, end in (((), "until all have ended"),
+                           (("--for", "10us"), "nothing is due after 10us")):
+            run = self.replay_well(WEKA, "--dry-run", "--users", 1, *flags)
+            self.assertIn("users: 1 user plays 2 session trees (6 rows), one at a time each: " + end,
+                          run.said)
 
     def test_rules_are_of_one_digest(self):
         """Of the rules and what waits for what; other rules are another schedule."""

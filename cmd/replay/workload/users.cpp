@@ -3,14 +3,13 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
-#include "engine/plan/row_trees.hpp"
+#include "cmd/values.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
 
-int check_users(const UserRules& rules, const Trace& trace, const Plan& plan) {
-    const std::uint32_t trees = RowTrees(trace, plan).count();
+int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan) {
     if (rules.users > trees && !rules.recycle) {
         std::fprintf(stderr,
                      "driftless: --users %u: the selection has %s, and each is played once; give "
@@ -40,12 +39,10 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     return digest.value();
 }
 
-std::vector<std::string> user_notes(const UserRules& rules, const Trace& trace, const Plan& plan) {
-    const std::uint32_t trees = RowTrees(trace, plan).count();
-    const std::string end =
-        rules.for_ns ? "nothing is due after " + std::to_string(*rules.for_ns / 1'000'000) + " ms"
-                     : "until all have ended";
-    return {counted(rules.users, "user plays ", "users play ") +
+std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
+    const std::string end = rules.for_ns ? "nothing is due after " + duration_to_text(*rules.for_ns)
+                                         : "until all have ended";
+    return {counted(rules.users, "user plays", "users play") + " " +
             counted(trees, "session tree", "session trees") + " (" +
             counted(plan.rows.size(), "row", "rows") + "), one at a time each" +
             (rules.recycle ? ", again and again: " : ": ") + end};

@@ -12,6 +12,7 @@
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/trace_errors.hpp"
+#include "engine/plan/row_trees.hpp"
 #include "engine/preflight/hints.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "proto/core/counted.hpp"
@@ -130,11 +131,13 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     const Speed speed = flags.plan.speed;
     const UserRules& users = flags.users;
     Plan plan = plan_of_waits(retimed.trace, std::move(recorded), speed, users);
-    if (const int code = users.users > 0 ? check_users(users, retimed.trace, plan) : exit_done;
-        code != exit_done) {
+    const std::uint32_t trees = users.users > 0 ? RowTrees(retimed.trace, plan).count() : 0;
+    const int code = users.users > 0 ? check_users(users, trees, retimed.trace, plan) : exit_done;
+    if (code != exit_done) {
         return code;
     }
     Waiting waiting = waiting_of(retimed.trace, plan, speed, users, retimed.figures);
+    waiting.trees = trees;
     return Timed{std::move(retimed.trace),
                  std::move(plan),
                  std::move(waiting),
@@ -196,7 +199,7 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     add_notes("sessions", waiting_notes(waiting, plan, flags.users), notes);
     add_notes("gaps", gaps, notes);
     if (flags.users.users > 0) {
-        add_notes("users", user_notes(flags.users, trace, plan), notes);
+        add_notes("users", user_notes(flags.users, waiting->trees, plan), notes);
     }
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
     OrExit<RowModels> models = named_models(row_model, trace, plan);
