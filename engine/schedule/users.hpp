@@ -41,7 +41,6 @@ class Users {
 
     /// Nobody plays any more.
     bool over() const { return playing_ == 0; }
-    std::uint32_t playing() const { return playing_; }
     const TreeOrder& order() const { return order_; }
 
   private:
