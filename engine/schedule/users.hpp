@@ -28,6 +28,8 @@ class Users {
     Releases& releases() { return releases_; }
     /// These have numbers below this.
     std::uint32_t requests_end() const { return rows_ * order_.copies(); }
+    /// The most of them: the numbers above stand for others where requests are told of.
+    static constexpr std::uint64_t requests_max = UINT32_MAX - 2;
 
     std::uint32_t position_of(std::uint32_t request) const { return request % rows_; }
     /// Who plays the tree of that request.

@@ -139,6 +139,7 @@ class Users(Case):
             (("--users", 1, "--sessions", "open"), 2, "plays closed sessions"),
             (("--users", 1, "--user-ramp", "2s", "--for", "1s"), 2, "not shorter than --for"),
             (("--users", 0), 2, "--users"),
+            (("--users", 2**32 - 1, *RECYCLE), 3, "half of the free memory has room for"),
         ):
             run = self.replay(WEKA, "--dry-run", *flags)
             self.assertEqual(run.code, code, flags)

@@ -1,13 +1,43 @@
 #include "cmd/replay/workload/users.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/values.hpp"
+#include "engine/host/host.hpp"
+#include "engine/schedule/tree_order.hpp"
+#include "engine/schedule/users.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
+
+namespace {
+
+/// Of each request that can be open or waiting, in all tables of the schedule and of the records:
+/// 208 by their sizes.
+constexpr std::uint64_t request_bytes = 256;
+
+/// As many copies of all rows as the users need have to fit half of the memory that is free.
+int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
+    const std::uint64_t copies = TreeOrder::copies_of(trees, rules);
+    const std::uint64_t room = available_memory() / 2 / request_bytes;
+    const std::uint64_t requests_max = std::min(room, Users::requests_max);
+    if (copies <= requests_max / plan.rows.size()) {
+        return exit_done;
+    }
+    std::fprintf(
+        stderr,
+        "driftless: --users %u: with %s so many users need %llu copies of %s, and half of "
+        "the free memory has room for %llu; give fewer users, or a trace with more sessions\n",
+        rules.users, counted(trees, "session tree", "session trees").c_str(),
+        static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
+        static_cast<unsigned long long>(requests_max / plan.rows.size()));
+    return exit_input;
+}
+
+}  // namespace
 
 int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan) {
     if (rules.users > trees && !rules.recycle) {
@@ -24,7 +54,7 @@ int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace,
                      "flag\n");
         return exit_input;
     }
-    return exit_done;
+    return check_memory(rules, trees, plan);
 }
 
 std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest) {
