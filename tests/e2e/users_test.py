@@ -1,8 +1,6 @@
 """Users: so many session trees are live, each turn waits for its answer, and one tree for another."""
 
-import signal
 import subprocess
-import time
 import unittest
 
 from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
@@ -149,14 +147,10 @@ class Users(Case):
     def test_killed(self):
         """Its records are there to be reported; its users' places are not."""
         with mock("--itl", "5ms") as server:
-            folder = self.scratch / "killed"
-            run = subprocess.Popen(
-                [DRIFTLESS, "replay", str(WEKA), "--url", server.url, "--users", "2", "--recycle",
-                 "--for", "1h", "--speed", "100", "--calibration", "none", "--out", str(folder)],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(2.5)
-            run.send_signal(signal.SIGKILL)
-            run.wait()
+            run, folder = self.start(WEKA, "--url", server.url, "--users", 2, "--recycle", "--for",
+                                     "1h", "--speed", 100, until="requests.jsonl")
+            run.kill()
+            run.communicate()
         report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,
                                 capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertIn("the run was killed; what its users had in flight has no record",
