@@ -16,15 +16,18 @@ namespace driftless {
 namespace {
 
 /// Of each request that can be open or waiting, in all tables of the schedule and of the records:
-/// 208 by their sizes.
+/// 204 by their sizes.
 constexpr std::uint64_t request_bytes = 256;
 
-/// As many copies of all rows as the users need have to fit half of the memory that is free.
+/// As many copies of all rows as the users need have to fit half of the memory that is free, where
+/// that is known.
 int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
     const std::uint64_t copies = TreeOrder::copies_of(trees, rules);
-    const std::uint64_t room = available_memory() / 2 / request_bytes;
+    const std::uint64_t free_bytes = available_memory();
+    const std::uint64_t room =
+        free_bytes > 0 ? free_bytes / 2 / request_bytes : Users::requests_max;
     const std::uint64_t requests_max = std::min(room, Users::requests_max);
-    if (copies <= requests_max / plan.rows.size()) {
+    if (!rules.recycle || copies <= requests_max / plan.rows.size()) {
         return exit_done;
     }
     std::fprintf(
