@@ -171,6 +171,11 @@ void MockConnection::answer_completion(Instant now) {
 /// The request is good: its answer takes or awaits a slot.
 void MockConnection::open_answer(Instant now) {
     answer_.begin(reply(), now, outgoing_.ready());
+    if (core_.in_steps()) {
+        phase_ = Phase::making;
+        answer_.join(*this, now);
+        return;
+    }
     phase_ = Phase::queued;
     if (core_.take_slot(*this)) {
         start_making(now);
@@ -245,6 +250,7 @@ void MockConnection::follow(MockAnswer::State state, Instant now) {
 
 /// The answer is over, in whichever way: its log entry is complete and its slot free.
 void MockConnection::end_answer(Instant now, Ending ending) {
+    answer_.end(now);
     log_.ending = ending;
     log_.end_ns = now.ns;
     log_.output_tokens = answer_.made();
