@@ -107,6 +107,9 @@ void MockAnswer::end(Instant now) {
         log_.begin_ns = seat_.begun.ns;
         log_.due_ns = seat_.first.ns;
     }
+    if (made_ > 0 && log_.status == 200) {
+        core_.note_reply(log_, text_.content(made_));
+    }
 }
 
 MockAnswer::State MockAnswer::produce(Instant now, std::string& out) {

@@ -11,6 +11,9 @@ MockCore::MockCore(const CoreOptions& options)
     if (options_.pace.in_steps()) {
         batch_.emplace(options_.pace, options_.slots, options_.seed);
     }
+    if (options_.check_history != 0) {
+        sent_.emplace(options_.check_history);
+    }
     if (options_.tokenizer != nullptr) {
         texts_.emplace(*options_.tokenizer);
     }
@@ -112,6 +115,22 @@ std::uint32_t MockCore::look_up(const PromptCount& prompt) {
     metrics_.cache_queries += prompt.tokens();
     metrics_.cache_hits += cached;
     return cached;
+}
+
+void MockCore::check_history(RequestLog& log, std::span<const std::uint64_t> replies) {
+    if (sent_) {
+        const HistoryCount found = sent_->count(log.session_value(), replies);
+        log.history = found;
+        history_.known += found.known;
+        history_.elsewhere += found.elsewhere;
+        history_.unknown += found.unknown;
+    }
+}
+
+void MockCore::note_reply(const RequestLog& log, std::string_view text) {
+    if (sent_) {
+        sent_->enter(log.session_value(), text);
+    }
 }
 
 void MockCore::count_end(RequestLog& entry) {

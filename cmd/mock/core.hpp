@@ -23,12 +23,15 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "cmd/mock/batch.hpp"
 #include "cmd/mock/behaviour.hpp"
 #include "cmd/mock/connection.hpp"
 #include "cmd/mock/core_options.hpp"
+#include "cmd/mock/history.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prefix_cache.hpp"
 #include "cmd/mock/prompt_count.hpp"
@@ -63,6 +66,8 @@ class MockCore {
     /// Completion requests that have ended, in whichever way.
     std::uint64_t ended() const { return ended_; }
     Metrics metrics() const;
+    /// The assistant's messages of all requests so far, where histories are checked.
+    const HistoryCount& history() const { return history_; }
     const CoreOptions& options() const { return options_; }
 
     // What follows is for the connections: what all of them share.
@@ -84,6 +89,11 @@ class MockCore {
     /// always computed, as the server needs its logits.
     std::uint32_t look_up(const PromptCount& prompt);
 
+    /// Where histories are checked: what of one was sent before goes into the log, and what is sent
+    /// now is remembered.
+    void check_history(RequestLog& log, std::span<const std::uint64_t> replies);
+    void note_reply(const RequestLog& log, std::string_view text);
+
     /// Requests before this one that had a prompt counted.
     std::uint64_t count_request() { return requests_++; }
     /// A completion request has ended. Where `keep_log`, the entry is taken and left empty.
@@ -102,6 +112,8 @@ class MockCore {
     std::optional<TextTokens> texts_;
     JsonDocument document_;
     Metrics metrics_;
+    std::optional<SentReplies> sent_;  ///< where histories are checked
+    HistoryCount history_;             ///< of all requests
     std::uint64_t opened_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t ended_ = 0;

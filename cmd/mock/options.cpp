@@ -67,6 +67,12 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
                 server.requests_max);
     flags.value("--log", "FILE", "write the truth about every request there, as JSONL", nullptr,
                 parse_name, options.log_path);
+    flags.value("--log-headers", "A,B,..",
+                "header fields in the log, where they come; X-Session-ID and its like", nullptr,
+                parse_header_names, options.core.session_headers);
+    flags.value("--check-history", "REPLIES",
+                "count what a chat's history has of that many replies sent last; 0: do not", "0",
+                parse_number, options.core.check_history);
 }
 
 void add_model_flags(Flags& flags, MockOptions& options) {

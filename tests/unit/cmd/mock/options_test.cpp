@@ -82,6 +82,19 @@ TEST(MockOptions, ReadsWordRules) {
     EXPECT_TRUE(parse({"--split-words", "*"}).options.core.words.splits(word_number("any")));
 }
 
+// Whose requests they are, and what histories are checked against.
+TEST(MockOptions, ReadsSessions) {
+    const CoreOptions standard = parse({}).options.core;
+    EXPECT_EQ(standard.session_headers.front(), "X-Session-ID");
+    EXPECT_EQ(standard.check_history, 0u);
+    const CoreOptions core =
+        parse({"--log-headers", "X-Tree,X-User", "--check-history", "4294967295"}).options.core;
+    EXPECT_EQ(core.session_headers, (std::vector<std::string>{"X-Tree", "X-User"}));
+    EXPECT_EQ(core.check_history, 4294967295u);
+    EXPECT_EQ(parse({"--log-headers", "X Tree"}).exit_code, 2);
+    EXPECT_EQ(parse({"--log-headers", "X-Tree,,"}).exit_code, 2);
+}
+
 // Who it pretends to be, beside its answers.
 TEST(MockOptions, ReadsWhoItIs) {
     const CoreOptions core = parse({"--pod", "llama 7", "--metrics", "sglang"}).options.core;
