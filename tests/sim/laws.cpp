@@ -12,6 +12,7 @@
 #include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/laws_of_limits.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
+#include "tests/sim/laws_of_periods.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_users.hpp"
 #include "tests/sim/laws_of_waits.hpp"
@@ -314,6 +315,9 @@ constexpr Law all_laws[] = {
     {"trees are played whole", trees_are_played_whole},
     {"nothing is due when the time is up", nothing_due_after_the_end},
     {"overtaken is what the instants say", overtaken_is_true},
+    {"periods follow one another", periods_follow},
+    {"periods sum up", periods_sum_up},
+    {"periods hold what came in them", periods_hold_what_came},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},
