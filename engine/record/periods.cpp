@@ -85,7 +85,7 @@ void Periods::fired(const Due& due, std::int64_t stamp_ns) {
     Open& open = at(stamp_ns);
     latest_ns_ = std::max(latest_ns_, stamp_ns);
     ++open.sums.released;
-    (due.phase == Phase::warmup ? open.warms_up : open.measures) = true;
+    open.measures = open.measures || due.phase != Phase::warmup;
     if (trees_) {
         const TreeChange change = trees_->fired(due);
         open.live += change.live;
@@ -168,12 +168,11 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     sums.begin_ns = older_begin_ns_ - time_zero_ns_;
     sums.end_ns = end_ns - time_zero_ns_;
     sums.in_flight = in_flight_;
-    warms_up_ = warms_up_ || open.warms_up;
     measures_ = measures_ || open.measures;
     const bool is_drained = sums.released == 0 && is_drain(end_ns);
-    sums.phase = warms_up_ && !measures_ ? Phase::warmup
-                 : is_drained            ? Phase::drain
-                                         : Phase::profile;
+    sums.phase = rules_.warms_up && !measures_ ? Phase::warmup
+                 : is_drained                  ? Phase::drain
+                                               : Phase::profile;
     if (trees_) {
         const std::int64_t live = is_last || is_drain(end_ns) ? flying_ : live_;
         sums.live_trees = static_cast<std::uint64_t>(std::max<std::int64_t>(0, live));

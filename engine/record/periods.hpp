@@ -72,8 +72,7 @@ class Periods {
         std::uint64_t landed = 0;  ///< ended, and had been fired
         std::int64_t live = 0;     ///< trees more, or less
         std::int64_t flying = 0;
-        bool warms_up = false;  ///< requests of the warm-up have left
-        bool measures = false;  ///< others have
+        bool measures = false;  ///< requests of the measurement have left
 
         bool empty() const {
             return sums.released == 0 && sums.ended == 0 && sums.first_tokens == 0 &&
@@ -103,9 +102,8 @@ class Periods {
     std::int64_t older_end_ns_ = INT64_MAX;  ///< absolute
     std::int64_t latest_ns_ = 0;             ///< the latest fire or end
     std::int64_t time_zero_ns_ = 0;
-    std::int64_t warm_ns_ = 0;  ///< the latest end in the warm-up; without one, time 0
-    bool warms_up_ = false;     ///< as those of a period: by its end
-    bool measures_ = false;
+    std::int64_t warm_ns_ = 0;     ///< the latest end in the warm-up; without one, time 0
+    bool measures_ = false;        ///< as that of a period: by its end
     std::uint64_t in_flight_ = 0;  ///< at the beginning of the older one, as those below
     std::int64_t live_ = 0;
     std::int64_t flying_ = 0;

@@ -99,8 +99,8 @@ class Periods(Case):
         self.assertEqual(total("input_tokens"), sum(input_of(one) for one in records))
         self.assertEqual(total("cached_tokens"), sum(one["cached_tokens"] or 0 for one in records))
 
-    def play(self, *flags, server=(), trace=SAMPLE):
-        with mock("--ttft", "40ms", "--itl", "15ms", *server) as served:
+    def play(self, *flags, server=(), trace=SAMPLE, itl="15ms"):
+        with mock("--ttft", "40ms", "--itl", itl, *server) as served:
             run = self.replay_well(trace, "--url", served.url, *flags)
         return run, read_jsonl(run.folder / "periods.jsonl"), read_jsonl(
             run.folder / "requests.jsonl")
@@ -194,6 +194,24 @@ class Periods(Case):
                 self.assertLessEqual(line["live_trees"], line["in_flight"])
         self.assertIn(3, [line["live_trees"] for line in lines])
         self.assertEqual(lines[-1]["live_trees"], 0)
+
+    def test_phases(self):
+        """Warm-up until something is sent for the measurement, drain when the time is up."""
+        _, lines, records = self.play(
+            "--users", 2, "--recycle", "--for", "1s", "--warmup-requests", 2, "--speed", 5,
+            "--period", "100ms", trace=WEKA, itl="150ms")
+        self.check(lines, records)
+        self.check_sums(lines, records)
+        warm = [one for one in records if one["phase"] == "warmup"]
+        self.assertEqual(len(warm), 4)
+        measured = min(one["fired_ns"] for one in records if one["phase"] == "profile")
+        end = max(one["ended_ns"] for one in warm) + 1000 * MS
+        for line in lines:
+            phase = "warmup" if line["end_ns"] <= measured else "profile"
+            if line["end_ns"] >= end and line["released"] == 0:
+                phase = "drain"
+            self.assertEqual(line["phase"], phase, line)
+        self.assertEqual({line["phase"] for line in lines}, {"warmup", "profile", "drain"})
 
     def test_none_and_refused(self):
         with mock("--ttft", "1ms", "--itl", "1ms") as server:

@@ -194,6 +194,7 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.limits = taint_limits(CertifyWithin());
     config.closed = options.closed;
     config.periods.length_ns = options.period_ns;
+    config.periods.warms_up = options.users.start.warms_up();
     config.periods.for_ns = options.users.for_ns;
     config.periods.goodput.ttft_ns = milliseconds(20).ns;
     if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound

@@ -228,10 +228,11 @@ struct Sent {
 };
 
 std::string lines_of_users(const ScriptTrace& input, const std::vector<Sent>& all_sent,
-                           std::int64_t until_ns) {
+                           std::int64_t until_ns, bool warms_up = false) {
     AssemblerConfig config = with_periods(input);
     config.requests_end = 4;
     config.periods.for_ns = 3 * second;
+    config.periods.warms_up = warms_up;
     Told told(config);
     for (const Sent& sent : all_sent) {
         Due due;
@@ -306,10 +307,10 @@ std::string phases_of(const std::string& lines) {
 // end of the warm-up, and nothing is sent any more.
 TEST(Periods, HavePhases) {
     const std::string lines = lines_of_users(trace_of_one_tree(),
-                                             {{0, 0, 100 * ms, 1200 * ms, 0, Phase::warmup},
+                                             {{0, 0, 1100 * ms, 1200 * ms, 0, Phase::warmup},
                                               {1, 0, 2300 * ms, 2400 * ms},
                                               {0, 0, 3900 * ms, 5100 * ms, 1}},
-                                             6300 * ms);
+                                             6300 * ms, true);
     EXPECT_EQ(phases_of(lines), "wwppdd");
 }
 
