@@ -1,38 +1,14 @@
 #include "engine/plan/families.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <numeric>
 
+#include "engine/plan/disjoint_sets.hpp"
 #include "engine/plan/prefix_set.hpp"
 
 namespace driftless {
 namespace {
 
 constexpr std::uint32_t nobody = 0xFFFFFFFFu;
-
-/// Groups that grow together: the root of a group is its smallest member.
-class Groups {
-  public:
-    explicit Groups(std::size_t members) : parent_(members) {
-        std::iota(parent_.begin(), parent_.end(), 0U);
-    }
-    std::uint32_t root(std::uint32_t member) {
-        while (parent_[member] != member) {
-            parent_[member] = parent_[parent_[member]];
-            member = parent_[member];
-        }
-        return member;
-    }
-    void join(std::uint32_t a, std::uint32_t b) {
-        a = root(a);
-        b = root(b);
-        parent_[std::max(a, b)] = std::min(a, b);
-    }
-
-  private:
-    std::vector<std::uint32_t> parent_;
-};
 
 /// What is known of each prefix: in how many ways it goes on, and a row that has it. A flat table
 /// like PrefixSet, with the same odds against two prefixes of one number.
@@ -91,7 +67,7 @@ void count_branches(const Trace& trace, PrefixTable& table) {
 }
 
 /// Rows of no session that share a prefix which is no preamble.
-void join_by_prefix(const Trace& trace, Groups& groups) {
+void join_by_prefix(const Trace& trace, DisjointSets& groups) {
     std::size_t prefixes_max = 0;
     for (const TraceRow& row : trace.rows) {
         prefixes_max += row.session == no_session ? row.ids_count : 0;
@@ -112,7 +88,7 @@ void join_by_prefix(const Trace& trace, Groups& groups) {
     }
 }
 
-void join_by_session(const Trace& trace, Groups& groups) {
+void join_by_session(const Trace& trace, DisjointSets& groups) {
     std::vector<std::uint32_t> first(trace.sessions.size(), nobody);
     for (const TraceRow& row : trace.rows) {
         if (row.session == no_session) {
@@ -128,7 +104,7 @@ void join_by_session(const Trace& trace, Groups& groups) {
 
 Families families_of(const Trace& trace) {
     // By index: a trace as it was read has each from 0 on once.
-    Groups groups(trace.rows.size());
+    DisjointSets groups(trace.rows.size());
     join_by_session(trace, groups);
     join_by_prefix(trace, groups);
     for (const Dependency& one : trace.dependencies) {
@@ -137,7 +113,7 @@ Families families_of(const Trace& trace) {
     std::vector<std::uint32_t> number(trace.rows.size(), 0);
     Families families;
     for (std::uint32_t index = 0; index < number.size(); ++index) {
-        const std::uint32_t root = groups.root(index);
+        const std::uint32_t root = groups.smallest_of(index);
         number[index] = root == index ? families.count++ : number[root];
     }
     families.of_row.reserve(trace.rows.size());

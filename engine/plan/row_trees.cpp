@@ -2,39 +2,17 @@
 
 #include <numeric>
 
+#include "engine/plan/disjoint_sets.hpp"
 #include "engine/plan/planned_rows.hpp"
 
 namespace driftless {
 
 namespace {
 
-/// Sets of positions that grow together (union by the smaller one).
-class Sets {
-  public:
-    explicit Sets(std::size_t count) : first_(count) {
-        std::iota(first_.begin(), first_.end(), 0U);
-    }
-    /// Ends: none points to a later one.
-    std::uint32_t first_of(std::uint32_t one) {
-        while (first_[one] != one) {
-            first_[one] = first_[first_[one]];
-            one = first_[one];
-        }
-        return one;
-    }
-    void join(std::uint32_t one, std::uint32_t other) {
-        const std::uint32_t a = first_of(one);
-        const std::uint32_t b = first_of(other);
-        first_[std::max(a, b)] = std::min(a, b);
-    }
-
-  private:
-    std::vector<std::uint32_t> first_;
-};
-
-Sets joined(const Trace& trace, const Plan& plan) {
+/// Positions in the plan.
+DisjointSets joined(const Trace& trace, const Plan& plan) {
     constexpr std::uint32_t none = UINT32_MAX;
-    Sets sets(plan.rows.size());
+    DisjointSets sets(plan.rows.size());
     std::vector<std::uint32_t> first_of_session(trace.sessions.size(), none);
     for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
         const std::uint32_t session = trace.rows[plan.rows[position].row].session;
@@ -61,10 +39,10 @@ Sets joined(const Trace& trace, const Plan& plan) {
 
 RowTrees::RowTrees(const Trace& trace, const Plan& plan) : tree_of_(plan.rows.size()) {
     constexpr std::uint32_t unnumbered = UINT32_MAX;
-    Sets sets = joined(trace, plan);
+    DisjointSets sets = joined(trace, plan);
     std::vector<std::uint32_t> number(plan.rows.size(), unnumbered);  // [first position]
     for (const std::uint32_t position : file_order(trace, plan)) {
-        std::uint32_t& tree = number[sets.first_of(position)];
+        std::uint32_t& tree = number[sets.smallest_of(position)];
         if (tree == unnumbered) {
             tree = static_cast<std::uint32_t>(begin_.size());
             begin_.push_back(0);

@@ -25,8 +25,9 @@ RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
         (options_.row_fields != nullptr ? options_.row_fields->bytes_max() : 0) +
         (options_.traceparent ? traceparent_bytes : 0);
     fields_scratch_.reserve(fields_max);
+    const std::size_t id_max = options_.run_id.size() + 2 + 2 * digits_max;
+    id_scratch_.reserve(id_max);
     for (const RequestHead& head : heads) {
-        const std::size_t id_max = options_.run_id.size() + 2 + 2 * digits_max;
         head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
     }
     head_scratch_.resize(head_room_);
@@ -82,18 +83,25 @@ bool RequestWriter::fill(std::uint32_t tokens_max) {
     return prompts_.fill(cursor_, body_ + before_bytes_, tokens_max);
 }
 
+// Into its scratch, which has room for it.
+std::string_view RequestWriter::write_id(const TraceRow& row) {
+    const auto append_number = [this](char before, std::uint32_t number) {
+        char digits[digits_max];
+        const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+        id_scratch_.push_back(before);
+        id_scratch_.append(digits, static_cast<std::size_t>(end - digits));
+    };
+    id_scratch_ = options_.run_id;
+    append_number('-', row.index);
+    if (due_.pass > 0) {
+        append_number('.', due_.pass);
+    }
+    return id_scratch_;
+}
+
 // Into the scratch; returns its size.
 std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_bytes) {
-    char id[160];
-    const std::size_t prefix = std::min(options_.run_id.size(), sizeof(id) - 2 - 2 * digits_max);
-    std::memcpy(id, options_.run_id.data(), prefix);
-    id[prefix] = '-';
-    char* id_end = std::to_chars(id + prefix + 1, id + sizeof(id), row.index).ptr;
-    if (due_.pass > 0 && id_end < id + sizeof(id)) {
-        *id_end++ = '.';
-        id_end = std::to_chars(id_end, id + sizeof(id), due_.pass).ptr;
-    }
-    std::string_view request_id(id, static_cast<std::size_t>(id_end - id));
+    std::string_view request_id = write_id(row);
     fields_scratch_.clear();
     if (options_.row_fields != nullptr) {
         fields_scratch_ = options_.row_fields->of(due_.row);

@@ -23,7 +23,9 @@ namespace driftless {
 
 /// How requests look, beside their prompts.
 struct RequestOptions {
-    std::string run_id;       ///< requests are named `<run_id>-<file index of the row>`
+    /// Requests are named `<run_id>-<file index of the row>`, and of a later pass `.<pass>`
+    /// follows.
+    std::string run_id;
     std::size_t targets = 1;  ///< rows go to them as `balance` says
     Balance balance = Balance::turn;
     bool for_tls = false;  ///< leaves room in front, so that records fit in place
@@ -63,6 +65,7 @@ class RequestWriter {
     std::size_t front_room_of(std::uint32_t row) const;
     std::size_t body_room_of(std::uint32_t row) const;
     std::string_view opening_of(std::uint32_t row) const;
+    std::string_view write_id(const TraceRow& row);
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
 
     const Trace& trace_;
@@ -72,6 +75,7 @@ class RequestWriter {
     const RequestOptions options_;
     std::size_t head_room_ = 0;
     std::string head_scratch_;
+    std::string id_scratch_;
     std::string fields_scratch_;  ///< head fields of one row
 
     Due due_;

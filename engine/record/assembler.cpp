@@ -12,11 +12,6 @@ namespace {
 constexpr std::uint32_t row_unseen = 0xFFFFFFFFu;
 constexpr std::uint32_t row_ended = 0xFFFFFFFEu;
 
-TurnEnds turn_ends_of(const AssemblerConfig& config) {
-    CHECK(config.trace != nullptr && config.plan != nullptr && config.dialect != nullptr);
-    return TurnEnds(*config.trace, *config.plan, config.earlier_ends);
-}
-
 /// A model may repeat a key that it was sent.
 void mask(SavedText& saved, const std::vector<std::string>& secrets) {
     for (std::string* text : {&saved.content, &saved.reasoning, &saved.tool_text}) {
@@ -29,10 +24,11 @@ void mask(SavedText& saved, const std::vector<std::string>& secrets) {
 }  // namespace
 
 Assembler::Assembler(AssemblerConfig config, Periods* periods)
-    : config_(std::move(config)),
-      periods_(periods),
-      turns_(turn_ends_of(config_)),
-      saves_left_(config_.save_responses) {
+    : config_(std::move(config)), periods_(periods), saves_left_(config_.save_responses) {
+    CHECK(config_.trace != nullptr && config_.plan != nullptr && config_.dialect != nullptr);
+    if (!config_.rows_repeat()) {
+        turns_.emplace(*config_.trace, *config_.plan, config_.earlier_ends);
+    }
     const std::size_t rows = config_.plan->rows.size();
     const std::size_t requests = config_.has_users() ? config_.requests_end : rows;
     CHECK(requests < row_ended);
@@ -161,17 +157,17 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     }
 }
 
-/// Where users begin the trace anew, rows have several ends, and those that wait wait for theirs.
+/// Where rows repeat, those that wait for others were not sent before these had ended.
 void Assembler::note_turn(const TraceRow& row) {
     const bool was_sent = record_.fired_ns && record_.ended_ns;
-    if (slot_of_.size() > config_.plan->rows.size()) {
+    if (!turns_) {
         record_.overtaken = was_sent && record_.parent_end_ns ? std::optional(false) : std::nullopt;
         return;
     }
     if (was_sent) {
-        record_.overtaken = turns_.overtaken(row, *record_.fired_ns);
+        record_.overtaken = turns_->overtaken(row, *record_.fired_ns);
     }
-    turns_.end(row, record_.ended_ns);
+    turns_->end(row, record_.ended_ns);
 }
 
 const Record* Assembler::on_end(RowState& state, const Event& event) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,7 +85,7 @@ class Assembler {
 
     AssemblerConfig config_;
     Periods* periods_;
-    TurnEnds turns_;
+    std::optional<TurnEnds> turns_;   ///< nothing: rows repeat, and have several ends
     Framing framing_ = Framing::sse;  ///< of answers that are what was asked for
     std::int64_t time_zero_ns_ = no_stamp;
     std::vector<std::uint32_t> slot_of_;  ///< [requests] into `states_`, or below

@@ -56,6 +56,8 @@ struct AssemblerConfig {
     /// many there will be is not known. 0: there are none, and each row of the plan is sent once.
     std::uint32_t requests_end = 0;
     bool has_users() const { return requests_end > 0; }
+    /// Users send rows of the plan more than once: in later passes, too.
+    bool rows_repeat() const { return requests_end > plan->rows.size(); }
     /// Of a run that is resumed: the rows that have a record; else null.
     const RowEnds* earlier_ends = nullptr;
     PeriodRules periods;

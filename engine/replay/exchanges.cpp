@@ -160,10 +160,10 @@ void Exchanges::received(Lane& lane, const Completion& done) {
 
 // What waits for the answer leaves before anything else is read.
 void Exchanges::note_over(Lane& lane) {
-    ExchangeState& exchange = lane.exchange;
     if (!parts_.turns_wait) {
         return;
     }
+    const ExchangeState& exchange = lane.exchange;
     if (exchange.outcome == Outcome::ok && lane.parser.status() == status_ok) {
         in_flight_.answered(*exchange.row, exchange.last_byte);
     }

@@ -60,7 +60,7 @@ struct LaneParts {
     /// Rows whose bytes must be built once more: a stale connection asks for another try, or a
     /// connection ended while it was bound to them (they have kept their storage).
     RowList again;
-    HostSleep sleep{};  ///< the last one
+    HostSleep sleep{};  ///< the last one, and what it adds to
     /// Some rows wait for answers: whole ones are told (InFlight) before their lanes are done with.
     bool turns_wait = false;
     /// The run's time is over: what is cut off from here on is so by plan.

@@ -31,7 +31,8 @@ constexpr Duration suspension_min = microseconds(100);
 }  // namespace
 
 bool Reading::is_overdue(Instant now) {
-    const bool late = now - driver_.unread_since(now) >= unread_max;
+    unread_since_ = driver_.unread_since(now);
+    const bool late = now - unread_since_ >= unread_max;
     return !std::exchange(last_was_first_, false) && late && now >= read_again_;
 }
 
@@ -45,11 +46,14 @@ void Reading::note_first(Instant from, Instant to) {
 // before the read. Answers that are open may have waited for so long.
 void Reading::note_suspension() {
     const std::int64_t all_ns = driver_.suspended_ns();
-    const Duration length{all_ns - suspended_ns_};
-    if (length <= suspension_min) {
+    const Duration last{all_ns - suspended_ns_};
+    if (last <= suspension_min) {
         return;
     }
     suspended_ns_ = all_ns;
+    const HostSleep& before = lanes_.parts.sleep;
+    const bool same_backlog = unread_since_ <= before.noticed;
+    const Duration length = same_backlog ? before.length + last : last;
     lanes_.parts.sleep = {driver_.now(), length};
     lanes_.pool.for_each(LaneState::busy, [length](Lane& lane) {
         lane.exchange.heard = true;

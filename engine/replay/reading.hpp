@@ -16,6 +16,7 @@ class Reading {
         : driver_(driver), loop_(loop), lanes_(lanes), suspended_ns_(driver.suspended_ns()) {}
 
     /// Something may have been waiting for too long, and what is due has had its half of the time.
+    /// Asked at the beginning of each turn of the loop.
     bool is_overdue(Instant now);
     /// A slice went before what was due: it took until `to`.
     void note_first(Instant from, Instant to);
@@ -40,6 +41,7 @@ class Reading {
     Driver& driver_;
     Loop& loop_;
     Lanes& lanes_;
+    Instant unread_since_;         ///< of the driver, when the turn began
     Instant read_again_;           ///< no read goes before what is due until then
     bool last_was_first_ = false;  ///< one that did: a turn for all else comes next
     std::uint32_t receives_ = 0;   ///< since a look found nothing to read

@@ -11,8 +11,13 @@ namespace driftless {
 TreeOrder::TreeOrder(std::uint32_t trees, const UserRules& rules)
     : order_(trees), recycles_(rules.recycle) {
     CHECK(trees > 0 && rules.users > 0);
-    copies_ = recycles_ ? 1 + (rules.users + trees - 1) / trees : 1;
-    is_played_.resize(std::size_t{copies_} * trees);
+    copies_ = static_cast<std::uint32_t>(copies_of(trees, rules));
+    free_.resize(std::size_t{copies_} * trees);
+    free_count_.assign(trees, copies_);
+    free_in_all_ = free_.size();
+    for (std::size_t place = 0; place < free_.size(); ++place) {
+        free_[place] = copies_ - 1 - static_cast<std::uint32_t>(place % copies_);  // 0 on top
+    }
     std::iota(order_.begin(), order_.end(), 0U);
     if (rules.order == TreeRule::shuffle) {
         Random random(rules.seed);
@@ -23,8 +28,12 @@ TreeOrder::TreeOrder(std::uint32_t trees, const UserRules& rules)
     }
 }
 
+std::uint64_t TreeOrder::copies_of(std::uint32_t trees, const UserRules& rules) {
+    return rules.recycle ? 1 + (std::uint64_t{rules.users} + trees - 1) / trees : 1;
+}
+
 std::optional<DrawnTree> TreeOrder::draw() {
-    if (played_ == is_played_.size()) {
+    if (free_in_all_ == 0) {
         return std::nullopt;
     }
     while (!used_up()) {  // ends: some copy is not being played, and its tree comes
@@ -33,24 +42,21 @@ std::optional<DrawnTree> TreeOrder::draw() {
             ++pass_;
         }
         const std::uint32_t tree = order_[next_++];
-        for (std::uint32_t copy = 0; copy < copies_; ++copy) {
-            const std::size_t place = place_of(tree, copy);
-            if (!is_played_[place]) {
-                is_played_[place] = true;
-                ++played_;
-                return DrawnTree{tree, copy, pass_};
-            }
+        if (free_count_[tree] > 0) {
+            --free_in_all_;
+            const std::uint32_t top = --free_count_[tree];
+            return DrawnTree{tree, free_[std::size_t{tree} * copies_ + top], pass_};
         }
-        ++passed_over_;
     }
     return std::nullopt;
 }
 
 void TreeOrder::ended(const DrawnTree& drawn) {
-    const std::size_t place = place_of(drawn.tree, drawn.copy);
-    CHECK(is_played_[place] && played_ > 0);
-    is_played_[place] = false;
-    --played_;
+    std::uint32_t& count = free_count_[drawn.tree];
+    CHECK(count < copies_ && drawn.copy < copies_);
+    free_[std::size_t{drawn.tree} * copies_ + count] = drawn.copy;
+    ++count;
+    ++free_in_all_;
 }
 
 }  // namespace driftless

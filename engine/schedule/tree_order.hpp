@@ -31,25 +31,22 @@ class TreeOrder {
     std::optional<DrawnTree> draw();
     void ended(const DrawnTree& drawn);
 
+    /// So many copies of each tree there are.
+    static std::uint64_t copies_of(std::uint32_t trees, const UserRules& rules);
+
     /// Nothing will be drawn any more, whatever ends.
     bool used_up() const { return !recycles_ && next_ == order_.size(); }
     std::uint32_t copies() const { return copies_; }
-    /// Trees that were passed over because they were still being played.
-    std::uint64_t passed_over() const { return passed_over_; }
 
   private:
-    std::size_t place_of(std::uint32_t tree, std::uint32_t copy) const {
-        return std::size_t{copy} * order_.size() + tree;
-    }
-
     std::vector<std::uint32_t> order_;  ///< [trees]
     bool recycles_ = false;
     std::uint32_t copies_ = 1;
     std::uint32_t next_ = 0;  ///< in `order_`
     std::uint32_t pass_ = 0;
-    std::uint64_t passed_over_ = 0;
-    std::uint32_t played_ = 0;     ///< copies that are being played
-    std::vector<bool> is_played_;  ///< [copies * trees]
+    std::vector<std::uint32_t> free_;  ///< [trees * copies] those not played, per tree a stack
+    std::vector<std::uint32_t> free_count_;  ///< [trees] of them
+    std::size_t free_in_all_ = 0;
 };
 
 }  // namespace driftless

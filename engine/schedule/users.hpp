@@ -33,6 +33,8 @@ class Users {
     Releases& releases() { return releases_; }
     /// These have numbers below this.
     std::uint32_t requests_end() const { return rows_ * order_.copies(); }
+    /// The most of them: the numbers above stand for others where requests are told of.
+    static constexpr std::uint64_t requests_max = UINT32_MAX - 2;
 
     std::uint32_t position_of(std::uint32_t request) const { return request % rows_; }
     /// Who plays the tree of that request.
@@ -72,14 +74,14 @@ class Users {
     void enter_all(const Trace& trace, const Plan& plan, Speed speed);
     bool draw(std::uint32_t number);
     bool take_tree(std::uint32_t number);
-    void begin(std::uint32_t number, std::int64_t at_ns);
+    void begin(std::uint32_t number, std::int64_t at_ns, bool pauses);
     bool sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_tree(std::uint32_t number);
     void end_stages(std::int64_t at_ns);
-    void cap_tree(const User& user, std::int64_t at_ns);
-    void cap_all(std::int64_t at_ns);
-    void look_for_end(std::int64_t at_ns);
+    void cap_tree(const User& user);
+    void cap_all();
+    void look_for_end();
     void take_cuts();
 
     const UserRules rules_;
@@ -92,6 +94,7 @@ class Users {
     std::vector<User> users_;
     std::uint32_t playing_ = 0;
     std::uint32_t in_flight_ = 0;
+    std::int64_t end_ns_ = 0;         ///< of what has ended of all that was in flight
     std::int64_t stage_from_ns_ = 0;  ///< no stage of the warm-up ends before this
     std::optional<std::int64_t> measured_from_ns_;
     IdleFigures idle_;

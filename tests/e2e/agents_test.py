@@ -1,14 +1,12 @@
 """Traces of agents, replayed with closed sessions: the server sees each prompt as it was, and no turn before what
 it waits for has ended. What is true of them was written with them (golden/traces/make_traces.py)."""
 
-import http.server
-import json
 import subprocess
 import sys
-import threading
 import unittest
 
 from harness import Case, SAMPLE, mock, read_jsonl, row_of
+from keeper import keeper, kept_bodies
 
 TRACES = SAMPLE.parent.parent / "golden" / "traces"
 SPEED = 50
@@ -19,29 +17,6 @@ FILES = {"tensorrt": "tensorrt", "mlperf.jsonl": "mlperf", "semianalysis": "semi
 
 def expected_of(name):
     return read_jsonl(TRACES / f"{FILES[name]}.expect.jsonl")
-
-
-class Keeper(http.server.BaseHTTPRequestHandler):
-    """Keeps the body of every request and answers with one token."""
-
-    protocol_version = "HTTP/1.1"
-    answer = (
-        b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n'
-        b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\n'
-        b"data: [DONE]\n\n"
-    )
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.bodies[row_of(self.headers["X-Request-Id"])] = json.loads(body)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(self.answer)))
-        self.end_headers()
-        self.wfile.write(self.answer)
-
-    def log_message(self, *_):
-        pass
 
 
 class Agents(Case):
@@ -85,17 +60,12 @@ class Agents(Case):
 
     def test_bodies_are_what_was_recorded(self):
         """MLPerf: the messages before a turn, the tools, and what the rows say of the answer."""
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Keeper)
-        server.bodies = {}
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            self.replay_well(TRACES / "mlperf.jsonl", "--url", f"http://127.0.0.1:{server.server_port}",
-                             "--model", "m", "--no-preflight", *CLOSED)  # fmt: skip
-        finally:
-            server.shutdown()
-            server.server_close()
+        with keeper() as server:
+            self.replay_well(TRACES / "mlperf.jsonl", "--url", server.url, "--model", "m",
+                             "--no-preflight", *CLOSED)  # fmt: skip
+        bodies = kept_bodies(server)
         for row, truth in enumerate(expected_of("mlperf.jsonl")):
-            body = server.bodies[row]
+            body = bodies[row]
             self.assertEqual(body["messages"], truth["body"]["messages"])
             self.assertEqual(body["tools"], truth["body"]["tools"])
             for key, value in truth["body"]["extra"].items():

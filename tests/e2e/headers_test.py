@@ -1,55 +1,17 @@
 """Heads: what each row says of itself to the server, and what of an answer's head is recorded."""
 
-import contextlib
-import http.server
 import json
 import re
-import threading
 import unittest
 
 from harness import Case, SAMPLE, mock, read_jsonl, row_of
+from keeper import keeper
 
 FAST = ("--ttft", "1ms", "--itl", "0", "--cache-block", "512")
 SOME = ("--limit", 40, "--speed", 50)
 
 
 INPUT_REFUSED = 3
-
-
-class Hearer(http.server.BaseHTTPRequestHandler):
-    """Remembers the head of every request and answers with one token."""
-
-    protocol_version = "HTTP/1.1"
-    answer = (
-        b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n'
-        b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\n'
-        b"data: [DONE]\n\n"
-    )
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.heard.append((self.path, dict(self.headers)))
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(self.answer)))
-        self.end_headers()
-        self.wfile.write(self.answer)
-
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
-def hearer():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hearer)
-    server.heard = []
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 class Heads(Case):
@@ -123,15 +85,15 @@ class Heads(Case):
     def test_rows_have_headers_of_their_own(self):
         trace = self.trace({"session_id": "chat 1", "team": "red \u00e4"}, {"team": 7},
                            {"session_id": "chat 1"}, {"session_id": "b", "team": None})
-        with hearer() as server:
+        with keeper() as server:
             run = self.replay_well(trace, "--url", server.url, *self.BLIND, "--keep", "team",
                                    "--header", "X-Session: {session}", "--header", "X-All: {{row}}",
                                    "--header", "X-Team: {kept.team}/{row}")
         sessions = {row: record["session"] for row, record in run.records().items()}
         self.assertEqual(sessions, {0: "chat 1", 1: None, 2: "chat 1", 3: "b"})
         teams = {0: "red \u00e4/0", 1: "7/1"}
-        self.assertEqual(len(server.heard), 4)
-        for _, head in server.heard:
+        self.assertEqual(len(server.kept), 4)
+        for _, head, _ in server.kept:
             row = row_of(head["X-Request-Id"])
             self.assertEqual(head.get("X-Session"), sessions[row])
             team = head.get("X-Team")
@@ -142,17 +104,17 @@ class Heads(Case):
     def test_ids_of_the_users_own(self):
         """Where a row has one; the others keep ours."""
         trace = self.trace({"session_id": "a"}, {})
-        with hearer() as server:
+        with keeper() as server:
             run = self.replay_well(trace, "--url", server.url, *self.BLIND, "--header",
                                    "X-Request-Id: {session}-{row}")
-        ids = {head["X-Request-Id"] for _, head in server.heard}
+        ids = {head["X-Request-Id"] for _, head, _ in server.kept}
         self.assertEqual(ids, {"a-0", run.json("run.json")["run_id"] + "-1"})
 
     def test_no_row_begins_another_header(self):
         """Refused with file, line and value before a byte leaves, also of a dry run."""
         trace = self.trace({"session_id": "a"}, {"session_id": "b\r\nX-Evil: 1"},
                            {"session_id": "c\x00"})
-        with hearer() as server:
+        with keeper() as server:
             for flags in (("--url", server.url, *self.BLIND), ("--dry-run",)):
                 run = self.replay(trace, *flags, "--header", "X-Session: {session}")
                 self.assertEqual(run.code, INPUT_REFUSED)
@@ -160,7 +122,7 @@ class Heads(Case):
                              "leave {session} out of --header X-Session"):
                     self.assertIn(part, run.complained)
                 self.assertFalse(run.folder.exists())
-            self.assertEqual(server.heard, [])
+            self.assertEqual(server.kept, [])
             self.replay_well(trace, "--url", server.url, *self.BLIND)  # no harm without the header
 
 

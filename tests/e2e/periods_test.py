@@ -99,8 +99,8 @@ class Periods(Case):
         self.assertEqual(total("input_tokens"), sum(input_of(one) for one in records))
         self.assertEqual(total("cached_tokens"), sum(one["cached_tokens"] or 0 for one in records))
 
-    def play(self, *flags, server=(), trace=SAMPLE, itl="15ms"):
-        with mock("--ttft", "40ms", "--itl", itl, *server) as served:
+    def play(self, *flags, server=(), trace=SAMPLE, ttft="40ms", itl="15ms"):
+        with mock("--ttft", ttft, "--itl", itl, *server) as served:
             run = self.replay_well(trace, "--url", served.url, *flags)
         return run, read_jsonl(run.folder / "periods.jsonl"), read_jsonl(
             run.folder / "requests.jsonl")
@@ -128,8 +128,8 @@ class Periods(Case):
     def test_failures(self):
         """A request that fails before, or in, its answer."""
         _, lines, records = self.play(
-            "--speed", 5, "--period", "500ms", server=("--fault", "error:0.2", "--fault",
-                                                       "500:0.2"))
+            "--speed", 5, "--period", "500ms", "--no-preflight", "--model", "mock-model",
+            server=("--fault", "error:0.2", "--fault", "500:0.2"))
         self.assertGreater(sum(one["failed"] for one in lines), 10)
         self.check(lines, records)
         self.check_sums(lines, records)
@@ -199,7 +199,7 @@ class Periods(Case):
         """Warm-up until something is sent for the measurement, drain when the time is up."""
         _, lines, records = self.play(
             "--users", 2, "--recycle", "--for", "1s", "--warmup-requests", 2, "--speed", 5,
-            "--period", "100ms", trace=WEKA, itl="150ms")
+            "--period", "100ms", trace=WEKA, ttft="120ms", itl="150ms")
         self.check(lines, records)
         self.check_sums(lines, records)
         warm = [one for one in records if one["phase"] == "warmup"]

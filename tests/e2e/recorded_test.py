@@ -1,54 +1,21 @@
 """Requests that a trace recorded in words reach the server as they were, fixed where they must be."""
 
-import http.server
-import json
 import subprocess
-import threading
 import unittest
 
-from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl, row_of
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
+from keeper import keeper, kept_bodies
 
 TRACES = SAMPLE.parent / "traces"
-
-
-class Keeper(http.server.BaseHTTPRequestHandler):
-    """Keeps the body of every request and answers with one token."""
-
-    protocol_version = "HTTP/1.1"
-    answer = (
-        b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n'
-        b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\n'
-        b"data: [DONE]\n\n"
-    )
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.bodies[row_of(self.headers["X-Request-Id"])] = body
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(self.answer)))
-        self.end_headers()
-        self.wfile.write(self.answer)
-
-    def log_message(self, *_):
-        pass
 
 
 class Recorded(Case):
     def bodies(self, trace, *flags):
         """The body that a server got of each row, and the run."""
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Keeper)
-        server.bodies = {}
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            run = self.replay_well(
-                trace, "--url", f"http://127.0.0.1:{server.server_port}", "--model", "m",
-                "--no-preflight", *flags,
-            )
-        finally:
-            server.shutdown()
-            server.server_close()
-        return {row: json.loads(body) for row, body in server.bodies.items()}, run
+        with keeper() as server:
+            run = self.replay_well(trace, "--url", server.url, "--model", "m", "--no-preflight",
+                                   *flags)
+        return kept_bodies(server), run
 
     def test_aiperf_rows(self):
         got, run = self.bodies(TRACES / "aiperf_text.jsonl")

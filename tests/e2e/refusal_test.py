@@ -72,6 +72,12 @@ class Refusal(Case):
         run = self.refuse(USAGE, SAMPLE, "--url", "h", "--sped", "2", says=["--sped", "--speed"])
         self.assertEqual(run.complained.count("\n"), 1)
 
+    def test_a_speed_that_takes_decades(self):
+        """It is the speed that is wrong, not the selection."""
+        run = self.refuse(INPUT, SAMPLE, "--dry-run", "--speed", "1e-10",
+                          says=["--speed 1e-10", "73 years"])
+        self.assertNotIn("no row", run.complained)
+
     def test_unusable_tokenizer(self):
         """The file, the reason and the remedy, before anything is sent or written."""
         flags = (SAMPLE, "--dry-run", "--tokenizer")

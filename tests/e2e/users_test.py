@@ -1,8 +1,6 @@
 """Users: so many session trees are live, each turn waits for its answer, and one tree for another."""
 
-import signal
 import subprocess
-import time
 import unittest
 
 from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
@@ -17,7 +15,7 @@ RECYCLE = ("--recycle", "--for", "600ms")
 
 class Users(Case):
     def play(self, *flags, ttft="2ms", itl="1ms"):
-        with mock("--ttft", ttft, "--itl", itl) as server:
+        with mock("--ttft", ttft, "--itl", itl, "--log", self.scratch / "mock.jsonl") as server:
             return self.replay_well(WEKA, "--url", server.url, "--speed", 100, *flags)
 
     def check_trees(self, records, users):
@@ -72,6 +70,11 @@ class Users(Case):
             self.assertLess(record["due_ns"], 600 * MS)
             self.assertEqual(record["outcome"], "ok")
             self.assertEqual(record["cached_tokens"], record["expected_cached_server"])
+        run_id = run.json("run.json")["run_id"]
+        heard = {line["request_id"] for line in read_jsonl(self.scratch / "mock.jsonl")}
+        for record in records:  # proto/record/README.md
+            number = record["pass"]
+            self.assertIn(f"{run_id}-{record['row']}" + (f".{number}" if number else ""), heard)
         fired = read_jsonl(run.folder / "fired.jsonl")
         self.assertEqual(sorted((one["pass"], one["row"]) for one in fired),
                          sorted((one["pass"], one["row"]) for one in records))
@@ -89,6 +92,13 @@ class Users(Case):
         for record in cut:
             self.assertGreaterEqual(record["ended_ns"], 250 * MS)
         self.assertTrue(all(one["due_ns"] < 200 * MS for one in records))
+
+    def test_the_screen_says_when_it_ends(self):
+        for flags, end in (((), "until all have ended"),
+                           (("--for", "10us"), "nothing is due after 10us")):
+            run = self.replay_well(WEKA, "--dry-run", "--users", 1, *flags)
+            self.assertIn("users: 1 user plays 2 session trees (6 rows), one at a time each: " + end,
+                          run.said)
 
     def test_rules_are_of_one_digest(self):
         """Of the rules and what waits for what; other rules are another schedule."""
@@ -127,6 +137,7 @@ class Users(Case):
             (("--users", 1, "--sessions", "open"), 2, "plays closed sessions"),
             (("--users", 1, "--user-ramp", "2s", "--for", "1s"), 2, "not shorter than --for"),
             (("--users", 0), 2, "--users"),
+            (("--users", 2**32 - 1, *RECYCLE), 3, "half of the free memory has room for"),
         ):
             run = self.replay(WEKA, "--dry-run", *flags)
             self.assertEqual(run.code, code, flags)
@@ -136,14 +147,10 @@ class Users(Case):
     def test_killed(self):
         """Its records are there to be reported; its users' places are not."""
         with mock("--itl", "5ms") as server:
-            folder = self.scratch / "killed"
-            run = subprocess.Popen(
-                [DRIFTLESS, "replay", str(WEKA), "--url", server.url, "--users", "2", "--recycle",
-                 "--for", "1h", "--speed", "100", "--calibration", "none", "--out", str(folder)],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(2.5)
-            run.send_signal(signal.SIGKILL)
-            run.wait()
+            run, folder = self.start(WEKA, "--url", server.url, "--users", 2, "--recycle", "--for",
+                                     "1h", "--speed", 100, until="requests.jsonl")
+            run.kill()
+            run.communicate()
         report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,
                                 capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertIn("the run was killed; what its users had in flight has no record",

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/sim/by_hand.hpp"
 
@@ -27,6 +29,29 @@ struct Reads : ByHand {
         pass(milliseconds(1));  // it has come within this
         (void)driver.unread_since(driver.now());
         pass(length);
+    }
+
+    /// A turn of the loop that only reads.
+    bool read() {
+        (void)reading.is_overdue(driver.now());
+        return reading.slice();
+    }
+    /// Requests have left on connections of their own, and their answers are there, unread.
+    void leave_answers(int count) {
+        arm();
+        for (int i = 0; i < count; ++i) {
+            open();
+        }
+        for (int i = 0; i < count; ++i) {
+            Lane& lane = *lanes.pool.take_idle(0, {});
+            lanes.exchanges.prepare(lane, take(), {100, 1 << 20});
+            (void)driver.flush();
+            lanes.exchanges.fired(lane, driver.now());
+            while (lane.unsent() > 0) {
+                turn();
+            }
+        }
+        driver.stand_still(seconds(1));
     }
 
     Reading reading{driver, loop, lanes};
@@ -193,20 +218,7 @@ TEST(Reading, StampsAreTakenWhereThereIsTimeForThem) {
 // before the next is read.
 TEST(Reading, AnAnswerEndsItsSlice) {
     Reads reads(3);
-    reads.arm();
-    for (int i = 0; i < 3; ++i) {
-        reads.open();
-    }
-    for (int i = 0; i < 3; ++i) {
-        Lane& lane = *reads.lanes.pool.take_idle(0, {});
-        reads.lanes.exchanges.prepare(lane, reads.take(), {100, 1 << 20});
-        (void)reads.driver.flush();
-        reads.lanes.exchanges.fired(lane, reads.driver.now());
-        while (lane.unsent() > 0) {
-            reads.turn();
-        }
-    }
-    reads.driver.stand_still(seconds(1));
+    reads.leave_answers(3);
     for (std::uint32_t done = 0; done < 3; ++done) {
         EXPECT_FALSE(reads.reading.settle());
         while (reads.lanes.in_flight.answered().empty()) {
@@ -221,6 +233,42 @@ TEST(Reading, AnAnswerEndsItsSlice) {
         EXPECT_EQ(reads.lanes.in_flight.ended().count, done + 1);
         EXPECT_EQ(reads.lanes.shelf.count(0), done + 1);
     }
+}
+
+// The host sleeps before each of three answers is read: the last one has waited for all sleeps.
+// Behind the backlog the count begins anew.
+TEST(Reading, SleepsOfOneBacklogAddUp) {
+    Reads reads(3);
+    reads.leave_answers(3);
+    const HostSleep& sleep = reads.lanes.parts.sleep;
+    Duration slept{0};
+    for (std::int64_t answer = 1; answer <= 3; ++answer) {
+        reads.driver.suspend(seconds(answer));
+        slept = slept + seconds(answer);
+        while (reads.lanes.in_flight.answered().empty()) {
+            ASSERT_TRUE(reads.read());
+        }
+        EXPECT_EQ(sleep.length, slept);
+        reads.lanes.in_flight.answered().pop_front()->told = true;
+        EXPECT_TRUE(reads.reading.settle());
+    }
+    std::vector<std::int64_t> waited;
+    for (const Event& event : reads.drain()) {
+        if (event.kind == EventKind::end) {
+            waited.push_back(event.waited_ns);
+        }
+    }
+    ASSERT_EQ(waited.size(), 3u);
+    EXPECT_GE(waited.front(), seconds(1).ns);
+    EXPECT_LT(waited.front(), seconds(3).ns);
+    EXPECT_GE(waited.back(), slept.ns);
+
+    reads.pass(milliseconds(1));
+    EXPECT_FALSE(reads.read()) << "all was read";
+    reads.pass(milliseconds(1));
+    reads.driver.suspend(seconds(1));
+    (void)reads.read();
+    EXPECT_EQ(sleep.length, seconds(1));
 }
 
 }  // namespace

@@ -71,6 +71,8 @@ class SimDriver final : public Driver {
     ClockSample sample_clock() override;
     /// The process waits for something else, such as a disk: what comes meanwhile waits for it.
     void stand_still(Duration length);
+    /// The host sleeps, and our clock with it.
+    void suspend(Duration length);
     std::int64_t suspended_ns() override { return suspended_ns_; }
     std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
@@ -216,7 +218,6 @@ class SimDriver final : public Driver {
 
     // sim_host.cpp
     void let_host_act();
-    void suspend(Duration length);
 
     // sim_driver.cpp again: completions.
     void note_entry(std::size_t visible_before);

@@ -16,6 +16,16 @@ namespace {
 constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t seeds_for_all = 1000;  // every outcome is met
 
+/// Every law holds in the runs of so many seeds; `use` gets each.
+template <class Use>
+void play_seeds(std::uint64_t count, SimResult (*run_seed)(std::uint64_t, std::uint32_t), Use use) {
+    for (std::uint64_t seed = 1; seed <= seeds(count); ++seed) {
+        const SimResult result = run_seed(seed, rows);
+        ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
+        use(seed, result);
+    }
+}
+
 // Same seed: byte-identical files, whatever the weather.
 TEST(Swarm, SameSeedSameBytes) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -35,10 +45,8 @@ TEST(Swarm, LawsHoldWhateverTheFaults) {
     std::uint64_t tainted = 0;
     std::uint64_t full_disks = 0;
     std::uint64_t came_whole = 0;  // under --no-stream
-    for (std::uint64_t seed = 1; seed <= seeds(seeds_for_all); ++seed) {
-        const SimResult result = run_swarm(seed, rows);
+    play_seeds(seeds_for_all, run_swarm, [&](std::uint64_t seed, const SimResult& result) {
         const bool streams = swarm_options(seed).stream;
-        ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
         for (const Record& record : result.records) {
             ++outcomes[record.outcome];
             retries += record.stale_retries;
@@ -46,7 +54,7 @@ TEST(Swarm, LawsHoldWhateverTheFaults) {
             came_whole += !streams && record.outcome == Outcome::ok ? 1 : 0;
         }
         full_disks += result.disk_failed ? 1 : 0;
-    }
+    });
     for (unsigned i = 0; i < outcome_count; ++i) {
         const auto outcome = static_cast<Outcome>(i);
         const bool beyond = outcome == Outcome::interrupted;
@@ -68,15 +76,13 @@ TEST(Swarm, LawsHoldUnderClosedSessions) {
     constexpr std::uint64_t seeds_of_closed = 200;
     std::uint64_t sent = 0;
     std::uint64_t dropped = 0;
-    for (std::uint64_t seed = 1; seed <= seeds(seeds_of_closed); ++seed) {
-        const SimResult result = run_closed_swarm(seed, rows);
-        ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
+    play_seeds(seeds_of_closed, run_closed_swarm, [&](std::uint64_t, const SimResult& result) {
         for (const Record& record : result.records) {
             const bool waits = !result.due_ns.contains(record.row);
             sent += waits && record.fired_ns ? 1 : 0;
             dropped += waits && !result.stopped && !record.fired_ns ? 1 : 0;
         }
-    }
+    });
     EXPECT_GT(sent, 0u);
     EXPECT_GT(dropped, 0u);
 }
@@ -86,11 +92,9 @@ TEST(Swarm, LawsHoldUnderUsers) {
     constexpr std::uint64_t seeds_of_users = 200;
     std::uint64_t whole = 0;
     std::uint64_t cut = 0;
-    for (std::uint64_t seed = 1; seed <= seeds(seeds_of_users); ++seed) {
-        const SimResult result = run_users_swarm(seed, rows);
-        ASSERT_EQ(broken_laws(result), "") << "seed " << seed;
+    play_seeds(seeds_of_users, run_users_swarm, [&](std::uint64_t, const SimResult& result) {
         (result.records.size() == rows ? whole : cut) += 1;
-    }
+    });
     EXPECT_GT(whole, 0u);
     EXPECT_GT(cut, 0u);
 }

@@ -1,17 +1,49 @@
 #include "cmd/replay/workload/users.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
-#include "engine/plan/row_trees.hpp"
+#include "cmd/values.hpp"
+#include "engine/host/host.hpp"
+#include "engine/schedule/tree_order.hpp"
+#include "engine/schedule/users.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
 
-int check_users(const UserRules& rules, const Trace& trace, const Plan& plan) {
-    const std::uint32_t trees = RowTrees(trace, plan).count();
+namespace {
+
+/// Of each request that can be open or waiting, in all tables of the schedule and of the records:
+/// 204 by their sizes.
+constexpr std::uint64_t request_bytes = 384;
+
+/// As many copies of all rows as the users need have to fit half of the memory that is free, where
+/// that is known.
+int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
+    const std::uint64_t copies = TreeOrder::copies_of(trees, rules);
+    const std::uint64_t free_bytes = available_memory();
+    const std::uint64_t room =
+        free_bytes > 0 ? free_bytes / 2 / request_bytes : Users::requests_max;
+    const std::uint64_t requests_max = std::min(room, Users::requests_max);
+    if (!rules.recycle || copies <= requests_max / plan.rows.size()) {
+        return exit_done;
+    }
+    std::fprintf(
+        stderr,
+        "driftless: --users %u: with %s so many users need %llu copies of %s, and half of "
+        "the free memory has room for %llu; give fewer users, or a trace with more sessions\n",
+        rules.users, counted(trees, "session tree", "session trees").c_str(),
+        static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
+        static_cast<unsigned long long>(requests_max / plan.rows.size()));
+    return exit_input;
+}
+
+}  // namespace
+
+int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan) {
     if (rules.users > trees && !rules.recycle) {
         std::fprintf(stderr,
                      "driftless: --users %u: the selection has %s, and each is played once; give "
@@ -26,7 +58,7 @@ int check_users(const UserRules& rules, const Trace& trace, const Plan& plan) {
                      "flag\n");
         return exit_input;
     }
-    return exit_done;
+    return check_memory(rules, trees, plan);
 }
 
 std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest) {
@@ -51,12 +83,10 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     return digest.value();
 }
 
-std::vector<std::string> user_notes(const UserRules& rules, const Trace& trace, const Plan& plan) {
-    const std::uint32_t trees = RowTrees(trace, plan).count();
-    const std::string end =
-        rules.for_ns ? "nothing is due after " + std::to_string(*rules.for_ns / 1'000'000) + " ms"
-                     : "until all have ended";
-    return {counted(rules.users, "user plays ", "users play ") +
+std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
+    const std::string end = rules.for_ns ? "nothing is due after " + duration_to_text(*rules.for_ns)
+                                         : "until all have ended";
+    return {counted(rules.users, "user plays", "users play") + " " +
             counted(trees, "session tree", "session trees") + " (" +
             counted(plan.rows.size(), "row", "rows") + "), one at a time each" +
             (rules.recycle ? ", again and again: " : ": ") + end};

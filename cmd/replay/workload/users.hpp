@@ -2,6 +2,7 @@
 /// run, and what it is estimated to need.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,13 @@
 
 namespace driftless {
 
-/// Exit code; prints why where that is none of `exit_done`.
-int check_users(const UserRules& rules, const Trace& trace, const Plan& plan);
+/// Exit code; prints why where that is none of `exit_done`. `trees`: RowTrees of the plan.
+int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan);
 
 /// In the place of `Plan::schedule_digest`: of what rows wait for, and of the rules.
 std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest);
 
 /// Who plays what, as lines for a person.
-std::vector<std::string> user_notes(const UserRules& rules, const Trace& trace, const Plan& plan);
+std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan);
 
 }  // namespace driftless

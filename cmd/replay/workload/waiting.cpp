@@ -72,7 +72,7 @@ Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const User
         return {figures, gaps, answered_in(trace, plan, speed, token_ns_estimated)};
     }
     Plan rehearsed = rehearse(trace, plan, Schedule(trace, plan, speed, users), token_ns_estimated,
-                              std::max<std::size_t>(plan.rows.size(), 2 * users.users));
+                              std::max(plan.rows.size(), 2 * std::size_t{users.users}));
     return {figures, gaps, std::move(rehearsed)};
 }
 

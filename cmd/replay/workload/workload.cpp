@@ -12,6 +12,7 @@
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/trace_errors.hpp"
+#include "engine/plan/row_trees.hpp"
 #include "engine/preflight/hints.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "proto/core/counted.hpp"
@@ -72,8 +73,16 @@ std::vector<std::string> session_notes(const SendingFlags& sending, const Trace&
             (sticky ? "--connection sticky" : "--balance session") + " has no effect"};
 }
 
-OrExit<Plan> plan_of(const PlanOptions& options, const Trace& trace) {
-    Result<Plan> plan = make_plan(trace, options);
+OrExit<Plan> plan_of(const WorkloadFlags& flags, const Trace& trace) {
+    Result<Plan> plan = make_plan(trace, flags.plan);
+    if (!plan && plan.error().code == ErrorCode::out_of_range) {
+        std::fprintf(stderr,
+                     "driftless: --speed %s: the last selected row would be due after more than 73 "
+                     "years; give a higher speed, or select less with --end, --limit or "
+                     "--duration\n",
+                     flags.speed_text.c_str());
+        return exit_input;
+    }
     if (!plan) {
         std::fprintf(stderr, "driftless: %s, --limit or --duration\n",
                      nothing_selected(trace).c_str());
@@ -122,11 +131,13 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     const Speed speed = flags.plan.speed;
     const UserRules& users = flags.users;
     Plan plan = plan_of_waits(retimed.trace, std::move(recorded), speed, users);
-    if (const int code = users.users > 0 ? check_users(users, retimed.trace, plan) : exit_done;
-        code != exit_done) {
+    const std::uint32_t trees = users.users > 0 ? RowTrees(retimed.trace, plan).count() : 0;
+    const int code = users.users > 0 ? check_users(users, trees, retimed.trace, plan) : exit_done;
+    if (code != exit_done) {
         return code;
     }
     Waiting waiting = waiting_of(retimed.trace, plan, speed, users, retimed.figures);
+    waiting.trees = trees;
     return Timed{std::move(retimed.trace),
                  std::move(plan),
                  std::move(waiting),
@@ -175,7 +186,7 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     }
     add_notes("load", load_notes(load.value().figures), notes);
     add_notes("trace", session_notes(sending, load.value().trace), notes);
-    OrExit<Plan> recorded = plan_of(flags.plan, load.value().trace);
+    OrExit<Plan> recorded = plan_of(flags, load.value().trace);
     if (!recorded) {
         return recorded.exit_code();
     }
@@ -188,7 +199,7 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     add_notes("sessions", waiting_notes(waiting, plan, flags.users), notes);
     add_notes("gaps", gaps, notes);
     if (flags.users.users > 0) {
-        add_notes("users", user_notes(flags.users, trace, plan), notes);
+        add_notes("users", user_notes(flags.users, waiting->trees, plan), notes);
     }
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
     OrExit<RowModels> models = named_models(row_model, trace, plan);

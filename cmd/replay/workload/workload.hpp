@@ -1,6 +1,7 @@
 /// The workload of a replay: the trace, read and validated, and the plan made from it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ namespace driftless {
 struct Waiting {
     WaitFigures figures;
     GapFigures gaps;
-    Plan answered;  ///< `plan_to_estimate`
+    Plan answered;            ///< `plan_to_estimate`
+    std::uint32_t trees = 0;  ///< RowTrees of the plan; 0: no users play them
 };
 
 /// Made whole by `load_workload`, before any server is asked.
