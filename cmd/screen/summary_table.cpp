@@ -141,8 +141,8 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                                          rows_text(f.warmup_rows), grouped(f.warmup_failed)));
     }
     if (f.retries > 0) {
-        lines.add("Retries", fmt::format("{} sent once more (`attempt` above 0)",
-                                         rows_text(f.retries)));
+        lines.add("Retries",
+                  fmt::format("{} sent once more (`attempt` above 0)", rows_text(f.retries)));
     }
     if (f.censored > 0) {
         lines.add("Cut off", fmt::format("{} still open when the time was over (`censored`)",

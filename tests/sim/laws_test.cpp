@@ -182,7 +182,7 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { result.records.front().phase = Phase::warmup; }, true},
     {"failed turns are sent again", [](SimResult& result) { result.records.front().attempt = 1; },
      true},
-    {"idle time is capped", [](SimResult& result) { result.users.idle.system_ns = 0; }, true},
+    {"idle time is capped", [](SimResult& result) { result.users.idle.tree_ns = -1; }, true},
     {"one record per row", [](SimResult& result) { result.records.pop_back(); }},
     {"one record per row", [](SimResult& result) { result.records.push_back(result.records[0]); }},
     {"one record per row", [](SimResult& result) { --result.counts.ended; }},

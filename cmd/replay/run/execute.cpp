@@ -276,6 +276,8 @@ RunEnd Execution::end_of(Run& run) {
     end.overflows = driver_.counters().overflows;
     end.guard_ns = run.guard().ns;
     end.margin_ns = run.margin().ns;
+    end.measured_from_ns = run.measured_from_ns();
+    end.idle = run.idle();
     end.stamps = stamp_facts(options_.host.stamps, driver_, run);
     end.tls = tls_facts(options_.server.tls, prepared_.parts.server().targets);
     end.marks = marks_of(run);
