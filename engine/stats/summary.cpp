@@ -13,14 +13,6 @@ std::uint64_t count_of(std::int64_t tokens) {
     return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
 }
 
-bool meets(const GoodputLimits& limits, const Record& record) {
-    const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
-    const bool tpot = !limits.tpot_ns || !record.tpot_ns ||
-                      *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
-    const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
-    return ttft && tpot && e2e;
-}
-
 void add_known(Sample& sample, const OptionalNs& value) {
     if (value.has_value()) {
         sample.add(static_cast<double>(*value));
@@ -28,6 +20,14 @@ void add_known(Sample& sample, const OptionalNs& value) {
 }
 
 }  // namespace
+
+bool meets(const GoodputLimits& limits, const Record& record) {
+    const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
+    const bool tpot = !limits.tpot_ns || !record.tpot_ns ||
+                      *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
+    const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
+    return ttft && tpot && e2e;
+}
 
 void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;

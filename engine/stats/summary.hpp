@@ -61,6 +61,8 @@ struct GoodputLimits {
     OptionalNs e2e_ns;
     bool set() const { return ttft_ns.has_value() || tpot_ns.has_value() || e2e_ns.has_value(); }
 };
+/// Of a request that is ok.
+bool meets(const GoodputLimits& limits, const Record& record);
 
 /// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
 /// is 0.

@@ -10,9 +10,11 @@
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws_of_leftovers.hpp"
 #include "tests/sim/laws_of_limits.hpp"
 #include "tests/sim/laws_of_marks.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
+#include "tests/sim/laws_of_periods.hpp"
 #include "tests/sim/laws_of_rules.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_users.hpp"
@@ -237,32 +239,6 @@ std::string received_bytes_accounted_for(const SimResult& result) {
                 of(accounted, result.bytes_delivered));
 }
 
-std::string bodies_returned(const SimResult& result) {
-    return only(result.body_bytes_held == 0, std::to_string(result.body_bytes_held) + " bytes");
-}
-
-std::string frames_returned(const SimResult& result) {
-    return only(result.frames_live == 0, std::to_string(result.frames_live) + " live");
-}
-
-std::string operations_ended(const SimResult& result) {
-    return only(result.ops_in_flight == 0, std::to_string(result.ops_in_flight) + " in flight");
-}
-
-std::string sockets_closed(const SimResult& result) {
-    return only(result.sockets_open == 0, std::to_string(result.sockets_open) + " open");
-}
-
-std::string events_read(const SimResult& result) {
-    Breaches breaches;
-    breaches.unless(result.events_left == 0, std::to_string(result.events_left) + " in the ring");
-    breaches.unless(result.counts.stray_events == 0,
-                    std::to_string(result.counts.stray_events) + " of rows that had ended");
-    breaches.unless(result.counts.unended == 0,
-                    std::to_string(result.counts.unended) + " rows without an end");
-    return breaches.text();
-}
-
 constexpr Law all_laws[] = {
     {"the run ends", ends},
     {"time 0 leaves time", time_zero_leaves_time},
@@ -286,6 +262,9 @@ constexpr Law all_laws[] = {
     {"trees are played whole", trees_are_played_whole},
     {"nothing is due when the time is up", nothing_due_after_the_end},
     {"overtaken is what the instants say", overtaken_is_true},
+    {"periods follow one another", periods_follow},
+    {"periods sum up", periods_sum_up},
+    {"periods hold what came in them", periods_hold_what_came},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},

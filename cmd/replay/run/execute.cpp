@@ -168,10 +168,10 @@ std::optional<RecordSinks> Execution::open_files() {
         (void)refuse(fail_host(records.c_str(), error_from_errno(errno, "make its folder")));
         return {};
     }
-    const bool saves = options_.results.save_responses > 0;
+    const RecordFiles files = {folder_, records, options_.results.save_responses > 0,
+                               options_.results.period_ns > 0};
     std::string failed;
-    Result<RecordSinks> sinks = is_new ? create_sinks(folder_, records, saves, failed)
-                                       : append_sinks(folder_, records, saves, failed);
+    Result<RecordSinks> sinks = is_new ? create_sinks(files, failed) : append_sinks(files, failed);
     if (!sinks) {
         const int code = fail_host(failed.c_str(), sinks.error());
         const bool is_there = is_new && sinks.error().code == ErrorCode::exists;
