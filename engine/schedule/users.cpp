@@ -164,6 +164,9 @@ void Users::ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end)
         --users_[number].in_flight;
         --in_flight_;
         end_ns_ = std::max(end_ns_, at_ns);
+    } else {
+        CHECK(dropping_ > 0);
+        --dropping_;
     }
     if (!sends_again(request, at_ns, end)) {
         end_request(request, at_ns, end);
@@ -281,7 +284,7 @@ void Users::cap_all() {
 /// Nothing is in flight, or to be told as dropped, and nothing is due before the time is up: what
 /// is left will not be sent.
 void Users::look_for_end() {
-    if (in_flight_ > 0 || releases_.dropped() || stopped_) {
+    if (in_flight_ + dropping_ > 0 || releases_.dropped() || stopped_) {
         return;
     }
     cap_all();
