@@ -57,7 +57,7 @@ Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules&
     } else {
         begin_all();
     }
-    end_stages(0);
+    end_stages();
     look_for_end();
 }
 
@@ -171,7 +171,7 @@ void Users::ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end)
     if (!sends_again(request, at_ns, end)) {
         end_request(request, at_ns, end);
     }
-    end_stages(at_ns);
+    end_stages();
     cap_tree(users_[number]);
     look_for_end();
 }
@@ -233,10 +233,10 @@ void Users::end_tree(std::uint32_t number) {
 }
 
 /// Stages of the warm-up, as far as nothing of them is open.
-void Users::end_stages(std::int64_t at_ns) {
+void Users::end_stages() {
     const WarmUp& warm_up = releases_.warm_up();
     while (!warm_up.is_over() && warm_up.stage_has_ended() && !stopped_) {
-        stage_from_ns_ = std::max(stage_from_ns_, at_ns);
+        stage_from_ns_ = std::max(stage_from_ns_, end_ns_);
         releases_.end_stage(stage_from_ns_);
     }
     if (!warm_up.is_over() || measured_from_ns_) {

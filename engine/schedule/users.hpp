@@ -79,7 +79,7 @@ class Users {
     bool sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_tree(std::uint32_t number);
-    void end_stages(std::int64_t at_ns);
+    void end_stages();
     void cap_tree(const User& user);
     void cap_all();
     void look_for_end();

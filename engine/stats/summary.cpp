@@ -35,11 +35,13 @@ void Summary::add(const Record& record) {
     if (record.phase == Phase::warmup) {
         ++f.warmup_rows;
         f.warmup_fired += record.fired_ns ? 1 : 0;
-        f.warmup_failed += is_whole(record.outcome) ? 0 : 1;
+        f.warmup_failed +=
+            is_whole(record.outcome) || record.outcome == Outcome::not_sent ? 0 : 1;
+        timeline_.add_warm_up(record.segment);
         return;
     }
     ++f.rows;
-    f.retries += record.attempt > 0 ? 1 : 0;
+    f.retries += record.attempt > 0 && record.fired_ns ? 1 : 0;
     ++f.outcomes[static_cast<std::size_t>(record.outcome)];
     timeline_.add(record);
     f.output_tokens_all += count_of(record.output_tokens.value_or(0));

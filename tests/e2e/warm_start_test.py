@@ -3,10 +3,11 @@
 import collections
 import json
 import signal
+import subprocess
 import time
 import unittest
 
-from harness import Case, SAMPLE, mock, read_jsonl
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
 
 MS = 1_000_000
 TREES, TURNS, GAP_S, API_S = 6, 8, 0.4, 0.1
@@ -50,8 +51,12 @@ class WarmStart(Case):
         self.assertEqual(summary["num_prompts"], len(records) - len(warm))
         self.assertEqual(summary["warmup"]["requests"], len(warm))
         self.assertEqual(summary["censored"], sum(one["censored"] for one in records))
-        self.assertEqual(summary["retries"], sum(one["attempt"] > 0 for one in records))
+        self.assertEqual(summary["retries"], sum(one["attempt"] > 0 and one["fired_ns"] is not None
+                                                for one in records))
         self.assertEqual(run.json("run.json")["end"]["records"], len(records))
+        report = subprocess.run([DRIFTLESS, "report", str(run.folder)], check=True,
+                                capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertEqual(report.stderr, "")
 
     def sessions(self, records):
         by_session = collections.defaultdict(list)
