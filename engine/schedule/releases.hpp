@@ -43,6 +43,7 @@
 #include "engine/schedule/fallen.hpp"
 #include "engine/schedule/lookahead.hpp"
 #include "engine/schedule/start_point.hpp"
+#include "engine/schedule/tree_order.hpp"
 #include "engine/schedule/turn_graph.hpp"
 #include "engine/schedule/user_rules.hpp"
 #include "engine/schedule/warm_up.hpp"
@@ -102,7 +103,7 @@ class Releases {
                bool pauses);
     /// In the place of both, of a first tree that is entered inside its recording. Its primers are
     /// due before `place_ns`, which is behind all of them.
-    void enter(const StartPoint& point, std::uint32_t copy, std::uint32_t user,
+    void enter(const StartPoint& point, const DrawnTree& tree, std::uint32_t user,
                std::int64_t place_ns);
     /// The next request that was cut, each once; nothing where there is none.
     std::optional<std::uint32_t> take_cut();

@@ -8,13 +8,14 @@
 
 namespace driftless {
 
-void Releases::enter(const StartPoint& point, std::uint32_t copy, std::uint32_t user,
+void Releases::enter(const StartPoint& point, const DrawnTree& tree, std::uint32_t user,
                      std::int64_t place_ns) {
     CHECK(is_used_again_ && warm_up_.stage() == WarmUp::Stage::priming);
     for (const EnteredRow& row : point.rows) {
-        const std::uint32_t request = copy * graph_.rows() + row.position;
+        const std::uint32_t request = tree.copy * graph_.rows() + row.position;
         CHECK(turns_[request].state == TurnState::asleep);
         PendingTurn turn;
+        turn.pass = tree.pass;
         turn.user = user;
         turn.state = TurnState::waiting;
         turn.parents = row.parents + (row.starts ? 1 : 0);

@@ -97,7 +97,7 @@ void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
         user.unleft = static_cast<std::uint32_t>(points[number].rows.size());
         user.unended = user.unleft;
         user.has_begun = true;  // as it was recorded
-        releases_.enter(points[number], user.tree.copy, number, stage_from_ns_);
+        releases_.enter(points[number], user.tree, number, stage_from_ns_);
     }
 }
 
