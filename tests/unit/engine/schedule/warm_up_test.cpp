@@ -160,6 +160,23 @@ TEST(WarmupRequests, GoOnInTheNextTree) {
     EXPECT_EQ(all.measured_from_ns, 5 * one_ms) << "nothing is left to measure";
 }
 
+// A turn that joins a sub-agent: the gap behind the turn before it had been known for long, and
+// is none in the warm-up.
+TEST(WarmupRequests, HaveNoGapsBehindSeveralParents) {
+    UserCorpus corpus;
+    corpus.row(0, 0);                                // 0
+    corpus.row(1, 10 * one_ms, {0});                 // 1
+    corpus.row(1, 20 * one_ms, {1});                 // 2
+    corpus.row(0, 900 * one_ms, {0}, 800 * one_ms);  // 3 joins 2
+    corpus.trace.dependencies.push_back({3, 2, Trigger::completion, 0});
+    UserRules rules = some_users(1);
+    rules.start.warmup_requests = 4;
+    const UserPlay play = play_users(corpus, rules);
+    ASSERT_EQ(play.sent.size(), 4u);
+    EXPECT_EQ(play.due_ns(3), 3 * one_ms);
+    EXPECT_TRUE(play.of(3).front().due.one_token);
+}
+
 // Primers do not count, and have all ended before.
 TEST(WarmupRequests, ComeBehindThePrimers) {
     UserRules rules = entered(2, 0.625);
