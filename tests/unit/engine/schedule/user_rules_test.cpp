@@ -123,6 +123,22 @@ TEST(IdleCaps, ShortenNoPause) {
     EXPECT_EQ(play.due_ns(1), 714 * one_ms);
 }
 
+// What is sent again within the cap ends the idle time: the rest need not move for it.
+TEST(IdleCaps, CountUntilWhatIsSentAgain) {
+    for (const bool of_tree : {true, false}) {
+        UserCorpus corpus;
+        corpus.row(0, 0);
+        corpus.row(1, 1'050 * one_ms);
+        UserRules rules = retrying(1);
+        corpus.trace.dependencies.push_back({1, 0, Trigger::dispatch, 1'050 * one_ms});
+        (of_tree ? rules.idle.tree_ns : rules.idle.system_ns) = second_ns;
+        const UserPlay play = play_users(corpus, rules, failing(0, 1));
+        ASSERT_EQ(play.of(0).size(), 2u);
+        EXPECT_EQ(play.of(0)[1].due.due_ns, 101 * one_ms);
+        EXPECT_EQ(play.due_ns(1), 1'050 * one_ms) << of_tree;
+    }
+}
+
 // Hidden behind --for, and moved into it by a cap.
 TEST(IdleCaps, MoveIntoTheTime) {
     UserCorpus corpus;
