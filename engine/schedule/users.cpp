@@ -97,7 +97,7 @@ void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
         user.unleft = static_cast<std::uint32_t>(points[number].rows.size());
         user.unended = user.unleft;
         user.has_begun = true;  // as it was recorded
-        releases_.enter(points[number], user.tree.copy, number, stage_from_ns_);
+        releases_.enter(points[number], user.tree, number, stage_from_ns_);
     }
 }
 
@@ -258,9 +258,10 @@ void Users::cap_tree(const User& user) {
         return;
     }
     const std::span<const std::uint32_t> rows = trees_.rows_of(user.tree.tree);
-    const std::optional<std::int64_t> first_ns = releases_.first_known(rows, user.tree.copy);
     const std::int64_t idle_from_ns = std::max(user.end_ns, *measured_from_ns_);
     const std::int64_t latest_ns = later(idle_from_ns, *tree_cap_ns_);
+    const std::optional<std::int64_t> first_ns =
+        releases_.first_known(rows, user.tree.copy, latest_ns);
     if (first_ns && *first_ns > latest_ns) {
         releases_.move_left(rows, user.tree.copy, *first_ns - latest_ns);
         ++idle_.tree_jumps;
