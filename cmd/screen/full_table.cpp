@@ -69,6 +69,16 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
         table.count("Not sent:", unsent);
         table.count("- waited for a row that failed:", f.dropped);
     }
+    if (f.censored > 0) {
+        table.count("Cut off at the end of the time:", f.censored);
+    }
+    if (f.retries > 0) {
+        table.count("Sent once more:", f.retries);
+    }
+    if (f.warmup_rows > 0) {
+        table.line("Warm-up requests / failed:",
+                   fmt::format("{} / {}", f.warmup_rows, f.warmup_failed));
+    }
     if (f.overtaken_turns > 0) {
         table.line("Turns sent before the last had ended:",
                    fmt::format("{} of {}", f.overtaken_turns, f.follow_up_turns));

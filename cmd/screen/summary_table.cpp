@@ -134,7 +134,20 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     const std::uint64_t failed = f.failed - std::min(unsent, f.failed);
     requests += fmt::format(", {} failed", grouped(failed));
     requests += unsent > 0 ? fmt::format(", {} not sent", grouped(unsent)) : "";
+    requests += f.censored > 0 ? fmt::format(", {} cut off", grouped(f.censored)) : "";
     lines.add("Requests", requests);
+    if (f.warmup_rows > 0) {
+        lines.add("Warm-up", fmt::format("{} before the measurement, {} failed; in no figure here",
+                                         rows_text(f.warmup_rows), grouped(f.warmup_failed)));
+    }
+    if (f.retries > 0) {
+        lines.add("Retries", fmt::format("{} sent once more (`attempt` above 0)",
+                                         rows_text(f.retries)));
+    }
+    if (f.censored > 0) {
+        lines.add("Cut off", fmt::format("{} still open when the time was over (`censored`)",
+                                         rows_text(f.censored)));
+    }
     if (f.dropped > 0) {
         lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
                                           rows_text(f.dropped)));
@@ -145,7 +158,9 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                                   grouped(f.completed)));
     }
     if (failed > 0) {
-        lines.add("Failed", failed_kinds(f.outcomes, Outcome::not_sent));
+        std::array<std::uint64_t, outcome_count> outcomes = f.outcomes;
+        outcomes[static_cast<std::size_t>(Outcome::cancelled)] -= f.censored;
+        lines.add("Failed", failed_kinds(outcomes, Outcome::not_sent));
         add_errors(lines, f);
     }
     if (f.overtaken_turns > 0) {

@@ -131,7 +131,7 @@ std::string_view RequestWriter::finish() {
     if (!is_recorded_) {
         append(frame_.between);
         if (frame_.has_length) {
-            at = std::to_chars(at, at + digits_max, row.output_length).ptr;
+            at = std::to_chars(at, at + digits_max, asked_tokens(due_, row)).ptr;
         }
         append(frame_.after);
     }

@@ -42,8 +42,15 @@ inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with
 inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
 inline constexpr std::uint8_t event_comments = 8;     ///< on `chunk`: comments only; has no payload
 inline constexpr std::uint8_t event_unfinished = 16;  ///< on `sent`: not all of it, the row ended
+inline constexpr std::uint8_t event_censored = 32;    ///< on `end`: cut off, the run's time was over
+/// On `armed`: the phase, one token alone, and which attempt it is.
+inline constexpr std::uint8_t event_phase_mask = 3;
+inline constexpr std::uint8_t event_one_token = 4;
+inline constexpr unsigned event_attempt_shift = 3;
+static_assert(phase_count <= event_phase_mask + 1U);
+static_assert(Due::attempts_max == UINT8_MAX >> event_attempt_shift);
 
-/// A Due, but for its request and its user.
+/// A Due, but for its request, its user, and what the flags say.
 struct DueInfo {
     std::int64_t due_ns;
     std::int64_t parent_end_ns;
@@ -122,13 +129,27 @@ struct Event {
         event.request = due.request;
         event.stamp_ns = armed_ns;
         event.user = due.user;
+        event.flags = static_cast<std::uint8_t>(static_cast<unsigned>(due.phase) |
+                                                (due.one_token ? event_one_token : 0U) |
+                                                unsigned{due.attempt} << event_attempt_shift);
         event.due = {due.due_ns, due.parent_end_ns, due.row, due.rank, due.failed_row, due.pass};
         return event;
     }
     /// Whose it is.
     Due armed_due() const {
-        return {due.due_ns,     request,           due.row,  due.rank,
-                due.failed_row, due.parent_end_ns, due.pass, user};
+        Due armed;
+        armed.due_ns = due.due_ns;
+        armed.request = request;
+        armed.row = due.row;
+        armed.rank = due.rank;
+        armed.failed_row = due.failed_row;
+        armed.parent_end_ns = due.parent_end_ns;
+        armed.pass = due.pass;
+        armed.user = user;
+        armed.phase = static_cast<Phase>(flags & event_phase_mask);
+        armed.attempt = static_cast<std::uint8_t>(flags >> event_attempt_shift);
+        armed.one_token = (flags & event_one_token) != 0;
+        return armed;
     }
 };
 static_assert(sizeof(DueInfo) == 32);

@@ -252,6 +252,7 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     }
     if (end.end.outcome != Outcome::not_sent) {
         record.ended_ns = from_zero(end.stamp_ns, time_zero_ns);
+        record.censored = (end.flags & event_censored) != 0;
     }
     if (state.status != 0) {
         record.status = state.status;

@@ -25,6 +25,8 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
     record.row = row.index;
     record.request = number;
     record.pass = due.pass;
+    record.phase = due.phase;
+    record.attempt = due.attempt;
     if (due.user != Due::no_user) {
         record.user = due.user;
     }
@@ -52,7 +54,7 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
         record.error = waited_in_vain(config.trace->rows[due.failed_row].index);
     }
     record.input_length = length_of(row.input_length);
-    record.output_length = length_of(row.output_length);
+    record.output_length = length_of(asked_tokens(due, row));
     if (row.ids_count > 0 || config.trace->body_of(row).empty()) {
         record.expected_cached_tokens =
             config.plan->rows[due.request % config.plan->rows.size()].expected_cached_tokens;

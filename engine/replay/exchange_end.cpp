@@ -11,6 +11,8 @@ namespace driftless {
 
 namespace {
 
+constexpr std::uint16_t status_429 = 429;
+
 std::uint16_t status_of(const Lane& lane) {
     return lane.exchange.head_done ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
 }
@@ -70,6 +72,9 @@ void Exchanges::push_end(Lane& lane) {
     event.stamp_ns = now.ns;
     event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
     event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
+    if (exchange.outcome == Outcome::cancelled && parts_.time_over) {
+        event.flags |= event_censored;
+    }
     event.end = end_info(*exchange.row, exchange.outcome, exchange.sys_errno);
     event.end.bytes_sent = exchange.accepted;
     event.end.bytes_received = exchange.bytes_received;
@@ -78,6 +83,10 @@ void Exchanges::push_end(Lane& lane) {
     event.end.status = status_of(lane);
     if (exchange.outcome == Outcome::ok) {
         event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
+    }
+    if (event.end.status == status_429) {
+        exchange.row->is_429 = true;
+        exchange.row->retry_after_ns = lane.parser.retry_after_ns().value_or(TurnEnd::unknown);
     }
     in_flight_.end(*exchange.row, event, std::max(exchange.free_since, exchange.fired));
 }

@@ -28,7 +28,7 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
         marks_->mark(row.due.row);
     }
     lanes_.exchanges.prepare(lane, row,
-                             answer_limits(trace_.rows[row.due.row].output_length, settings_.output,
+                             answer_limits(asked_tokens(row.due, trace_.rows[row.due.row]), settings_.output,
                                            settings_.repeats_text));
     return info;
 }

@@ -55,6 +55,9 @@ void InFlight::end_without_lane(RowUnderway& row, Outcome outcome, std::int32_t 
     event.stamp_ns = now.ns;
     event.waited_ns = Event::no_wait;
     event.end = end_info(row, outcome, sys_errno);
+    if (outcome == Outcome::cancelled && parts_.time_over) {
+        event.flags = event_censored;
+    }
     if (row.tries > 0) {
         end(row, event, now);
     } else {

@@ -63,6 +63,8 @@ struct LaneParts {
     HostSleep sleep{};  ///< the last one, and what it adds to
     /// Some rows wait for answers: whole ones are told (InFlight) before their lanes are done with.
     bool turns_wait = false;
+    /// The run's time is over: what is cut off from here on is so by plan.
+    bool time_over = false;
 
     bool has_tls(std::uint32_t target) const { return targets[target].tls != nullptr; }
 };

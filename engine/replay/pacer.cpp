@@ -80,7 +80,10 @@ void Pacer::note_ends() {
     const auto tell = [this](RowUnderway& row) {
         CHECK(!row.told);
         row.told = true;
-        schedule_.ended(row.due, (row.ended - zero_).ns, row.answered);
+        TurnEnd end = row.answered;
+        end.is_429 = row.is_429;
+        end.retry_after_ns = row.retry_after_ns;
+        schedule_.ended(row.due, (row.ended - zero_).ns, end);
     };
     while (RowUnderway* row = lanes_.in_flight.answered().pop_front()) {
         tell(*row);

@@ -220,10 +220,17 @@ void Run::serve_others(Instant now, Instant due) {
     }
 }
 
+// So long after the begin of the measurement nothing may be open any more.
+bool Run::is_drained(std::int64_t at_ns) const {
+    const std::optional<std::int64_t> from_ns = parts_.schedule.measured_from_ns();
+    return from_ns && settings_.drained_ns != INT64_MAX && at_ns - *from_ns >= settings_.drained_ns;
+}
+
 bool Run::watch_stop(Instant now) {
     const int asked = parts_.stop_requests.load(std::memory_order_relaxed);
     const int requests = asked + (stop_asked_ ? 1 : 0);
-    drained_ = zero_ != never && (now - zero_).ns >= settings_.drained_ns;
+    drained_ = zero_ != never && is_drained((now - zero_).ns);
+    lanes_.parts.time_over = drained_ && asked == 0;
     if ((requests > 0 || drained_) && !stopping_) {
         stopping_ = true;
         interrupted_ = asked > 0;

@@ -93,6 +93,7 @@ class Run {
     void set_guard(Instant now);
     bool serve_next(Instant now, Instant due);
     void serve_others(Instant now, Instant due);
+    bool is_drained(std::int64_t at_ns) const;
     bool watch_stop(Instant now);
     bool sample_clock(Instant now);
     bool prepare(Instant now, Instant due);

@@ -73,8 +73,8 @@ struct ReplaySettings {
     /// A byte is sent nowhere shortly before a row that no other row of the last millisecond warms.
     bool warm_sends = false;
     Duration grace = seconds(5);  ///< after the first interruption
-    /// Run time at which whatever is still in flight is cancelled (`--for` and `--drain`); the
-    /// largest: all may end.
+    /// So long after the begin of the measurement whatever is still in flight is cancelled (`--for`
+    /// and `--drain`); the largest: all may end.
     std::int64_t drained_ns = INT64_MAX;
 };
 

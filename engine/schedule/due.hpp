@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/plan/plan.hpp"
+#include "proto/record/outcome.hpp"
 
 namespace driftless {
 
@@ -21,12 +22,21 @@ struct Due {
     std::int64_t parent_end_ns = no_parent;
     std::uint32_t pass = 0;        ///< how often the corpus had been gone through before
     std::uint32_t user = no_user;  ///< who sends it
+    Phase phase = Phase::profile;  ///< what it is sent for
+    std::uint8_t attempt = 0;      ///< how often the row was sent before in this pass, in vain
+    bool one_token = false;        ///< of its answer no more is asked for
 
+    static constexpr std::uint8_t attempts_max = 31;  ///< an event has room for no more
     static constexpr std::uint32_t no_user = UINT32_MAX;
     static constexpr std::uint32_t none_failed = UINT32_MAX;
     static constexpr std::int64_t no_parent = INT64_MIN;  ///< it waited for none
 };
-static_assert(sizeof(Due) == 40);
+static_assert(sizeof(Due) == 48);
+
+/// Tokens that the answer is to have; 0: not known.
+inline std::uint32_t asked_tokens(const Due& due, const TraceRow& row) {
+    return due.one_token ? 1 : row.output_length;
+}
 
 /// A row or a namespace, in one pass through the corpus: passes have nothing in common.
 constexpr std::uint64_t number_in_pass(std::uint32_t number, std::uint32_t pass) {

@@ -28,6 +28,13 @@ class DueHeap {
         std::erase_if(entries_, stale);
         restore();
     }
+    /// All of them become due so much earlier.
+    void move_left(std::int64_t by_ns) {
+        for (Entry& entry : entries_) {
+            entry.due_ns -= by_ns;
+        }
+    }
+    const std::vector<Entry>& entries() const { return entries_; }
 
   private:
     void restore();

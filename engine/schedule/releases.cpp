@@ -33,15 +33,20 @@ Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, const Earl
 }
 
 Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
-                   std::optional<std::int64_t> end_ns)
-    : graph_(trace, plan, speed, copies), end_ns_(end_ns.value_or(INT64_MAX)) {
+                   const UserRules& rules)
+    : graph_(trace, plan, speed, copies),
+      is_used_again_(true),
+      one_token_primers_(rules.start.prime_one_token) {
     for (const Planned& planned : plan.rows) {
         recorded_ns_.push_back(planned.due_ns);
     }
     PendingTurn asleep;
     asleep.state = TurnState::asleep;
     turns_.assign(std::size_t{copies} * plan.rows.size(), asleep);
-    reserve(2);  // those of the pass before may still be in the heaps
+    reserve(3);  // those of the pass before, and dues that have moved, may still be in the heaps
+    if (rules.start.warms_up()) {
+        warm_up_ = WarmUp(rules.users, rules.start.warmup_requests, turns_.size());
+    }
 }
 
 /// Rows of earlier segments have let these go as far as they were to.
@@ -66,17 +71,17 @@ void Releases::reserve(std::size_t uses) {
     for (const PendingTurn& turn : turns_) {
         count_ += turn.state != TurnState::root ? 1 : 0;
     }
-    known_.reserve(count_);
+    known_.reserve(count_ * uses);
     for (DueHeap& heap : ahead_) {
         heap.reserve(count_ * uses);
     }
     dropped_.reserve(count_);
-    cut_.reserve(is_used_again() ? count_ : 0);
+    cut_.reserve(is_used_again_ ? count_ : 0);
 }
 
 void Releases::renew(std::span<const std::uint32_t> positions, std::uint32_t copy,
-                     std::uint32_t pass) {
-    CHECK(is_used_again() && copy < graph_.copies());
+                     std::uint32_t pass, std::uint32_t user) {
+    CHECK(is_used_again_ && copy < graph_.copies());
     for (const std::uint32_t position : positions) {
         const std::uint32_t request = copy * graph_.rows() + position;
         CHECK(turns_[request].state != TurnState::waiting &&
@@ -85,6 +90,7 @@ void Releases::renew(std::span<const std::uint32_t> positions, std::uint32_t cop
         turn.parents = graph_.parents_of(position);
         turn.unfired = graph_.parents_of(position);
         turn.pass = pass;
+        turn.user = user;
         turn.state = TurnState::waiting;
         turns_[request] = turn;
         if (turn.unfired == 0) {
@@ -99,8 +105,11 @@ void Releases::begin(std::span<const std::uint32_t> positions, std::uint32_t cop
     for (const std::uint32_t position : positions) {
         const std::uint32_t request = copy * graph_.rows() + position;
         if (graph_.parents_of(position) == 0) {
-            CHECK(turns_[request].state == TurnState::waiting);
-            turns_[request].due_ns = later(at_ns, recorded_ns_[position] - first_ns);
+            PendingTurn& turn = turns_[request];
+            CHECK(turn.state == TurnState::waiting);
+            const std::int64_t behind_ns = turn.warms_up ? 0 : recorded_ns_[position] - first_ns;
+            const bool is_held = !warm_up_.is_over() && !turn.warms_up;
+            turn.due_ns = is_held ? behind_ns : later(at_ns, behind_ns);
             make_known(request);
         }
     }
@@ -114,15 +123,32 @@ void Releases::take(std::uint32_t request) {
     turns_[request].state = TurnState::taken;
 }
 
-/// Nothing is to be prepared for it any more.
-bool Releases::is_stale(Lookahead reader, const DueHeap::Entry& entry) const {
+/// That is its due, and it waits for nothing else.
+bool Releases::is_known(const DueHeap::Entry& entry) const {
     const PendingTurn& turn = turns_[entry.request];
-    const bool waits = turn.state == TurnState::waiting && reader == Lookahead::arming;
-    return (turn.state != TurnState::known && !waits) || turn.pass != entry.pass ||
-           turn.has_passed(reader);
+    return turn.state == TurnState::known && turn.pass == entry.pass && turn.due_ns == entry.due_ns;
 }
 
-/// Bounded: of those that are not stale there is one of each request.
+/// Nothing is to be prepared for it any more, or not for that due.
+bool Releases::is_stale(Lookahead reader, const DueHeap::Entry& entry) const {
+    const PendingTurn& turn = turns_[entry.request];
+    const bool is_wanted =
+        reader == Lookahead::arming
+            ? turn.pass == entry.pass && !is_hidden(turn) &&
+                  (turn.state == TurnState::waiting || turn.state == TurnState::known)
+            : is_known(entry) && !is_hidden(turn);
+    return !is_wanted || turn.has_passed(reader);
+}
+
+const DueHeap::Entry* Releases::peek() {
+    while (!known_.empty() && !is_known(known_.top())) {
+        known_.pop();
+    }
+    return known_.empty() || known_.top().due_ns >= end_ns_ ? nullptr : &known_.top();
+}
+
+/// Bounded: of those that are not stale there is one of each request; to be armed, two where it
+/// was hidden before.
 void Releases::push(Lookahead reader, std::int64_t order, std::uint32_t request) {
     DueHeap& heap = ahead_[static_cast<std::size_t>(reader)];
     if (heap.full()) {
@@ -159,40 +185,66 @@ void Releases::go_back(Lookahead reader, std::uint32_t request) {
     push(reader, turns_[request].due_ns, request);
 }
 
-/// A parent has done what the child waits for.
-void Releases::meet(std::uint32_t child, const TurnGraph::Edge& edge, std::int64_t at_ns) {
+/// A parent has done what the child waits for. Behind a primer only the measurement says when.
+void Releases::meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_primer,
+                    std::int64_t at_ns) {
     PendingTurn& turn = turns_[child];
     if (turn.state == TurnState::dropped || turn.state == TurnState::asleep) {
         return;
     }
     CHECK(turn.state == TurnState::waiting && turn.parents > 0);
-    turn.move_due(at_ns, edge.delay_ns);
+    if (by_primer) {
+        turn.parent_end_ns = std::max(turn.parent_end_ns, at_ns);
+    } else {
+        turn.move_due(at_ns, turn.warms_up ? 0 : edge.delay_ns);
+    }
     if (--turn.parents == 0) {
         make_known(child);
     }
 }
 
 void Releases::want_armed(std::uint32_t request) {
+    PendingTurn& turn = turns_[request];
+    if (!turn.warms_up && warm_up_.take(turn.user)) {
+        turn.warms_up = turn.one_token = true;
+    }
     push(Lookahead::arming, wanted_++, request);
 }
 
 void Releases::make_known(std::uint32_t request) {
     PendingTurn& turn = turns_[request];
     CHECK(turn.state == TurnState::waiting && turn.parents == 0 && turn.unfired == 0);
-    if (turn.due_ns >= end_ns_) {
-        cut(request);
+    if (!warm_up_.is_over() && !turn.warms_up) {
+        turn.due_ns -= turn.parent_end_ns == Due::no_parent ? 0 : turn.parent_end_ns;
+        warm_up_.hold({request, turn.pass});
         return;
     }
     turn.state = TurnState::known;
+    tell_due(request);
+}
+
+void Releases::tell_due(std::uint32_t request) {
+    const PendingTurn& turn = turns_[request];
+    if (known_.full()) {
+        known_.remove_if([this](const DueHeap::Entry& entry) { return !is_known(entry); });
+    }
     known_.push({turn.due_ns, request, turn.pass});
+    tell_readers(request);
+}
+
+void Releases::tell_readers(std::uint32_t request) {
+    const PendingTurn& turn = turns_[request];
     for (const Lookahead reader :
          {Lookahead::binding, Lookahead::connecting, Lookahead::guarding}) {
-        push(reader, turn.due_ns, request);
+        if (!turn.has_passed(reader)) {
+            push(reader, turn.due_ns, request);
+        }
     }
 }
 
 void Releases::cut(std::uint32_t request) {
-    CHECK(is_used_again() && turns_[request].state == TurnState::waiting);
+    CHECK(is_used_again_);
+    CHECK(turns_[request].state == TurnState::waiting || is_hidden(turns_[request]));
     turns_[request].state = TurnState::asleep;
     cut_.add({request, Fallen::none});
 }
@@ -217,20 +269,27 @@ void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
             want_armed(number);
         }
         if (edge.trigger == Trigger::dispatch) {
-            meet(number, edge, at_ns);
+            meet(number, edge, turns_[request].primes, at_ns);
         }
     }
     spread();
 }
 
-void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool answered) {
+void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
+    PendingTurn& turn = turns_[request];
+    if (turn.warms_up) {
+        warm_up_.note_end();
+    }
+    if (goes_on && !turn.left) {
+        fired(request, at_ns);  // those behind it wait for that, too
+    }
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t child = graph_.beside(request, edge.child);
         const bool by_end = edge.trigger == Trigger::completion;
-        if (by_end ? !answered : !turns_[request].left) {
+        if (by_end ? !goes_on : !turn.left) {
             drop(child, request);
         } else if (by_end) {
-            meet(child, edge, at_ns);
+            meet(child, edge, turn.primes, at_ns);
         }
     }
     spread();
@@ -265,10 +324,10 @@ void Releases::spread() {
 
 void Releases::stop() {
     for (std::uint32_t request = 0; request < turns_.size(); ++request) {
-        if (turns_[request].state != TurnState::waiting) {
+        if (turns_[request].state != TurnState::waiting && !is_hidden(turns_[request])) {
             continue;
         }
-        if (is_used_again()) {
+        if (is_used_again_) {
             cut(request);
         } else {
             drop(request, Fallen::none);

@@ -13,14 +13,19 @@
 ///
 /// Where users play trees (users.hpp) no request has a recorded instant: all of a tree wait until
 /// it is `renew`ed, and those that wait for no other until it `begin`s. The same requests serve
-/// each pass through the corpus. What would be due when the time is up is cut:
+/// each pass through the corpus. What is due when the time is up is hidden, until nothing is left
+/// that might move it; then it is cut:
 ///
-///     asleep --renew--> waiting --begin, last parent--> known --take--> taken
-///        ^                 +--a parent failed--> dropped      |            |
-///        +-------cut, stop-+------------------------+---------+---renew----+
+///     asleep --renew--> waiting --begin, last parent--> known --take--> taken --send again--+
+///        ^                 |                              | ^                |             |
+///        |                 +--a parent failed--> dropped  | +----------------+-------------+
+///        +-------cut, stop-+------------------------+-----+---renew----------+
 ///
-/// Owned by the schedule. All memory is taken when it is made: 40 bytes a request, 24 a dependency
-/// and 72 more a request that waits; 136 where requests are used again. Reads no clock; instants
+/// Dues move left where caps on idle time say so. Before the measurement (warm_up.hpp) rows that
+/// are not of the warm-up wait for its begin.
+///
+/// Owned by the schedule. All memory is taken when it is made: 48 bytes a request, 24 a dependency
+/// and 72 more a request that waits; 224 where requests are used again. Reads no clock; instants
 /// are run time.
 #pragma once
 
@@ -28,6 +33,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/plan/plan.hpp"
@@ -36,24 +42,35 @@
 #include "engine/schedule/earlier_rows.hpp"
 #include "engine/schedule/fallen.hpp"
 #include "engine/schedule/lookahead.hpp"
+#include "engine/schedule/start_point.hpp"
 #include "engine/schedule/turn_graph.hpp"
+#include "engine/schedule/user_rules.hpp"
+#include "engine/schedule/warm_up.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
 
 enum class TurnState : std::uint8_t { root, asleep, waiting, known, taken, dropped };
 
-/// What is known of a request. 32 bytes.
+/// What is known of a request. 40 bytes.
 struct PendingTurn {
-    std::int64_t due_ns = 0;  ///< by the parents so far
+    /// By the parents so far. Of one that waits for the measurement and for no row any more: behind
+    /// the begin of that.
+    std::int64_t due_ns = 0;
     /// When the last of its parents let it go; `Due::no_parent` before any has.
     std::int64_t parent_end_ns = Due::no_parent;
     std::uint32_t parents = 0;  ///< that it still waits for
     std::uint32_t unfired = 0;  ///< parents that have not left
     std::uint32_t pass = 0;     ///< through the corpus
+    std::uint32_t user = 0;     ///< who plays its tree, where there are users
     TurnState state = TurnState::root;
-    bool left = false;
-    std::uint8_t passed = 0;  ///< a bit for each Lookahead
+    std::uint8_t passed = 0;   ///< a bit for each Lookahead
+    std::uint8_t attempt = 0;  ///< how often it was sent before, in vain
+    bool left : 1 = false;
+    bool warms_up : 1 = false;   ///< it is of the warm-up
+    bool primes : 1 = false;     ///< it is a primer
+    bool starts : 1 = false;     ///< it waits for the begin of the measurement
+    bool one_token : 1 = false;  ///< of its answer
 
     /// Its turn has come, or never will.
     bool is_taken() const { return state == TurnState::taken || state == TurnState::dropped; }
@@ -63,24 +80,46 @@ struct PendingTurn {
     /// A parent lets it go.
     void move_due(std::int64_t at_ns, std::int64_t delay_ns);
 };
+static_assert(sizeof(PendingTurn) == 40);
 
 class Releases {
   public:
     /// Dependencies on rows that are neither in the plan nor among the earlier ones are over before
     /// it begins. No earlier row has failed those that wait for it.
     Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier);
-    /// Of users: so many copies of all requests (turn_graph.hpp), all of them asleep. What is due
-    /// at `end_ns` or later is cut.
+    /// Of users: so many copies of all requests (turn_graph.hpp), all of them asleep.
     Releases(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
-             std::optional<std::int64_t> end_ns);
+             const UserRules& rules);
 
     /// The rows of a tree wait, in that pass; those that wait for no other are to be armed.
-    void renew(std::span<const std::uint32_t> positions, std::uint32_t copy, std::uint32_t pass);
+    void renew(std::span<const std::uint32_t> positions, std::uint32_t copy, std::uint32_t pass,
+               std::uint32_t user);
     /// They begin: those that wait for no other are due so long after `at_ns` as they are recorded
     /// behind the first of them.
     void begin(std::span<const std::uint32_t> positions, std::uint32_t copy, std::int64_t at_ns);
+    /// In the place of both, of a first tree that is entered inside its recording. Its primers are
+    /// due before `place_ns`, which is behind all of them.
+    void enter(const StartPoint& point, std::uint32_t copy, std::uint32_t user,
+               std::int64_t place_ns);
     /// The next request that was cut, each once; nothing where there is none.
     std::optional<std::uint32_t> take_cut();
+
+    const WarmUp& warm_up() const { return warm_up_; }
+    /// Every request of the stage has ended: what was held for it goes on behind `at_ns`.
+    void end_stage(std::int64_t at_ns);
+    /// What is due there, or later, is hidden.
+    void set_end(std::int64_t end_ns) { end_ns_ = end_ns; }
+
+    /// It has failed, and comes again at `due_ns`.
+    void send_again(std::uint32_t request, std::int64_t due_ns);
+    /// Of these, the earliest due that is known; nothing where none is.
+    std::optional<std::int64_t> first_known(std::span<const std::uint32_t> positions,
+                                            std::uint32_t copy) const;
+    /// These become due so much earlier, as far as they are known.
+    void move_left(std::span<const std::uint32_t> positions, std::uint32_t copy,
+                   std::int64_t by_ns);
+    /// All that are known. Returns by how much: to not later than `latest_ns`.
+    std::int64_t move_all_left(std::int64_t latest_ns);
 
     /// A root is due at its recorded instant, and no business of this.
     const PendingTurn& turn(std::uint32_t request) const { return turns_[request]; }
@@ -88,8 +127,8 @@ class Releases {
     /// Requests that are no roots.
     std::uint32_t count() const { return count_; }
 
-    /// The earliest due that is known and not taken; nullptr: none is.
-    const DueHeap::Entry* peek() const { return known_.empty() ? nullptr : &known_.top(); }
+    /// The earliest due that is known, not taken and not hidden; nullptr: none is.
+    const DueHeap::Entry* peek();
     void take(std::uint32_t request);
 
     /// As in Schedule, of these requests alone. Those to be armed come as soon as all that they
@@ -99,23 +138,31 @@ class Releases {
     void go_back(Lookahead reader, std::uint32_t request);
 
     void fired(std::uint32_t request, std::int64_t at_ns);
-    /// `answered`: its answer is whole, so that others may go on behind it.
-    void ended(std::uint32_t request, std::int64_t at_ns, bool answered);
+    /// `goes_on`: others go on behind it.
+    void ended(std::uint32_t request, std::int64_t at_ns, bool goes_on);
 
     /// The next request that will never be due, and which one has failed it; nothing where there is
     /// none. `Fallen::none`: a stop.
     std::optional<Fallen::One> dropped() const { return dropped_.first(); }
     void take_dropped() { dropped_.take_first(); }
-    /// Whatever waits is dropped; or cut, where users play.
+    /// Whatever waits is dropped; or cut, where users play, with what is hidden.
     void stop();
 
   private:
-    bool is_used_again() const { return !recorded_ns_.empty(); }
     void take_past(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier);
     void reserve(std::size_t uses);
     void want_armed(std::uint32_t request);
     void make_known(std::uint32_t request);
-    void meet(std::uint32_t child, const TurnGraph::Edge& edge, std::int64_t at_ns);
+    void tell_due(std::uint32_t request);
+    void tell_readers(std::uint32_t request);
+    void move_left(std::uint32_t request, std::int64_t by_ns);
+    void meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_primer, std::int64_t at_ns);
+    void start(std::int64_t at_ns);
+    void release_held(std::int64_t at_ns);
+    bool is_hidden(const PendingTurn& turn) const {
+        return turn.state == TurnState::known && turn.due_ns >= end_ns_;
+    }
+    bool is_known(const DueHeap::Entry& entry) const;
     bool is_stale(Lookahead reader, const DueHeap::Entry& entry) const;
     void push(Lookahead reader, std::int64_t order, std::uint32_t request);
     void drop(std::uint32_t request, std::uint32_t failed);
@@ -124,6 +171,12 @@ class Releases {
 
     const TurnGraph graph_;
     std::int64_t end_ns_ = INT64_MAX;
+    bool is_used_again_ = false;  ///< users play
+    bool one_token_primers_ = false;
+    WarmUp warm_up_;
+    /// Of the trees that were entered: requests that wait for the begin of the measurement, and how
+    /// long behind it they are due.
+    std::vector<std::pair<std::uint32_t, std::int64_t>> starting_;
     std::vector<PendingTurn> turns_;         ///< [copies * plan rows]
     std::vector<std::int64_t> recorded_ns_;  ///< [plan rows] the plan's dues, of users
     std::uint32_t count_ = 0;

@@ -45,8 +45,12 @@ Due Schedule::of_request(std::uint32_t request) const {
     Due due = recorded_.due_at(users_->position_of(request));
     due.request = request;
     due.due_ns = users_->recorded_due_ns(request);
-    due.pass = waiting_->turn(request).pass;
-    due.user = users_->user_of(request);
+    const PendingTurn& turn = waiting_->turn(request);
+    due.pass = turn.pass;
+    due.user = turn.user;
+    due.phase = turn.warms_up ? Phase::warmup : Phase::profile;
+    due.attempt = turn.attempt;
+    due.one_token = turn.one_token;
     return due;
 }
 
@@ -88,6 +92,9 @@ Due Schedule::take() {
     ++taken_;
     if (waits(last_.request)) {
         waiting_->take(last_.request);
+        if (users_ != nullptr) {
+            users_->taken(last_.request);
+        }
     } else {
         recorded_.cursor = root_from(last_.request + 1);
         CHECK(recorded_.cursor >= recorded_.rows.size() ||
@@ -154,15 +161,15 @@ void Schedule::fired(const Due& due, std::int64_t at_ns) {
     }
 }
 
-void Schedule::ended(const Due& due, std::int64_t at_ns, bool answered) {
+void Schedule::ended(const Due& due, std::int64_t at_ns, const TurnEnd& end) {
     CHECK(has_taken(due));
     ++ended_;
     CHECK(ended_ <= taken_);
     if (users_ != nullptr) {
-        users_->ended(due.request, at_ns, answered);
+        users_->ended(due.request, at_ns, end);
         load_next();
     } else if (releases_ != nullptr) {
-        releases_->ended(due.request, at_ns, answered);
+        releases_->ended(due.request, at_ns, end.answered);
         load_next();
     }
     // Somebody releases what is left, or drops it.

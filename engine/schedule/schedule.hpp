@@ -23,6 +23,7 @@
 #include "engine/schedule/due.hpp"
 #include "engine/schedule/lookahead.hpp"
 #include "engine/schedule/releases.hpp"
+#include "engine/schedule/turn_end.hpp"
 #include "engine/schedule/users.hpp"
 #include "proto/core/check.hpp"
 #include "proto/trace/row.hpp"
@@ -72,8 +73,8 @@ class Schedule {
 
     /// The request has left for the first time, not before it was due.
     void fired(const Due& due, std::int64_t at_ns);
-    /// It has got its end, whether it had left or not. `answered`: by a whole answer.
-    void ended(const Due& due, std::int64_t at_ns, bool answered);
+    /// It has got its end, whether it had left or not. A turn of a user may come again.
+    void ended(const Due& due, std::int64_t at_ns, const TurnEnd& end);
 
     /// A request that waited for one without a whole answer will never be due: it is to get its end
     /// unsent. Its due is the recorded one, and it names the row that has failed. Nothing where
@@ -98,6 +99,10 @@ class Schedule {
     std::uint64_t taken() const { return taken_; }
     /// Null where there are none.
     const Users* users() const { return users_.get(); }
+    /// Begin of the measurement, from time 0; nothing while users warm up.
+    std::optional<std::int64_t> measured_from_ns() const {
+        return users_ == nullptr ? std::optional<std::int64_t>(0) : users_->measured_from_ns();
+    }
     /// The requests that wait for others, or did, or for their users; null: every due is recorded.
     const Releases* releases() const { return waiting_; }
     /// This one waits, or did.

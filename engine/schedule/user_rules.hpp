@@ -12,13 +12,59 @@ enum class TreeRule : std::uint8_t {
     shuffle,  ///< seeded; the same in each pass
 };
 
+/// What becomes of the turns behind one that has failed.
+enum class FailureRule : std::uint8_t {
+    end_tree,  ///< they are not sent; what does not wait for them goes on
+    go_on,     ///< they are sent, as behind an answer
+    retry,     ///< the turn is sent again, so many times; then as `end_tree`
+};
+
+struct FailureRules {
+    FailureRule rule = FailureRule::end_tree;
+    std::uint32_t retries_max = 0;  ///< of `retry`
+    bool waits_for_429 = false;     ///< after a 429 the turn is sent again when its server says
+};
+
+/// Longest stretches without any request in flight; none: as the gaps are.
+struct IdleCaps {
+    std::optional<std::int64_t> tree_ns;    ///< of a tree, in time of the trace
+    std::optional<std::int64_t> system_ns;  ///< of the whole run, in its own time
+    bool any() const { return tree_ns.has_value() || system_ns.has_value(); }
+};
+
+/// The warm-up: where in its recording the first tree of a user begins, and what is sent before.
+struct StartRules {
+    /// Seeded places between these shares of the tree; 0 and 0: at its first row.
+    double from = 0;
+    double to = 0;
+    bool by_turns = false;         ///< shares of the rows, not of the recorded time
+    bool prime_one_token = false;  ///< primers ask for one token, not for the recorded ones
+    /// Longest way from a primer to the place, and from there to what follows, in time of the
+    /// trace; none: as recorded.
+    std::optional<std::int64_t> gap_cap_ns;
+    /// Of each user: so many requests more, of one token and without gaps, before the measurement.
+    std::uint32_t warmup_requests = 0;
+
+    bool is_inside() const { return to > 0; }
+    bool warms_up() const { return is_inside() || warmup_requests > 0; }
+};
+
 struct UserRules {
     std::uint32_t users = 0;   ///< 0: there are none, and sessions begin at their recorded instants
     std::int64_t ramp_ns = 0;  ///< they begin within so long
     TreeRule order = TreeRule::file;
     bool recycle = false;                ///< the corpus begins anew when it is used up
-    std::optional<std::int64_t> for_ns;  ///< nothing is due from there on; nothing: to the end
+    /// Nothing is due so long after the begin of the measurement, or later; nothing: to the end.
+    std::optional<std::int64_t> for_ns;
+    /// Behind that: what is open then may end; nothing: `drain_default_ns`.
+    std::optional<std::int64_t> drain_ns;
+    FailureRules failures;
+    IdleCaps idle;
+    StartRules start;
     std::uint64_t seed = 0;
+
+    static constexpr std::int64_t drain_default_ns = 60'000'000'000;
+    std::int64_t drain() const { return drain_ns.value_or(drain_default_ns); }
 };
 
 }  // namespace driftless

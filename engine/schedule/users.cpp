@@ -18,30 +18,86 @@ std::int64_t begin_of(std::uint32_t user, const UserRules& rules, Random& random
     return static_cast<std::int64_t>(part_ns * place);
 }
 
+std::optional<std::int64_t> at_speed(const std::optional<std::int64_t>& ns, Speed speed) {
+    return ns ? std::optional(due_of(*ns, speed)) : std::nullopt;
+}
+
+std::optional<std::int64_t> least(const std::optional<std::int64_t>& a,
+                                  const std::optional<std::int64_t>& b) {
+    return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+std::uint64_t seed_of(const UserRules& rules, const DrawnTree& tree) {
+    Digest digest;
+    digest.add_u64(rules.seed);
+    digest.add_u64(tree.tree);
+    digest.add_u64(tree.copy);
+    return digest.value();
+}
+
 }  // namespace
 
 Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules)
-    : rows_(static_cast<std::uint32_t>(plan.rows.size())),
+    : rules_(rules),
+      tree_cap_ns_(at_speed(rules.idle.tree_ns, speed)),
+      rows_(static_cast<std::uint32_t>(plan.rows.size())),
       trees_(trace, plan),
       order_(trees_.count(), rules),
-      releases_(trace, plan, speed, order_.copies(), rules.for_ns),
+      releases_(trace, plan, speed, order_.copies(), rules),
       recorded_ns_(rows_),
-      users_(rules.users),
-      user_of_(std::size_t{order_.copies()} * trees_.count()) {
+      users_(rules.users) {
     for (std::uint32_t tree = 0; tree < trees_.count(); ++tree) {
         const std::int64_t first_ns = plan.rows[trees_.rows_of(tree).front()].due_ns;
         for (const std::uint32_t position : trees_.rows_of(tree)) {
             recorded_ns_[position] = plan.rows[position].due_ns - first_ns;
         }
     }
-    Random random(rules.seed);
-    for (std::uint32_t number = 0; number < rules.users; ++number) {
+    if (rules.start.is_inside()) {
+        enter_all(trace, plan, speed);
+    } else {
+        begin_all();
+    }
+    end_stages(0);
+}
+
+void Users::begin_all() {
+    Random random(rules_.seed);
+    for (std::uint32_t number = 0; number < rules_.users; ++number) {
         if (draw(number)) {
             ++playing_;
-            begin(number, begin_of(number, rules, random));
+            begin(number, begin_of(number, rules_, random));
         }
     }
-    take_cuts();
+}
+
+/// First trees begin inside their recordings; their places all coincide, behind the longest way
+/// from a primer to its place.
+void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
+    const std::optional<std::int64_t> gap_max_ns = at_speed(rules_.start.gap_cap_ns, speed);
+    StartBounds bounds;
+    bounds.wait_max_ns = gap_max_ns;
+    bounds.lead_max_ns = least(gap_max_ns, least(tree_cap_ns_, rules_.idle.system_ns));
+    std::vector<StartPoint> points;
+    for (std::uint32_t number = 0; number < rules_.users && take_tree(number); ++number) {
+        ++playing_;
+        const DrawnTree& tree = users_[number].next;
+        points.push_back(driftless::enter(trace, plan, releases_.graph(), trees_.rows_of(tree.tree),
+                                          rules_.start, bounds, seed_of(rules_, tree)));
+        for (const EnteredRow& row : points.back().rows) {
+            stage_from_ns_ = std::max(stage_from_ns_, row.primes ? row.distance_ns : 0);
+        }
+    }
+    for (std::uint32_t number = 0; number < points.size(); ++number) {
+        User& user = users_[number];
+        user.tree = user.next;
+        user.has_next = false;
+        user.begin_ns = stage_from_ns_ - points[number].place_ns;
+        user.end_ns = stage_from_ns_;
+        user.unleft = static_cast<std::uint32_t>(points[number].rows.size());
+        user.unended = user.unleft;
+        user.has_begun = true;  // as it was recorded
+        releases_.enter(points[number], user.tree.copy, number, stage_from_ns_);
+    }
 }
 
 std::int64_t Users::recorded_due_ns(std::uint32_t request) const {
@@ -49,23 +105,29 @@ std::int64_t Users::recorded_due_ns(std::uint32_t request) const {
 }
 
 /// False where there is no further tree.
-bool Users::draw(std::uint32_t number) {
+bool Users::take_tree(std::uint32_t number) {
     User& user = users_[number];
     CHECK(!user.has_next);
     const std::optional<DrawnTree> drawn = order_.draw();
-    if (!drawn) {
+    if (drawn) {
+        user.next = *drawn;
+        user.has_next = true;
+    }
+    return user.has_next;
+}
+
+bool Users::draw(std::uint32_t number) {
+    if (!take_tree(number)) {
         return false;
     }
-    user.next = *drawn;
-    user.has_next = true;
-    user_of_[std::size_t{drawn->copy} * trees_.count() + drawn->tree] = number;
-    releases_.renew(trees_.rows_of(drawn->tree), drawn->copy, drawn->pass);
+    const DrawnTree& next = users_[number].next;
+    releases_.renew(trees_.rows_of(next.tree), next.copy, next.pass, number);
     return true;
 }
 
 void Users::begin(std::uint32_t number, std::int64_t at_ns) {
     User& user = users_[number];
-    CHECK(user.has_next && user.unended == 0);
+    CHECK(user.has_next && user.unended == 0 && user.in_flight == 0);
     const std::span<const std::uint32_t> rows = trees_.rows_of(user.next.tree);
     user.tree = user.next;
     user.has_next = false;
@@ -73,7 +135,15 @@ void Users::begin(std::uint32_t number, std::int64_t at_ns) {
     user.end_ns = at_ns;
     user.unleft = static_cast<std::uint32_t>(rows.size());
     user.unended = user.unleft;
+    user.is_answered = user.has_begun = false;
     releases_.begin(rows, user.tree.copy, at_ns);
+}
+
+void Users::taken(std::uint32_t request) {
+    User& user = users_[user_of(request)];
+    ++user.in_flight;
+    user.has_begun = true;
+    ++in_flight_;
 }
 
 void Users::fired(std::uint32_t request, std::int64_t at_ns) {
@@ -87,17 +157,56 @@ void Users::fired(std::uint32_t request, std::int64_t at_ns) {
     take_cuts();
 }
 
-void Users::ended(std::uint32_t request, std::int64_t at_ns, bool answered) {
-    const bool left = releases_.turn(request).left;
+void Users::ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end) {
     const std::uint32_t number = user_of(request);
-    releases_.ended(request, at_ns, answered);
+    if (releases_.turn(request).state == TurnState::taken) {
+        CHECK(users_[number].in_flight > 0 && in_flight_ > 0);
+        --users_[number].in_flight;
+        --in_flight_;
+    }
+    if (!sends_again(request, at_ns, end)) {
+        end_request(request, at_ns, end);
+    }
+    end_stages(at_ns);
+    cap_tree(users_[number], at_ns);
+    look_for_end(at_ns);
+}
+
+/// A turn that has failed has another try, where it may.
+bool Users::sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end) {
+    const PendingTurn& turn = releases_.turn(request);
+    if (end.answered || stopped_ || turn.state != TurnState::taken) {
+        return false;
+    }
+    const FailureRules& rules = rules_.failures;
+    const bool waits = rules.waits_for_429 && end.is_429 && turn.attempt < Due::attempts_max;
+    const bool retries = rules.rule == FailureRule::retry && turn.attempt < rules.retries_max;
+    if (!waits && !retries) {
+        return false;
+    }
+    const std::int64_t pause_ns = waits && end.retry_after_ns != TurnEnd::unknown
+                                      ? end.retry_after_ns
+                                      : failure_pause_ns(turn.attempt + 1U);
+    User& user = users_[user_of(request)];
+    user.unleft += turn.left ? 1 : 0;
+    user.end_ns = std::max(user.end_ns, at_ns);
+    releases_.send_again(request, later(at_ns, pause_ns));
+    return true;
+}
+
+void Users::end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end) {
+    const bool left = releases_.turn(request).left;
+    const bool was_dropped = releases_.turn(request).state == TurnState::dropped;
+    const bool goes_on =
+        end.answered || (rules_.failures.rule == FailureRule::go_on && !was_dropped && !stopped_);
+    const std::uint32_t number = user_of(request);
+    releases_.ended(request, at_ns, goes_on);
     User& user = users_[number];
     CHECK(user.unended > 0 && (left || user.unleft > 0));
     user.unleft -= left ? 0 : 1;
+    user.is_answered = user.is_answered || end.answered;
     // What is dropped ends with the row that failed it, whenever it gets its record.
-    user.end_ns = releases_.turn(request).state == TurnState::dropped
-                      ? user.end_ns
-                      : std::max(user.end_ns, at_ns);
+    user.end_ns = was_dropped ? user.end_ns : std::max(user.end_ns, at_ns);
     if (--user.unended == 0) {
         end_tree(number);
     }
@@ -109,11 +218,73 @@ void Users::end_tree(std::uint32_t number) {
     User& user = users_[number];
     CHECK(user.unleft == 0 && playing_ > 0);
     order_.ended(user.tree);
+    user.vain_trees = user.is_answered ? 0 : user.vain_trees + 1;
     if (stopped_ || user.is_cut || (!user.has_next && !draw(number))) {
         --playing_;
         return;
     }
-    begin(number, user.end_ns);
+    const std::int64_t pause_ns = user.is_answered ? 0 : failure_pause_ns(user.vain_trees);
+    begin(number, later(user.end_ns, pause_ns));
+}
+
+/// Stages of the warm-up, as far as nothing of them is open.
+void Users::end_stages(std::int64_t at_ns) {
+    const WarmUp& warm_up = releases_.warm_up();
+    while (!warm_up.is_over() && warm_up.unended() == 0 && !stopped_) {
+        stage_from_ns_ = std::max(stage_from_ns_, at_ns);
+        releases_.end_stage(stage_from_ns_);
+    }
+    if (!warm_up.is_over() || measured_from_ns_) {
+        return;
+    }
+    measured_from_ns_ = stage_from_ns_;
+    if (rules_.for_ns) {
+        releases_.set_end(later(stage_from_ns_, *rules_.for_ns));
+    }
+    for (const User& user : users_) {
+        cap_tree(user, stage_from_ns_);
+    }
+    cap_all(stage_from_ns_);
+}
+
+/// Nothing of the tree is in flight: what comes next comes within the cap.
+void Users::cap_tree(const User& user, std::int64_t at_ns) {
+    if (!tree_cap_ns_ || user.in_flight > 0 || !user.has_begun || !measured_from_ns_) {
+        return;
+    }
+    const std::span<const std::uint32_t> rows = trees_.rows_of(user.tree.tree);
+    const std::optional<std::int64_t> first_ns = releases_.first_known(rows, user.tree.copy);
+    const std::int64_t latest_ns = later(at_ns, *tree_cap_ns_);
+    if (first_ns && *first_ns > latest_ns) {
+        releases_.move_left(rows, user.tree.copy, *first_ns - latest_ns);
+        ++idle_.tree_jumps;
+        idle_.tree_skipped_ns = later(idle_.tree_skipped_ns, *first_ns - latest_ns);
+    }
+}
+
+/// The same for all trees, while nothing at all is in flight.
+void Users::cap_all(std::int64_t at_ns) {
+    if (!rules_.idle.system_ns || in_flight_ > 0 || !measured_from_ns_) {
+        return;
+    }
+    if (const std::int64_t by_ns = releases_.move_all_left(later(at_ns, *rules_.idle.system_ns));
+        by_ns > 0) {
+        ++idle_.system_jumps;
+        idle_.system_skipped_ns = later(idle_.system_skipped_ns, by_ns);
+    }
+}
+
+/// Nothing is in flight, or to be told as dropped, and nothing is due before the time is up: what
+/// is left will not be sent.
+void Users::look_for_end(std::int64_t at_ns) {
+    if (in_flight_ > 0 || releases_.dropped() || stopped_) {
+        return;
+    }
+    cap_all(at_ns);
+    if (releases_.peek() == nullptr) {
+        releases_.stop();
+        take_cuts();
+    }
 }
 
 /// The time is up for these, and for what waits for them.
@@ -121,9 +292,10 @@ void Users::take_cuts() {
     while (const std::optional<std::uint32_t> request = releases_.take_cut()) {
         const std::uint32_t number = user_of(*request);
         User& user = users_[number];
-        if (user.has_next &&
-            place_of(*request) == user.next.copy * trees_.count() + user.next.tree) {
-            continue;  // of a tree that has not begun
+        const bool of_next = user.has_next && user.next.copy == *request / rows_ &&
+                             user.next.tree == trees_.tree_of(position_of(*request));
+        if (of_next) {
+            continue;  // it has not begun
         }
         CHECK(user.unleft > 0 && user.unended > 0);
         user.is_cut = true;

@@ -2,19 +2,24 @@
 /// one at that instant, until the corpus is used up, or the time.
 ///
 /// The next tree is drawn as soon as nothing of the one before has still to leave: its first
-/// requests are armed while the last answers come.
+/// requests are armed while the last answers come. After a tree in which nothing was answered its
+/// user pauses (turn_end.hpp): a server that is gone is not asked as fast as it refuses.
 ///
 /// Owned by the schedule, which tells it what leaves and ends. Memory is taken when it is made.
 /// Reads no clock.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_trees.hpp"
+#include "engine/schedule/idle_figures.hpp"
 #include "engine/schedule/releases.hpp"
 #include "engine/schedule/tree_order.hpp"
+#include "engine/schedule/turn_end.hpp"
 #include "engine/schedule/user_rules.hpp"
 #include "proto/trace/row.hpp"
 
@@ -33,16 +38,20 @@ class Users {
 
     std::uint32_t position_of(std::uint32_t request) const { return request % rows_; }
     /// Who plays the tree of that request.
-    std::uint32_t user_of(std::uint32_t request) const { return user_of_[place_of(request)]; }
+    std::uint32_t user_of(std::uint32_t request) const { return releases_.turn(request).user; }
     /// When it would be due if its tree went as recorded.
     std::int64_t recorded_due_ns(std::uint32_t request) const;
 
+    void taken(std::uint32_t request);
     void fired(std::uint32_t request, std::int64_t at_ns);
-    void ended(std::uint32_t request, std::int64_t at_ns, bool answered);
+    void ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void stop();
 
     /// Nobody plays any more.
     bool over() const { return playing_ == 0; }
+    /// Of the measurement, from time 0; nothing while the warm-up goes on.
+    std::optional<std::int64_t> measured_from_ns() const { return measured_from_ns_; }
+    const IdleFigures& idle() const { return idle_; }
     const TreeOrder& order() const { return order_; }
 
   private:
@@ -53,26 +62,41 @@ class Users {
         std::int64_t end_ns = 0;    ///< of what has ended of it
         std::uint32_t unleft = 0;   ///< requests that have still to leave
         std::uint32_t unended = 0;  ///< ... or to end
+        std::uint32_t in_flight = 0;
+        std::uint32_t vain_trees = 0;  ///< the last so many, in which nothing was answered
+        bool is_answered = false;      ///< something of this tree was
+        bool has_begun = false;        ///< something of this tree has had its turn
         bool has_next = false;
         bool is_cut = false;  ///< a part of the tree will not be sent: the time is up
     };
 
-    std::uint32_t place_of(std::uint32_t request) const {
-        return request / rows_ * trees_.count() + trees_.tree_of(position_of(request));
-    }
+    void begin_all();
+    void enter_all(const Trace& trace, const Plan& plan, Speed speed);
     bool draw(std::uint32_t number);
+    bool take_tree(std::uint32_t number);
     void begin(std::uint32_t number, std::int64_t at_ns);
+    bool sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
+    void end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_tree(std::uint32_t number);
+    void end_stages(std::int64_t at_ns);
+    void cap_tree(const User& user, std::int64_t at_ns);
+    void cap_all(std::int64_t at_ns);
+    void look_for_end(std::int64_t at_ns);
     void take_cuts();
 
+    const UserRules rules_;
+    const std::optional<std::int64_t> tree_cap_ns_;  ///< divided by the speed
     const std::uint32_t rows_;
     const RowTrees trees_;
     TreeOrder order_;
     Releases releases_;
     std::vector<std::int64_t> recorded_ns_;  ///< [plan rows] behind the first row of the tree
     std::vector<User> users_;
-    std::vector<std::uint32_t> user_of_;  ///< [copies * trees] of one that is played
     std::uint32_t playing_ = 0;
+    std::uint32_t in_flight_ = 0;
+    std::int64_t stage_from_ns_ = 0;  ///< no stage of the warm-up ends before this
+    std::optional<std::int64_t> measured_from_ns_;
+    IdleFigures idle_;
     bool stopped_ = false;
 };
 

@@ -142,7 +142,8 @@ void RunOrder::close_books(Run* run) {
     CHECK(writer_->counts().ended == (run == nullptr ? 0 : run->rows_taken()));
     CHECK(writer_->counts().unended == 0);
     const bool has_users = parts_.config.has_users();
-    CHECK(writer_->summary().figures().rows ==
+    const SummaryFigures figures = writer_->summary().figures();
+    CHECK(figures.rows + figures.warmup_rows ==
           (has_users ? writer_->counts().ended : whole.rows.size()));
     if (!writer_->failed()) {  // else --resume needs them
         host_.remove_marks(parts_.segment.run_id);

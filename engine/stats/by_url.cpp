@@ -63,7 +63,8 @@ void ByUrl::add(const Record& record) {
         if (record.ttft_ns) {
             one.ttft.add(static_cast<double>(*record.ttft_ns));
         }
-    } else if (!is_whole(record.outcome) && record.outcome != Outcome::not_sent) {
+    } else if (!is_whole(record.outcome) && record.outcome != Outcome::not_sent &&
+               !record.censored) {
         ++one.figures.failed;
     }
     CHECK(one.figures.completed + one.figures.failed <= one.figures.rows);

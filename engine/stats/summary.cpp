@@ -32,7 +32,14 @@ void add_known(Sample& sample, const OptionalNs& value) {
 void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;
     CHECK(static_cast<std::size_t>(record.outcome) < f.outcomes.size());
+    if (record.phase == Phase::warmup) {
+        ++f.warmup_rows;
+        f.warmup_fired += record.fired_ns ? 1 : 0;
+        f.warmup_failed += is_whole(record.outcome) ? 0 : 1;
+        return;
+    }
     ++f.rows;
+    f.retries += record.attempt > 0 ? 1 : 0;
     ++f.outcomes[static_cast<std::size_t>(record.outcome)];
     timeline_.add(record);
     f.output_tokens_all += count_of(record.output_tokens.value_or(0));
@@ -60,10 +67,12 @@ void Summary::add(const Record& record) {
         ++f.short_output;
     } else if (record.outcome == Outcome::long_output) {
         ++f.long_output;
+    } else if (record.censored) {
+        ++f.censored;
     } else {
         ++f.failed;
     }
-    CHECK(f.completed + f.short_output + f.long_output + f.failed == f.rows);
+    CHECK(f.completed + f.short_output + f.long_output + f.censored + f.failed == f.rows);
 }
 
 void Summary::add_taints(const Record& record) {

@@ -6,7 +6,8 @@
 /// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
 /// `short_output` and `long_output` are counted beside them. Drift is over all rows that left, but
 /// those that `--max-inflight` held back. Nothing that failed vanishes: `completed` +
-/// `short_output` + `long_output` + `failed` is the number of records. What needs the chunks of
+/// `short_output` + `long_output` + `censored` + `failed` is the number of records of the phase
+/// `profile`; those of the warm-up are counted apart, and in nothing else. What needs the chunks of
 /// every row (itl, chunk gaps, the best second) is unknown where those of one row were not kept.
 #pragma once
 
@@ -47,7 +48,8 @@ namespace driftless {
 /// 10: the limits of the verdict, and the worst within them.
 /// 11: `dropped`, `run.sessions`.
 /// 12: `follow_up_turns`, `overtaken_turns`, `run.trace_dependencies`.
-inline constexpr int summary_schema = 12;
+/// 13: `censored` (no longer among `failed`), `retries`, `warmup`.
+inline constexpr int summary_schema = 13;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -63,14 +65,19 @@ struct GoodputLimits {
 /// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
 /// is 0.
 struct SummaryFigures {
-    std::uint64_t rows = 0;  ///< records seen
+    std::uint64_t rows = 0;  ///< records seen, of the phase `profile`
     std::array<std::uint64_t, outcome_count> outcomes{};
     std::uint64_t completed = 0;     ///< ok
     std::uint64_t short_output = 0;  ///< counted beside
     std::uint64_t long_output = 0;   ///< counted beside
+    std::uint64_t censored = 0;      ///< cut off when the time of the run was over
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t dropped = 0;       ///< of those: not sent, for a row that they waited for failed
     std::uint64_t fired = 0;
+    std::uint64_t retries = 0;        ///< records of rows that were sent before, in vain
+    std::uint64_t warmup_rows = 0;    ///< records of the phase `warmup`
+    std::uint64_t warmup_fired = 0;   ///< those that left
+    std::uint64_t warmup_failed = 0;  ///< those without a whole answer
     std::uint64_t follow_up_turns = 0;  ///< rows of which `overtaken` is known
     std::uint64_t overtaken_turns = 0;  ///< those that left before a turn before them had ended
 

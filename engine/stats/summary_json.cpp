@@ -111,8 +111,15 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
 void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "short_output", f.short_output);
     write_count(json, "long_output", f.long_output);
+    write_count(json, "censored", f.censored);
     write_count(json, "fired", f.fired);
     write_count(json, "dropped", f.dropped);
+    write_count(json, "retries", f.retries);
+    json.key("warmup").begin_object();
+    write_count(json, "requests", f.warmup_rows);
+    write_count(json, "fired", f.warmup_fired);
+    write_count(json, "failed", f.warmup_failed);
+    json.end_object();
     write_count(json, "follow_up_turns", f.follow_up_turns);
     json.key("overtaken_turns");
     f.follow_up_turns > 0 ? json.unsigned_integer(f.overtaken_turns) : json.null();

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "engine/schedule/due.hpp"
+#include "engine/schedule/turn_end.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/linked_list.hpp"
@@ -78,9 +79,12 @@ struct RowUnderway {
     bool taken = false;                 ///< its turn has come: the schedule has done with it
     bool answered = false;              ///< by a whole answer with status 200
     bool told = false;                  ///< the schedule knows of its end
+    bool is_429 = false;                ///< its answer was one
     std::uint16_t tries = 0;            ///< stale retries so far; such a row counts as in flight
     std::uint16_t losses = 0;           ///< connections that ended young, bound to it
     std::int64_t held_ns = 0;           ///< as far as is known
+    /// What a 429 has said of when it may come again; TurnEnd::unknown: nothing.
+    std::int64_t retry_after_ns = TurnEnd::unknown;
     Instant turn;                 ///< when its turn came; it is late where it did not leave then
     Instant fired;                ///< of the first try
     Instant ended;                ///< of a whole answer: when its last byte was read
@@ -100,7 +104,7 @@ struct RowUnderway {
     bool is_ready() const { return stage == RowStage::armed || stage == RowStage::bound; }
 };
 
-static_assert(sizeof(RowUnderway) == 152);
+static_assert(sizeof(RowUnderway) == 168);
 
 using RowList = LinkedList<RowUnderway>;
 

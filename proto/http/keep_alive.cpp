@@ -10,8 +10,6 @@ namespace driftless {
 
 namespace {
 
-constexpr std::string_view field_begin = "keep-alive:";
-
 std::optional<std::uint32_t> number_of(std::string_view text) {
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
         text = text.substr(1, text.size() - 2);
@@ -54,48 +52,14 @@ KeepAliveLimits read_keep_alive(std::string_view value) {
 }  // namespace
 
 void KeepAliveScanner::feed(std::string_view head) {
-    while (!head.empty()) {
-        if (place_ == Place::elsewhere) {
-            const std::size_t end = head.find('\n');
-            if (end == std::string_view::npos) {
-                return;
-            }
-            head.remove_prefix(end);
-        }
-        take(head.front());
-        head.remove_prefix(1);
-    }
-}
-
-void KeepAliveScanner::take(char byte) {
-    if (byte == '\n') {
-        end_line();
-    } else if (place_ == Place::name) {
-        place_ = lower(byte) == field_begin[matched_] ? Place::name : Place::elsewhere;
-        if (++matched_ == field_begin.size() && place_ == Place::name) {
-            place_ = Place::value;
-        }
-    } else if (place_ == Place::value && byte != '\r') {
-        cut_ = value_bytes_ == value_bytes_max;
-        if (!cut_) {
-            value_[value_bytes_++] = byte;
-        }
-    }
-}
-
-void KeepAliveScanner::end_line() {
-    if (place_ == Place::value) {
-        std::string_view value(value_, value_bytes_);
-        if (cut_) {  // what goes on behind the limit may be a number
+    field_.feed(head, [this](std::string_view value, bool cut) {
+        if (cut) {  // what goes on behind the limit may be a number
             value = value.substr(0, value.find_last_of(",;") + 1);
         }
         const KeepAliveLimits said = read_keep_alive(value);
         lower_to(limits_.timeout_s, said.timeout_s);
         lower_to(limits_.max, said.max);
-    }
-    place_ = Place::name;
-    matched_ = value_bytes_ = 0;
-    cut_ = false;
+    });
 }
 
 }  // namespace driftless

@@ -17,6 +17,7 @@ struct ResponseParser::State {
 
     MessageFraming framing{HTTP_RESPONSE, {response_head_bytes_max, response_headers_max}};
     KeepAliveScanner limits;
+    RetryAfterScanner retry_after;
     Head head = Head::undecided;
     std::size_t begin_bytes = 0;
     char begin[verdict_bytes];  ///< what an undecided head begins with, when it came in pieces
@@ -60,6 +61,7 @@ ResponseParser::~ResponseParser() = default;
 void ResponseParser::reset() {
     state_->framing.reset();
     state_->limits.reset();
+    state_->retry_after.reset();
     state_->head = State::Head::undecided;
     state_->begin_bytes = 0;
 }
@@ -79,6 +81,7 @@ ResponseParser::Step ResponseParser::feed(std::string_view bytes) {
             case MessageFraming::Piece::head_bytes:
                 if (const auto span = state.reportable(step.span); !span.empty()) {
                     state.limits.feed(span);
+                    state.retry_after.feed(span);
                     return {ResponsePiece::head_bytes, consumed, span};
                 }
                 continue;
@@ -119,6 +122,10 @@ bool ResponseParser::keep_alive() const {
 
 const KeepAliveLimits& ResponseParser::keep_alive_limits() const {
     return state_->limits.limits();
+}
+
+const std::optional<std::int64_t>& ResponseParser::retry_after_ns() const {
+    return state_->retry_after.wait_ns();
 }
 
 bool ResponseParser::head_too_large() const {

@@ -12,6 +12,7 @@
 
 #include "proto/http/fields.hpp"
 #include "proto/http/keep_alive.hpp"
+#include "proto/http/retry_after.hpp"
 
 namespace driftless {
 
@@ -56,6 +57,9 @@ class ResponseParser {
     bool keep_alive() const;       ///< the connection may carry another message; valid at done
     /// What the final head says of the connection's limits; valid from head_done.
     const KeepAliveLimits& keep_alive_limits() const;
+    /// When the request may come again, in ns from now; nothing where the final head does not say
+    /// it; valid from head_done.
+    const std::optional<std::int64_t>& retry_after_ns() const;
     bool head_too_large() const;     ///< the error was a limit, not bad syntax
     const char* error_text() const;  ///< static string
 

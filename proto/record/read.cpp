@@ -53,7 +53,8 @@ class Fields {
         }
     }
     /// The same for a field that is never null: it keeps what it holds.
-    void read_later(const char* key, std::uint32_t& out) {
+    template <typename T>
+    void read_later(const char* key, T& out) {
         const JsonValue value = root_.find(key);
         if (value.present()) {
             take(key, value, out);
@@ -203,6 +204,7 @@ void read_origin(Fields& fields, Record& record) {
     fields.read_later("request", record.request);
     fields.read_later("pass", record.pass);
     read_phase(fields, record);
+    fields.read_later("attempt", record.attempt);
     fields.read_later("user", record.user);
     fields.read("session", record.session);
     fields.read_later("tree", record.tree);
@@ -242,6 +244,7 @@ void read_times(Fields& fields, Record& record) {
     fields.read("last_token_ns", record.last_token_ns);
     fields.read("done_ns", record.done_ns);
     fields.read_later("ended_ns", record.ended_ns);
+    fields.read_later("censored", record.censored);
     fields.read("ttft_ns", record.ttft_ns);
     fields.read("ttft_due_ns", record.ttft_due_ns);
     fields.read("tpot_ns", record.tpot_ns);

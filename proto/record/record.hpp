@@ -25,8 +25,8 @@ class JsonDocument;
 /// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
 /// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
 /// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
-/// 9: `overtaken`.
-inline constexpr int record_schema = 9;
+/// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`.
+inline constexpr int record_schema = 10;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -60,6 +60,7 @@ struct Record {
     std::uint32_t request = 0;  ///< number of the sending, from 0 over all segments of the run
     std::uint32_t pass = 0;     ///< how often the trace had been gone through before
     Phase phase = Phase::profile;
+    std::uint32_t attempt = 0;  ///< how often it was sent before in this pass, and failed
     std::optional<std::uint32_t> user;
     std::optional<std::string> session;
     std::optional<std::string> tree;  ///< the root session; of a session without one, itself
@@ -98,6 +99,7 @@ struct Record {
     OptionalNs last_token_ns;
     OptionalNs done_ns;
     OptionalNs ended_ns;  ///< complete or given up, whatever the outcome
+    bool censored = false;  ///< `cancelled` because the time of the run was over, by plan
 
     OptionalNs ttft_ns;             ///< first_token_ns - fired_ns
     OptionalNs ttft_due_ns;         ///< first_token_ns - due_ns

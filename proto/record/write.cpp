@@ -93,6 +93,7 @@ void write_origin(JsonWriter& json, const Record& record) {
     write_field(json, "request", record.request);
     write_field(json, "pass", record.pass);
     json.key("phase").string(name_of(record.phase));
+    write_field(json, "attempt", record.attempt);
     write_field(json, "user", record.user);
     write_field(json, "session", record.session);
     write_field(json, "tree", record.tree);
@@ -131,6 +132,7 @@ void write_times(JsonWriter& json, const Record& record) {
     write_field(json, "last_token_ns", record.last_token_ns);
     write_field(json, "done_ns", record.done_ns);
     write_field(json, "ended_ns", record.ended_ns);
+    json.key("censored").boolean(record.censored);
     write_field(json, "ttft_ns", record.ttft_ns);
     write_field(json, "ttft_due_ns", record.ttft_due_ns);
     write_field(json, "tpot_ns", record.tpot_ns);

@@ -238,7 +238,9 @@ def urls(records):
         found.append({
             "rows": len(rows),
             "completed": len(ok),
-            "failed": sum(r["outcome"] not in (*WHOLE, "not_sent") for r in rows),
+            "failed": sum(
+                r["outcome"] not in (*WHOLE, "not_sent") and not r["censored"] for r in rows
+            ),
             "median_ttft_ms": None if ttft["p50"] is None else ttft["p50"] / 1e6,
             "p99_ttft_ms": None if ttft["p99"] is None else ttft["p99"] / 1e6,
             "cached_tokens": sum(known(rows, "cached_tokens")),
@@ -248,6 +250,9 @@ def urls(records):
 
 def summary_of(records, slo=None):
     """Every key of summary.json that follows from the records. `slo` is --goodput, in ms."""
+    warmup = [r for r in records if r["phase"] == "warmup"]
+    records = [r for r in records if r["phase"] != "warmup"]
+    censored = sum(r["censored"] for r in records)
     ok = [r for r in records if r["outcome"] == "ok"]
     short = [r for r in records if r["outcome"] == "short_output"]
     longer = [r for r in records if r["outcome"] == "long_output"]
@@ -266,7 +271,14 @@ def summary_of(records, slo=None):
         "completed": len(ok),
         "short_output": len(short),
         "long_output": len(longer),
-        "failed": len(records) - len(ok) - len(short) - len(longer),
+        "censored": censored,
+        "failed": len(records) - len(ok) - len(short) - len(longer) - censored,
+        "retries": sum(r["attempt"] > 0 for r in records),
+        "warmup": {
+            "requests": len(warmup),
+            "fired": len(known(warmup, "fired_ns")),
+            "failed": sum(r["outcome"] not in WHOLE for r in warmup),
+        },
         "outputs": outputs_by_length(ok + short + longer),
         "outcomes": collections.Counter(r["outcome"] for r in records),
         "tokens_sources": collections.Counter(known(records, "tokens_source")),

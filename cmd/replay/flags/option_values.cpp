@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "cmd/replay/flags/choose.hpp"
 #include "cmd/values.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
@@ -11,23 +12,6 @@
 namespace driftless {
 
 namespace {
-
-template <typename T>
-struct Choice {
-    std::string_view name;
-    T value;
-};
-
-template <typename T, std::size_t count>
-Result<T> choose(std::string_view text, const std::array<Choice<T>, count>& choices,
-                 const char* remedy) {
-    for (const Choice<T>& choice : choices) {
-        if (choice.name == text) {
-            return choice.value;
-        }
-    }
-    return Error{ErrorCode::invalid, 0, remedy};
-}
 
 constexpr const char* goodput_remedy =
     "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
@@ -185,16 +169,6 @@ Result<ConnectionRule> parse_connection_rule(std::string_view text) {
         Choice<ConnectionRule>{name_of(ConnectionRule::fresh), ConnectionRule::fresh},
         Choice<ConnectionRule>{name_of(ConnectionRule::sticky), ConnectionRule::sticky}};
     return choose(text, choices, "is not one of reuse, fresh, sticky");
-}
-
-const char* name_of(TreeRule rule) {
-    return rule == TreeRule::file ? "file" : "shuffle";
-}
-
-Result<TreeRule> parse_tree_rule(std::string_view text) {
-    constexpr std::array choices{Choice<TreeRule>{"file", TreeRule::file},
-                                 Choice<TreeRule>{"shuffle", TreeRule::shuffle}};
-    return choose(text, choices, "is not one of file, shuffle");
 }
 
 Result<Balance> parse_balance(std::string_view text) {

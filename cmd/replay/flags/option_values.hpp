@@ -16,7 +16,6 @@ namespace driftless {
 /// As the flags spell them.
 const char* name_of(OutputRule rule);
 const char* name_of(PromptKind kind);
-const char* name_of(TreeRule rule);
 const char* name_of(GapRule rule);
 
 Result<PromptKind> parse_prompt_kind(std::string_view text);
@@ -30,8 +29,6 @@ Result<StampRule> parse_stamp_rule(std::string_view text);
 Result<GapRule> parse_gap_rule(std::string_view text);
 Result<Balance> parse_balance(std::string_view text);
 Result<ConnectionRule> parse_connection_rule(std::string_view text);
-/// "file" or "shuffle".
-Result<TreeRule> parse_tree_rule(std::string_view text);
 /// "full" or "none".
 Result<bool> parse_chunks(std::string_view text);
 /// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").

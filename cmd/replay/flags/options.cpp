@@ -8,6 +8,7 @@
 #include "cmd/options_trace.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
+#include "cmd/replay/flags/options_users.hpp"
 #include "cmd/replay/flags/spelling.hpp"
 #include "cmd/table_kind.hpp"
 #include "cmd/values.hpp"
@@ -199,24 +200,6 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
                 parse_duration_ns, options.sending.grace_ns);
     flags.on_off("--dry-run", "everything but sending", options.dry_run);
-}
-
-void add_user_flags(Flags& flags, ReplayOptions& options) {
-    UserRules& users = options.workload.users;
-    flags.group("Users");
-    flags.value("--users", "N", "N live session trees at any time; implies --sessions closed",
-                nullptr, parse_positive_u32, users.users);
-    flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
-                parse_duration_ns, users.ramp_ns);
-    flags.value("--session-order", "HOW", "order in which trees are played: file, or shuffle",
-                "file", parse_tree_rule, users.order);
-    flags.on_off("--recycle",
-                 "begin the trace anew when it is used up, sharing no block with before",
-                 users.recycle);
-    flags.value("--for", "T", "nothing is due after this time [to the end]", nullptr,
-                parse_positive_duration_ns, users.for_ns);
-    flags.value("--drain", "T", "after --for, time for open answers to end [60s]", nullptr,
-                parse_duration_ns, options.sending.drain_ns);
 }
 
 void add_output_flags(Flags& flags, ReplayOptions& options) {

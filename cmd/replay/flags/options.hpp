@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cmd/replay/flags/described_api.hpp"
+#include "cmd/replay/flags/user_values.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/input/trace_file.hpp"
 #include "engine/plan/balance.hpp"
@@ -64,7 +65,9 @@ struct WorkloadFlags {
     std::optional<GapRule> gap;              ///< `--gap`; empty: end to start
     std::optional<std::int64_t> gap_cap_ns;  ///< `--gap-cap`
     std::string speed_text;                  ///< as typed, for run.json
-    UserRules users;                         ///< `users.users` 0: there are none
+    UserRules users;  ///< `users.users` 0: there are none; whole once all flags are read
+    std::optional<FailureRules> on_failure;   ///< `--on-failure`
+    std::optional<StartWithin> start_within;  ///< `--start-within`
 };
 
 /// Where the server is, and what it is asked before time 0.
@@ -121,7 +124,6 @@ struct SendingFlags {
     Balance balance = Balance::turn;
     Timeouts timeouts;
     std::int64_t grace_ns = 0;
-    std::optional<std::int64_t> drain_ns;  ///< `--drain`, after `--for`; empty: 60 s
 };
 
 /// What is written and shown.

@@ -331,7 +331,7 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
     std::string why = describe_api(options.request.dialect, options.request.template_file,
                                    options.request.described);
     if (why.empty()) {
-        why = complete_sessions(options.workload, options.sending);
+        why = complete_sessions(options.workload, options.request.output);
     }
     if (why.empty()) {
         why = contradiction(options);

@@ -1,5 +1,8 @@
 #include "cmd/replay/flags/session_flags.hpp"
 
+#include <array>
+#include <utility>
+
 namespace driftless {
 
 namespace {
@@ -15,15 +18,55 @@ std::string gap_contradiction(const WorkloadFlags& workload) {
            " is about turns that wait for answers, and no row waits: add --sessions closed";
 }
 
+/// The first flag that shapes users; nullptr where none is given.
+const char* flag_of_users(const WorkloadFlags& workload) {
+    const UserRules& users = workload.users;
+    const std::array<std::pair<bool, const char*>, 12> flags = {{
+        {users.ramp_ns > 0, "--user-ramp"},
+        {users.order != TreeRule::file, "--session-order"},
+        {users.recycle, "--recycle"},
+        {users.for_ns.has_value(), "--for"},
+        {workload.on_failure.has_value(), "--on-failure"},
+        {users.failures.waits_for_429, "--on-429 wait"},
+        {users.idle.tree_ns.has_value(), "--tree-idle-cap"},
+        {users.idle.system_ns.has_value(), "--system-idle-cap"},
+        {workload.start_within.has_value(), "--start-within"},
+        {users.start.by_turns, "--start-by"},
+        {users.start.prime_one_token, "--prime"},
+        {users.start.warmup_requests > 0, "--warmup-requests"},
+    }};
+    for (const auto& [given, name] : flags) {
+        if (given) {
+            return name;
+        }
+    }
+    return nullptr;
+}
+
+/// What is sent before the measurement.
+std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule output) {
+    const StartRules& start = workload.users.start;
+    if (!start.is_inside() && (start.by_turns || start.prime_one_token)) {
+        return std::string(start.by_turns ? "--start-by" : "--prime") +
+               " is about trees that begin inside their recordings: give --start-within A:B, too";
+    }
+    if (start.warms_up() && workload.users.ramp_ns > 0) {
+        return std::string(start.is_inside() ? "--start-within" : "--warmup-requests") +
+               " begins the measurement for all users at once, and --user-ramp does not: remove one";
+    }
+    const bool one_token = start.warmup_requests > 0 || start.prime_one_token;
+    if (one_token && output == OutputRule::free) {
+        return std::string(start.warmup_requests > 0 ? "--warmup-requests" : "--prime one-token") +
+               " asks for one token, and --output free asks for no length: remove one";
+    }
+    return "";
+}
+
 /// Users play closed sessions; what shapes them is nothing without them.
-std::string complete_users(WorkloadFlags& workload) {
+std::string complete_users(WorkloadFlags& workload, OutputRule output) {
     UserRules& users = workload.users;
     if (users.users == 0) {
-        const char* const flag = users.ramp_ns > 0               ? "--user-ramp"
-                                 : users.order != TreeRule::file ? "--session-order"
-                                 : users.recycle                 ? "--recycle"
-                                 : users.for_ns                  ? "--for"
-                                                                 : nullptr;
+        const char* const flag = flag_of_users(workload);
         return flag == nullptr ? "" : std::string(flag) + " is for users: give --users N, too";
     }
     if (workload.files.sessions == Sessions::open) {
@@ -36,18 +79,27 @@ std::string complete_users(WorkloadFlags& workload) {
     if (users.for_ns && users.ramp_ns >= *users.for_ns) {
         return "--user-ramp is not shorter than --for: give less";
     }
+    if (workload.on_failure) {
+        users.failures.rule = workload.on_failure->rule;
+        users.failures.retries_max = workload.on_failure->retries_max;
+    }
+    if (workload.start_within) {
+        users.start.from = workload.start_within->from;
+        users.start.to = workload.start_within->to;
+    }
+    users.start.gap_cap_ns = workload.gap == GapRule::none ? 0 : workload.gap_cap_ns;
     workload.files.sessions = Sessions::closed;
     users.seed = workload.plan.seed;
-    return "";
+    return warm_up_contradiction(workload, output);
 }
 
 }  // namespace
 
-std::string complete_sessions(WorkloadFlags& workload, const SendingFlags& sending) {
-    if (sending.drain_ns && !workload.users.for_ns) {
+std::string complete_sessions(WorkloadFlags& workload, OutputRule output) {
+    if (workload.users.drain_ns && !workload.users.for_ns) {
         return "--drain is the time behind the end of --for: give --for T, too";
     }
-    const std::string why = complete_users(workload);
+    const std::string why = complete_users(workload, output);
     return why.empty() ? gap_contradiction(workload) : why;
 }
 

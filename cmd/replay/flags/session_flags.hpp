@@ -9,6 +9,6 @@ namespace driftless {
 
 /// Users play closed sessions: fills that in. Returns one line that says what is wrong and what
 /// fixes it, or the empty text.
-std::string complete_sessions(WorkloadFlags& workload, const SendingFlags& sending);
+std::string complete_sessions(WorkloadFlags& workload, OutputRule output);
 
 }  // namespace driftless

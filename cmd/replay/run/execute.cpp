@@ -303,11 +303,11 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     RunEnd end = run != nullptr ? end_of(*run) : RunEnd();
     SummaryInfo info = summary_info(prepared_.file, progress_.segments.front().clock.zero_utc_ns);
     SummaryFigures figures = writer.summary().figures();
-    end.rows_fired = figures.fired;
+    end.rows_fired = figures.fired + figures.warmup_fired;
     if (writer.failed()) {
         read_written(folder_, figures, info.unfinished);
     }
-    end.records = figures.rows;
+    end.records = figures.rows + figures.warmup_rows;
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
         end.prompts_digest = prepared_.prompts.digest;
         end.clamped_rows = prepared_.prompts.clamped_rows;

@@ -26,8 +26,8 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     settings.arm_ahead = {options.sending.arm_ahead.window_ns};
     settings.arm_all = options.sending.arm_ahead.all;
     settings.grace = {options.sending.grace_ns};
-    if (const std::optional<std::int64_t>& for_ns = options.workload.users.for_ns; for_ns) {
-        settings.drained_ns = later(*for_ns, options.sending.drain_ns.value_or(seconds(60).ns));
+    if (const UserRules& users = options.workload.users; users.for_ns) {
+        settings.drained_ns = later(*users.for_ns, users.drain());
     }
     return settings;
 }

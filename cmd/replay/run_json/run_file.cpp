@@ -4,6 +4,7 @@
 
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/flags/user_values.hpp"
 #include "cmd/replay/run_json/json_strings.hpp"
 #include "cmd/replay/run_json/run_file_end.hpp"
 #include "cmd/replay/run_json/run_file_preflight.hpp"
@@ -92,6 +93,17 @@ void write_users(JsonWriter& json, const UserRules& rules) {
     json.key("order").string(name_of(rules.order));
     json.key("recycle").boolean(rules.recycle);
     json.key("for_ns").optional_integer(rules.for_ns);
+    json.key("drain_ns");
+    rules.for_ns ? json.integer(rules.drain()) : json.null();
+    json.key("on_failure").string(text_of(rules.failures));
+    json.key("on_429").string(rules.failures.waits_for_429 ? "wait" : "record");
+    json.key("tree_idle_cap_ns").optional_integer(rules.idle.tree_ns);
+    json.key("system_idle_cap_ns").optional_integer(rules.idle.system_ns);
+    json.key("start_within").begin_array();
+    json.number(rules.start.from).number(rules.start.to).end_array();
+    json.key("start_by").string(rules.start.by_turns ? "turns" : "timeline");
+    json.key("prime").string(rules.start.prime_one_token ? "one-token" : "exact");
+    json.key("warmup_requests").unsigned_integer(rules.start.warmup_requests);
     json.end_object();
 }
 

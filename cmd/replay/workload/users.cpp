@@ -1,6 +1,7 @@
 #include "cmd/replay/workload/users.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
@@ -68,6 +69,16 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     digest.add_u64(static_cast<std::uint64_t>(rules.order));
     digest.add_u64(rules.recycle ? 1 : 0);
     digest.add_u64(static_cast<std::uint64_t>(rules.for_ns.value_or(-1)));
+    digest.add_u64(static_cast<std::uint64_t>(rules.failures.rule));
+    digest.add_u64(rules.failures.retries_max);
+    digest.add_u64(rules.failures.waits_for_429 ? 1 : 0);
+    digest.add_u64(static_cast<std::uint64_t>(rules.idle.tree_ns.value_or(-1)));
+    digest.add_u64(static_cast<std::uint64_t>(rules.idle.system_ns.value_or(-1)));
+    digest.add_u64(std::bit_cast<std::uint64_t>(rules.start.from));
+    digest.add_u64(std::bit_cast<std::uint64_t>(rules.start.to));
+    digest.add_u64(rules.start.by_turns ? 1 : 0);
+    digest.add_u64(rules.start.prime_one_token ? 1 : 0);
+    digest.add_u64(rules.start.warmup_requests);
     digest.add_u64(rules.seed);
     return digest.value();
 }

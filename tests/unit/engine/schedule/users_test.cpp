@@ -268,12 +268,13 @@ TEST(Users, GoOnBehindATreeThatFails) {
     }
     EXPECT_EQ(dropped, 2u);
     ASSERT_NE(schedule.peek(), nullptr);
-    EXPECT_EQ(schedule.peek()->due_ns, 50) << "when the last request had failed";
+    const std::int64_t begin_ns = 50 + failure_pause_ns(1);
+    EXPECT_EQ(schedule.peek()->due_ns, begin_ns) << "a pause behind the last request's failure";
     const Due last = schedule.take();
     EXPECT_EQ(last.row, 3u);
-    schedule.fired(last, 60);
+    schedule.fired(last, begin_ns);
     EXPECT_FALSE(schedule.over());
-    schedule.ended(last, 70, true);
+    schedule.ended(last, begin_ns + 10, true);
     EXPECT_TRUE(schedule.over());
     EXPECT_EQ(schedule.left(), 0u);
 }

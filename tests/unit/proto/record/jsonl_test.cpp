@@ -24,6 +24,7 @@ Record full_record() {
     record.turn = 3;
     record.kept = R"({"type":"text","n":1.50})";
     record.segment = 2;
+    record.attempt = 3;
     record.url = "http://127.0.0.1:8000/v1/completions";
     record.api = "openai-completions";
     record.model = "m";
@@ -52,6 +53,7 @@ Record full_record() {
     record.last_token_ns = 1'013'000'000;
     record.done_ns = 1'014'000'000;
     record.ended_ns = 1'014'000'100;
+    record.censored = true;
     record.ttft_ns = 2'999'250;
     record.ttft_due_ns = 3'000'000;
     record.tpot_ns = 3333333.3333333335;
@@ -98,7 +100,7 @@ std::string line_of(const Record& record) {
 TEST(RecordJsonl, WritesEveryKeyInOrder) {
     EXPECT_EQ(
         line_of(full_record()),
-        R"({"row":17,"request":19,"pass":1,"phase":"drain","user":4,"session":"chat \"7\"",)"
+        R"({"row":17,"request":19,"pass":1,"phase":"drain","attempt":3,"user":4,"session":"chat \"7\"",)"
         R"("tree":"chat","turn":3,"kept":{"type":"text","n":1.50},)"
         R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","model":"m","connection":5,)"
         R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"parent_end_ns":999000000,"overtaken":true,"armed_ns":-200000000,)"
@@ -106,7 +108,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
         R"("submit_ns":6500,"wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
         R"("first_byte_ns":1002000000,"first_token_ns":1003000000,"first_content_ns":1003500000,)"
-        R"("last_token_ns":1013000000,"done_ns":1014000000,"ended_ns":1014000100,)"
+        R"("last_token_ns":1013000000,"done_ns":1014000000,"ended_ns":1014000100,"censored":true,)"
         R"("ttft_ns":2999250,"ttft_due_ns":3000000,)"
         R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
         R"("chunk_tokens":[1,3],"input_length":4294967295,"prompt_tokens":4294967295,)"
@@ -274,9 +276,9 @@ TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
 TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     std::string line = line_of(full_record());
     for (const std::string_view later :
-         {R"("request":19,"pass":1,"phase":"drain","user":4,)", R"("tree":"chat",)",
+         {R"("request":19,"pass":1,"phase":"drain","attempt":3,"user":4,)", R"("tree":"chat",)",
           R"("parent_end_ns":999000000,"overtaken":true,)", R"("connection_state":"moved",)",
-          R"("connection_age_ns":1100000750,)", R"("submit_ns":6500,)", R"("ended_ns":1014000100,)",
+          R"("connection_age_ns":1100000750,)", R"("submit_ns":6500,)", R"("ended_ns":1014000100,"censored":true,)",
           R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
           R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
           R"("headers":{"X-Pod":"a\"b","x-none":null},)",
@@ -293,6 +295,8 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     EXPECT_EQ(back.value().request, 0u);
     EXPECT_EQ(back.value().pass, 0u);
     EXPECT_EQ(back.value().phase, Phase::profile);
+    EXPECT_EQ(back.value().attempt, 0u);
+    EXPECT_FALSE(back.value().censored);
     EXPECT_FALSE(back.value().user.has_value());
     EXPECT_FALSE(back.value().tree.has_value());
     EXPECT_FALSE(back.value().parent_end_ns.has_value());

@@ -1,0 +1,54 @@
+/// The flags of users, and of what they do between requests.
+///
+/// Included by options.cpp only, like the flags that it adds to.
+#pragma once
+
+#include "cmd/options_flags.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/flags/user_values.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+inline void add_user_flags(Flags& flags, ReplayOptions& options) {
+    UserRules& users = options.workload.users;
+    flags.group("Users");
+    flags.value("--users", "N", "N live session trees at any time; implies --sessions closed",
+                nullptr, parse_positive_u32, users.users);
+    flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
+                parse_duration_ns, users.ramp_ns);
+    flags.value("--session-order", "HOW", "order in which trees are played: file, or shuffle",
+                "file", parse_tree_rule, users.order);
+    flags.on_off("--recycle",
+                 "begin the trace anew when it is used up, sharing no block with before",
+                 users.recycle);
+    flags.value("--for", "T", "nothing is due after this time [to the end]", nullptr,
+                parse_positive_duration_ns, users.for_ns);
+    flags.value("--drain", "T", "after --for, time for open answers to end [60s]", nullptr,
+                parse_duration_ns, users.drain_ns);
+    flags.value("--on-failure", "RULE",
+                "turns behind one that failed: end-tree (not sent), continue (sent), or\n"
+                "retry:N (it is sent again, N times at most) [end-tree]",
+                nullptr, parse_failure_rules, options.workload.on_failure);
+    flags.value("--on-429", "HOW", "record it as a failure, or wait and send it again", "record",
+                parse_wait_for_429, users.failures.waits_for_429);
+    flags.value("--tree-idle-cap", "T",
+                "longest time without a request of a tree in flight, before --speed [none]",
+                nullptr, parse_duration_ns, users.idle.tree_ns);
+    flags.value("--system-idle-cap", "T", "longest time without any request in flight [none]",
+                nullptr, parse_duration_ns, users.idle.system_ns);
+    flags.value("--start-within", "A:B",
+                "first trees begin inside their recordings, between these shares of\n"
+                "them; the turn before goes out in the warm-up [0:0]",
+                nullptr, parse_start_within, options.workload.start_within);
+    flags.value("--start-by", "WHAT", "shares of the timeline, or of the turns", "timeline",
+                parse_start_by_turns, users.start.by_turns);
+    flags.value("--prime", "LENGTH", "answers of the warm-up: exact, or one-token", "exact",
+                parse_prime_one_token, users.start.prime_one_token);
+    flags.value("--warmup-requests", "N",
+                "of each user, of one token and without gaps, before the measurement", "0",
+                parse_u32, users.start.warmup_requests);
+}
+
+}  // namespace driftless

@@ -1,0 +1,98 @@
+#include "cmd/replay/flags/user_values.hpp"
+
+#include <array>
+#include <optional>
+
+#include "cmd/replay/flags/choose.hpp"
+#include "cmd/values.hpp"
+#include "engine/plan/load.hpp"
+#include "engine/schedule/due.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* failure_remedy =
+    "is not one of end-tree, continue, or retry:N with N from 1 to 30";
+constexpr const char* within_remedy =
+    "is not two shares of a recording, the lesser first; use 0.25:0.75 or 0:50%";
+
+/// A share, or 0, which `parse_share` knows not as one.
+std::optional<double> share_or_none(std::string_view text) {
+    if (text == "0" || text == "0.0" || text == "0%") {
+        return 0.0;
+    }
+    const Result<Share> share = parse_share(text);
+    return share ? std::optional(static_cast<double>(share.value().billionths) / 1e9)
+                 : std::nullopt;
+}
+
+}  // namespace
+
+const char* name_of(TreeRule rule) {
+    return rule == TreeRule::file ? "file" : "shuffle";
+}
+
+Result<TreeRule> parse_tree_rule(std::string_view text) {
+    constexpr std::array choices{Choice<TreeRule>{"file", TreeRule::file},
+                                 Choice<TreeRule>{"shuffle", TreeRule::shuffle}};
+    return choose(text, choices, "is not one of file, shuffle");
+}
+
+Result<FailureRules> parse_failure_rules(std::string_view text) {
+    constexpr std::string_view retry = "retry:";
+    FailureRules rules;
+    if (text == "continue") {
+        rules.rule = FailureRule::go_on;
+    } else if (text.starts_with(retry)) {
+        const Result<std::uint64_t> times = parse_positive_count(text.substr(retry.size()));
+        if (!times || times.value() >= Due::attempts_max) {
+            return Error{ErrorCode::invalid, 0, failure_remedy};
+        }
+        rules.rule = FailureRule::retry;
+        rules.retries_max = static_cast<std::uint32_t>(times.value());
+    } else if (text != "end-tree") {
+        return Error{ErrorCode::invalid, 0, failure_remedy};
+    }
+    return rules;
+}
+
+std::string text_of(const FailureRules& rules) {
+    switch (rules.rule) {
+        case FailureRule::end_tree:
+            return "end-tree";
+        case FailureRule::go_on:
+            return "continue";
+        case FailureRule::retry:
+            return "retry:" + std::to_string(rules.retries_max);
+    }
+    return "";
+}
+
+Result<bool> parse_wait_for_429(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"record", false}, Choice<bool>{"wait", true}};
+    return choose(text, choices, "is not one of record, wait");
+}
+
+Result<StartWithin> parse_start_within(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::optional<double> from =
+        colon == std::string_view::npos ? std::nullopt : share_or_none(text.substr(0, colon));
+    const std::optional<double> to = from ? share_or_none(text.substr(colon + 1)) : std::nullopt;
+    if (!to || *to < *from) {
+        return Error{ErrorCode::invalid, 0, within_remedy};
+    }
+    return StartWithin{*from, *to};
+}
+
+Result<bool> parse_start_by_turns(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"timeline", false}, Choice<bool>{"turns", true}};
+    return choose(text, choices, "is not one of timeline, turns");
+}
+
+Result<bool> parse_prime_one_token(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"exact", false}, Choice<bool>{"one-token", true}};
+    return choose(text, choices, "is not one of exact, one-token");
+}
+
+}  // namespace driftless

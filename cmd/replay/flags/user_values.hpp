@@ -1,0 +1,35 @@
+/// Values of the flags of users: from typed text and back. Pure. The `doing` of an Error is a
+/// clause for the message: what is wrong, and the remedy.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/schedule/user_rules.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// "file" or "shuffle".
+Result<TreeRule> parse_tree_rule(std::string_view text);
+const char* name_of(TreeRule rule);
+
+/// "end-tree", "continue", or "retry:N" with N from 1 to 30. Keeps `waits_for_429` false.
+Result<FailureRules> parse_failure_rules(std::string_view text);
+/// As it is typed, `--on-429` left out.
+std::string text_of(const FailureRules& rules);
+/// `--on-429`: "record" or "wait".
+Result<bool> parse_wait_for_429(std::string_view text);
+
+/// Shares of a recording, from and to, "0.25:0.75" or "0:50%"; both up to 1, in that order.
+struct StartWithin {
+    double from = 0;
+    double to = 0;
+};
+Result<StartWithin> parse_start_within(std::string_view text);
+/// `--start-by`: "timeline" or "turns"; true: turns.
+Result<bool> parse_start_by_turns(std::string_view text);
+/// `--prime`: "exact" or "one-token"; true: one token.
+Result<bool> parse_prime_one_token(std::string_view text);
+
+}  // namespace driftless
