@@ -23,6 +23,7 @@ std::uint64_t seed_of(std::uint64_t seed, std::string_view request_id) {
 void MockAnswer::plan() {
     const CoreOptions& options = core_.options();
     made_ = 0;
+    seat_ = Seat();
     head_sent_ = false;
     seed_ = seed_of(options.seed, log_.request_id);
     fault_ = fault_of_request(options.faults, log_.row, seed_);
@@ -73,20 +74,50 @@ AnswerFacts MockAnswer::facts(Instant now) const {
 void MockAnswer::start(Instant now) {
     const Pace& pace = core_.options().pace;
     log_.begin_ns = now.ns;
-    const std::uint32_t uncached = log_.prompt_tokens - log_.cached_tokens;
-    schedule_.start(pace, core_.compute(now, uncached), uncached, seed_);
+    schedule_.start(pace, now, log_.prompt_tokens - log_.cached_tokens, seed_);
     log_.due_ns = schedule_.next().ns;
     if (!request_.asked().stream) {  // due when its last token is
-        schedule_.advance(pace, request_.asked().output_tokens - 1, core_.crowd());
+        schedule_.advance(pace, request_.asked().output_tokens - 1);
+    }
+}
+
+void MockAnswer::join(MockConnection& connection, Instant now) {
+    const Asked& asked = request_.asked();
+    const std::uint32_t uncached = log_.prompt_tokens - log_.cached_tokens;
+    schedule_.start(core_.options().pace, now, uncached, seed_);
+    seat_.owner = &connection;
+    seat_.ready = schedule_.next();
+    seat_.prompt_left = uncached;
+    // The first chunk leaves with its first token, as without steps; then each token is a step.
+    seat_.steps = asked.stream ? asked.output_tokens - chunk_tokens() + 1 : asked.output_tokens;
+    seat_.wanted = asked.stream ? 1 : seat_.steps;
+    core_.join(seat_);
+}
+
+Instant MockAnswer::due() const {
+    if (!core_.in_steps()) {
+        return schedule_.next();
+    }
+    return seat_.done >= seat_.wanted ? seat_.latest : never;
+}
+
+void MockAnswer::end(Instant now) {
+    core_.leave(seat_, now);
+    if (core_.in_steps()) {
+        log_.begin_ns = seat_.begun.ns;
+        log_.due_ns = seat_.first.ns;
+    }
+    if (made_ > 0 && log_.status == 200) {
+        core_.note_reply(log_, text_.content(made_));
     }
 }
 
 MockAnswer::State MockAnswer::produce(Instant now, std::string& out) {
     if (!request_.asked().stream) {
-        return schedule_.next() <= now ? produce_whole(now, out) : State::going;
+        return due() <= now ? produce_whole(now, out) : State::going;
     }
     State state = State::going;
-    while (state == State::going && schedule_.next() <= now && out.size() < produce_bytes_max) {
+    while (state == State::going && due() <= now && out.size() < produce_bytes_max) {
         state = strike(out);
         if (state == State::going) {
             state = produce_chunk(now, out);
@@ -138,6 +169,15 @@ std::uint32_t MockAnswer::chunk_tokens() const {
     return std::min(core_.options().pace.tokens_per_chunk, text_.tokens_until_turn(made_));
 }
 
+/// A chunk has left: when the following one is due, and its fault where that strikes.
+void MockAnswer::plan_next_chunk() {
+    if (core_.in_steps()) {
+        seat_.wanted += chunk_tokens();
+    } else {
+        schedule_.advance(core_.options().pace, chunk_tokens());
+    }
+}
+
 MockAnswer::State MockAnswer::produce_chunk(Instant now, std::string& out) {
     if (made_ == 0) {
         send_head(out);
@@ -148,7 +188,7 @@ MockAnswer::State MockAnswer::produce_chunk(Instant now, std::string& out) {
     made_ += tokens;
     note_sent(now);
     if (made_ < request_.asked().output_tokens) {
-        schedule_.advance(core_.options().pace, chunk_tokens(), core_.crowd());
+        plan_next_chunk();
         return State::going;
     }
     text_.append_end(out);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cmd/mock/answer_text.hpp"
+#include "cmd/mock/batch.hpp"
 #include "cmd/mock/behaviour.hpp"
 #include "cmd/mock/core_options.hpp"
 #include "cmd/mock/pages.hpp"
@@ -21,6 +22,7 @@ namespace driftless::mock {
 /// Tokens that are due at once leave in portions of about this many bytes.
 inline constexpr std::size_t produce_bytes_max = 64 * 1024;
 
+class MockConnection;
 class MockCore;
 
 class MockAnswer {
@@ -39,8 +41,14 @@ class MockAnswer {
     void begin(const Reply& reply, Instant now, std::string& out);
     /// A slot is free. From here on the schedule runs.
     void start(Instant now);
-    /// When more of it leaves.
-    Instant due() const { return schedule_.next(); }
+    /// Instead of waiting for a slot, where answers are made in steps: it joins the batch, which
+    /// wakes `connection` when tokens are made.
+    void join(MockConnection& connection, Instant now);
+    /// When more of it leaves; `never`: when the batch says so.
+    Instant due() const;
+    /// It is over, in whichever way: it leaves the batch, the log has what only that knows, and
+    /// what was sent may be found in histories.
+    void end(Instant now);
 
     /// How far it is after a produce.
     enum class State : std::uint8_t {
@@ -65,6 +73,7 @@ class MockAnswer {
     void send_head(std::string& out);
     void note_sent(Instant now);
     std::uint32_t chunk_tokens() const;
+    void plan_next_chunk();
 
     MockCore& core_;
     const RequestReader& request_;
@@ -75,7 +84,8 @@ class MockAnswer {
     std::uint32_t made_ = 0;
     std::uint64_t seed_ = 0;
     bool head_sent_ = false;
-    AnswerSchedule schedule_;
+    AnswerSchedule schedule_;  ///< in steps: only when it is ready for the batch
+    Seat seat_;                ///< in steps
     AnswerText text_;
 };
 

@@ -213,6 +213,13 @@ void AnswerText::append_end(std::string& out) {
     out += done_and_end;
 }
 
+std::string_view AnswerText::content(std::uint32_t made) {
+    const std::uint32_t first = std::min(facts_.reasoning_tokens, made);
+    words_.clear();
+    append_words(words_, first, made - first);
+    return words_;
+}
+
 std::uint32_t AnswerText::tokens_until_turn(std::uint32_t first) const {
     const std::uint32_t turn =
         first < facts_.reasoning_tokens ? facts_.reasoning_tokens : facts_.output_tokens;

@@ -26,6 +26,10 @@ class AnswerText {
     /// Usage where asked for, the end marker, and the chunk that ends the body.
     void append_end(std::string& out);
 
+    /// The first `made` tokens, as a client adds them to its history: without reasoning. Good until
+    /// the next call of anything.
+    std::string_view content(std::uint32_t made);
+
     /// Tokens from `first` on that may share a chunk.
     std::uint32_t tokens_until_turn(std::uint32_t first) const;
 

@@ -1,6 +1,5 @@
 #include "cmd/mock/behaviour.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -31,11 +30,11 @@ constexpr std::uint64_t refuse_stream = 0x7265667573650000ULL;
 
 }  // namespace
 
-Duration AnswerSchedule::stretched(Duration delay, double jitter) {
+Duration stretched(Duration delay, double jitter, Random& random) {
     if (jitter == 0) {
         return delay;
     }
-    const double factor = 1 + jitter * (2 * random_.uniform() - 1);
+    const double factor = 1 + jitter * (2 * random.uniform() - 1);
     return {static_cast<std::int64_t>(static_cast<double>(delay.ns) * factor)};
 }
 
@@ -43,25 +42,11 @@ void AnswerSchedule::start(const Pace& pace, Instant from, std::uint32_t uncache
                            std::uint64_t seed) {
     random_ = Random(mix64(seed ^ pace_stream));
     const Duration prefill{pace.per_uncached_token.ns * uncached_tokens};
-    next_ = from + stretched(pace.first + prefill, pace.jitter);
+    next_ = from + stretched(pace.first + prefill, pace.jitter, random_);
 }
 
-void AnswerSchedule::advance(const Pace& pace, std::uint32_t tokens, const Crowd& crowd) {
-    const double others = crowd.answers > 1 ? crowd.answers - 1 : 0;
-    const std::int64_t alone = pace.between.ns * tokens;
-    const Duration step{alone + static_cast<std::int64_t>(pace.batch_slowdown * others *
-                                                          static_cast<double>(alone))};
-    next_ = std::max(next_, crowd.prefill_ends) + stretched(step, pace.jitter);
-}
-
-Instant Prefill::take(const Pace& pace, Instant now, std::uint32_t uncached_tokens) {
-    if (pace.prefill_tokens_per_s == 0) {
-        return now;
-    }
-    const std::uint64_t ns =
-        std::uint64_t{uncached_tokens} * 1'000'000'000 / pace.prefill_tokens_per_s;
-    ends_ = std::max(ends_, now) + Duration{static_cast<std::int64_t>(ns)};
-    return ends_;
+void AnswerSchedule::advance(const Pace& pace, std::uint32_t tokens) {
+    next_ = next_ + stretched({pace.between.ns * tokens}, pace.jitter, random_);
 }
 
 const char* name_of(Fault fault) {

@@ -19,28 +19,20 @@ struct Pace {
     Duration between = milliseconds(10);  ///< from token to token
     double jitter = 0;                    ///< each delay is stretched by a factor in 1 +- this
     std::uint32_t tokens_per_chunk = 1;   ///< tokens that leave together, as speculation does
-    double batch_slowdown =
-        0;  ///< `between` grows by this share for each other answer in the making
+
+    // Of a Batch. Where all three are 0, no answer delays another.
+    double batch_slowdown = 0;  ///< a step grows by this share of `between` for each other answer
     std::uint64_t prefill_tokens_per_s = 0;  ///< uncached tokens, of all answers; 0: without limit
+    std::uint32_t step_tokens = 0;  ///< computed in a step; prompts are split to fit. 0: no limit
+
+    /// Answers are made in the steps of a Batch, and not each on a schedule of its own.
+    bool in_steps() const {
+        return batch_slowdown > 0 || prefill_tokens_per_s != 0 || step_tokens != 0;
+    }
 };
 
-/// What the other answers do to one, at the moment at which its next token is begun.
-struct Crowd {
-    std::uint32_t answers = 1;  ///< in the making, itself counted
-    Instant prefill_ends{0};    ///< until then prompts are computed, and no token is made
-};
-
-/// One prompt after another: the processor that all answers share. Prompts go before tokens, as in
-/// engines that do not split them.
-class Prefill {
-  public:
-    /// A prompt with so many uncached tokens is there: when it is done.
-    Instant take(const Pace& pace, Instant now, std::uint32_t uncached_tokens);
-    Instant ends() const { return ends_; }
-
-  private:
-    Instant ends_{0};
-};
+/// `delay` times a factor that is drawn from 1 +- `jitter`. Nothing is drawn where that is 0.
+Duration stretched(Duration delay, double jitter, Random& random);
 
 /// The instants of one answer. The first chunk is due a first-token delay after the start, every
 /// further one its tokens' delays after the one before: what is sent late delays nothing else.
@@ -50,11 +42,9 @@ class AnswerSchedule {
     /// When the next chunk is due.
     Instant next() const { return next_; }
     /// The chunk has left and the following one carries `tokens`.
-    void advance(const Pace& pace, std::uint32_t tokens, const Crowd& crowd = {});
+    void advance(const Pace& pace, std::uint32_t tokens);
 
   private:
-    Duration stretched(Duration delay, double jitter);
-
     Instant next_;
     Random random_{0};
 };

@@ -10,8 +10,9 @@ bool is_blank(char byte) {
 
 }  // namespace
 
-void BodyReader::reset(PromptCount& count, PromptKeys keys) {
+void BodyReader::reset(PromptCount& count, PromptKeys keys, HistoryReader* history) {
     count_ = &count;
+    history_ = history;
     keys_ = keys;
     at_ = At::outside;
     escaped_ = after_colon_ = in_messages_ = false;
@@ -105,6 +106,9 @@ void BodyReader::open(bool object) {
     if (depth_ == 1 && in_object() && keys_.messages && key_ == "messages") {
         in_messages_ = true;
     }
+    if (between_messages()) {
+        history_->begin_message();
+    }
     objects_ = objects_ << 1 | (object ? 1u : 0u);
     ++depth_;
     after_colon_ = false;
@@ -114,6 +118,9 @@ void BodyReader::close() {
     if (depth_ > 0) {
         --depth_;
         objects_ >>= 1;
+    }
+    if (between_messages()) {
+        history_->end_message();
     }
     if (depth_ <= 1) {
         in_messages_ = false;
@@ -147,6 +154,7 @@ bool BodyReader::is_prompt_array() const {
 
 /// A key, or a string that stays in the frame: copied up to its closing quote.
 std::size_t BodyReader::string(std::string_view bytes) {
+    const bool is_value = at_ == At::string;
     std::size_t used = 0;
     while (used < bytes.size()) {
         const char byte = bytes[used++];
@@ -163,11 +171,24 @@ std::size_t BodyReader::string(std::string_view bytes) {
         key_.append(bytes.substr(0, used));
     }
     frame_.append(bytes.substr(0, used));
+    if (is_value && at_ == At::outside) {
+        note_role();
+    }
     return used;
+}
+
+/// The string that ends the frame may be the role of a message.
+void BodyReader::note_role() {
+    if (history_ != nullptr && in_messages_ && depth_ == 3 && in_object() && key_ == "role") {
+        history_->set_assistant(frame_.ends_with(R"("assistant")"));
+    }
 }
 
 std::size_t BodyReader::prompt_value(std::string_view bytes) {
     const std::size_t used = at_ == At::text ? count_->add_text(bytes) : count_->add_ids(bytes);
+    if (at_ == At::text && history_ != nullptr && in_messages_) {
+        history_->add_text(bytes.substr(0, used));
+    }
     if (used == bytes.size()) {
         return used;
     }

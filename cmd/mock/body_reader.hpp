@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "cmd/mock/history.hpp"
 #include "cmd/mock/prompt_count.hpp"
 
 namespace driftless::mock {
@@ -32,8 +33,9 @@ struct PromptKeys {
 
 class BodyReader {
   public:
-    /// `count` is filled while the body is read; it outlives the reading.
-    void reset(PromptCount& count, PromptKeys keys);
+    /// `count` is filled while the body is read, and so is `history` from `messages`, where it is
+    /// wanted. Both outlive the reading.
+    void reset(PromptCount& count, PromptKeys keys, HistoryReader* history = nullptr);
 
     /// Takes the next bytes. False where the frame is too large or too deep; it stays false.
     bool feed(std::string_view bytes);
@@ -62,8 +64,12 @@ class BodyReader {
     bool in_object() const { return (objects_ & 1) != 0; }
     bool is_prompt_text() const;
     bool is_prompt_array() const;
+    void note_role();
+    /// Inside `messages`, beside its messages.
+    bool between_messages() const { return history_ != nullptr && in_messages_ && depth_ == 2; }
 
     PromptCount* count_ = nullptr;
+    HistoryReader* history_ = nullptr;
     PromptKeys keys_;
     At at_ = At::outside;
     bool escaped_ = false;      ///< the next byte of a key or string follows a backslash

@@ -95,6 +95,7 @@ void MockConnection::take_head() {
         }
         log_.row = row_of_request_id(log_.request_id);
         log_.traceparent = head.header("traceparent");
+        take_session();
         log_.connection = number_;
         log_.api = dialect_of(request_.voice()->api).name;
         answer_.plan();
@@ -107,6 +108,20 @@ void MockConnection::take_head() {
         outgoing_.ready() += "HTTP/1.1 100 Continue\r\n\r\n";
     }
     outgoing_.begin_answer(fault == Fault::slow);
+}
+
+/// The header fields that say whose request it is, where anybody asks for them.
+void MockConnection::take_session() {
+    const CoreOptions& options = core_.options();
+    if (!options.keep_log && options.check_history == 0) {
+        return;
+    }
+    for (const std::string& name : options.session_headers) {
+        const std::string_view value = request_.head().header(name);
+        if (value.data() != nullptr) {
+            log_.session.push_back({name, std::string(value)});
+        }
+    }
 }
 
 void MockConnection::take_request(Instant now) {
@@ -156,6 +171,7 @@ void MockConnection::answer_completion(Instant now) {
     log_.stream = request_.asked().stream;
     log_.prompt_tokens = request_.prompt().tokens();
     log_.asked_tokens = request_.asked().output_tokens;
+    core_.check_history(log_, request_.history());
     if (refusal) {
         refuse(*refusal, now);
     } else if (answer_.fault() == Fault::http_429) {
@@ -171,6 +187,11 @@ void MockConnection::answer_completion(Instant now) {
 /// The request is good: its answer takes or awaits a slot.
 void MockConnection::open_answer(Instant now) {
     answer_.begin(reply(), now, outgoing_.ready());
+    if (core_.in_steps()) {
+        phase_ = Phase::making;
+        answer_.join(*this, now);
+        return;
+    }
     phase_ = Phase::queued;
     if (core_.take_slot(*this)) {
         start_making(now);
@@ -245,6 +266,7 @@ void MockConnection::follow(MockAnswer::State state, Instant now) {
 
 /// The answer is over, in whichever way: its log entry is complete and its slot free.
 void MockConnection::end_answer(Instant now, Ending ending) {
+    answer_.end(now);
     log_.ending = ending;
     log_.end_ns = now.ns;
     log_.output_tokens = answer_.made();

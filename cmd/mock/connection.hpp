@@ -72,6 +72,7 @@ class MockConnection {
 
     void take(std::string_view bytes, Instant now);
     void take_head();
+    void take_session();
     void take_request(Instant now);
     void answer_tokenize(Instant now);
     void answer_template(Instant now);

@@ -8,6 +8,12 @@ namespace driftless::mock {
 MockCore::MockCore(const CoreOptions& options)
     : options_(options), cache_(options.cache_blocks_max) {
     CHECK(options_.pace.tokens_per_chunk > 0);
+    if (options_.pace.in_steps()) {
+        batch_.emplace(options_.pace, options_.slots, options_.seed);
+    }
+    if (options_.check_history != 0) {
+        sent_.emplace(options_.check_history);
+    }
     if (options_.tokenizer != nullptr) {
         texts_.emplace(*options_.tokenizer);
     }
@@ -30,12 +36,30 @@ void MockCore::close(MockConnection& connection, Instant now) {
     free_.push_back(&connection);
 }
 
+void MockCore::advance(Instant now) {
+    if (!batch_) {
+        return;
+    }
+    reached_.clear();
+    batch_->advance(now, reached_);
+    for (const Seat* seat : reached_) {
+        woken_.push_back(static_cast<MockConnection*>(seat->owner));
+    }
+}
+
+void MockCore::leave(Seat& seat, Instant now) {
+    if (seat.place != Seat::Place::out) {
+        advance(now - Duration{1});  // it takes part in the steps that have begun before
+        batch_->leave(seat);
+    }
+}
+
 MockConnection* MockCore::next_woken() {
     if (woken_.empty()) {
         return nullptr;
     }
-    MockConnection* connection = woken_.back();
-    woken_.pop_back();
+    MockConnection* connection = woken_.front();
+    woken_.pop_front();
     return connection;
 }
 
@@ -50,7 +74,8 @@ bool MockCore::take_finished(RequestLog& entry) {
 
 Metrics MockCore::metrics() const {
     Metrics metrics = metrics_;
-    metrics.waiting = queue_.size();
+    metrics.running = batch_ ? batch_->running() : metrics_.running;
+    metrics.waiting = batch_ ? batch_->waiting() : queue_.size();
     return metrics;
 }
 
@@ -90,6 +115,22 @@ std::uint32_t MockCore::look_up(const PromptCount& prompt) {
     metrics_.cache_queries += prompt.tokens();
     metrics_.cache_hits += cached;
     return cached;
+}
+
+void MockCore::check_history(RequestLog& log, std::span<const std::uint64_t> replies) {
+    if (sent_) {
+        const HistoryCount found = sent_->count(log.session_value(), replies);
+        log.history = found;
+        history_.known += found.known;
+        history_.elsewhere += found.elsewhere;
+        history_.unknown += found.unknown;
+    }
+}
+
+void MockCore::note_reply(const RequestLog& log, std::string_view text) {
+    if (sent_) {
+        sent_->enter(log.session_value(), text);
+    }
 }
 
 void MockCore::count_end(RequestLog& entry) {

@@ -50,6 +50,15 @@ struct CoreOptions {
     std::uint64_t seed = 0;
     std::int64_t utc_offset_ns = 0;  ///< Unix time minus the host's clock
     bool keep_log = false;           ///< collect a RequestLog of every completion request
+    /// Header fields that say whose request it is; the log has those that came. The first of them
+    /// is the session for `check_history`.
+    std::vector<std::string> session_headers{
+        // Of MLPerf Endpoints, kv-cache-tester, AIPerf, Dynamo and SGLang's router.
+        "X-Session-ID",        "X-Correlation-ID",
+        "X-Dynamo-Session-ID", "X-Dynamo-Parent-Session-ID",
+        "X-Session-Affinity",  "X-SMG-Routing-Key",
+    };
+    std::uint32_t check_history = 0;  ///< replies that are remembered; 0: no check
 };
 
 }  // namespace driftless::mock

@@ -81,6 +81,15 @@ void print_end(const MockCore& core, const MockServer& server) {
                  static_cast<unsigned long long>(metrics.prompt_tokens),
                  static_cast<unsigned long long>(metrics.cache_hits),
                  static_cast<unsigned long long>(metrics.generation_tokens));
+    if (core.options().check_history != 0) {
+        const HistoryCount& history = core.history();
+        std::fprintf(stderr,
+                     "driftless mock: histories held %llu of its replies to the same session, %llu "
+                     "to another one, and %llu messages of the assistant that it had not sent\n",
+                     static_cast<unsigned long long>(history.known),
+                     static_cast<unsigned long long>(history.elsewhere),
+                     static_cast<unsigned long long>(history.unknown));
+    }
     if (server.turned_away() > 0) {
         std::fprintf(stderr, "driftless mock: %llu connections beyond %u were turned away\n",
                      static_cast<unsigned long long>(server.turned_away()), connections_max);

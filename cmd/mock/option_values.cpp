@@ -231,6 +231,14 @@ Result<CachedReported> parse_cached_reported(std::string_view text) {
                            : invalid("is not known; it is always, hits or never");
 }
 
+Result<std::vector<std::string>> parse_header_names(std::string_view text) {
+    std::optional<std::vector<std::string>> names = split_at_commas(text);
+    if (!names || !std::all_of(names->begin(), names->end(), is_header_name)) {
+        return invalid("is not NAME,NAME,.. of header fields");
+    }
+    return std::move(*names);
+}
+
 Result<std::string> parse_name(std::string_view text) {
     if (text.empty()) {
         return invalid("is empty");

@@ -51,6 +51,8 @@ Result<WaitMode> parse_wait(std::string_view text);
 Result<CachedReported> parse_cached_reported(std::string_view text);
 /// "early" (true) or "late".
 Result<bool> parse_headers(std::string_view text);
+/// "X-Session-ID,X-Tree": names of header fields.
+Result<std::vector<std::string>> parse_header_names(std::string_view text);
 Result<std::string> parse_name(std::string_view text);
 /// Text that can be the value of a header field.
 Result<std::string> parse_header_text(std::string_view text);

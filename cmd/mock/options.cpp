@@ -27,7 +27,7 @@ Examples:
   driftless mock --listen 127.0.0.1:0 --ttft 20ms --ttft-per-token 1us --itl 8ms --log truth.jsonl
   driftless mock --tokenizer tokenizer.json --overhead 3,5
   driftless mock --slots 64 --cache-block 16 --cache-capacity 40000 --overhead 3,5
-  driftless mock --itl 12ms --batch-slowdown 0.02 --prefill-rate 20000 --slots 256   # a busy GPU
+  driftless mock --itl 12ms --batch-slowdown 0.02 --prefill-rate 20000 --step-tokens 2048   # a GPU
   driftless mock --fault reset:0.01 --fault 429:0.02 --fault-row stall:17 --seed 4
 
 Exit codes: 0 done, 2 usage, 7 the host lacks or fails.)";
@@ -67,6 +67,12 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
                 server.requests_max);
     flags.value("--log", "FILE", "write the truth about every request there, as JSONL", nullptr,
                 parse_name, options.log_path);
+    flags.value("--log-headers", "A,B,..",
+                "header fields in the log, where they come; X-Session-ID and its like", nullptr,
+                parse_header_names, options.core.session_headers);
+    flags.value("--check-history", "REPLIES",
+                "count what a chat's history has of that many replies sent last; 0: do not", "0",
+                parse_number, options.core.check_history);
 }
 
 void add_model_flags(Flags& flags, MockOptions& options) {
@@ -107,10 +113,13 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 parse_share, pace.jitter);
     flags.value("--tokens-per-chunk", "N", "tokens that leave together, N x --itl apart", "1",
                 parse_positive_number, pace.tokens_per_chunk);
-    flags.value("--batch-slowdown", "SHARE", "--itl grows by this share for each other open answer",
-                "0", parse_share, pace.batch_slowdown);
-    flags.value("--prefill-rate", "TOKENS", "uncached prompt tokens a second, for all; 0: no limit",
+    flags.value("--batch-slowdown", "SHARE",
+                "a step takes --itl, and this share more for each other", "0", parse_share,
+                pace.batch_slowdown);
+    flags.value("--prefill-rate", "TOKENS", "uncached prompt tokens a second, added to their step",
                 "0", parse_count, pace.prefill_tokens_per_s);
+    flags.value("--step-tokens", "N", "tokens of one step at most, prompts are split; 0: no limit",
+                "0", parse_number, pace.step_tokens);
     flags.value("--slots", "N", "answers made at once, more wait; 0: all", "0", parse_number,
                 core.slots);
     flags.value("--cache-block", "TOKENS", "block of the prefix cache; 0: no cache", "512",

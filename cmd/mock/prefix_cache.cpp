@@ -10,7 +10,7 @@ constexpr std::size_t cells_first = 1024;
 
 PrefixCache::PrefixCache(std::size_t blocks_max)
     : blocks_max_(blocks_max), cells_(cells_first, none) {
-    CHECK(blocks_max_ < none);
+    CHECK(blocks_max_ <= none);
 }
 
 /// The cell that holds the block, or the empty one where it belongs. Names are mixed already.

@@ -34,6 +34,11 @@ void append_log_line(std::string& out, const RequestLog& entry) {
     entry.row ? json.unsigned_integer(*entry.row) : json.null();
     json.key("traceparent");
     entry.traceparent.empty() ? json.null() : json.string(entry.traceparent);
+    json.key("session").begin_object();
+    for (const SessionField& field : entry.session) {
+        json.key(field.name).string(field.value);
+    }
+    json.end_object();
     json.key("api").string(entry.api);
     json.key("stream").boolean(entry.stream).key("connection").unsigned_integer(entry.connection);
     json.key("status").integer(entry.status).key("ending").string(name_of(entry.ending));
@@ -46,6 +51,11 @@ void append_log_line(std::string& out, const RequestLog& entry) {
     json.key("asked_tokens").unsigned_integer(entry.asked_tokens);
     json.key("output_tokens").unsigned_integer(entry.output_tokens);
     json.key("tokens_per_chunk").unsigned_integer(entry.tokens_per_chunk);
+    if (entry.history) {
+        json.key("history").begin_object().key("known").unsigned_integer(entry.history->known);
+        json.key("elsewhere").unsigned_integer(entry.history->elsewhere);
+        json.key("unknown").unsigned_integer(entry.history->unknown).end_object();
+    }
     json.key("token_ns");
     // By hand: nearly all bytes of a log are stamps.
     out += '[';

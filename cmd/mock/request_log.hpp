@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmd/mock/behaviour.hpp"
+#include "cmd/mock/history.hpp"
 
 namespace driftless::mock {
 
@@ -19,12 +21,20 @@ enum class Ending : std::uint8_t {
     aborted,   ///< the peer left before
 };
 
+/// A header field that says whose request it is.
+struct SessionField {
+    std::string name;
+    std::string value;
+};
+
 struct RequestLog {
     std::string request_id;
     std::optional<std::uint64_t> row;
-    std::string traceparent;       ///< as it came; empty: none
-    std::uint64_t connection = 0;  ///< count of accepts, from 0
-    const char* api = "";          ///< the dialect that was spoken
+    std::string traceparent;              ///< as it came; empty: none
+    std::vector<SessionField> session;    ///< those header fields that came, as they are asked for
+    std::optional<HistoryCount> history;  ///< where histories are checked
+    std::uint64_t connection = 0;         ///< count of accepts, from 0
+    const char* api = "";                 ///< the dialect that was spoken
     bool stream = true;
     Ending ending = Ending::complete;
     int status = 0;
@@ -42,6 +52,11 @@ struct RequestLog {
     /// Read right before the send of each chunk with tokens was handed over. One entry for an
     /// answer that was not streamed.
     std::vector<std::int64_t> token_ns;
+
+    /// What the first of its session fields says; empty: none came.
+    std::string_view session_value() const {
+        return session.empty() ? std::string_view() : session.front().value;
+    }
 };
 
 /// Appends one line of JSON, line end included.

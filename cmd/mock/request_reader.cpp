@@ -30,7 +30,9 @@ void RequestReader::take_head() {
     const std::string_view path = target.substr(0, target.find('?'));
     voice_ = nullptr;
     route_ = parser_.method() == "POST" ? find_route(path) : Route::other;
-    body_.reset(prompt_, prompt_keys());
+    history_.reset();
+    const bool check = core_.options().check_history != 0 && route_ == Route::generate;
+    body_.reset(prompt_, prompt_keys(), check ? &history_ : nullptr);
     prompt_.reset(core_.options().cache_block_tokens, template_now(), core_.texts(),
                   &core_.options().words);
     if (route_ == Route::tokenize) {

@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "cmd/mock/asked.hpp"
 #include "cmd/mock/body_reader.hpp"
 #include "cmd/mock/core_options.hpp"
+#include "cmd/mock/history.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "cmd/mock/voice.hpp"
 #include "proto/http/request_parser.hpp"
@@ -55,6 +57,8 @@ class RequestReader {
 
     const Asked& asked() const { return asked_; }
     const PromptCount& prompt() const { return prompt_; }
+    /// Names of the assistant's messages of a completion request, where histories are checked.
+    std::span<const std::uint64_t> history() const { return history_.replies(); }
 
   private:
     void take_head();
@@ -66,6 +70,7 @@ class RequestReader {
     RequestParser parser_;
     BodyReader body_;
     PromptCount prompt_;
+    HistoryReader history_;
     Route route_ = Route::other;
     const Voice* voice_ = nullptr;
     bool body_refused_ = false;

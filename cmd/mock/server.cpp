@@ -56,11 +56,12 @@ struct MockServer::Connection {
 };
 
 MockServer::MockServer(Driver& driver, MockCore& core, LogWriter* log, const ServerOptions& options)
-    : driver_(driver), core_(core), log_(log), options_(options), timers_(connections_max + 1) {
+    : driver_(driver), core_(core), log_(log), options_(options), timers_(connections_max + 2) {
     accept_.handler = &on_accept;
     cancel_accept_.handler = &on_accept_cancelled;
     accept_again_.handler = &on_accept_again;
-    accept_.owner = cancel_accept_.owner = accept_again_.owner = this;
+    step_.handler = &on_step;
+    accept_.owner = cancel_accept_.owner = accept_again_.owner = step_.owner = this;
 }
 
 MockServer::~MockServer() = default;
@@ -243,7 +244,23 @@ void MockServer::attend_woken() {
     while (MockConnection* woken = core_.next_woken()) {  // each waits for a slot once
         attend(*static_cast<Connection*>(woken->host));
     }
+    await_step();
     collect_log();
+}
+
+void MockServer::await_step() {
+    const Instant deadline = ending_ ? never : core_.next_deadline();
+    if (deadline == never) {
+        timers_.clear(step_);
+    } else if (!step_.set() || step_.at() != deadline) {
+        timers_.set(step_, deadline);
+    }
+}
+
+void MockServer::on_step(Timer& timer, Instant now) {
+    MockServer& server = *static_cast<MockServer*>(timer.owner);
+    server.core_.advance(now);
+    server.attend_woken();
 }
 
 /// Ends a connection: in good order by shutting it down, or by a reset, which needs the receive
@@ -333,6 +350,7 @@ void MockServer::run(const volatile std::sig_atomic_t& stop) {
 void MockServer::end_all() {
     ending_ = true;
     timers_.clear(accept_again_);
+    await_step();
     if (accept_.in_flight()) {
         cancel_accept_.spec = cancel_of(accept_);
         driver_.submit(cancel_accept_);

@@ -67,6 +67,7 @@ class MockServer {
     static void on_accept_cancelled(Op& op, const Completion& completion);
     static void on_due(Timer& timer, Instant now);
     static void on_accept_again(Timer& timer, Instant now);
+    static void on_step(Timer& timer, Instant now);
 
     void open(Socket socket, Instant now);
     void send(Connection& connection, std::string_view bytes);
@@ -75,6 +76,7 @@ class MockServer {
     void produce(Connection& connection);
     void attend(Connection& connection);
     void attend_woken();
+    void await_step();
     void leave(Connection& connection, bool reset);
     void release_if_done(Connection& connection);
     void collect_log();
@@ -91,6 +93,7 @@ class MockServer {
     Op accept_;
     Op cancel_accept_;
     Timer accept_again_;
+    Timer step_;  ///< of the core's batch: one for all that are in it
     bool ending_ = false;
     std::uint32_t sends_in_flight_ = 0;
     std::uint64_t turned_away_ = 0;

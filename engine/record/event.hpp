@@ -42,7 +42,7 @@ inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with
 inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
 inline constexpr std::uint8_t event_comments = 8;     ///< on `chunk`: comments only; has no payload
 inline constexpr std::uint8_t event_unfinished = 16;  ///< on `sent`: not all of it, the row ended
-inline constexpr std::uint8_t event_censored = 32;    ///< on `end`: cut off, the run's time was over
+inline constexpr std::uint8_t event_censored = 32;  ///< on `end`: cut off, the run's time was over
 /// On `armed`: the phase, one token alone, and which attempt it is.
 inline constexpr std::uint8_t event_phase_mask = 3;
 inline constexpr std::uint8_t event_one_token = 4;

@@ -28,8 +28,8 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
         marks_->mark(row.due.row);
     }
     lanes_.exchanges.prepare(lane, row,
-                             answer_limits(asked_tokens(row.due, trace_.rows[row.due.row]), settings_.output,
-                                           settings_.repeats_text));
+                             answer_limits(asked_tokens(row.due, trace_.rows[row.due.row]),
+                                           settings_.output, settings_.repeats_text));
     return info;
 }
 

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/host/thread_meter.hpp"
@@ -82,6 +83,15 @@ class Run {
     std::uint64_t rows_fired() const { return pacer_.rows_fired(); }
     /// Requests whose turn has come, sent or not: all that there were, at the end.
     std::uint64_t rows_taken() const { return parts_.schedule.taken(); }
+    /// Begin of the measurement, from time 0; nothing where it did not come to that.
+    std::optional<std::int64_t> measured_from_ns() const {
+        return parts_.schedule.measured_from_ns();
+    }
+    /// What caps on idle time have done; nothing where no users play.
+    std::optional<IdleFigures> idle() const {
+        const Users* const users = parts_.schedule.users();
+        return users == nullptr ? std::nullopt : std::optional(users->idle());
+    }
     Duration guard() const { return idling_.guard(); }
     Duration margin() const { return idling_.margin(); }
     const FramePool::Marks& frame_marks() { return loop_.frames().marks(); }

@@ -28,11 +28,13 @@ class DueHeap {
         std::erase_if(entries_, stale);
         restore();
     }
-    /// All of them become due so much earlier.
-    void move_left(std::int64_t by_ns) {
+    /// Calls `change` for each, which may set its due.
+    template <class Change>
+    void change(Change change) {
         for (Entry& entry : entries_) {
-            entry.due_ns -= by_ns;
+            change(entry);
         }
+        restore();
     }
     const std::vector<Entry>& entries() const { return entries_; }
 

@@ -100,7 +100,7 @@ void Releases::renew(std::span<const std::uint32_t> positions, std::uint32_t cop
 }
 
 void Releases::begin(std::span<const std::uint32_t> positions, std::uint32_t copy,
-                     std::int64_t at_ns) {
+                     std::int64_t at_ns, bool pauses) {
     const std::int64_t first_ns = recorded_ns_[positions.front()];
     for (const std::uint32_t position : positions) {
         const std::uint32_t request = copy * graph_.rows() + position;
@@ -110,6 +110,7 @@ void Releases::begin(std::span<const std::uint32_t> positions, std::uint32_t cop
             const std::int64_t behind_ns = turn.warms_up ? 0 : recorded_ns_[position] - first_ns;
             const bool is_held = !warm_up_.is_over() && !turn.warms_up;
             turn.due_ns = is_held ? behind_ns : later(at_ns, behind_ns);
+            turn.pauses = pauses;
             make_known(request);
         }
     }
@@ -189,7 +190,7 @@ void Releases::go_back(Lookahead reader, std::uint32_t request) {
 void Releases::meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_primer,
                     std::int64_t at_ns) {
     PendingTurn& turn = turns_[child];
-    if (turn.state == TurnState::dropped || turn.state == TurnState::asleep) {
+    if (turn.state == TurnState::dropped) {
         return;
     }
     CHECK(turn.state == TurnState::waiting && turn.parents > 0);
@@ -205,7 +206,9 @@ void Releases::meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_pr
 
 void Releases::want_armed(std::uint32_t request) {
     PendingTurn& turn = turns_[request];
-    if (!turn.warms_up && warm_up_.take(turn.user)) {
+    // What starts with a stage that has begun waits for the next one.
+    const bool may_warm_up = !turn.starts || warm_up_.stage() == WarmUp::Stage::priming;
+    if (!turn.warms_up && may_warm_up && warm_up_.take(turn.user)) {
         turn.warms_up = turn.one_token = true;
     }
     push(Lookahead::arming, wanted_++, request);
@@ -259,17 +262,25 @@ std::optional<std::uint32_t> Releases::take_cut() {
 }
 
 void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
-    CHECK(!turns_[request].left);
-    turns_[request].left = true;
+    PendingTurn& turn = turns_[request];
+    CHECK(!turn.left);
+    turn.left = true;
+    if (turn.ever_left) {
+        return;  // those that wait for that know it
+    }
+    turn.ever_left = true;
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t number = graph_.beside(request, edge.child);
         PendingTurn& child = turns_[number];
+        if (is_out(child)) {
+            continue;
+        }
         CHECK(child.unfired > 0);
         if (--child.unfired == 0 && child.state == TurnState::waiting) {
             want_armed(number);
         }
         if (edge.trigger == Trigger::dispatch) {
-            meet(number, edge, turns_[request].primes, at_ns);
+            meet(number, edge, turn.primes, at_ns);
         }
     }
     spread();
@@ -278,15 +289,18 @@ void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
 void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
     PendingTurn& turn = turns_[request];
     if (turn.warms_up) {
-        warm_up_.note_end();
+        warm_up_.note_end(turn.primes);
     }
-    if (goes_on && !turn.left) {
+    if (goes_on && !turn.ever_left) {
         fired(request, at_ns);  // those behind it wait for that, too
     }
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t child = graph_.beside(request, edge.child);
         const bool by_end = edge.trigger == Trigger::completion;
-        if (by_end ? !goes_on : !turn.left) {
+        if (is_out(turns_[child])) {
+            continue;
+        }
+        if (by_end ? !goes_on : !turn.ever_left) {
             drop(child, request);
         } else if (by_end) {
             meet(child, edge, turn.primes, at_ns);
@@ -297,7 +311,7 @@ void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
 
 void Releases::drop(std::uint32_t request, std::uint32_t failed) {
     PendingTurn& turn = turns_[request];
-    if (turn.state != TurnState::dropped && turn.state != TurnState::asleep) {
+    if (turn.state != TurnState::dropped && !is_out(turn)) {
         CHECK(turn.state == TurnState::waiting);
         turn.state = TurnState::dropped;
         dropped_.add({request, failed});

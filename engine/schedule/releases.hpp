@@ -24,8 +24,8 @@
 /// Dues move left where caps on idle time say so. Before the measurement (warm_up.hpp) rows that
 /// are not of the warm-up wait for its begin.
 ///
-/// Owned by the schedule. All memory is taken when it is made: 48 bytes a request, 24 a dependency
-/// and 72 more a request that waits; 224 where requests are used again. Reads no clock; instants
+/// Owned by the schedule. All memory is taken when it is made: 40 bytes a request, 24 a dependency
+/// and 88 more a request that waits; 256 where requests are used again. Reads no clock; instants
 /// are run time.
 #pragma once
 
@@ -64,13 +64,15 @@ struct PendingTurn {
     std::uint32_t pass = 0;     ///< through the corpus
     std::uint32_t user = 0;     ///< who plays its tree, where there are users
     TurnState state = TurnState::root;
-    std::uint8_t passed = 0;   ///< a bit for each Lookahead
-    std::uint8_t attempt = 0;  ///< how often it was sent before, in vain
-    bool left : 1 = false;
+    std::uint8_t passed = 0;     ///< a bit for each Lookahead
+    std::uint8_t attempt = 0;    ///< how often it was sent before, in vain
+    bool left : 1 = false;       ///< this time
+    bool ever_left : 1 = false;  ///< or when it was sent before
     bool warms_up : 1 = false;   ///< it is of the warm-up
     bool primes : 1 = false;     ///< it is a primer
     bool starts : 1 = false;     ///< it waits for the begin of the measurement
     bool one_token : 1 = false;  ///< of its answer
+    bool pauses : 1 = false;     ///< its due is behind a pause, which no cap shortens
 
     /// Its turn has come, or never will.
     bool is_taken() const { return state == TurnState::taken || state == TurnState::dropped; }
@@ -95,8 +97,9 @@ class Releases {
     void renew(std::span<const std::uint32_t> positions, std::uint32_t copy, std::uint32_t pass,
                std::uint32_t user);
     /// They begin: those that wait for no other are due so long after `at_ns` as they are recorded
-    /// behind the first of them.
-    void begin(std::span<const std::uint32_t> positions, std::uint32_t copy, std::int64_t at_ns);
+    /// behind the first of them. `pauses`: that is behind a pause.
+    void begin(std::span<const std::uint32_t> positions, std::uint32_t copy, std::int64_t at_ns,
+               bool pauses);
     /// In the place of both, of a first tree that is entered inside its recording. Its primers are
     /// due before `place_ns`, which is behind all of them.
     void enter(const StartPoint& point, std::uint32_t copy, std::uint32_t user,
@@ -112,13 +115,13 @@ class Releases {
 
     /// It has failed, and comes again at `due_ns`.
     void send_again(std::uint32_t request, std::int64_t due_ns);
-    /// Of these, the earliest due that is known; nothing where none is.
+    /// Of these, the earliest due that is known and may move; nothing where there is none.
     std::optional<std::int64_t> first_known(std::span<const std::uint32_t> positions,
                                             std::uint32_t copy) const;
-    /// These become due so much earlier, as far as they are known.
+    /// These become due so much earlier, as far as they are known and may move.
     void move_left(std::span<const std::uint32_t> positions, std::uint32_t copy,
                    std::int64_t by_ns);
-    /// All that are known. Returns by how much: to not later than `latest_ns`.
+    /// All that are known and may move. Returns by how much: to not later than `latest_ns`.
     std::int64_t move_all_left(std::int64_t latest_ns);
 
     /// A root is due at its recorded instant, and no business of this.
@@ -155,12 +158,19 @@ class Releases {
     void make_known(std::uint32_t request);
     void tell_due(std::uint32_t request);
     void tell_readers(std::uint32_t request);
+    static bool may_move(const PendingTurn& turn) {
+        return turn.state == TurnState::known && !turn.pauses;
+    }
     void move_left(std::uint32_t request, std::int64_t by_ns);
     void meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_primer, std::int64_t at_ns);
     void start(std::int64_t at_ns);
     void release_held(std::int64_t at_ns);
     bool is_hidden(const PendingTurn& turn) const {
         return turn.state == TurnState::known && turn.due_ns >= end_ns_;
+    }
+    /// No other lets it go, or fails it: it was cut, or its tree was entered behind it.
+    static bool is_out(const PendingTurn& turn) {
+        return turn.state == TurnState::asleep || turn.primes;
     }
     bool is_known(const DueHeap::Entry& entry) const;
     bool is_stale(Lookahead reader, const DueHeap::Entry& entry) const;

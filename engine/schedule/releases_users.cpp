@@ -86,6 +86,7 @@ void Releases::send_again(std::uint32_t request, std::int64_t due_ns) {
     turn.left = false;
     turn.passed = 0;
     turn.due_ns = due_ns;
+    turn.pauses = true;
     turn.state = TurnState::waiting;
     want_armed(request);
     make_known(request);
@@ -96,7 +97,7 @@ std::optional<std::int64_t> Releases::first_known(std::span<const std::uint32_t>
     std::optional<std::int64_t> first_ns;
     for (const std::uint32_t position : positions) {
         const PendingTurn& turn = turns_[copy * graph_.rows() + position];
-        if (turn.state == TurnState::known) {
+        if (may_move(turn)) {
             first_ns = std::min(first_ns.value_or(turn.due_ns), turn.due_ns);
         }
     }
@@ -106,7 +107,7 @@ std::optional<std::int64_t> Releases::first_known(std::span<const std::uint32_t>
 /// Those who look ahead see it once more with its new due. Whoever has passed it keeps it.
 void Releases::move_left(std::uint32_t request, std::int64_t by_ns) {
     PendingTurn& turn = turns_[request];
-    CHECK(turn.state == TurnState::known);
+    CHECK(may_move(turn));
     const bool was_hidden = is_hidden(turn);
     turn.due_ns -= by_ns;
     if (was_hidden && !is_hidden(turn) && !turn.has_passed(Lookahead::arming)) {
@@ -118,7 +119,7 @@ void Releases::move_left(std::span<const std::uint32_t> positions, std::uint32_t
                          std::int64_t by_ns) {
     for (const std::uint32_t position : positions) {
         const std::uint32_t request = copy * graph_.rows() + position;
-        if (turns_[request].state == TurnState::known) {
+        if (may_move(turns_[request])) {
             move_left(request, by_ns);
             tell_due(request);
         }
@@ -127,15 +128,21 @@ void Releases::move_left(std::span<const std::uint32_t> positions, std::uint32_t
 
 std::int64_t Releases::move_all_left(std::int64_t latest_ns) {
     known_.remove_if([this](const DueHeap::Entry& entry) { return !is_known(entry); });
-    const std::int64_t by_ns = known_.empty() ? 0 : known_.top().due_ns - latest_ns;
-    if (by_ns <= 0) {
+    std::int64_t first_ns = INT64_MAX;
+    for (const DueHeap::Entry& entry : known_.entries()) {
+        first_ns = may_move(turns_[entry.request]) ? std::min(first_ns, entry.due_ns) : first_ns;
+    }
+    if (first_ns == INT64_MAX || first_ns <= latest_ns) {
         return 0;
     }
-    known_.move_left(by_ns);
-    for (const DueHeap::Entry& entry : known_.entries()) {
-        move_left(entry.request, by_ns);
-        tell_readers(entry.request);
-    }
+    const std::int64_t by_ns = first_ns - latest_ns;
+    known_.change([this, by_ns](DueHeap::Entry& entry) {
+        if (may_move(turns_[entry.request])) {
+            entry.due_ns -= by_ns;
+            move_left(entry.request, by_ns);
+            tell_readers(entry.request);
+        }
+    });
     return by_ns;
 }
 

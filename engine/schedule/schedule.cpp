@@ -33,8 +33,8 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const User
     recorded_.cursor = static_cast<std::uint32_t>(plan.rows.size());
     recorded_.ahead.fill(recorded_.cursor);
     load_next();
-    CHECK(has_next_);  // the first user begins at once
-    first_due_ns_ = next_.due_ns;
+    CHECK(has_next_ || users_->over());  // or nothing would ever be sent
+    first_due_ns_ = has_next_ ? next_.due_ns : 0;
 }
 
 /// As recorded, in the tree of its user where it has one.

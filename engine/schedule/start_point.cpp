@@ -55,8 +55,7 @@ Place place_of(const Plan& plan, std::span<const std::uint32_t> rows, const Star
     const bool timeless = plan.rows[rows.front()].due_ns == plan.rows[rows.back()].due_ns;
     return rules.by_turns || timeless
                ? place_in_turns(plan, rows, rules, random)
-               : place_in_time(plan, rows,
-                               rules.from + random.uniform() * (rules.to - rules.from));
+               : place_in_time(plan, rows, rules.from + random.uniform() * (rules.to - rules.from));
 }
 
 /// What is known of a row of the tree on the way.

@@ -24,8 +24,8 @@ constexpr std::int64_t failure_pause_ns(std::uint32_t failures) {
     constexpr std::int64_t longest_ns = 30'000'000'000;
     constexpr std::uint32_t doublings_max = 9;
     const std::uint32_t doublings = failures == 0 ? 0 : failures - 1;
-    const std::int64_t pause_ns =
-        first_ns << (doublings < doublings_max ? doublings : doublings_max);
+    const std::int64_t pause_ns = first_ns
+                                  << (doublings < doublings_max ? doublings : doublings_max);
     return pause_ns < longest_ns ? pause_ns : longest_ns;
 }
 

@@ -53,7 +53,7 @@ struct UserRules {
     std::uint32_t users = 0;   ///< 0: there are none, and sessions begin at their recorded instants
     std::int64_t ramp_ns = 0;  ///< they begin within so long
     TreeRule order = TreeRule::file;
-    bool recycle = false;                ///< the corpus begins anew when it is used up
+    bool recycle = false;  ///< the corpus begins anew when it is used up
     /// Nothing is due so long after the begin of the measurement, or later; nothing: to the end.
     std::optional<std::int64_t> for_ns;
     /// Behind that: what is open then may end; nothing: `drain_default_ns`.

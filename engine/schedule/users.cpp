@@ -58,6 +58,7 @@ Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules&
         begin_all();
     }
     end_stages(0);
+    look_for_end();
 }
 
 void Users::begin_all() {
@@ -65,7 +66,7 @@ void Users::begin_all() {
     for (std::uint32_t number = 0; number < rules_.users; ++number) {
         if (draw(number)) {
             ++playing_;
-            begin(number, begin_of(number, rules_, random));
+            begin(number, begin_of(number, rules_, random), false);
         }
     }
 }
@@ -125,18 +126,17 @@ bool Users::draw(std::uint32_t number) {
     return true;
 }
 
-void Users::begin(std::uint32_t number, std::int64_t at_ns) {
+void Users::begin(std::uint32_t number, std::int64_t at_ns, bool pauses) {
     User& user = users_[number];
     CHECK(user.has_next && user.unended == 0 && user.in_flight == 0);
     const std::span<const std::uint32_t> rows = trees_.rows_of(user.next.tree);
     user.tree = user.next;
     user.has_next = false;
     user.begin_ns = at_ns;
-    user.end_ns = at_ns;
     user.unleft = static_cast<std::uint32_t>(rows.size());
     user.unended = user.unleft;
     user.is_answered = user.has_begun = false;
-    releases_.begin(rows, user.tree.copy, at_ns);
+    releases_.begin(rows, user.tree.copy, at_ns, pauses);
 }
 
 void Users::taken(std::uint32_t request) {
@@ -163,13 +163,14 @@ void Users::ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end)
         CHECK(users_[number].in_flight > 0 && in_flight_ > 0);
         --users_[number].in_flight;
         --in_flight_;
+        end_ns_ = std::max(end_ns_, at_ns);
     }
     if (!sends_again(request, at_ns, end)) {
         end_request(request, at_ns, end);
     }
     end_stages(at_ns);
-    cap_tree(users_[number], at_ns);
-    look_for_end(at_ns);
+    cap_tree(users_[number]);
+    look_for_end();
 }
 
 /// A turn that has failed has another try, where it may.
@@ -224,13 +225,14 @@ void Users::end_tree(std::uint32_t number) {
         return;
     }
     const std::int64_t pause_ns = user.is_answered ? 0 : failure_pause_ns(user.vain_trees);
-    begin(number, later(user.end_ns, pause_ns));
+    const std::int64_t end_ns = std::max(user.end_ns, measured_from_ns_.value_or(0));
+    begin(number, later(end_ns, pause_ns), pause_ns > 0);
 }
 
 /// Stages of the warm-up, as far as nothing of them is open.
 void Users::end_stages(std::int64_t at_ns) {
     const WarmUp& warm_up = releases_.warm_up();
-    while (!warm_up.is_over() && warm_up.unended() == 0 && !stopped_) {
+    while (!warm_up.is_over() && warm_up.stage_has_ended() && !stopped_) {
         stage_from_ns_ = std::max(stage_from_ns_, at_ns);
         releases_.end_stage(stage_from_ns_);
     }
@@ -242,19 +244,20 @@ void Users::end_stages(std::int64_t at_ns) {
         releases_.set_end(later(stage_from_ns_, *rules_.for_ns));
     }
     for (const User& user : users_) {
-        cap_tree(user, stage_from_ns_);
+        cap_tree(user);
     }
-    cap_all(stage_from_ns_);
+    cap_all();
 }
 
 /// Nothing of the tree is in flight: what comes next comes within the cap.
-void Users::cap_tree(const User& user, std::int64_t at_ns) {
+void Users::cap_tree(const User& user) {
     if (!tree_cap_ns_ || user.in_flight > 0 || !user.has_begun || !measured_from_ns_) {
         return;
     }
     const std::span<const std::uint32_t> rows = trees_.rows_of(user.tree.tree);
     const std::optional<std::int64_t> first_ns = releases_.first_known(rows, user.tree.copy);
-    const std::int64_t latest_ns = later(at_ns, *tree_cap_ns_);
+    const std::int64_t idle_from_ns = std::max(user.end_ns, *measured_from_ns_);
+    const std::int64_t latest_ns = later(idle_from_ns, *tree_cap_ns_);
     if (first_ns && *first_ns > latest_ns) {
         releases_.move_left(rows, user.tree.copy, *first_ns - latest_ns);
         ++idle_.tree_jumps;
@@ -263,12 +266,13 @@ void Users::cap_tree(const User& user, std::int64_t at_ns) {
 }
 
 /// The same for all trees, while nothing at all is in flight.
-void Users::cap_all(std::int64_t at_ns) {
+void Users::cap_all() {
     if (!rules_.idle.system_ns || in_flight_ > 0 || !measured_from_ns_) {
         return;
     }
-    if (const std::int64_t by_ns = releases_.move_all_left(later(at_ns, *rules_.idle.system_ns));
-        by_ns > 0) {
+    const std::int64_t idle_from_ns = std::max(end_ns_, *measured_from_ns_);
+    const std::int64_t by_ns = releases_.move_all_left(later(idle_from_ns, *rules_.idle.system_ns));
+    if (by_ns > 0) {
         ++idle_.system_jumps;
         idle_.system_skipped_ns = later(idle_.system_skipped_ns, by_ns);
     }
@@ -276,12 +280,13 @@ void Users::cap_all(std::int64_t at_ns) {
 
 /// Nothing is in flight, or to be told as dropped, and nothing is due before the time is up: what
 /// is left will not be sent.
-void Users::look_for_end(std::int64_t at_ns) {
+void Users::look_for_end() {
     if (in_flight_ > 0 || releases_.dropped() || stopped_) {
         return;
     }
-    cap_all(at_ns);
+    cap_all();
     if (releases_.peek() == nullptr) {
+        CHECK(releases_.warm_up().is_over());
         releases_.stop();
         take_cuts();
     }

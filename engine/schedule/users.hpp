@@ -74,14 +74,14 @@ class Users {
     void enter_all(const Trace& trace, const Plan& plan, Speed speed);
     bool draw(std::uint32_t number);
     bool take_tree(std::uint32_t number);
-    void begin(std::uint32_t number, std::int64_t at_ns);
+    void begin(std::uint32_t number, std::int64_t at_ns, bool pauses);
     bool sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_tree(std::uint32_t number);
     void end_stages(std::int64_t at_ns);
-    void cap_tree(const User& user, std::int64_t at_ns);
-    void cap_all(std::int64_t at_ns);
-    void look_for_end(std::int64_t at_ns);
+    void cap_tree(const User& user);
+    void cap_all();
+    void look_for_end();
     void take_cuts();
 
     const UserRules rules_;
@@ -94,6 +94,7 @@ class Users {
     std::vector<User> users_;
     std::uint32_t playing_ = 0;
     std::uint32_t in_flight_ = 0;
+    std::int64_t end_ns_ = 0;         ///< of what has ended of all that was in flight
     std::int64_t stage_from_ns_ = 0;  ///< no stage of the warm-up ends before this
     std::optional<std::int64_t> measured_from_ns_;
     IdleFigures idle_;

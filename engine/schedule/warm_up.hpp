@@ -28,25 +28,28 @@ class WarmUp {
 
     Stage stage() const { return stage_; }
     bool is_over() const { return stage_ == Stage::over; }
-    /// Requests of it that have not ended.
-    std::uint32_t unended() const { return unended_; }
+    /// Everything of the stage has ended.
+    bool stage_has_ended() const {
+        return (stage_ == Stage::priming ? primers_ : primers_ + requests_) == 0;
+    }
 
-    void add_primer() { ++unended_; }
+    void add_primer() { ++primers_; }
     /// A request that will be sent: whether it is one of the further ones of its user.
     bool take(std::uint32_t user) {
         if (is_over() || requests_left_[user] == 0) {
             return false;
         }
         --requests_left_[user];
-        ++unended_;
+        ++requests_;
         return true;
     }
-    void note_end() {
-        CHECK(unended_ > 0);
-        --unended_;
+    void note_end(bool of_primer) {
+        std::uint32_t& unended = of_primer ? primers_ : requests_;
+        CHECK(unended > 0);
+        --unended;
     }
     void go_on() {
-        CHECK(!is_over() && unended_ == 0);
+        CHECK(!is_over() && stage_has_ended());
         stage_ = stage_ == Stage::priming ? Stage::warming : Stage::over;
     }
 
@@ -61,7 +64,8 @@ class WarmUp {
 
   private:
     Stage stage_ = Stage::priming;
-    std::uint32_t unended_ = 0;
+    std::uint32_t primers_ = 0;                 ///< that have not ended
+    std::uint32_t requests_ = 0;                ///< further ones that have not ended
     std::vector<std::uint32_t> requests_left_;  ///< [users]
     std::vector<Held> held_;
 };

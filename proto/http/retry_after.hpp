@@ -1,6 +1,6 @@
-/// RetryAfterScanner: when a server says that a request may come again, from the bytes of a response
-/// head as they come: `Retry-After: 3` (RFC 9110, 10.2.3). Owned by the ResponseParser; it allocates
-/// nothing.
+/// RetryAfterScanner: when a server says that a request may come again, from the bytes of a
+/// response head as they come: `Retry-After: 3` (RFC 9110, 10.2.3). Owned by the ResponseParser; it
+/// allocates nothing.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "tests/sim/breaches.hpp"
@@ -56,15 +57,22 @@ const char* word_of(std::optional<bool> overtaken) {
 std::string overtaken_is_true(const std::vector<Record>& records, const TurnsBefore& turns) {
     Breaches breaches;
     const Places places = places_of(records);
+    std::set<std::uint32_t> tried_again;
+    for (const Record& record : records) {
+        if (record.attempt > 0) {
+            tried_again.insert(record.row);
+        }
+    }
     for (const Record& record : records) {
         const auto before = turns.find(record.row);
         if (before == turns.end()) {
             breaches.unless(!record.overtaken, record, "overtook, and has no turn before it");
             continue;
         }
-        bool all_there = true;  // others are of another segment, or are lost
+        // Others are of another segment, or are lost, or have several ends.
+        bool all_there = !tried_again.contains(record.row);
         for (const std::uint32_t row : before->second) {
-            all_there = all_there && places.contains(row);
+            all_there = all_there && places.contains(row) && !tried_again.contains(row);
         }
         const auto wanted =
             all_there ? overtaken(records, places, record, before->second) : record.overtaken;

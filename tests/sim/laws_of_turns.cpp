@@ -17,37 +17,72 @@ namespace {
 struct Turn {
     const Record* record = nullptr;
     std::int64_t released_ns = 0;
-    bool released = true;  ///< by all of them
+    bool released = true;       ///< by all of them
+    bool is_exact = true;       ///< its due is that, and no other
+    bool may_be_moved = false;  ///< to the left, by caps on idle time
+    bool is_started = false;    ///< by the begin of the measurement, too
 };
 
-/// As far as framing tells: what its content lacks is known too late.
-bool is_answered(const Record& record) {
-    return record.done_ns.has_value() && record.status == 200;
+/// `rules`: of users; whatever failed lets others go, too, where they say so.
+std::optional<std::int64_t> released_by(const Record& parent, const Dependency& one,
+                                        const UserRules& rules) {
+    const bool go_on =
+        rules.failures.rule == FailureRule::go_on && parent.outcome != Outcome::not_sent;
+    if (one.trigger == Trigger::dispatch && parent.fired_ns) {
+        return *parent.fired_ns + one.delay_ns;
+    }
+    if (one.trigger == Trigger::completion && is_answered(parent)) {
+        return *parent.done_ns + one.delay_ns;
+    }
+    return go_on && parent.ended_ns ? std::optional(*parent.ended_ns + one.delay_ns) : std::nullopt;
 }
 
-std::optional<std::int64_t> released_by(const Record& parent, const Dependency& one) {
-    if (one.trigger == Trigger::dispatch) {
-        return parent.fired_ns ? std::optional(*parent.fired_ns + one.delay_ns) : std::nullopt;
-    }
-    return is_answered(parent) ? std::optional(*parent.done_ns + one.delay_ns) : std::nullopt;
-}
+/// The first record of each row, and the last: users may send one again.
+struct Tries {
+    const Record* first = nullptr;
+    const Record* last = nullptr;
+    const Record* left = nullptr;  ///< the first that left
+};
 
 std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
-                                       const std::vector<Dependency>& dependencies) {
-    std::map<std::uint32_t, const Record*> records;
+                                       const std::vector<Dependency>& dependencies,
+                                       const UserRules& rules = {}) {
+    std::map<std::uint32_t, Tries> records;
     for (const Record& record : all) {
-        records[record.row] = &record;
+        Tries& tries = records[record.row];
+        const bool is_first = tries.first == nullptr || record.attempt < tries.first->attempt;
+        const bool is_last = tries.last == nullptr || record.attempt > tries.last->attempt;
+        tries.first = is_first ? &record : tries.first;
+        tries.last = is_last ? &record : tries.last;
+        const bool is_left =
+            record.fired_ns && (tries.left == nullptr || record.attempt < tries.left->attempt);
+        tries.left = is_left ? &record : tries.left;
     }
     std::map<std::uint32_t, Turn> turns;
     for (const Dependency& one : dependencies) {
-        if (!records.contains(one.row) || !records.contains(one.on)) {
+        const bool is_there = records.contains(one.row);
+        if (is_there && !records.contains(one.on) && rules.start.is_inside()) {
+            turns[one.row].is_started = true;  // the other is over where the tree was entered
+            turns[one.row].record = records.at(one.row).first;
+        }
+        if (!is_there || !records.contains(one.on)) {
             continue;
         }
         Turn& turn = turns[one.row];
-        turn.record = records.at(one.row);
-        const std::optional<std::int64_t> at_ns = released_by(*records.at(one.on), one);
+        turn.record = records.at(one.row).first;
+        Dependency wait = one;
+        const Record& parent = *records.at(one.on).last;
+        const bool warms_up = turn.record->phase == Phase::warmup || parent.phase == Phase::warmup;
+        wait.delay_ns = warms_up ? 0 : one.delay_ns;
+        const Record* const left = records.at(one.on).left;
+        const bool by_start = one.trigger == Trigger::dispatch && left != nullptr;
+        const Record& of = by_start ? *left : parent;
+        const std::optional<std::int64_t> at_ns = released_by(of, wait, rules);
         turn.released = turn.released && at_ns;
         turn.released_ns = std::max(turn.released_ns, at_ns.value_or(0));
+        turn.is_exact = turn.is_exact && !warms_up && !rules.idle.any();
+        turn.may_be_moved = rules.idle.any();
+        turn.is_started = turn.is_started || parent.phase == Phase::warmup;
     }
     return turns;
 }
@@ -55,7 +90,7 @@ std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
 /// Where every record is there: a disk may have been full.
 std::map<std::uint32_t, Turn> turns_of(const SimResult& result) {
     return result.disk_failed ? std::map<std::uint32_t, Turn>()
-                              : turns_of(result.records, result.dependencies);
+                              : turns_of(result.records, result.dependencies, result.users);
 }
 
 /// Of a run that lost no lines. Rows that were sent again, and those that wait for them, have two
@@ -91,10 +126,16 @@ std::string turns_wait(const std::map<std::uint32_t, Turn>& turns) {
         const Record& record = *turn.record;
         if (record.fired_ns) {
             breaches.unless(turn.released, record, "left behind a row that had failed");
-            breaches.unless(*record.fired_ns >= turn.released_ns, record,
+            breaches.unless(*record.fired_ns >= turn.released_ns || turn.may_be_moved, record,
                             "left before its parents were done");
-            breaches.unless(record.due_ns == turn.released_ns, record,
+            const bool is_exact = turn.is_exact && !turn.is_started;
+            breaches.unless(!is_exact || record.due_ns == turn.released_ns, record,
                             "was not due when its parents were done");
+            breaches.unless(!record.parent_end_ns || record.due_ns >= *record.parent_end_ns, record,
+                            "was due before its parents were done");
+            breaches.unless(
+                !turn.may_be_moved || turn.is_started || record.due_ns <= turn.released_ns, record,
+                "was due later than it is without caps");
         }
     }
     return breaches.text();

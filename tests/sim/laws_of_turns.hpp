@@ -10,6 +10,11 @@ namespace driftless::sim {
 
 struct KilledRun;
 
+/// As far as framing tells: what its content lacks is known too late.
+inline bool is_answered(const Record& record) {
+    return record.done_ns.has_value() && record.status == 200;
+}
+
 /// "turns wait for their parents"
 std::string turns_wait(const SimResult& result);
 /// "no release is lost"

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/schedule/turn_end.hpp"
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/laws_of_turns.hpp"
 
 namespace driftless::sim {
 
@@ -22,6 +24,7 @@ struct Played {
     std::int64_t end_ns = INT64_MIN;    ///< the last end that is known
     bool one_user = true;
     bool ends_known = true;  ///< of all that did not wait in vain
+    bool is_answered = false;
 };
 
 /// Its due is when it would have been if all had gone as recorded.
@@ -42,6 +45,7 @@ std::vector<Played> played_trees(const SimResult& result) {
         if (!waited_in_vain(record)) {
             tree.begin_ns = std::min(tree.begin_ns, record.due_ns);
         }
+        tree.is_answered = tree.is_answered || is_answered(record);
         tree.end_ns = std::max(tree.end_ns, record.ended_ns.value_or(INT64_MIN));
     }
     std::vector<Played> sorted;
@@ -87,15 +91,21 @@ std::string users_play_one_tree_each(const SimResult& result) {
     return breaches.text();
 }
 
-// The next tree begins at the instant at which all of the last one has ended.
+// The next tree begins at the instant at which all of the last one has ended; behind one in which
+// nothing was answered after a pause. In the warm-up it may wait for the measurement.
 std::string users_do_not_rest(const SimResult& result) {
     Breaches breaches;
     if (!has_users(result) || result.stopped) {
         return "";
     }
+    std::map<std::uint32_t, std::uint32_t> vain;  // [user] trees
     each_pair(played_trees(result), [&](const Played& one, const Played& next) {
-        const bool known = one.ends_known && next.begin_ns != INT64_MAX;
-        breaches.unless(!known || next.begin_ns == one.end_ns, next.a_row,
+        std::uint32_t& in_vain = vain[one.user];
+        in_vain = one.is_answered ? 0 : in_vain + 1;
+        const std::int64_t begin_ns = one.end_ns + (in_vain > 0 ? failure_pause_ns(in_vain) : 0);
+        const bool measured = one.end_ns > result.measured_from_ns.value_or(INT64_MAX);
+        const bool known = one.ends_known && next.begin_ns != INT64_MAX && measured;
+        breaches.unless(!known || next.begin_ns == begin_ns, next.a_row,
                         "began " + std::to_string(next.begin_ns - one.end_ns) +
                             " ns behind the tree before it");
     });
@@ -105,7 +115,8 @@ std::string users_do_not_rest(const SimResult& result) {
 // Those that ended are there with all their rows, and where the time was long enough all of them.
 std::string trees_are_played_whole(const SimResult& result) {
     Breaches breaches;
-    if (!has_users(result) || result.stopped || result.users.for_ns) {
+    if (!has_users(result) || result.stopped || result.users.for_ns ||
+        result.users.start.is_inside()) {
         return "";
     }
     std::map<std::uint32_t, std::uint32_t> missing;  // [tree] rows
@@ -113,7 +124,7 @@ std::string trees_are_played_whole(const SimResult& result) {
         ++missing[tree];
     }
     for (const Record& record : result.records) {
-        --missing[result.trees.at(record.row)];
+        missing[result.trees.at(record.row)] -= record.attempt == 0 ? 1 : 0;
     }
     for (const auto& [tree, rows] : missing) {
         breaches.unless(rows == 0, tree, "is of a tree that was not played whole");
@@ -124,7 +135,8 @@ std::string trees_are_played_whole(const SimResult& result) {
 std::string nothing_due_after_the_end(const SimResult& result) {
     Breaches breaches;
     for (const Record& record : result.records) {
-        const bool in_time = !result.users.for_ns || record.due_ns < *result.users.for_ns;
+        const bool in_time = !result.users.for_ns || !result.measured_from_ns ||
+                             record.due_ns < *result.measured_from_ns + *result.users.for_ns;
         breaches.unless(in_time || waited_in_vain(record), record, "was due when the time was up");
     }
     return breaches.text();

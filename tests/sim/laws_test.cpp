@@ -59,10 +59,12 @@ SimResult run_of_users(Bug bug) {
     options.drain_ns = seconds(1).ns;
     options.users.for_ns =
         bug == Bug::lost_time ? std::optional(milliseconds(30).ns) : std::nullopt;
+    options.users.start.from = bug == Bug::early_start ? 0.2 : 0;
+    options.users.start.to = bug == Bug::early_start ? 0.8 : 0;
     options.bug = bug;
     Trace trace = trace_of_turns();
     for (TraceRow& row : trace.rows) {
-        row.session = no_session;
+        row.session = bug == Bug::early_start ? row.session : no_session;
     }
     return run(trace, options);
 }
@@ -88,7 +90,8 @@ SimResult run_with(Bug bug) {
         options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
         return run(trace_of_turns(), options);
     }
-    if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time) {
+    if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time ||
+        bug == Bug::early_start) {
         return run_of_users(bug);
     }
     if (bug == Bug::blind_look) {
@@ -148,6 +151,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::extra_user, "users play one tree each"},
     {Bug::split_trees, "users play one tree each"},
     {Bug::lost_time, "nothing is due when the time is up"},
+    {Bug::early_start, "trees go on where they were primed"},
     {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},
@@ -173,6 +177,11 @@ const OutputBug output_bugs[] = {
     {"users play one tree each", [](SimResult& result) { result.users.users = 1; }, true},
     {"users do not rest", [](SimResult& result) { ++result.records.back().due_ns; }, true},
     {"trees are played whole", [](SimResult& result) { result.records.pop_back(); }, true},
+    {"the warm-up comes first",
+     [](SimResult& result) { result.records.front().phase = Phase::warmup; }, true},
+    {"failed turns are sent again", [](SimResult& result) { result.records.front().attempt = 1; },
+     true},
+    {"idle time is capped", [](SimResult& result) { result.users.idle.tree_ns = -1; }, true},
     {"one record per row", [](SimResult& result) { result.records.pop_back(); }},
     {"one record per row", [](SimResult& result) { result.records.push_back(result.records[0]); }},
     {"one record per row", [](SimResult& result) { --result.counts.ended; }},

@@ -94,6 +94,12 @@ void SimDriver::happen_until(Instant until) {
 }
 
 void SimDriver::happen(Happening& happening) {
+    if (happening.kind == Happening::Kind::step) {
+        step_awaited_ = never;
+        core_.advance(now_);
+        wake_servers();
+        return;
+    }
     const int number = happening.connection;
     Connection& connection = connection_of(number);
     switch (happening.kind) {
@@ -132,6 +138,8 @@ void SimDriver::happen(Happening& happening) {
         case Happening::Kind::murmur:
             murmur(number);
             break;
+        case Happening::Kind::step:
+            break;  // above
     }
 }
 

@@ -171,7 +171,8 @@ class SimDriver final : public Driver {
             rearm,
             deadline,
             idle,
-            murmur
+            murmur,
+            step  ///< of the servers' batch; of no connection
         } kind;
         int connection = -1;
         std::uint32_t op = 0;
@@ -251,6 +252,7 @@ class SimDriver final : public Driver {
     void deliver_to_client(int number, std::string_view bytes, End end, bool own = false);
     std::size_t next_cut(std::size_t bytes);
     void wake_servers();
+    void await_step();
     void drop_server(Connection& connection);
     Duration said_limit() const;
     void watch_limit(Connection& connection);
@@ -276,6 +278,7 @@ class SimDriver final : public Driver {
     DriverBugs bugs_;
     TlsWorld* const tls_;
     Instant now_;
+    Instant step_awaited_ = never;  ///< the core's deadline that was noted last
     std::map<std::pair<std::int64_t, std::uint64_t>, Happening> happenings_;
     std::uint64_t happenings_made_ = 0;
     std::vector<std::unique_ptr<Connection>> connections_;

@@ -81,6 +81,9 @@ UserRules played_rules(const SimOptions& options) {
     if (options.bug == Bug::lost_time) {
         rules.for_ns = *rules.for_ns + milliseconds(50).ns;
     }
+    if (options.bug == Bug::early_start) {
+        rules.start.gap_cap_ns = 0;
+    }
     return rules;
 }
 

@@ -53,6 +53,9 @@ class Simulation {
             result_.users = options.users;
             result_.trees = trees_of(trace);
             result_.due_ns.clear();
+            for (const Planned& planned : plan_.rows) {
+                result_.recorded_ns[trace.rows[planned.row].index] = planned.due_ns;
+            }
         }
         result_.turns_before = turns_before(trace);
         if (options.bug == Bug::lonely_rows) {
@@ -81,6 +84,7 @@ class Simulation {
         }
         read_files();
         result_.truth = truth_of(driver_.core());
+        forget_several_tries();
         return std::move(result_);
     }
 
@@ -144,6 +148,8 @@ class Simulation {
         result_.inflight_max = options_.inflight_max;
         result_.balance = options_.balance;
         result_.rows = options_.users.users > 0 ? replay.rows_taken() : plan_.rows.size();
+        result_.measured_from_ns = replay.measured_from_ns();
+        result_.warmup_rows = writer.summary().figures().warmup_rows;
         result_.counts = writer.counts();
         for (std::size_t i = 0; i < outcome_count; ++i) {
             result_.outcomes[i] = writer.summary().figures().outcomes[i] - result_.outcomes[i];
@@ -187,6 +193,25 @@ class Simulation {
     }
 
     /// Of its own rows; those of the segments before it are told apart by its plan.
+    /// What others have seen of a row is told of none of its records where it has several.
+    void forget_several_tries() {
+        const FailureRules& rules = options_.users.failures;
+        if (result_.disk_failed && (rules.retries_max > 0 || rules.waits_for_429)) {
+            result_.truth.clear();  // records of several tries may be lost
+            result_.waited.clear();
+            result_.parts_ns.clear();
+            result_.unread_ns.clear();
+        }
+        for (const Record& record : result_.records) {
+            if (record.attempt > 0) {
+                result_.truth.erase(record.row);
+                result_.waited.erase(record.row);
+                result_.parts_ns.erase(record.row);
+                result_.unread_ns.erase(record.row);
+            }
+        }
+    }
+
     void read_files() {
         std::set<std::uint32_t> own;
         for (const Planned& planned : plan_.rows) {

@@ -59,6 +59,7 @@ enum class Bug : std::uint8_t {
     extra_user,        ///< one user more plays than was asked for
     split_trees,       ///< some turns are held to be of no tree: their user goes on without them
     lost_time,         ///< users go on when their time is up
+    early_start,       ///< behind their primers trees go on at once
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
 };
 
@@ -186,8 +187,11 @@ struct SimResult {
     std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] as planned; not of those that wait
     std::vector<Dependency> dependencies;          ///< of closed sessions
     UserRules users;                               ///< those that were asked for
-    std::map<std::uint32_t, std::uint32_t> trees;  ///< [row] of users: a row of its tree
-    TurnsBefore turns_before;                      ///< of the whole trace
+    OptionalNs measured_from_ns;                   ///< of them; none: it did not come to that
+    std::uint64_t warmup_rows = 0;                 ///< that the summary has counted apart
+    std::map<std::uint32_t, std::int64_t> recorded_ns;  ///< [row] of users: due as recorded
+    std::map<std::uint32_t, std::uint32_t> trees;       ///< [row] of users: a row of its tree
+    TurnsBefore turns_before;                           ///< of the whole trace
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock

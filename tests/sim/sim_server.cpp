@@ -156,6 +156,16 @@ void SimDriver::wake_servers() {
         at(std::max(woken->next_deadline(), now_),
            {Happening::Kind::deadline, number, 0, 0, ++(*found)->deadline_version, {}});
     }
+    await_step();
+}
+
+/// Notes when the servers' batch goes on.
+void SimDriver::await_step() {
+    const Instant deadline = core_.next_deadline();
+    if (deadline < never && deadline != step_awaited_) {
+        step_awaited_ = deadline;
+        at(std::max(deadline, now_), {Happening::Kind::step, -1, 0, 0, 0, {}});
+    }
 }
 
 /// How many of so many bytes the next piece carries: a receive buffer at most.

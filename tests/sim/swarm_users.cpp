@@ -38,6 +38,37 @@ void plant_trees(Trace& trace, std::uint64_t seed) {
     }
 }
 
+void draw_failures(Random& random, FailureRules& rules) {
+    rules.waits_for_429 = random.below(4) == 0;
+    if (random.below(2) == 0) {
+        return;
+    }
+    rules.rule = random.below(2) == 0 ? FailureRule::go_on : FailureRule::retry;
+    rules.retries_max =
+        rules.rule == FailureRule::retry ? 1 + static_cast<std::uint32_t>(random.below(3)) : 0;
+}
+
+void draw_idle(Random& random, IdleCaps& caps) {
+    if (random.below(3) == 0) {
+        caps.tree_ns = static_cast<std::int64_t>(random.below(20'000'000));
+    }
+    if (random.below(3) == 0) {
+        caps.system_ns = static_cast<std::int64_t>(random.below(10'000'000));
+    }
+}
+
+void draw_start(Random& random, StartRules& rules) {
+    if (random.below(2) == 0) {
+        rules.from = random.below(2) == 0 ? 0.0 : random.uniform();
+        rules.to = rules.from + (1 - rules.from) * random.uniform();
+        rules.by_turns = random.below(2) == 0;
+        rules.prime_one_token = random.below(2) == 0;
+    }
+    if (random.below(3) == 0) {
+        rules.warmup_requests = 1 + static_cast<std::uint32_t>(random.below(8));
+    }
+}
+
 UserRules drawn_rules(std::uint64_t seed) {
     Random random(mix64(mix64(seed) ^ users_stream));
     UserRules rules;
@@ -47,6 +78,11 @@ UserRules drawn_rules(std::uint64_t seed) {
     rules.seed = seed;
     if (random.below(3) == 0) {
         rules.for_ns = rules.ramp_ns + 1 + static_cast<std::int64_t>(random.below(300'000'000));
+    }
+    draw_failures(random, rules.failures);
+    draw_idle(random, rules.idle);
+    if (rules.ramp_ns == 0) {
+        draw_start(random, rules.start);
     }
     return rules;
 }

@@ -33,9 +33,10 @@ inline void add_user_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_failure_rules, options.workload.on_failure);
     flags.value("--on-429", "HOW", "record it as a failure, or wait and send it again", "record",
                 parse_wait_for_429, users.failures.waits_for_429);
-    flags.value("--tree-idle-cap", "T",
-                "longest time without a request of a tree in flight, before --speed [none]",
-                nullptr, parse_duration_ns, users.idle.tree_ns);
+    flags.value(
+        "--tree-idle-cap", "T",
+        "longest time in which nothing of a tree is in flight, before\n--speed divides it [none]",
+        nullptr, parse_duration_ns, users.idle.tree_ns);
     flags.value("--system-idle-cap", "T", "longest time without any request in flight [none]",
                 nullptr, parse_duration_ns, users.idle.system_ns);
     flags.value("--start-within", "A:B",
@@ -46,8 +47,7 @@ inline void add_user_flags(Flags& flags, ReplayOptions& options) {
                 parse_start_by_turns, users.start.by_turns);
     flags.value("--prime", "LENGTH", "answers of the warm-up: exact, or one-token", "exact",
                 parse_prime_one_token, users.start.prime_one_token);
-    flags.value("--warmup-requests", "N",
-                "of each user, of one token and without gaps, before the measurement", "0",
+    flags.value("--warmup-requests", "N", "of each user, of one token, before the measurement", "0",
                 parse_u32, users.start.warmup_requests);
 }
 

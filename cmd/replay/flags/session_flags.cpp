@@ -52,7 +52,8 @@ std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule outp
     }
     if (start.warms_up() && workload.users.ramp_ns > 0) {
         return std::string(start.is_inside() ? "--start-within" : "--warmup-requests") +
-               " begins the measurement for all users at once, and --user-ramp does not: remove one";
+               " begins the measurement for all users at once, and --user-ramp does not: remove "
+               "one";
     }
     const bool one_token = start.warmup_requests > 0 || start.prime_one_token;
     if (one_token && output == OutputRule::free) {

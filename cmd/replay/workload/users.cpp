@@ -18,7 +18,7 @@ namespace {
 
 /// Of each request that can be open or waiting, in all tables of the schedule and of the records:
 /// 204 by their sizes.
-constexpr std::uint64_t request_bytes = 256;
+constexpr std::uint64_t request_bytes = 384;
 
 /// As many copies of all rows as the users need have to fit half of the memory that is free, where
 /// that is known.

@@ -54,48 +54,6 @@ TEST(AnswerSchedule, JitterIsSeededAndBounded) {
     EXPECT_NEAR(sum / 1000, 1.0, 0.02);  // 0.25 / sqrt(3 * 1000) = 0.0046: four of these
 }
 
-// A batch makes its tokens slower: by the share for each other answer, none for one alone.
-TEST(AnswerSchedule, SlowsDownWithTheBatch) {
-    Pace pace;
-    pace.between = milliseconds(10);
-    pace.batch_slowdown = 0.5;
-    AnswerSchedule schedule;
-    schedule.start(pace, {0}, 0, 3);
-    const Instant first = schedule.next();
-    schedule.advance(pace, 1, {0, {0}});
-    schedule.advance(pace, 1, {1, {0}});
-    EXPECT_EQ(schedule.next() - first, milliseconds(20));
-    schedule.advance(pace, 1, {2, {0}});
-    EXPECT_EQ(schedule.next() - first, milliseconds(35));
-    schedule.advance(pace, 2, {3, {0}});
-    EXPECT_EQ(schedule.next() - first, milliseconds(75));
-}
-
-// While prompts are computed no token is made; the next one takes its time from then on.
-TEST(AnswerSchedule, PromptsGoBeforeTokens) {
-    Pace pace;
-    pace.between = milliseconds(10);
-    AnswerSchedule schedule;
-    schedule.start(pace, {0}, 0, 3);
-    const Instant first = schedule.next();
-    schedule.advance(pace, 1, {2, first + milliseconds(30)});
-    EXPECT_EQ(schedule.next(), first + milliseconds(40));
-    schedule.advance(pace, 1, {2, first + milliseconds(30)});  // over by then
-    EXPECT_EQ(schedule.next(), first + milliseconds(50));
-}
-
-// One prompt after another, whoever sent them; without a rate nobody waits.
-TEST(Prefill, IsSharedByAll) {
-    Pace pace;
-    Prefill prefill;
-    EXPECT_EQ(prefill.take(pace, {7}, 1'000'000), Instant{7});
-    pace.prefill_tokens_per_s = 1000;
-    EXPECT_EQ(prefill.take(pace, {0}, 500).ns, 500'000'000);
-    EXPECT_EQ(prefill.take(pace, {100'000'000}, 250).ns, 750'000'000);  // behind the first
-    EXPECT_EQ(prefill.take(pace, {750'000'000}, 0).ns, 750'000'000);    // all cached
-    EXPECT_EQ(prefill.take(pace, {2'000'000'000}, 1).ns, 2'001'000'000);
-}
-
 // The row of a request id; probes and foreign ids have none.
 TEST(Behaviour, ReadsTheRowOfARequestId) {
     EXPECT_EQ(row_of_request_id("run7-12"), 12u);

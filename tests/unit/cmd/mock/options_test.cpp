@@ -30,6 +30,7 @@ TEST(MockOptions, HasSafeDefaults) {
     EXPECT_EQ(parsed.options.core.cache_block_tokens, 512u);
     EXPECT_TRUE(parsed.options.core.faults.empty());
     EXPECT_FALSE(parsed.options.core.keep_log);
+    EXPECT_FALSE(parsed.options.core.pace.in_steps());
 }
 
 // Each flag reaches its place, in its unit.
@@ -40,7 +41,8 @@ TEST(MockOptions, ReadsItsFlags) {
                "--overhead", "3,5",         "--headers", "late",     "--fault",
                "reset:0.25", "--fault-row", "429:17",    "--fault",  "slow:0.5",
                "--log",      "x.jsonl",     "--wait",    "sleep",    "--ttft-per-token",
-               "250ns",      "--no-usage",  "--slots",   "3"});
+               "250ns",      "--no-usage",  "--slots",   "3",        "--step-tokens",
+               "2048"});
     ASSERT_FALSE(parsed.exit_code);
     const MockOptions& options = parsed.options;
     EXPECT_EQ(options.host, "::1");
@@ -54,6 +56,7 @@ TEST(MockOptions, ReadsItsFlags) {
     EXPECT_FALSE(options.core.usage);
     EXPECT_TRUE(options.core.keep_log);
     EXPECT_EQ(options.core.slots, 3u);
+    EXPECT_EQ(options.core.pace.step_tokens, 2048u);
     EXPECT_EQ(options.server.wait, WaitMode::sleep);
     ASSERT_EQ(options.core.faults.size(), 3u);
     EXPECT_EQ(options.core.faults[1].fault, Fault::slow);
@@ -77,6 +80,19 @@ TEST(MockOptions, ReadsWordRules) {
     EXPECT_EQ(core.tokenize_overhead.value().post, 2u);
     EXPECT_EQ(core.overhead_varies, 3u);
     EXPECT_TRUE(parse({"--split-words", "*"}).options.core.words.splits(word_number("any")));
+}
+
+// Whose requests they are, and what histories are checked against.
+TEST(MockOptions, ReadsSessions) {
+    const CoreOptions standard = parse({}).options.core;
+    EXPECT_EQ(standard.session_headers.front(), "X-Session-ID");
+    EXPECT_EQ(standard.check_history, 0u);
+    const CoreOptions core =
+        parse({"--log-headers", "X-Tree,X-User", "--check-history", "4294967295"}).options.core;
+    EXPECT_EQ(core.session_headers, (std::vector<std::string>{"X-Tree", "X-User"}));
+    EXPECT_EQ(core.check_history, 4294967295u);
+    EXPECT_EQ(parse({"--log-headers", "X Tree"}).exit_code, 2);
+    EXPECT_EQ(parse({"--log-headers", "X-Tree,,"}).exit_code, 2);
 }
 
 // Who it pretends to be, beside its answers.

@@ -34,8 +34,17 @@ class Player {
 
     /// Lets time pass until the core has nothing more to send.
     void run(std::size_t sends_max = 100'000) {
-        while (connection->next_deadline() < never && sends.size() < sends_max) {
-            now = std::max(now, connection->next_deadline());
+        for (;;) {  // ends: each step and each produce moves its deadline on
+            const Instant step = core.next_deadline();
+            const Instant deadline = std::min(connection->next_deadline(), step);
+            if (deadline == never || sends.size() >= sends_max) {
+                return;
+            }
+            now = std::max(now, deadline);
+            core.advance(now);
+            if (connection->next_deadline() > now) {
+                continue;
+            }
             std::string out;
             connection->produce(now, out);
             sends.push_back({now.ns, out});

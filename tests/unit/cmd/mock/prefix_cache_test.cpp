@@ -81,5 +81,13 @@ TEST(PrefixCache, KeepsTheHeadOfALongPrompt) {
     EXPECT_EQ(cache.longest_prefix(blocks), 3u);
 }
 
+// The largest capacity that a flag can give.
+TEST(PrefixCache, TakesAnyCapacity) {
+    PrefixCache cache(UINT32_MAX);
+    const std::vector<std::uint64_t> blocks{1, 2};
+    cache.enter(blocks);
+    EXPECT_EQ(cache.longest_prefix(blocks), 2u);
+}
+
 }  // namespace
 }  // namespace driftless::mock
