@@ -39,6 +39,9 @@ const char* load_refusal(const Error& error) {
                    "this flag";
         case ErrorCode::missing:
             return "--share session: the trace has no sessions; --share all is for rows without";
+        case ErrorCode::not_found:
+            return "--max-context: every session of the trace has a request that is longer; give "
+                   "more";
         default:
             return "--replicate: the rows of all copies are more than 4,294,967,294; ask for fewer "
                    "copies";
@@ -52,6 +55,12 @@ std::vector<std::string> load_notes(const LoadFigures& figures) {
                         std::to_string(figures.rows_read) +
                         " rows are prefixes of one shared prompt" +
                         (figures.share == Sharing::session ? " a session" : ""));
+    }
+    if (const AdmissionFigures& admission = figures.admission; admission.families > 0) {
+        notes.push_back(std::to_string(admission.kept) + " of " +
+                        std::to_string(admission.families) + " session trees are played; " +
+                        std::to_string(admission.too_long) +
+                        " have a request that is longer than --max-context");
     }
     if (figures.families > 0) {
         notes.push_back("sample of " + std::to_string(figures.families_sampled) + " of " +

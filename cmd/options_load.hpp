@@ -5,6 +5,7 @@
 
 #include "cmd/load_values.hpp"
 #include "cmd/options_flags.hpp"
+#include "cmd/replay/flags/option_values.hpp"
 
 namespace driftless {
 
@@ -12,6 +13,11 @@ inline void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",
                 "rows without block ids share a prefix: those of one session, or all", nullptr,
                 parse_sharing, load.share);
+    flags.value("--max-context", "N",
+                "leave out trees with a request of more tokens, in and out [none]", nullptr,
+                parse_positive_count, load.admission.context_max);
+    flags.value("--max-trees", "N", "then play the first N session trees of the trace [all]",
+                nullptr, parse_positive_u32, load.admission.trees_max);
     flags.value("--sample-sessions", "SHARE", "keep this share of the sessions, whole: 0.1 or 10%",
                 "1", parse_sample, load.sample);
     flags.value("--replicate", "N", "overlay N copies that share nothing and begin apart", "1",

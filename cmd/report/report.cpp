@@ -7,11 +7,13 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/report/options.hpp"
+#include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/history/past.hpp"
 #include "engine/history/unrecorded.hpp"
 #include "engine/record/fired_marks.hpp"
+#include "engine/rules/judge_rules.hpp"
 #include "engine/stats/warnings.hpp"
 #include "proto/json/printable.hpp"
 
@@ -89,6 +91,19 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
     }
 }
 
+/// By the rules that the run was given, as its run.json has them.
+std::string judge(const RunFacts& facts, const SummaryFigures& figures,
+                  std::vector<RuleFinding>& findings) {
+    RuleSets rules;
+    for (const std::string& text : facts.rule_texts) {
+        if (std::string why = add_rule_text(text, "run.json: rules", rules); !why.empty()) {
+            return why;
+        }
+    }
+    findings = judge_rules(rules.sets, facts.rules, figures, same_value);
+    return "";
+}
+
 int report(const ReportCommand& command) {
     std::string folder = command.folder;
     while (folder.size() > 1 && folder.back() == '/') {
@@ -120,6 +135,9 @@ int report(const ReportCommand& command) {
     info.verdict_reasons = judged.reasons;
     info.limits = facts.calibration.limits;
     info.client = &past.client();
+    if (why = judge(facts, figures, info.rules); !why.empty()) {
+        return refuse(why, exit_input);
+    }
     if (past.records() < facts.rows && !facts.has_users) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
     }

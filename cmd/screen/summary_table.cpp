@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "cmd/screen/full_table.hpp"
+#include "cmd/screen/lines.hpp"
 #include "cmd/screen/plots.hpp"
+#include "cmd/screen/rule_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -23,52 +25,7 @@ namespace {
 constexpr double ns_per_s = 1e9;
 constexpr double ns_per_ms = 1e6;
 constexpr double ns_per_us = 1e3;
-constexpr std::size_t columns = 80;
-constexpr std::size_t label_columns = 16;
 constexpr std::size_t errors_shown = 3;
-constexpr std::size_t list_max = 4;  ///< reasons, warnings and URLs that are shown; files have all
-
-/// Lines of a label and text; text that does not fit goes on below itself.
-class Lines {
-  public:
-    void rule(std::string_view title) {
-        const std::string text = title.empty() ? "" : fmt::format(" {} ", title);
-        const std::size_t left = (columns - text.size()) / 2;
-        text_.append(left, '=').append(text).append(columns - text.size() - left, '=') += '\n';
-    }
-    void blank() { text_ += '\n'; }
-    void add(std::string_view label, std::string_view value) {
-        while (true) {  // bounded by the text: each turn takes at least one byte of it
-            constexpr std::size_t room = columns - label_columns;
-            std::size_t cut = value.size();
-            if (cut > room) {
-                cut = value.rfind(' ', room);
-                cut = cut == value.npos || cut == 0 ? room : cut;
-            }
-            fmt::format_to(std::back_inserter(text_), "{:<{}}{}\n", label, label_columns,
-                           value.substr(0, cut));
-            value.remove_prefix(cut);
-            value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-            if (value.empty()) {
-                return;
-            }
-            label = "";
-        }
-    }
-    void list(std::string_view label, const std::vector<std::string>& texts) {
-        for (std::size_t i = 0; i < texts.size() && i < list_max; ++i) {
-            add(i == 0 ? label : "", texts[i]);
-        }
-        if (texts.size() > list_max) {
-            add("", fmt::format("and {} more in summary.json", texts.size() - list_max));
-        }
-    }
-    void raw(const std::string& line) { text_ += line + '\n'; }
-    std::string take() { return std::move(text_); }
-
-  private:
-    std::string text_;
-};
 
 /// A reason as it is shown, and its rows.
 struct ShownError {
@@ -79,7 +36,7 @@ struct ShownError {
 /// The reasons, most rows first. Those that would look alike on the screen are one.
 std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
     constexpr std::size_t compared =
-        columns - label_columns - std::string_view("12,031 rows, ...").size();
+        table_columns - label_columns - std::string_view("12,031 rows, ...").size();
     std::vector<ShownError> shown;
     for (const ErrorText& error : errors) {
         const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
@@ -103,7 +60,7 @@ std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
 
 /// Why rows failed, as it was said: the reasons of most rows, a line each.
 void add_errors(Lines& lines, const SummaryFigures& f) {
-    constexpr std::size_t room = columns - label_columns;
+    constexpr std::size_t room = table_columns - label_columns;
     const std::vector<ShownError> errors = shown_errors(f.errors);
     for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
         std::string line = fmt::format("{}, {}", rows_text(errors[i].rows), errors[i].text);
@@ -387,10 +344,27 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     return lines.take();
 }
 
+/// Below the table, whichever it is; nothing without `--rules`.
+std::string rules_table(const std::vector<RuleFinding>& findings) {
+    Lines lines;
+    for (const RuleLines& set : rule_lines(findings)) {
+        lines.add("Rules", set.set);
+        for (const std::string& text : set.violated) {
+            lines.add("Violated", text);
+        }
+        if (!set.passed.empty()) {
+            lines.add("", set.passed);
+        }
+    }
+    return lines.take();
+}
+
 }  // namespace
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
-    return kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
+    const std::string table =
+        kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
+    return table + rules_table(info.rules);
 }
 
 }  // namespace driftless

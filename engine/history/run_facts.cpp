@@ -151,6 +151,27 @@ void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFac
     run.spread = plan.find("spread").as_bool().value_or(false);
 }
 
+/// Absent in runs of before there were rules.
+void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
+    out.rule_texts = texts_of(root.find("rules"), "rules", facts);
+    RuleFacts& rules = out.rules;
+    const JsonValue users = plan.find("users");
+    rules.trace_digest = out.trace_digest;
+    if (const auto trees = plan.find("trees").as_u64(); trees && *trees > 0) {
+        rules.trees = trees;
+    }
+    rules.rows = out.rows;
+    rules.input_tokens = plan.find("input_tokens").as_u64().value_or(0);
+    rules.expected_cached_tokens = plan.find("expected_cached_tokens").as_u64().value_or(0);
+    rules.users = users.find("count").as_u64().value_or(0);
+    rules.for_ns = users.find("for_ns").as_i64();
+    rules.arguments = out.arguments;
+    const bool interrupted = root.find("end").find("interrupted").as_bool().value_or(false);
+    rules.ending = !out.ended    ? Ending::none
+                   : interrupted ? Ending::interrupted
+                                 : Ending::by_itself;
+}
+
 void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     facts.enter(request);
     facts.text("api", out.info.backend);
@@ -241,6 +262,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     read_request(request, out, facts);
     read_description(trace, plan, request, out, facts);
     read_calibration_facts(calibration, out, facts);
+    read_rules(root, plan, out, facts);
     const JsonValue host = root.find("host");
     out.kernel = host.find("kernel").as_string().value_or("");
     out.cpu_model = host.find("cpu_model").as_string().value_or("");

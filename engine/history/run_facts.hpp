@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/prompt/overhead.hpp"
+#include "engine/rules/rule_facts.hpp"
 #include "engine/stats/summary.hpp"
 #include "engine/stats/taint.hpp"
 #include "engine/stats/verdict.hpp"
@@ -55,6 +56,9 @@ struct RunFacts {
     std::vector<RunSegment> segments;         ///< at least one
     bool ended = false;                       ///< it closed its books
     std::optional<std::uint64_t> rows_fired;  ///< in all segments, by those books
+
+    std::vector<std::string> rule_texts;  ///< TOML of the sets of `--rules`
+    RuleFacts rules;                      ///< what they ask for
 
     std::uint64_t trace_digest = 0;
     std::uint64_t schedule_digest = 0;

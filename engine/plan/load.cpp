@@ -46,17 +46,7 @@ void sample(Share share, std::uint64_t seed, Trace& trace, LoadFigures& figures)
     figures.families = families.count;
     figures.families_sampled = std::clamp(wanted, std::min(families.count, 1U), families.count);
     const std::vector<bool> stays = draw_families(families, figures.families_sampled, seed);
-    std::vector<bool> row_stays(trace.rows.size(), false);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < trace.rows.size(); ++i) {
-        if (stays[families.of_row[i]]) {
-            row_stays[trace.rows[i].index] = true;
-            trace.rows[kept++] = trace.rows[i];
-        }
-    }
-    trace.rows.resize(kept);
-    // Rows that wait for each other are one family, so both ends of an edge stay or go.
-    std::erase_if(trace.dependencies, [&](const Dependency& one) { return !row_stays[one.row]; });
+    keep_families(families, stays, trace);
 }
 
 /// Whether everything that copies number still fits its type, with the two marks kept free.
@@ -176,6 +166,10 @@ Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
     LoadFigures figures;
     figures.rows_read = static_cast<std::uint32_t>(trace.rows.size());
     figures.copies = options.copies;
+    figures.admission = admit(options.admission, trace);
+    if (trace.rows.empty() && figures.rows_read > 0) {
+        return Error{ErrorCode::not_found, 0, "admit any session"};
+    }
     if (options.share != Sharing::none) {
         const Result<void> shared = share(options.share, trace, figures);
         if (!shared) {

@@ -3,14 +3,15 @@
 /// A higher speed shortens the time between the uses of a prefix, and with it changes what a cache
 /// can hold; dropping rows at random cuts conversations. Copies and samples change how much comes
 /// and leave each conversation as it was. They are made of a trace as it was read, before anything
-/// is selected from it: first what rows share that say nothing of it, then the sample, then the
-/// copies.
+/// is selected from it: first what is admitted, then what rows share that say nothing of it, then
+/// the sample, then the copies.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "engine/plan/admission.hpp"
 #include "proto/core/result.hpp"
 #include "proto/trace/row.hpp"
 
@@ -31,6 +32,7 @@ enum class Sharing : std::uint8_t { none, session, all };
 inline constexpr std::uint32_t shared_block_size = 16;
 
 struct LoadOptions {
+    AdmissionRules admission;
     Sharing share = Sharing::none;
     /// `--sample-sessions`: the share of families (families.hpp) that is kept, rounded, at least
     /// one. Whole families are kept or left out; a smaller share keeps a part of what a larger one
@@ -50,6 +52,7 @@ inline constexpr std::int64_t replicate_within_ns = 60'000'000'000;
 /// What came of it.
 struct LoadFigures {
     std::uint32_t rows_read = 0;
+    AdmissionFigures admission;
     std::uint32_t rows_sampled = 0;
     std::uint32_t families = 0;  ///< 0 where no sample was asked
     std::uint32_t families_sampled = 0;
@@ -68,8 +71,9 @@ struct LoadedTrace {
 /// Reshapes a trace as it was read, which it takes. Rows of the sample keep their indices and their
 /// times; copy k of the row with index i has the index i + k * rows_read, so that indices stay
 /// unique and say where a row comes from. Ids are not copied: copies differ in their namespace.
-/// Errors: out_of_range, where rows, namespaces or sessions would not fit 32 bits; exists, where
-/// rows that are to share have block ids; missing, where sessions are to share and there are none.
+/// Errors: not_found, where nothing is admitted; out_of_range, where rows, namespaces or sessions
+/// would not fit 32 bits; exists, where rows that are to share have block ids; missing, where
+/// sessions are to share and there are none.
 Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace);
 
 }  // namespace driftless

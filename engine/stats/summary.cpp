@@ -32,6 +32,7 @@ bool meets(const GoodputLimits& limits, const Record& record) {
 void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;
     CHECK(static_cast<std::size_t>(record.outcome) < f.outcomes.size());
+    phase_.add(record);
     if (record.phase == Phase::warmup) {
         ++f.warmup_rows;
         f.warmup_fired += record.fired_ns ? 1 : 0;
@@ -214,6 +215,7 @@ SummaryFigures Summary::figures() const {
     f.prompts = prompts_.figures();
     f.errors = errors_.by_rows();
     f.errors_others = errors_.others();
+    f.phase = phase_.figures();
     f.ttft = ttft_.distribution();
     f.ttft_due = ttft_due_.distribution();
     f.tpot = tpot_.distribution();

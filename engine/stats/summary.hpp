@@ -24,7 +24,9 @@
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/error_texts.hpp"
+#include "engine/stats/phase_marks.hpp"
 #include "engine/stats/prompt_counts.hpp"
+#include "engine/stats/rule_finding.hpp"
 #include "engine/stats/run_description.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
@@ -49,7 +51,8 @@ namespace driftless {
 /// 11: `dropped`, `run.sessions`.
 /// 12: `follow_up_turns`, `overtaken_turns`, `run.trace_dependencies`.
 /// 13: `censored` (no longer among `failed`), `retries`, `warmup`.
-inline constexpr int summary_schema = 13;
+/// 14: `rules`.
+inline constexpr int summary_schema = 14;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -159,6 +162,7 @@ struct SummaryFigures {
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;
 
+    PhaseFigures phase;                 ///< what rules ask for
     std::vector<UrlFigures> urls;       ///< by the server that a row was sent to
     std::vector<std::string> warnings;  ///< warnings.hpp
 };
@@ -197,6 +201,7 @@ class Summary {
     ByUrl by_url_;
     RunTimeline timeline_;
     ErrorTexts errors_;
+    PhaseMarks phase_;
     CacheExcess cache_excess_;
 };
 
@@ -225,6 +230,7 @@ struct SummaryInfo {
     std::vector<std::string> verdict_reasons;
     TaintLimits limits;                    ///< under which it was judged; 0: none
     const ClientTotals* client = nullptr;  ///< null: nobody counted
+    std::vector<RuleFinding> rules;        ///< `--rules`; empty: none were asked for
     std::optional<Unfinished> unfinished;  ///< none: every row has its record
 };
 

@@ -304,6 +304,7 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.end_array();
     write_kept(json, f, info.limits);
     json.end_object();
+    write_rules(json, info.rules);
 }
 
 }  // namespace

@@ -9,10 +9,10 @@ namespace {
 
 /// Rooms of the engine, lowest first; a room uses only those before it, so that no two can use each
 /// other.
-constexpr std::array<std::string_view, 20> rooms{
-    "time", "crypto", "task",      "tls",     "plan",    "schedule", "underway",
-    "host", "io",     "input",     "prompt",  "stats",   "record",   "calibrate",
-    "logs", "replay", "preflight", "inspect", "history", "session",
+constexpr std::array<std::string_view, 21> rooms{
+    "time",      "crypto", "task",   "tls",       "plan",    "schedule", "underway",
+    "host",      "io",     "input",  "prompt",    "stats",   "rules",    "record",
+    "calibrate", "logs",   "replay", "preflight", "inspect", "history",  "session",
 };
 
 /// Place of a file's room among them; -1: it is in none.
@@ -68,6 +68,8 @@ constexpr std::array heavy_headers{
     HeavyHeader{"zlib", "engine/input/"},
     HeavyHeader{"fmt/", "cmd/"},
     HeavyHeader{"CLI/", "cmd/"},
+    HeavyHeader{"toml++/", "cmd/rules/"},
+    HeavyHeader{"yaml-cpp/", "cmd/replay/flags/tools/"},
     HeavyHeader{"gtest/", "tests/"},
     HeavyHeader{"benchmark/", "perf/"},
 };

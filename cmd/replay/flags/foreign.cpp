@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cmd/replay/flags/foreign_flags.hpp"
+#include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/secrets.hpp"
-#include "proto/core/decimal.hpp"
 
 namespace driftless {
 namespace {
@@ -48,33 +48,6 @@ void refuse(Spelled& out, std::string_view flag, std::string_view value, const c
                       ": " + why;
     }
 }
-
-/// The speed that plays a trace `nano` / 10^9 times as long, as a decimal; empty where none is
-/// exact.
-std::string inverse_text(std::uint64_t nano) {
-    constexpr std::uint64_t billion = 1'000'000'000;
-    if (nano == 0 || billion * billion % nano != 0) {
-        return "";
-    }
-    const std::uint64_t speed = billion * billion / nano;
-    std::string text = std::to_string(speed / billion);
-    if (const std::uint64_t rest = speed % billion; rest != 0) {
-        const std::string digits = std::to_string(billion + rest).substr(1);
-        text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
-    }
-    return text;
-}
-
-/// A decimal in units of 10^-9; 0 where it is none, negative, or has more digits.
-std::uint64_t nano_of(std::string_view text) {
-    const std::optional<Decimal> decimal = scan_decimal(text);
-    const Result<Scaled> nano = decimal ? scale(*decimal, 9) : Result<Scaled>(Scaled{});
-    const bool good = decimal && !decimal->negative && nano && nano.value().exact;
-    return good ? nano.value().value : 0;
-}
-
-constexpr const char* no_inverse =
-    "is not the inverse of a speed; write --speed X, where 2 is twice as fast";
 
 /// Calls `visit(key, value)` for each part of "key=value,key=value".
 template <typename Visit>

@@ -9,6 +9,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
 #include "cmd/replay/flags/options_users.hpp"
+#include "cmd/replay/flags/rule_flags.hpp"
 #include "cmd/replay/flags/spelling.hpp"
 #include "cmd/table_kind.hpp"
 #include "cmd/values.hpp"
@@ -46,7 +47,8 @@ Examples:
   driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
-5 no request was answered whole, 6 not certified, 7 the host lacks or fails, 130 interrupted.)";
+5 no request was answered whole, 6 not certified, or a rule violated that had to be met,
+7 the host lacks or fails, 130 interrupted.)";
 
 /// The lines of `--help` behind its flags, one of them for each API.
 std::string footer() {
@@ -253,6 +255,13 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                  options.calibration.require_certified);
 }
 
+void add_rule_flags(Flags& flags, RuleFlags& rules) {
+    flags.group("Rules");
+    flags.values("--rules", "NAME|FILE", "published rules: what they fix is set, the run is judged",
+                 parse_text, rules.typed);
+    flags.on_off("--require-rules", "exit 6 where one of them is violated", rules.required);
+}
+
 void add_again_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Again");
     flags.value("--resume", "RUN", "go on with a run that was killed, in its own folder", nullptr,
@@ -281,6 +290,12 @@ std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOption
     return given;
 }
 
+/// An earlier run has flags of its own, and rules are applied to all of them together.
+bool takes_up(const std::vector<std::string>& arguments) {
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [](const std::string& one) { return one == "--resume" || one == "--from"; });
+}
+
 ReplayCommandLine refused(const std::string& why) {
     ReplayCommandLine line;
     line.kind = ReplayCommandLine::Kind::refused;
@@ -297,8 +312,14 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         return refused(spelled.refused);
     }
     ReplayCommandLine line;
-    line.notes = spelled.notes;
     ReplayOptions& options = line.options;
+    if (!takes_up(spelled.arguments)) {
+        const std::string why = apply_rules(spelled.arguments, spelled.notes, options.rules.chosen);
+        if (!why.empty()) {
+            return refused(why);
+        }
+    }
+    line.notes = spelled.notes;
     TypedServer server;
     CLI::App app{description, "driftless replay"};
     app.footer(footer());
@@ -314,6 +335,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_user_flags(flags, options);
     add_output_flags(flags, options);
     add_host_flags(flags, options);
+    add_rule_flags(flags, options.rules);
     add_again_flags(flags, options);
     try {
         app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
@@ -326,6 +348,9 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     }
     std::string why = unknown_argument(app);
     line.arguments = given_arguments(app, options);
+    if (why.empty() && options.workload.files.paths.empty()) {
+        why = spelled.trace_missing;
+    }
     if (why.empty() && options.again.resume.empty() && options.again.from.empty()) {
         why = complete(server, api_key, options);
     }

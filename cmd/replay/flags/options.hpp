@@ -17,6 +17,7 @@
 
 #include "cmd/replay/flags/described_api.hpp"
 #include "cmd/replay/flags/user_values.hpp"
+#include "cmd/rules/rule_sets.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/input/trace_file.hpp"
 #include "engine/plan/balance.hpp"
@@ -165,6 +166,13 @@ struct CalibrationFlags {
     bool require_certified = false;
 };
 
+/// `--rules`: what a run is compared with. Their flags are among the others.
+struct RuleFlags {
+    std::vector<std::string> typed;
+    RuleSets chosen;
+    bool required = false;  ///< `--require-rules`
+};
+
 struct ReplayOptions {
     WorkloadFlags workload;
     ServerFlags server;
@@ -175,6 +183,7 @@ struct ReplayOptions {
     AgainFlags again;
     HostFlags host;
     CalibrationFlags calibration;
+    RuleFlags rules;
     bool dry_run = false;
 };
 

@@ -13,13 +13,19 @@ namespace {
 struct Tool {
     std::string_view name;
     std::string_view words[2];  ///< in this order
+    ForeignTool tool = ForeignTool::other;
 };
 constexpr Tool tools[] = {
-    {"aiperf", {"profile", ""}},        {"genai-perf", {"profile", ""}},
-    {"guidellm", {"benchmark", "run"}}, {"vllm", {"bench", "serve"}},
-    {"vllm-bench", {"serve", ""}},      {"trace-replayer", {"", ""}},
+    {"aiperf", {"profile", ""}, ForeignTool::aiperf},
+    {"genai-perf", {"profile", ""}, ForeignTool::aiperf},
+    {"guidellm", {"benchmark", "run"}},
+    {"vllm", {"bench", "serve"}},
+    {"vllm-bench", {"serve", ""}},
+    {"trace-replayer", {"", ""}},
     {"trace_replayer", {"", ""}},
+    {"inference-endpoint", {"benchmark", "from-config"}, ForeignTool::mlperf},
 };
+constexpr std::string_view kv_cache_tester_script = "trace_replay_tester.py";
 /// Words that start another program.
 constexpr std::string_view starters[] = {"nohup", "time", "sudo", "uvx", "env"};
 constexpr std::string_view runners[] = {"uv", "poetry", "pixi"};  // and "run"
@@ -88,8 +94,8 @@ bool names_trace(const std::vector<std::string>& arguments) {
 }
 
 /// A word that is also the path of a trace, as "traces/vllm", is a tool only where its subcommand
-/// follows, or where a flag names the trace.
-bool take_tool(Words& words, const std::vector<std::string>& arguments) {
+/// follows, or where a flag names the trace. None: it is no tool.
+ForeignTool take_tool(Words& words, const std::vector<std::string>& arguments) {
     const std::string_view name = base_name(words.front());
     for (const Tool& tool : tools) {
         const bool has_command = !tool.words[0].empty() && words.second() == tool.words[0];
@@ -98,10 +104,20 @@ bool take_tool(Words& words, const std::vector<std::string>& arguments) {
             for (const std::string_view word : tool.words) {
                 (void)words.take(word);
             }
-            return true;
+            return tool.tool;
         }
     }
-    return false;
+    return ForeignTool::none;
+}
+
+/// A script of which only the name is known. None: it is no script.
+ForeignTool take_script(Words& words) {
+    const std::string_view name = base_name(words.front());
+    if (!name.ends_with(".py")) {
+        return ForeignTool::none;
+    }
+    words.drop();
+    return name == kv_cache_tester_script ? ForeignTool::kv_cache_tester : ForeignTool::other;
 }
 
 /// "python", "python3", "python3.12", and not "python.jsonl".
@@ -112,50 +128,49 @@ bool is_python(std::string_view name) {
 }
 
 /// `python3 [-u] script.py`, `python3 -m module`; the module may have subcommands.
-bool take_python(Words& words, const std::vector<std::string>& arguments) {
+ForeignTool take_python(Words& words, const std::vector<std::string>& arguments) {
     const std::string_view second = words.second();
     const bool runs = second == "-m" || second == "-u" || second.ends_with(".py");
     if (!is_python(base_name(words.front())) || !runs) {
-        return false;
+        return ForeignTool::none;
     }
     words.drop();
     (void)words.take("-u");
     if (words.take("-m")) {
         const bool is_vllm = words.front().starts_with("vllm");
-        if (!take_tool(words, arguments)) {
+        const ForeignTool tool = take_tool(words, arguments);
+        if (tool == ForeignTool::none) {
             words.drop();
         }
         if (is_vllm) {
             (void)words.take("bench");
             (void)words.take("serve");
         }
-        return true;
+        return tool == ForeignTool::none ? ForeignTool::other : tool;
     }
-    if (words.front().ends_with(".py")) {
-        words.drop();
-    }
-    return true;
+    const ForeignTool script = take_script(words);
+    return script == ForeignTool::none ? ForeignTool::other : script;
 }
 
 /// `cargo run --release --bin client -- ..`: what is behind the two dashes is the tool's.
-bool take_cargo(Words& words, const std::vector<std::string>& arguments) {
+ForeignTool take_cargo(Words& words, const std::vector<std::string>& arguments) {
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
     if (words.front() != "cargo" || dashes == arguments.end()) {
-        return false;
+        return ForeignTool::none;
     }
     while (!words.take("--")) {  // bounded: it is there
         words.drop();
     }
-    return true;
+    return ForeignTool::other;
 }
 
 /// trace-replayer's binary is named `client`; a trace of that name would be alone.
-bool take_client(Words& words, const std::vector<std::string>& arguments) {
+ForeignTool take_client(Words& words, const std::vector<std::string>& arguments) {
     if (base_name(words.front()) != "client" || !names_trace(arguments)) {
-        return false;
+        return ForeignTool::none;
     }
     words.drop();
-    return true;
+    return ForeignTool::other;
 }
 
 /// Keys that a shell would assign are not the names of traces, whatever follows.
@@ -168,16 +183,15 @@ std::size_t count_keys(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-std::size_t count_program_words(const std::vector<std::string>& arguments) {
+ProgramWords find_program_words(const std::vector<std::string>& arguments) {
     Words words(arguments);
     take_starters(words);
-    const bool is_script = words.front().ends_with(".py");
-    if (is_script) {
-        words.drop();
+    ForeignTool tool = take_script(words);
+    for (const auto take : {take_python, take_cargo, take_client, take_tool}) {
+        tool = tool == ForeignTool::none ? take(words, arguments) : tool;
     }
-    const bool known = is_script || take_python(words, arguments) || take_cargo(words, arguments) ||
-                       take_client(words, arguments) || take_tool(words, arguments);
-    return known ? words.taken() : count_keys(arguments);
+    return tool == ForeignTool::none ? ProgramWords{count_keys(arguments), tool}
+                                     : ProgramWords{words.taken(), tool};
 }
 
 }  // namespace driftless

@@ -3,13 +3,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace driftless {
 
+/// Tools whose flags have names that mean something else to others. `other`: a tool without such.
+enum class ForeignTool : std::uint8_t { none, other, kv_cache_tester, aiperf, mlperf };
+
+struct ProgramWords {
+    std::size_t count = 0;
+    ForeignTool tool = ForeignTool::none;
+};
+
 /// How many of the first arguments name another replay tool and its subcommand, with what starts it
-/// (`python3 trace_replay.py`, `uv run`, `NAME=VALUE`); 0 where the command line is ours.
-std::size_t count_program_words(const std::vector<std::string>& arguments);
+/// (`python3 trace_replay.py`, `uv run`, `NAME=VALUE`), and which tool that is; none where the
+/// command line is ours.
+ProgramWords find_program_words(const std::vector<std::string>& arguments);
 
 }  // namespace driftless

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "cmd/replay/flags/foreign.hpp"
 #include "cmd/replay/flags/program_words.hpp"
+#include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/secrets.hpp"
 
 namespace driftless {
@@ -78,7 +80,10 @@ bool is_goodput_part(std::string_view argument) {
 class Speller {
   public:
     explicit Speller(const std::vector<std::string>& arguments)
-        : arguments_(arguments), at_(count_program_words(arguments)), foreign_(arguments) {
+        : Speller(arguments, find_program_words(arguments)) {}
+
+    Speller(const std::vector<std::string>& arguments, ProgramWords program)
+        : arguments_(arguments), at_(program.count), tool_(program.tool), foreign_(arguments) {
         if (at_ > 0) {
             const std::vector<std::string> masked = mask_command(arguments);
             std::string words = masked[0];
@@ -99,6 +104,7 @@ class Speller {
             const bool is_flag = argument.size() > 1 && argument.front() == '-';
             is_flag ? flag(argument) : word(argument);
         }
+        tool_.finish(out_);
         foreign_.finish(out_);
         for (; at_ < arguments_.size(); ++at_) {
             out_.arguments.push_back(arguments_[at_]);
@@ -121,12 +127,18 @@ class Speller {
         const std::size_t equals = argument.find('=');
         const std::string_view typed = argument.substr(0, equals);
         in_goodput_ = false;
+        const bool has_value = equals != argument.npos;
+        const std::string value = has_value ? std::string(argument.substr(equals + 1)) : "";
+        const std::span<const std::string> following = std::span(arguments_).subspan(at_);
+        const auto of_tool = tool_.take(typed, has_value ? &value : nullptr, following, out_);
+        if (of_tool) {
+            at_ += *of_tool;
+            return;
+        }
         if (typed == "--time-scale") {
             out_.refused = time_scale_refusal;
             return;
         }
-        const bool has_value = equals != argument.npos;
-        const std::string value = has_value ? std::string(argument.substr(equals + 1)) : "";
         const std::string* behind = at_ < arguments_.size() ? &arguments_[at_] : nullptr;
         const auto taken = foreign_.take(typed, has_value ? &value : behind, out_);
         if (taken) {
@@ -145,6 +157,7 @@ class Speller {
 
     const std::vector<std::string>& arguments_;
     std::size_t at_ = 0;
+    ToolFlags tool_;
     Foreign foreign_;
     Spelled out_;
     bool in_goodput_ = false;

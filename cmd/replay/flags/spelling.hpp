@@ -1,6 +1,7 @@
 /// Spelling: a command line as people of other tools type it, turned into our own flag names.
 ///
-/// Habits carry over without a word in the help (design, section 4). Pure; knows names, no values.
+/// Habits carry over without a word in the help (design, section 4). Knows names and no values.
+/// Opens no file but the configuration of a tool that has its flags there (tools/mlperf.cpp).
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@ struct Spelled {
     std::vector<std::string> arguments;
     std::vector<std::string> notes;  ///< flags of other tools that were ignored, and why
     std::string refused;             ///< empty: all is well
+    std::string trace_missing;       ///< how to get the trace, where none is given; empty: as ever
 };
 
 /// Drops the words that start another tool, splits `--name=value`, replaces aliases, translates

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "cmd/rules/rule_sets.hpp"
 #include "cmd/secrets.hpp"
 #include "proto/core/letter_case.hpp"
 #include "proto/core/text.hpp"
@@ -22,11 +23,11 @@ constexpr std::array<std::string_view, 7> paths{
 constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 20> resumable{
-    "",           "--url",    "--host",       "--port",   "--connect-to",  "--endpoint",
-    "--api-key",  "--header", "--wait-ready", "--cpu",    "--writer-cpu",  "--wait",
-    "--realtime", "--grace",  "--resume",     "--resend", "--no-progress", "--require-certified",
-    "--quiet",    "--table"};
+constexpr std::array<std::string_view, 21> resumable{
+    "",           "--url",    "--host",         "--port",   "--connect-to",  "--endpoint",
+    "--api-key",  "--header", "--wait-ready",   "--cpu",    "--writer-cpu",  "--wait",
+    "--realtime", "--grace",  "--resume",       "--resend", "--no-progress", "--require-certified",
+    "--quiet",    "--table",  "--require-rules"};
 
 template <typename List>
 bool holds(const List& list, std::string_view name) {
@@ -56,6 +57,15 @@ std::string absolute_socket(const std::string& value, const std::string& folder)
     const std::string path = value.substr(socket_scheme.size());
     return std::string(socket_scheme) +
            (path.starts_with('@') ? path : absolute_path(path, folder));
+}
+
+/// A list of sets; those that are files are found from anywhere.
+std::string absolute_rules(const std::string& list, const std::string& folder) {
+    std::string all;
+    for (const std::string& part : parts_of(list)) {
+        all += (all.empty() ? "" : ",") + (is_rule_file(part) ? absolute_path(part, folder) : part);
+    }
+    return all;
 }
 
 /// Whether a kept argument has a mask where it had a key.
@@ -115,6 +125,8 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
         }
         if (name.empty()) {
             kept.push_back(argument == "-" ? argument : absolute_path(argument, folder));
+        } else if (name == "--rules") {
+            kept.push_back(name + "=" + absolute_rules(value, folder));
         } else if (holds(paths, name) && value != "none" && value != "auto") {
             kept.push_back(name + "=" + absolute_path(value, folder));
         } else if ((is_server(argument) || name == "--connect-to") &&

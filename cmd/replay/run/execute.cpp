@@ -14,6 +14,7 @@
 #include "cmd/replay/run_json/anchors.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
 #include "cmd/replay/workload/waiting.hpp"
+#include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
@@ -21,6 +22,7 @@
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/record/writer.hpp"
+#include "engine/rules/judge_rules.hpp"
 #include "engine/session/run_order.hpp"
 #include "proto/json/printable.hpp"
 
@@ -74,8 +76,8 @@ class Execution final : private RunHost {
     bool write_run_json(Instant zero, Lasting lasting);
     RunMarks marks_of(Run& run);
     RunEnd end_of(Run& run);
-    int exit_code(bool interrupted, const SummaryFigures& figures, bool failed,
-                  Verdict verdict) const;
+    static int exit_code(bool interrupted, const SummaryFigures& figures, bool failed,
+                         bool refuted);
 
     const PreparedRun& prepared_;
     const ReplayOptions& options_;
@@ -286,7 +288,7 @@ RunEnd Execution::end_of(Run& run) {
 
 // 130 before 7 before 5 before 6 (design, section 4).
 int Execution::exit_code(bool interrupted, const SummaryFigures& figures, bool failed,
-                         Verdict verdict) const {
+                         bool refuted) {
     if (interrupted) {
         return exit_interrupted;
     }
@@ -296,9 +298,7 @@ int Execution::exit_code(bool interrupted, const SummaryFigures& figures, bool f
     if (figures.completed + figures.short_output + figures.long_output == 0) {
         return exit_no_success;
     }
-    return options_.calibration.require_certified && verdict != Verdict::certified
-               ? exit_not_certified
-               : exit_done;
+    return refuted ? exit_not_certified : exit_done;
 }
 
 void Execution::close_books(const RecordWriter& writer, Run* run) {
@@ -320,11 +320,17 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     info.verdict_reasons = judged.reasons;
     info.limits = prepared_.file.calibration.limits;
     info.client = &writer.client();
+    info.rules = judge_rules(options_.rules.chosen.sets,
+                             rule_facts(prepared_.file, end.interrupted), figures, same_value);
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
     const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
-    end.exit_code = exit_code(end.interrupted, figures, writer.failed() || !summed, judged.verdict);
+    const bool failed = writer.failed() || !summed;
+    const bool uncertified =
+        options_.calibration.require_certified && judged.verdict != Verdict::certified;
+    const bool unruly = options_.rules.required && any_violated(info.rules);
+    end.exit_code = exit_code(end.interrupted, figures, failed, uncertified || unruly);
     end.verdict = info.verdict;
     end.verdict_reasons = info.verdict_reasons;
     end.marks.resident_max = read_memory_marks().resident_max;

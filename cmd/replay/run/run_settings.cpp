@@ -117,4 +117,22 @@ SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns) {
     return info;
 }
 
+RuleFacts rule_facts(const RunFile& file, bool interrupted) {
+    const Workload& workload = file.parts.workload();
+    const UserRules& users = file.parts.invocation().options.workload.users;
+    RuleFacts facts;
+    facts.trace_digest = workload.trace.digest;
+    if (workload.waiting && workload.waiting->trees > 0) {
+        facts.trees = workload.waiting->trees;
+    }
+    facts.rows = workload.plan.rows.size();
+    facts.input_tokens = workload.plan.input_tokens;
+    facts.expected_cached_tokens = workload.plan.expected_cached_tokens;
+    facts.users = users.users;
+    facts.for_ns = users.for_ns;
+    facts.arguments = file.parts.invocation().arguments;
+    facts.ending = interrupted ? Ending::interrupted : Ending::by_itself;
+    return facts;
+}
+
 }  // namespace driftless

@@ -9,6 +9,7 @@
 #include "cmd/replay/run_json/run_file.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
+#include "engine/rules/rule_facts.hpp"
 #include "engine/stats/summary.hpp"
 
 namespace driftless {
@@ -20,5 +21,8 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan, std::uin
 
 /// All but the verdict and what the end adds. `zero_utc_ns`: time 0 of the run.
 SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns);
+
+/// What rules ask of a run that has ended.
+RuleFacts rule_facts(const RunFile& file, bool interrupted);
 
 }  // namespace driftless

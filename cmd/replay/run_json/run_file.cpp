@@ -69,6 +69,9 @@ void write_trace(JsonWriter& json, const RunFile& file) {
 void write_load(JsonWriter& json, const LoadFigures& load) {
     json.key("load").begin_object();
     json.key("rows_read").unsigned_integer(load.rows_read);
+    json.key("trees_read").unsigned_integer(load.admission.families);
+    json.key("trees_too_long").unsigned_integer(load.admission.too_long);
+    json.key("trees_admitted").unsigned_integer(load.admission.kept);
     json.key("sessions").unsigned_integer(load.families);
     json.key("sessions_sampled").unsigned_integer(load.families_sampled);
     json.key("rows_sampled").unsigned_integer(load.rows_sampled);
@@ -145,6 +148,8 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.key("sessions").string(name_of(flags.files.sessions));
     write_users(json, flags.users);
     json.key("rows").unsigned_integer(plan.rows.size());
+    json.key("trees");
+    workload.waiting ? json.unsigned_integer(workload.waiting->trees) : json.null();
     json.key("rows_waiting").unsigned_integer(waits.rows);
     json.key("rows_waiting_outside").unsigned_integer(waits.outside);
     write_gaps(json, flags, workload.waiting);
@@ -354,6 +359,7 @@ std::string to_json(const RunFile& file, const RunProgress& progress) {
     json.key("records");
     invocation.records_path.empty() ? json.null() : json.string(invocation.records_path);
     named(json, "labels", invocation.options.results.labels);
+    strings(json, "rules", invocation.options.rules.chosen.texts);
     write_segments(json, progress.segments);
     write_trace(json, file);
     write_load(json, file.parts.workload().load);

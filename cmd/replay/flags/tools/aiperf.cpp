@@ -1,0 +1,207 @@
+/// The flags of `aiperf profile` for a closed loop: those of its AgentX scenario, as its tutorial
+/// and InferenceX's build_replay_cmd give them. A recorded schedule is left to the common tables.
+#include <array>
+
+#include "cmd/replay/flags/tools/tool_flags.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* no_sweep_of_metrics = "the metrics of the server are not read by a replay";
+constexpr const char* own_periods = "progress and files have periods of their own";
+constexpr const char* by_header =
+    "sessions are told to routers by headers: --header \"X-Session-ID: {session}\"";
+constexpr const char* not_cut = "prompts are never cut: remove it";
+constexpr const char* no_other_warm_up =
+    "the warm-up has a fixed number of requests: --warmup-requests-per-lane N";
+
+constexpr ToolFlag flags[] = {
+    {"--scenario", Values::one, Becomes::together},
+    {"--unsafe-override", Values::none, Becomes::nothing,
+     "rules are told, and enforced by --require-rules only"},
+    {"--concurrency", Values::one, Becomes::together},
+    {"--fixed-schedule", Values::none, Becomes::together},
+    {"--benchmark-duration", Values::one, Becomes::together},
+    {"--benchmark-grace-period", Values::one, Becomes::together},
+    {"--public-dataset", Values::one, Becomes::together},
+    {"--hf-weka-dataset", Values::one, Becomes::together},
+    {"--max-context-length", Values::one, Becomes::flag, "--max-context"},
+    {"--num-dataset-entries", Values::one, Becomes::flag, "--max-trees"},
+    {"--trajectory-start-min-ratio", Values::one, Becomes::together},
+    {"--trajectory-start-max-ratio", Values::one, Becomes::together},
+    {"--warmup-requests-per-lane", Values::one, Becomes::flag, "--warmup-requests"},
+    {"--warmup-grace-period", Values::one, Becomes::nothing,
+     "each request of the warm-up has the timeouts of all others"},
+    {"--agentic-cache-warmup-duration", Values::one, Becomes::refused, no_other_warm_up},
+    {"--burst-phase-starts", Values::none, Becomes::refused,
+     "primers are spread so that all starts come together: remove it"},
+    {"--system-idle-gap-cap-seconds", Values::one, Becomes::flag, "--system-idle-cap"},
+    {"--trace-idle-gap-cap-seconds", Values::one, Becomes::flag, "--tree-idle-cap"},
+    {"--cache-bust", Values::one, Becomes::refused,
+     "trees of another pass or run share no block at all (--recycle, --cache-salt random), and "
+     "no marker is put into prompts: write first_turn_prefix",
+     "first_turn_prefix"},
+    {"--extra-inputs", Values::many, Becomes::together},
+    {"--synthesis-max-isl", Values::one, Becomes::refused, not_cut},
+    {"--synthesis-max-osl", Values::one, Becomes::refused, not_cut},
+    {"--failed-request-threshold", Values::one, Becomes::nothing,
+     "failures do not end the run; --rules compares their share"},
+    {"--stats-interval", Values::one, Becomes::nothing, own_periods},
+    {"--slice-duration", Values::one, Becomes::nothing, own_periods},
+    {"--use-server-token-count", Values::none, Becomes::nothing,
+     "the server's counts are always taken where it gives them"},
+    {"--no-gpu-telemetry", Values::none, Becomes::nothing, "there is none"},
+    {"--server-metrics", Values::many, Becomes::nothing, no_sweep_of_metrics},
+    {"--tokenizer", Values::one, Becomes::together},
+    {"--tokenizer-trust-remote-code", Values::none, Becomes::nothing,
+     "no code of a model's repository runs here"},
+    {"--allow-dataset-wrap", Values::none, Becomes::flag, "--recycle"},
+    {"--use-dynamo-conv-aware-routing", Values::none, Becomes::refused, by_header},
+    {"--dynamo-session-timeout-seconds", Values::one, Becomes::refused, by_header},
+};
+
+struct Scenario {
+    std::string_view name;
+    std::string_view rules;
+};
+constexpr std::array scenarios{Scenario{"inferencex-agentx-mvp", "agentx-mvp"},
+                               Scenario{"agentx", "agentx"}};
+
+void finish_scenario(const std::string& name, Spelled& out) {
+    for (const Scenario& one : scenarios) {
+        if (one.name == name) {
+            add_default(out, "--rules", one.rules);
+            add_note(out, "--scenario " + name + " is taken as --rules " + std::string(one.rules));
+            return;
+        }
+    }
+    refuse_line(out, "--scenario " + name +
+                         ": is not known here; inferencex-agentx-mvp and agentx are (--rules)");
+}
+
+/// "semianalysis_cc_traces_weka_062126_256k": the name of its repository.
+std::string repository_of(const std::string& dataset) {
+    constexpr std::string_view begin = "semianalysis_cc_traces_weka_";
+    std::string name = dataset.substr(dataset.starts_with(begin) ? begin.size() : 0);
+    if (name == "with_subagents" || name == "with_subagents_256k") {  // a rolling alias
+        name.replace(0, std::string_view("with_subagents").size(), "062126");
+    }
+    for (char& c : name) {
+        c = c == '_' ? '-' : c;
+    }
+    return dataset.starts_with(begin) ? "semianalysisai/cc-traces-weka-" + name : dataset;
+}
+
+/// A name of a data set is not a file: it is only believed beside one.
+void finish_dataset(const KeptFlags& kept, Spelled& out) {
+    const bool by_flag = kept.has("--public-dataset");
+    const std::string flag = by_flag ? "--public-dataset" : "--hf-weka-dataset";
+    const std::string name = kept.get(flag);
+    if (name.empty()) {
+        return;
+    }
+    add_note(out, flag + " " + name + " is taken to be in the trace that is given");
+    out.trace_missing = flag + " " + name +
+                        ": nothing is downloaded here; fetch it (huggingface-cli download "
+                        "--repo-type dataset " +
+                        repository_of(name) +
+                        " --local-dir traces), then give --input-file traces, too";
+}
+
+/// `ignore_eos:true`, several of them, or a JSON object.
+void finish_inputs(std::string text, Spelled& out) {
+    if (text.starts_with('{')) {
+        add_flag(out, "--extra-body", text);
+        return;
+    }
+    std::string members;
+    while (!text.empty()) {
+        const std::string pair = text.substr(0, text.find_first_of(" ,"));
+        text.erase(0, pair.size() + 1);
+        const std::size_t colon = pair.find(':');
+        if (colon == pair.npos) {
+            refuse_line(out, "--extra-inputs \"" + pair + "\": is not NAME:VALUE or a JSON object");
+            return;
+        }
+        if (pair == "ignore_eos:true") {
+            add_note(out,
+                     "--extra-inputs ignore_eos:true is ignored: --output exact, the default, "
+                     "sends it");
+            continue;
+        }
+        extend_members(members, pair.substr(0, colon), pair.substr(colon + 1));
+    }
+    add_members(out, members);
+}
+
+void finish_start(const KeptFlags& kept, Spelled& out) {
+    const bool from = kept.has("--trajectory-start-min-ratio");
+    const bool to = kept.has("--trajectory-start-max-ratio");
+    if (!from && !to) {
+        return;
+    }
+    if (from != to && !kept.has("--scenario")) {
+        refuse_line(out,
+                    "--trajectory-start-min-ratio and --trajectory-start-max-ratio are two "
+                    "ends of one range: give both");
+        return;
+    }
+    add_flag(out, "--start-within",
+             kept.get("--trajectory-start-min-ratio", "0") + ":" +
+                 kept.get("--trajectory-start-max-ratio", "1"));
+}
+
+/// A number of sessions that are live; beside a recorded schedule, a cap.
+void finish_load(const KeptFlags& kept, Spelled& out) {
+    const std::string users = kept.get("--concurrency");
+    const bool closed = !kept.has("--fixed-schedule") && kept.has("--concurrency");
+    if (kept.has("--fixed-schedule")) {
+        add_note(out,
+                 "--fixed-schedule is ignored: requests always follow the recorded schedule, "
+                 "from its first row");
+    }
+    if (users.find(',') != users.npos) {
+        refuse_line(out, "--concurrency " + users +
+                             ": one run has one number of users: give one, and start one run for "
+                             "each");
+    } else if (kept.has("--concurrency")) {
+        add_flag(out, closed ? "--users" : "--max-inflight", users);
+        add_note(out, "--concurrency " + users + " is taken as " +
+                          (closed ? "--users " : "--max-inflight ") + users +
+                          (closed ? ": so many session trees are live"
+                                  : ": rows wait while so many are open"));
+    }
+    if (kept.has("--benchmark-duration")) {
+        add_flag(out, closed ? "--for" : "--duration", kept.get("--benchmark-duration"));
+    }
+    if (kept.has("--benchmark-grace-period")) {
+        add_flag(out, closed ? "--drain" : "--grace", kept.get("--benchmark-grace-period"));
+    }
+}
+
+void finish(const KeptFlags& kept, Spelled& out) {
+    finish_load(kept, out);
+    finish_start(kept, out);
+    finish_dataset(kept, out);
+    finish_inputs(kept.get("--extra-inputs"), out);
+    if (const std::string name = kept.get("--tokenizer"); is_path(name)) {
+        add_flag(out, "--tokenizer", name);
+    } else if (!name.empty()) {
+        add_note(out, "--tokenizer " + name +
+                          " is ignored: words of one token each need none; --tokenizer FILE takes "
+                          "the model's own");
+    }
+    if (kept.has("--scenario")) {
+        finish_scenario(kept.get("--scenario"), out);
+    }
+}
+
+}  // namespace
+
+const ToolTable& aiperf_table() {
+    static constexpr ToolTable table{flags, finish};
+    return table;
+}
+
+}  // namespace driftless

@@ -1,0 +1,242 @@
+/// The flags of kv-cache-tester's trace_replay_tester.py: those of its branch main (94f6046d), then
+/// those that the branches agentx (InferenceX pull request 993) and agentx-minimized add.
+#include "cmd/replay/flags/foreign_values.hpp"
+#include "cmd/replay/flags/tools/tool_flags.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* no_ramp = "the number of users stays as it begins";
+constexpr const char* no_graphs = "nothing is drawn; the figures are in the run's folder";
+constexpr const char* unused = "the tool itself reads it and uses it nowhere";
+constexpr const char* no_estimate = "only the tool's estimate of a working set goes by it";
+constexpr const char* no_budgets =
+    "token budgets are not kept here; --max-inflight N caps what is open: remove it";
+constexpr const char* no_phase_caps =
+    "the client does not hold back by prefill or decode; --max-inflight N caps both: remove it";
+constexpr const char* no_breaker = "failures are counted and the run goes on; Ctrl-C ends it";
+constexpr const char* fetch_the_rows =
+    "nothing is downloaded here; fetch it (huggingface-cli download --repo-type dataset NAME "
+    "--local-dir traces) and give --trace-directory traces";
+
+constexpr ToolFlag flags[] = {
+    {"--api-endpoint", Values::one, Becomes::flag, "--url"},
+    {"--trace-directory", Values::one, Becomes::flag, ""},
+    {"--output-dir", Values::one, Becomes::flag, "--out"},
+    {"--max-ttft", Values::one, Becomes::nothing, no_ramp},
+    {"--ttft-metric", Values::one, Becomes::nothing, no_ramp},
+    {"--min-output-tokens-per-req", Values::one, Becomes::nothing, unused},
+    {"--start-users", Values::one, Becomes::together},
+    {"--max-users", Values::one, Becomes::together},
+    {"--recycle", Values::none, Becomes::flag, "--recycle"},
+    {"--max-new-tokens-per-period", Values::one, Becomes::nothing,
+     "a user's next tree begins at once, whatever it brings"},
+    {"--max-working-set-tokens", Values::one, Becomes::refused,
+     "the tool's estimate of a working set holds no user back here: remove it", "0"},
+    {"--min-requests", Values::one, Becomes::refused,
+     "traces are not chosen by their number of requests here: leave out the shorter files", "0|1"},
+    {"--max-delay", Values::one, Becomes::flag, "--gap-cap"},
+    {"--time-scale", Values::one, Becomes::together},
+    {"--timing-strategy", Values::one, Becomes::together},
+    {"--api-time-scale", Values::one, Becomes::nothing,
+     "only --timing-strategy api-scaled uses it"},
+    {"--test-duration", Values::one, Becomes::flag, "--for"},
+    {"--assessment-period", Values::one, Becomes::nothing,
+     "progress and files have periods of their own"},
+    {"--max-context", Values::one, Becomes::refused,
+     "the tool drops traces whose first request is longer, and cuts the others where they outgrow "
+     "it: remove the flag and such files (driftless convert makes smaller traces)"},
+    {"--tokenizer", Values::one, Becomes::together},
+    {"--chunk-size", Values::one, Becomes::nothing, no_estimate},
+    {"--no-color", Values::none, Becomes::nothing, "nothing is coloured"},
+    {"--verbose", Values::none, Becomes::nothing, "--table full shows every figure"},
+    {"--skip-graphs", Values::none, Becomes::nothing, no_graphs},
+    {"--seed", Values::one, Becomes::together},
+    {"--trace-seed", Values::one, Becomes::together},
+    {"--prompt-seed", Values::one, Becomes::together},
+    {"--temperature", Values::one, Becomes::together},
+    {"--top-p", Values::one, Becomes::together},
+    {"--top-k", Values::one, Becomes::together},
+    {"--repetition-penalty", Values::one, Becomes::together},
+    {"--ttft-window", Values::one, Becomes::nothing, no_ramp},
+    {"--rate-limit-backoff", Values::one, Becomes::nothing, unused},
+    {"--max-concurrent-requests", Values::one, Becomes::together},
+    {"--max-prefill-concurrent", Values::one, Becomes::refused, no_phase_caps, "0"},
+    {"--max-decode-concurrent", Values::one, Becomes::refused, no_phase_caps, "0"},
+    {"--otpm-budget", Values::one, Becomes::refused, no_budgets, "0"},
+    {"--itpm-budget", Values::one, Becomes::refused, no_budgets, "0"},
+    {"--slo-ttft", Values::one, Becomes::together},
+    {"--slo-decode-tps", Values::one, Becomes::together},
+    {"--fairness-window", Values::one, Becomes::nothing, unused},
+    {"--cache-max-age", Values::one, Becomes::nothing, no_estimate},
+    {"--warm-prefix-pct", Values::one, Becomes::refused,
+     "prompts share what the block ids of the trace say, and trees share nothing: write 0",
+     "0|0.0"},
+    {"--advance-min", Values::one, Becomes::together},
+    {"--advance-max", Values::one, Becomes::together},
+    {"--advance-all-users", Values::none, Becomes::together},
+    {"--max-consecutive-errors", Values::one, Becomes::nothing, no_breaker},
+    {"--circuit-breaker-window", Values::one, Becomes::nothing, no_breaker},
+    // Branches agentx and agentx-minimized.
+    {"--hf-dataset", Values::one, Becomes::refused, fetch_the_rows},
+    {"--hf-split", Values::one, Becomes::refused, fetch_the_rows, "train"},
+    {"--hash-block-mode", Values::none, Becomes::nothing, "prompts always follow the block ids"},
+    {"--debug-trace", Values::none, Becomes::together},
+    {"--warmup-enabled", Values::none, Becomes::nothing,
+     "what a start inside a trace needs is always sent in the warm-up"},
+    {"--metrics-output-prefix", Values::one, Becomes::nothing,
+     "records and summary are always in the run's folder"},
+    {"--no-max-tokens", Values::none, Becomes::together},
+    {"--ignore-eos", Values::none, Becomes::nothing, "--output exact, the default, sends it"},
+    {"--enable-request-rate-limiting", Values::none, Becomes::refused,
+     "users are not held back by the TTFT here: remove it"},
+};
+
+/// The tool adds users while the TTFT allows it; what pull request 993 uses keeps their number.
+void finish_users(const KeptFlags& kept, Spelled& out) {
+    const std::string start = kept.get("--start-users", "1");
+    const std::string most = kept.get("--max-users", "50");
+    if (start != most) {
+        refuse_line(out, "--start-users " + start + ", --max-users " + most +
+                             ": users are not added while a run goes on; give both the same "
+                             "number, once for each number that is to be measured");
+        return;
+    }
+    add_default(out, "--users", start);
+}
+
+void finish_seed(const KeptFlags& kept, Spelled& out) {
+    const std::string seed = kept.get("--seed");
+    const std::string trace = kept.get("--trace-seed", seed);
+    const std::string prompt = kept.get("--prompt-seed", seed);
+    if (trace != prompt && !trace.empty() && !prompt.empty()) {
+        refuse_line(out, "--trace-seed " + trace + ", --prompt-seed " + prompt +
+                             ": one seed draws the order of the trees and the prompts: give both "
+                             "the same, or --seed alone");
+    } else if (!trace.empty() || !prompt.empty()) {
+        add_default(out, "--seed", trace.empty() ? prompt : trace);
+    }
+}
+
+/// A seeded place between two shares of a trace's requests; trees that follow begin at theirs.
+void finish_start(const KeptFlags& kept, Spelled& out) {
+    const std::string to = kept.get("--advance-max", "0");
+    if (!is_positive(to)) {
+        return;
+    }
+    if (kept.has("--advance-all-users")) {
+        refuse_line(out,
+                    "--advance-all-users: only the first tree of a user begins inside its "
+                    "recording; recycled ones begin at their first request: remove it");
+    }
+    add_flag(out, "--start-within", kept.get("--advance-min", "0") + ":" + to);
+    add_flag(out, "--start-by", "turns");
+    add_note(out, "--advance-max " + to +
+                      ": the turn before each start goes out in the warm-up and primes its prefix, "
+                      "which the tool leaves cold");
+}
+
+void finish_body(const KeptFlags& kept, Spelled& out) {
+    constexpr struct {
+        std::string_view typed;
+        std::string_view member;
+    } sampling[] = {{"--temperature", "temperature"},
+                    {"--top-p", "top_p"},
+                    {"--top-k", "top_k"},
+                    {"--repetition-penalty", "repetition_penalty"}};
+    std::string members;
+    for (const auto& [typed, member] : sampling) {
+        if (kept.has(typed)) {
+            extend_members(members, member, kept.get(typed));
+        }
+    }
+    add_members(out, members);
+    if (kept.has("--no-max-tokens")) {
+        add_flag(out, "--output", "free");
+    }
+    if (kept.has("--debug-trace")) {
+        add_flag(out, "--save-responses", "all");
+        add_note(out,
+                 "--debug-trace is taken as --save-responses all; --save-prompts FILE writes "
+                 "what is sent");
+    }
+    if (const std::string name = kept.get("--tokenizer"); is_path(name)) {
+        add_flag(out, "--tokenizer", name);
+    } else if (!name.empty()) {
+        add_note(out, "--tokenizer " + name +
+                          " is ignored: words of one token each need none; --tokenizer FILE takes "
+                          "the model's own");
+    }
+}
+
+/// Decoded tokens a second are the inverse of the time per token.
+void finish_goodput(const KeptFlags& kept, Spelled& out) {
+    std::string limits;
+    if (kept.has("--slo-ttft")) {
+        limits = "ttft:" + milliseconds_text(kept.get("--slo-ttft"));
+    }
+    if (kept.has("--slo-decode-tps")) {
+        limits +=
+            (limits.empty() ? "tpot:" : " tpot:") + interval_text(kept.get("--slo-decode-tps"));
+    }
+    if (!limits.empty()) {
+        add_flag(out, "--goodput", limits);
+        add_note(out, "--slo-ttft, --slo-decode-tps are taken as --goodput \"" + limits + "\"");
+    }
+}
+
+void finish_pace(const KeptFlags& kept, Spelled& out) {
+    if (const std::string scale = kept.get("--time-scale", "1"); is_positive(scale)) {
+        const std::string speed = inverse_text(nano_of(scale));
+        if (speed.empty()) {
+            refuse_line(out, "--time-scale \"" + scale + "\": " + no_inverse);
+        } else if (speed != "1") {
+            add_flag(out, "--speed", speed);
+        }
+    } else {
+        refuse_line(out, "--time-scale \"" + scale + "\": " + no_inverse);
+    }
+    if (const std::string cap = kept.get("--max-concurrent-requests", "0"); is_positive(cap)) {
+        add_flag(out, "--max-inflight", cap);
+    } else if (kept.has("--max-concurrent-requests")) {
+        add_note(out, "--max-concurrent-requests 0 is ignored: nothing is held back");
+    }
+    // The time to think is what is left between the end of an answer and the next request.
+    const std::string strategy = kept.get("--timing-strategy", "think-only");
+    add_default(out, "--gap", strategy == "think-only" ? "end-to-start" : strategy);
+    if (!has_argument(out, "--gap-cap")) {
+        add_flag(out, "--gap-cap", "600");
+        add_note(out,
+                 "--max-delay is not given: the tool's 600 s are taken as --gap-cap 600 (its "
+                 "branch agentx-minimized has 60 s)");
+    }
+}
+
+/// What the tool does without a flag, where driftless does something else.
+void finish(const KeptFlags& kept, Spelled& out) {
+    finish_users(kept, out);
+    finish_seed(kept, out);
+    finish_start(kept, out);
+    finish_body(kept, out);
+    finish_goodput(kept, out);
+    finish_pace(kept, out);
+    add_default(out, "--session-order", "shuffle");
+    add_default(out, "--on-failure", "continue");
+    add_note(out,
+             "as the tool does it: trees are drawn in a seeded order (--session-order "
+             "shuffle), and a failed turn does not end its tree (--on-failure continue)");
+    add_note(out,
+             "not as the tool does it: traces of any context length are played, prompts share "
+             "what block ids say (--warm-prefix-pct 0), a sub-agent is no user, and a tree of "
+             "sub-agents is replaced when all of it has ended");
+}
+
+}  // namespace
+
+const ToolTable& kv_cache_tester_table() {
+    static constexpr ToolTable table{flags, finish};
+    return table;
+}
+
+}  // namespace driftless

@@ -1,0 +1,101 @@
+/// ToolFlags: the flags of one named tool, as a table, and what a command line said of them.
+///
+/// Names that several tools use for different things go by the tool that the command line names. A
+/// flag is renamed, noted as without effect, refused with a remedy, or kept until the last
+/// argument, because it means something only together with others. Pure; opens no file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cmd/replay/flags/program_words.hpp"
+#include "cmd/replay/flags/spelling.hpp"
+
+namespace driftless {
+
+/// How many arguments behind a flag are its value.
+enum class Values : std::uint8_t { none, one, many };
+
+enum class Becomes : std::uint8_t {
+    flag,      ///< ours of the name `text`, with the same value; empty: the value alone (a trace)
+    nothing,   ///< a note says why: `text`
+    refused,   ///< `text` says why and what to do, unless the value is one of `neutral`
+    together,  ///< kept for the tool's `finish`
+};
+
+struct ToolFlag {
+    std::string_view typed;
+    Values values;
+    Becomes becomes;
+    const char* text = "";
+    /// Of `refused`: values that change nothing here, separated by '|'. They are noted.
+    std::string_view neutral = "";
+};
+
+/// What was kept, by the name that was typed. The value of a flag without one is empty.
+class KeptFlags {
+  public:
+    void keep(std::string_view typed, std::string_view value) { values_[typed] = value; }
+    bool has(std::string_view typed) const { return values_.contains(typed); }
+    /// `standard` where it was not given.
+    std::string get(std::string_view typed, std::string_view standard = "") const {
+        const auto found = values_.find(typed);
+        return found == values_.end() ? std::string(standard) : found->second;
+    }
+
+  private:
+    std::map<std::string_view, std::string> values_;  ///< names are those of the table
+};
+
+struct ToolTable {
+    std::span<const ToolFlag> flags;
+    void (*finish)(const KeptFlags& kept, Spelled& out);
+};
+const ToolTable& kv_cache_tester_table();
+const ToolTable& aiperf_table();
+/// Its flags name a file, which is read when all of them are known.
+const ToolTable& mlperf_table();
+/// nullptr: its flags are those of the common tables.
+const ToolTable* table_of(ForeignTool tool);
+
+class ToolFlags {
+  public:
+    explicit ToolFlags(ForeignTool tool) : table_(table_of(tool)) {}
+
+    /// Takes a flag of the tool. `value`: what stands behind its '='; `behind`: the arguments that
+    /// follow. Returns how many of those were its value; nothing where it is no flag of the tool.
+    std::optional<std::size_t> take(std::string_view typed, const std::string* value,
+                                    std::span<const std::string> behind, Spelled& out);
+    /// After the last argument.
+    void finish(Spelled& out) const;
+
+  private:
+    void apply(const ToolFlag& flag, std::string_view value, Spelled& out);
+
+    const ToolTable* table_;
+    KeptFlags kept_;
+};
+
+// What tables' `finish` functions share.
+
+void add_flag(Spelled& out, std::string_view flag, std::string_view value);
+/// Unless our flag of that name was given beside the tool's own.
+void add_default(Spelled& out, std::string_view flag, std::string_view value);
+void add_note(Spelled& out, std::string note);
+/// The first refusal stays.
+void refuse_line(Spelled& out, std::string why);
+bool has_argument(const Spelled& out, std::string_view flag);
+/// A JSON member of `--extra-body`: numbers, true, false and null as they are, all else as text.
+void extend_members(std::string& members, std::string_view name, std::string_view value);
+/// `--extra-body` of such members; nothing where there are none.
+void add_members(Spelled& out, const std::string& members);
+/// Whether a decimal is above 0.
+bool is_positive(std::string_view text);
+/// A tokenizer's place on this host, not its name on a hub.
+bool is_path(std::string_view text);
+
+}  // namespace driftless

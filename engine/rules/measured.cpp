@@ -1,0 +1,217 @@
+#include "engine/rules/measured.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "proto/core/counted.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+enum class Unit : std::uint8_t { count, share, seconds };
+
+Unit unit_of(Measure measure) {
+    switch (measure) {
+        case Measure::ceiling_hit_rate:
+        case Measure::first_turn_hits:
+        case Measure::ttft_coverage:
+        case Measure::token_coverage:
+        case Measure::error_share:
+        case Measure::overflow_share:
+        case Measure::users_live:
+        case Measure::exact_output:
+            return Unit::share;
+        case Measure::duration:
+            return Unit::seconds;
+        default:
+            return Unit::count;
+    }
+}
+
+/// Up to three digits behind the point, without zeros at the end.
+std::string number_text(double value) {
+    char text[64];
+    (void)std::snprintf(text, sizeof text, "%.3f", value);
+    std::string out = text;
+    out.erase(out.find_last_not_of('0') + 1);
+    out.erase(out.ends_with('.') ? out.size() - 1 : out.size());
+    return out;
+}
+
+std::string share_text(double share) {
+    char text[32];
+    (void)std::snprintf(text, sizeof text, "%.2f %%", 100 * share);
+    return text;
+}
+
+/// `part` of `whole`, told as "12 of 120 requests failed (10.00 %)"; unknown where there is none.
+Measured share_of(std::uint64_t part, std::uint64_t whole, const std::string& what) {
+    if (whole == 0) {
+        return {std::nullopt, "no " + what};
+    }
+    const double share = static_cast<double>(part) / static_cast<double>(whole);
+    return {share, std::to_string(part) + " of " + std::to_string(whole) + " " + what + " (" +
+                       share_text(share) + ")"};
+}
+
+Measured count_of(std::uint64_t count, const char* one, const char* many) {
+    return {static_cast<double>(count), counted(count, one, many)};
+}
+
+std::string digest_text(std::uint64_t digest) {
+    char text[17];
+    (void)std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
+    return text;
+}
+
+std::uint64_t of_outcome(const SummaryFigures& f, Outcome outcome) {
+    return f.outcomes[static_cast<std::size_t>(outcome)];
+}
+
+/// Requests whose failure is not ours to have made: those that were never sent did not fail.
+std::uint64_t failed(const SummaryFigures& f) {
+    return f.failed - std::min(f.failed, of_outcome(f, Outcome::not_sent));
+}
+
+std::uint64_t answered(const SummaryFigures& f) {
+    return f.completed + f.short_output + f.long_output;
+}
+
+Measured first_turn_hits(const SummaryFigures& f) {
+    const FirstTurnFigures& turns = f.phase.first_turns;
+    if (turns.reported == 0 || turns.input_tokens == 0) {
+        return {std::nullopt,
+                turns.trees == 0 ? "no trees" : "the server reports no cached tokens"};
+    }
+    const std::uint64_t possible = turns.expected_tokens + f.template_pre * turns.reported;
+    const std::uint64_t beyond = turns.cached_tokens - std::min(possible, turns.cached_tokens);
+    return {static_cast<double>(beyond) / static_cast<double>(turns.input_tokens),
+            "first requests of " + counted(turns.reported, "tree", "trees") + " hit " +
+                std::to_string(turns.cached_tokens) + " of " + std::to_string(turns.input_tokens) +
+                " tokens, " + std::to_string(possible) +
+                " of them possible in a cache that begins empty"};
+}
+
+Measured coverage(const RuleFacts& facts, const OptionalNs& last, const char* what) {
+    if (!facts.for_ns) {
+        return {std::nullopt, "the phase has no length: --for"};
+    }
+    const double phase_s = static_cast<double>(*facts.for_ns) / ns_per_s;
+    const double last_s =
+        last ? static_cast<double>(std::max<std::int64_t>(*last, 0)) / ns_per_s : 0;
+    return {last_s / phase_s, std::string(last ? "" : "no ") + what +
+                                  (last ? " at " + number_text(last_s) + " s" : "") + " of " +
+                                  number_text(phase_s) + " s (" + share_text(last_s / phase_s) +
+                                  ")"};
+}
+
+Measured cut_short(Ending ending) {
+    switch (ending) {
+        case Ending::by_itself:
+            return {0, "the run ended by itself"};
+        case Ending::interrupted:
+            return {1, "the run was interrupted"};
+        case Ending::none:
+            return {1, "the run was killed, or still goes on"};
+    }
+    return {};
+}
+
+Measured mean_output(const SummaryFigures& f) {
+    if (f.completed == 0) {
+        return {std::nullopt, "no answers"};
+    }
+    const double mean = static_cast<double>(f.output_tokens) / static_cast<double>(f.completed);
+    return {mean, number_text(mean) + " tokens over " + counted(f.completed, "answer", "answers")};
+}
+
+Measured exact_output(const SummaryFigures& f) {
+    const std::uint64_t known = f.outputs_exact + f.outputs_short + f.outputs_long;
+    return share_of(f.outputs_exact, known, "counted answers have the recorded length");
+}
+
+Measured users_live(const RuleFacts& facts, const SummaryFigures& f) {
+    return share_of(std::min(f.phase.users, facts.users), facts.users, "users sent requests");
+}
+
+Measured overtaken(const SummaryFigures& f) {
+    if (f.follow_up_turns == 0) {
+        return {std::nullopt, "no turn follows another"};
+    }
+    return {static_cast<double>(f.overtaken_turns),
+            std::to_string(f.overtaken_turns) + " of " + std::to_string(f.follow_up_turns) +
+                " turns left before the turn before them had ended"};
+}
+
+}  // namespace
+
+double phase_seconds(const RuleFacts& facts, const SummaryFigures& figures) {
+    const bool whole = facts.for_ns && facts.ending == Ending::by_itself;
+    return static_cast<double>(whole ? *facts.for_ns : figures.duration_ns) / ns_per_s;
+}
+
+std::string bound_text(Measure measure, double bound) {
+    switch (unit_of(measure)) {
+        case Unit::share:
+            return share_text(bound);
+        case Unit::seconds:
+            return number_text(bound) + " s";
+        case Unit::count:
+            return number_text(bound);
+    }
+    return "";
+}
+
+Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures& f) {
+    switch (rule.measure) {
+        case Measure::trees:
+            return facts.trees ? count_of(*facts.trees, "session tree", "session trees")
+                               : Measured{std::nullopt, "no users play trees"};
+        case Measure::rows:
+            return count_of(facts.rows, "row", "rows");
+        case Measure::digest:
+            return {std::nullopt, digest_text(facts.trace_digest)};
+        case Measure::ceiling_hit_rate:
+            return share_of(facts.expected_cached_tokens, facts.input_tokens,
+                            "prompt tokens can hit in an infinite cache");
+        case Measure::first_turn_hits:
+            return first_turn_hits(f);
+        case Measure::ttft_coverage:
+            return coverage(facts, f.phase.last_first_token_ns, "first token");
+        case Measure::token_coverage:
+            return coverage(facts, f.phase.last_token_ns, "last token");
+        case Measure::error_share:
+            return share_of(failed(f), answered(f) + failed(f), "requests failed");
+        case Measure::answered:
+            return count_of(answered(f), "request was answered", "requests were answered");
+        case Measure::overflow_share:
+            return share_of(f.phase.context_overflows, answered(f) + failed(f),
+                            "requests were longer than the server's context");
+        case Measure::duration: {
+            const double seconds = phase_seconds(facts, f);
+            return {seconds, number_text(seconds) + " s"};
+        }
+        case Measure::users_live:
+            return users_live(facts, f);
+        case Measure::exact_output:
+            return exact_output(f);
+        case Measure::mean_output:
+            return mean_output(f);
+        case Measure::cut_short:
+            return cut_short(facts.ending);
+        case Measure::warmup_failures:
+            return {static_cast<double>(f.warmup_failed), std::to_string(f.warmup_failed) + " of " +
+                                                              std::to_string(f.warmup_rows) +
+                                                              " requests of the warm-up failed"};
+        case Measure::overtaken:
+            return overtaken(f);
+        case Measure::unchecked:
+            return {std::nullopt, rule.why};
+    }
+    return {};
+}
+
+}  // namespace driftless

@@ -1,0 +1,111 @@
+// Rule sets are found by name without a path; a file that is wrong is refused by line and field.
+#include "cmd/rules/rule_sets.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cmd/rules/rule_file.hpp"
+#include "cmd/rules/shipped.hpp"
+
+namespace driftless {
+namespace {
+
+std::string why(const std::string& text) {
+    RuleSet set;
+    return read_rule_set("name = \"n\"\nversion = \"v\"\nsource = \"s\"\n" + text, set);
+}
+
+TEST(RuleSets, ShipsFourThatAreRight) {
+    std::vector<std::string> names;
+    for (const ShippedRules& one : shipped_rules()) {
+        names.emplace_back(one.name);
+        RuleSet set;
+        EXPECT_EQ(read_rule_set(one.text, set), "") << one.name;
+        EXPECT_EQ(set.name, one.name);
+        EXPECT_NE(set.source.find(" @"), std::string::npos) << "a source has its commit";
+        EXPECT_FALSE(set.version.empty());
+        EXPECT_FALSE(set.flags.empty());
+        EXPECT_FALSE(set.rules.empty());
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"agentx-mvp", "agentx", "inferencex-993",
+                                               "mlperf-agentic"}));
+}
+
+TEST(RuleSets, ReadsAFile) {
+    RuleSet set;
+    EXPECT_EQ(read_rule_set(R"(name = "mine"
+version = "2"
+source = "here"
+commit = "abc"
+[[flag]]
+name = "--for"
+value = "60s"
+other = "refused"
+why = "short"
+[[rule]]
+name = "errors"
+measure = "error_share"
+max = 0.01
+published = false
+[[rule]]
+name = "corpus"
+measure = "digest"
+equals = "0123456789abcdef"
+)",
+                            set),
+              "");
+    EXPECT_EQ(set.source, "here @abc");
+    ASSERT_EQ(set.flags.size(), 1U);
+    EXPECT_EQ(set.flags[0].value, "60s");
+    EXPECT_EQ(set.flags[0].other, OtherValue::refused);
+    ASSERT_EQ(set.rules.size(), 2U);
+    EXPECT_EQ(set.rules[0].measure, Measure::error_share);
+    EXPECT_EQ(set.rules[0].max, 0.01);
+    EXPECT_FALSE(set.rules[0].published);
+    EXPECT_EQ(set.rules[1].equals, "0123456789abcdef");
+}
+
+TEST(RuleSets, SaysWhatIsWrongWithAFile) {
+    RuleSet set;
+    EXPECT_EQ(read_rule_set("version = \"1\"", set), "line 1: name is missing");
+    EXPECT_TRUE(why("[[flag]\n").starts_with("line 4: ")) << why("[[flag]\n");
+    EXPECT_EQ(why("gate = 3\n"), "line 4: gate is not known");
+    EXPECT_EQ(why("rule = 3\n"), "line 4: rule is not written as [[rule]]");
+    EXPECT_EQ(why("[[rule]]\nname = \"a\"\nmeasure = \"speed\"\n"),
+              "line 4: [[rule]] measure \"speed\" is not known; see cmd/rules/README.md");
+    EXPECT_EQ(why("[[rule]]\nname = \"a\"\nmeasure = \"rows\"\nmin = \"3\"\n"),
+              "line 7: min is not a number");
+    EXPECT_NE(why("[[rule]]\nname = \"a\"\nmeasure = \"rows\"\nequals = \"3\"\n"), "");
+    EXPECT_NE(why("[[rule]]\nname = \"a\"\nmeasure = \"unchecked\"\n"), "");
+    EXPECT_NE(why("[[flag]]\nname = \"gap\"\nvalue = \"1\"\n"), "");
+    EXPECT_NE(why("[[flag]]\nname = \"--gap\"\n"), "");
+    EXPECT_NE(why("[[flag]]\nname = \"--gap\"\nvalue = \"1\"\nabsent = true\n"), "");
+    EXPECT_NE(why("[[flag]]\nname = \"--gap\"\nvalue = \"1\"\nother = \"maybe\"\n"), "");
+    EXPECT_EQ(why("[[flag]]\nname = \"--gap\"\nabsent = 1\n"),
+              "line 6: absent is not true or false");
+}
+
+TEST(RuleSets, FindsThemByNameOrFile) {
+    RuleSets sets;
+    EXPECT_EQ(add_rule_set("agentx", sets), "");
+    EXPECT_NE(add_rule_set("agentx", sets), "") << "twice";
+    EXPECT_EQ(add_rule_set("agentix", sets),
+              "--rules \"agentix\" is not one of agentx-mvp, agentx, inferencex-993, "
+              "mlperf-agentic, and not a file (FILE.toml)");
+    EXPECT_TRUE(
+        add_rule_set("nowhere.toml", sets).starts_with("--rules nowhere.toml cannot be read: "));
+    EXPECT_EQ(sets.sets.size(), 1U);
+    EXPECT_EQ(sets.texts.size(), 1U);
+    EXPECT_EQ(parts_of("a,b.toml"), (std::vector<std::string>{"a", "b.toml"}));
+}
+
+TEST(RuleSets, ValuesMayBeWrittenInSeveralWays) {
+    EXPECT_TRUE(same_value("60", "1m"));
+    EXPECT_TRUE(same_value("0:0.7", "0.0:0.70"));
+    EXPECT_TRUE(same_value("none", "none"));
+    EXPECT_FALSE(same_value("60", "61"));
+    EXPECT_FALSE(same_value("0:0.7", "0.1:0.7"));
+    EXPECT_FALSE(same_value("turns", "timeline"));
+}
+
+}  // namespace
+}  // namespace driftless
