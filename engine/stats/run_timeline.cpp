@@ -100,8 +100,7 @@ RunTimelineFigures RunTimeline::figures() const {
     figures.rows_without_chunks = rows_without_chunks_;
     std::uint64_t best = 0;
     for (const auto& [number, segment] : segments_) {
-        const std::int64_t begin_ns =
-            segment.has_warm_up ? segment.first_due_ns : segment.begin_ns;
+        const std::int64_t begin_ns = segment.has_warm_up ? segment.first_due_ns : segment.begin_ns;
         figures.duration_ns += std::max<std::int64_t>(0, segment.end_ns - begin_ns);
         for (const std::uint64_t tokens : segment.tokens_in_second) {
             best = std::max(best, tokens);

@@ -36,8 +36,7 @@ void Summary::add(const Record& record) {
     if (record.phase == Phase::warmup) {
         ++f.warmup_rows;
         f.warmup_fired += record.fired_ns ? 1 : 0;
-        f.warmup_failed +=
-            is_whole(record.outcome) || record.outcome == Outcome::not_sent ? 0 : 1;
+        f.warmup_failed += is_whole(record.outcome) || record.outcome == Outcome::not_sent ? 0 : 1;
         timeline_.add_warm_up(record.segment);
         return;
     }
