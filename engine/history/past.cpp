@@ -84,7 +84,9 @@ Result<void> Past::add_record(std::string_view line) {
     }
     const Record& known = record.value();
     const std::uint64_t number = number_in_pass(known.row, known.pass);
-    if (!ended_.emplace(number, known.ended_ns.has_value()).second) {
+    // A row that was sent again has a record of each attempt.
+    const bool is_first = ended_.insert_or_assign(number, known.ended_ns.has_value()).second;
+    if (!is_first && known.attempt == 0) {
         return Error{ErrorCode::exists, 0, "the row has a record already"};
     }
     open_.erase(number);

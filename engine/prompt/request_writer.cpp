@@ -25,7 +25,7 @@ RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
         (options_.row_fields != nullptr ? options_.row_fields->bytes_max() : 0) +
         (options_.traceparent ? traceparent_bytes : 0);
     fields_scratch_.reserve(fields_max);
-    const std::size_t id_max = options_.run_id.size() + 2 + 2 * digits_max;
+    const std::size_t id_max = options_.run_id.size() + 3 + 3 * digits_max;
     id_scratch_.reserve(id_max);
     for (const RequestHead& head : heads) {
         head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
@@ -93,8 +93,11 @@ std::string_view RequestWriter::write_id(const TraceRow& row) {
     };
     id_scratch_ = options_.run_id;
     append_number('-', row.index);
-    if (due_.pass > 0) {
+    if (due_.pass > 0 || due_.attempt > 0) {
         append_number('.', due_.pass);
+    }
+    if (due_.attempt > 0) {
+        append_number('.', due_.attempt);
     }
     return id_scratch_;
 }

@@ -3,10 +3,7 @@
 #include <algorithm>
 
 #include "proto/core/check.hpp"
-#include "proto/http/fields.hpp"
-#include "proto/http/response.hpp"
 #include "proto/record/masked.hpp"
-#include "proto/sse/events.hpp"
 
 namespace driftless {
 
@@ -14,26 +11,6 @@ namespace {
 
 constexpr std::uint32_t row_unseen = 0xFFFFFFFFu;
 constexpr std::uint32_t row_ended = 0xFFFFFFFEu;
-
-/// A 200 is read as a stream unless it says that it is something else.
-BodyKind body_kind_of(const RowState& state, Framing framing) {
-    if (state.status != 200) {
-        return BodyKind::message;
-    }
-    if (!state.encoding.empty()) {
-        return BodyKind::encoded;
-    }
-    if (framing == Framing::sse && !state.content_type.empty() &&
-        !is_event_stream(state.content_type)) {
-        return BodyKind::foreign;
-    }
-    return BodyKind::stream;
-}
-
-void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {
-    out.append(bytes.substr(0, bytes_max - std::min(bytes_max, out.size())));
-    CHECK(out.size() <= bytes_max);
-}
 
 /// A model may repeat a key that it was sent.
 void mask(SavedText& saved, const std::vector<std::string>& secrets) {
@@ -46,8 +23,8 @@ void mask(SavedText& saved, const std::vector<std::string>& secrets) {
 
 }  // namespace
 
-Assembler::Assembler(AssemblerConfig config)
-    : config_(std::move(config)), saves_left_(config_.save_responses) {
+Assembler::Assembler(AssemblerConfig config, Periods* periods)
+    : config_(std::move(config)), periods_(periods), saves_left_(config_.save_responses) {
     CHECK(config_.trace != nullptr && config_.plan != nullptr && config_.dialect != nullptr);
     if (!config_.rows_repeat()) {
         turns_.emplace(*config_.trace, *config_.plan, config_.earlier_ends);
@@ -171,145 +148,12 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     ++counts_.fired;
     ++counts_.inflight;
     CHECK(counts_.fired <= counts_.rows && counts_.inflight <= rows_open());
+    if (periods_ != nullptr) {
+        periods_->fired(state.due, event.stamp_ns);
+    }
     if (time_zero_ns_ != no_stamp && event.fired.late_cause != LateCause::inflight) {
         counts_.drift_max_ns =
             std::max(counts_.drift_max_ns, event.stamp_ns - time_zero_ns_ - state.due.due_ns);
-    }
-}
-
-void Assembler::on_head(RowState& state, const Event& event) {
-    if (state.body != BodyKind::unknown) {
-        ++counts_.stray_events;
-        return;
-    }
-    state.headers_ns = event.stamp_ns;
-    state.status = event.status;
-    if (state.lost_payload) {  // what is left of the head may be cut inside any field
-        state.head.clear();
-    }
-    // Whole: what is cut before it is masked may end in a part of a secret.
-    const auto value = [&](std::string_view name) {
-        return std::string(header_value(state.head, name));
-    };
-    state.content_type = value("Content-Type");
-    state.encoding = body_encoding(state.head);
-    state.request_id = value("X-Request-Id");
-    for (const std::string& name : config_.record_headers) {
-        RecordedHeader& header = state.headers.emplace_back();
-        header.name = name;
-        if (const std::string_view field = header_value(state.head, name);
-            field.data() != nullptr) {
-            header.value = masked(field, config_.secrets, recorded_header_bytes_max);
-        }
-    }
-    if (config_.dialect->prompt_tokens_header[0] != '\0') {
-        state.answer.prompt_tokens = count_in(value(config_.dialect->prompt_tokens_header));
-    }
-    state.head.clear();
-    state.body = body_kind_of(state, framing_);
-    CHECK(state.body != BodyKind::unknown);
-}
-
-/// Stamps that every received piece moves.
-static void note_receive(RowState& state, const Event& event) {
-    if (state.body != BodyKind::unknown && state.first_byte_ns == no_stamp) {
-        state.first_byte_ns = event.stamp_ns;
-    }
-    state.lost_payload = state.lost_payload || (event.flags & event_payload_dropped) != 0;
-}
-
-void Assembler::on_part(RowState& state, const Event& event, std::string_view payload) {
-    note_receive(state, event);
-    switch (state.body) {
-        case BodyKind::unknown:
-            append_bounded(state.head, payload, response_head_bytes_max);
-            return;
-        case BodyKind::message:
-        case BodyKind::foreign:
-            append_bounded(state.pending, payload, error_body_bytes_max);
-            return;
-        case BodyKind::encoded:
-            return;
-        case BodyKind::stream:
-            break;
-    }
-    state.event_damaged = state.event_damaged || (event.flags & event_payload_dropped) != 0;
-    if (state.pending.size() + payload.size() > event_bytes_max) {
-        state.event_over = true;
-        return;
-    }
-    state.pending.append(payload);
-    state.pending_ns = event.stamp_ns;
-    CHECK(state.pending.size() <= event_bytes_max);
-}
-
-void Assembler::on_chunk(RowState& state, const Event& event, std::string_view payload) {
-    if (state.body != BodyKind::stream) {
-        on_part(state, event, payload);
-        return;
-    }
-    note_receive(state, event);
-    const bool coalesced = (event.flags & event_coalesced) != 0;
-    const bool comments = (event.flags & event_comments) != 0;
-    const bool dropped = (event.flags & event_payload_dropped) != 0;
-    if (comments) {
-        // What came of them in earlier receives is forgotten below.
-    } else if (state.event_damaged || dropped) {
-        state.answer.take_unread(event.stamp_ns, coalesced);
-        ++state.tokens_counted;
-        ++counts_.tokens;
-    } else if (state.event_over || state.pending.size() + payload.size() > event_bytes_max) {
-        state.answer.over_limit = true;
-    } else if (state.pending.empty()) {
-        read_event(state, payload, event.stamp_ns, coalesced);
-    } else {
-        state.pending.append(payload);
-        read_event(state, state.pending, event.stamp_ns, coalesced);
-    }
-    state.pending.clear();
-    state.pending_ns = no_stamp;
-    state.event_damaged = false;
-    state.event_over = false;
-}
-
-/// One complete event of a stream. After `[DONE]` nothing has a meaning.
-void Assembler::read_event(RowState& state, std::string_view block, std::int64_t stamp_ns,
-                           bool coalesced) {
-    CHECK(state.body == BodyKind::stream);
-    AnswerState& answer = state.answer;
-    SseEvent event;
-    if (framing_ == Framing::sse) {
-        event = read_sse_event(block, joined_);
-    } else {
-        event.data = block;
-        event.has_data = true;
-    }
-    if (!event.has_data || answer.done_seen) {
-        return;
-    }
-    const std::size_t chunks_before = answer.chunks();
-    const EventReading reading = config_.dialect->read(document_, event.name, event.data);
-    answer.take(reading, event.data, stamp_ns, coalesced);
-    if (answer.chunks() != chunks_before) {
-        const std::uint64_t tokens = answer.chunk_tokens.empty()
-                                         ? 1
-                                         : static_cast<std::uint64_t>(answer.chunk_tokens.back());
-        state.tokens_counted += tokens;
-        counts_.tokens += tokens;
-    }
-}
-
-/// A complete answer whose last event lacks its empty line: what it says counts, as browsers' kin
-/// in the field read it, though WHATWG would drop it. Bytes of an unfinished answer stay unread.
-void Assembler::finish_pending(RowState& state, const Event& end) {
-    if (state.body != BodyKind::stream || end.end.outcome != Outcome::ok ||
-        state.pending_ns == no_stamp) {
-        return;
-    }
-    if (state.event_over) {
-        state.answer.over_limit = true;
-    } else if (!state.event_damaged) {
-        read_event(state, state.pending, state.pending_ns, false);
     }
 }
 
@@ -334,6 +178,10 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
     fill_record(record_, state, event, config_, time_zero_ns_, document_);
     note_turn(config_.trace->rows[state.due.row]);
     count_record(state);
+    if (periods_ != nullptr) {
+        const auto output = static_cast<std::int64_t>(state.tokens_counted);
+        periods_->ended(state.due, event.stamp_ns, record_, {state.input_counted, output});
+    }
     if (saves_left_ > 0 && state.body == BodyKind::stream) {
         --saves_left_;
         std::swap(saved_text_, state.answer.text);

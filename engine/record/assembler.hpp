@@ -1,5 +1,6 @@
 /// Assembler: events in, records out. It owns the state of every open row and reads all content:
-/// the JSON of the chunks, token counts, messages. A pure consumer: no thread, no file, no clock.
+/// the JSON of the chunks, token counts, messages. It tells the periods what came, as it comes. A
+/// pure consumer: no thread, no file, no clock.
 ///
 /// One row's garbage never touches another: states are apart, and every buffer has a bound
 /// (row_state.hpp, answer_state.hpp). Events that make no sense (of a row that was not armed, has
@@ -17,6 +18,7 @@
 
 #include "engine/record/event.hpp"
 #include "engine/record/fill_record.hpp"
+#include "engine/record/periods.hpp"
 #include "engine/record/row_state.hpp"
 #include "engine/record/turn_ends.hpp"
 #include "engine/time/instant.hpp"
@@ -40,7 +42,8 @@ struct AssemblerCounts {
 
 class Assembler {
   public:
-    explicit Assembler(AssemblerConfig config);
+    /// `periods` outlives this; null: there are none.
+    explicit Assembler(AssemblerConfig config, Periods* periods = nullptr);
 
     /// Time 0 on the clock of the stamps. Before the first `end`; earlier events keep absolute
     /// stamps until then.
@@ -73,6 +76,7 @@ class Assembler {
     void on_head(RowState& state, const Event& event);
     void on_part(RowState& state, const Event& event, std::string_view payload);
     void on_chunk(RowState& state, const Event& event, std::string_view payload);
+    void count_tokens(RowState& state, std::int64_t stamp_ns, std::uint64_t tokens);
     void read_event(RowState& state, std::string_view block, std::int64_t stamp_ns, bool coalesced);
     void finish_pending(RowState& state, const Event& end);
     const Record* on_end(RowState& state, const Event& event);
@@ -80,6 +84,7 @@ class Assembler {
     void count_record(const RowState& state);
 
     AssemblerConfig config_;
+    Periods* periods_;
     std::optional<TurnEnds> turns_;   ///< nothing: rows repeat, and have several ends
     Framing framing_ = Framing::sse;  ///< of answers that are what was asked for
     std::int64_t time_zero_ns_ = no_stamp;

@@ -15,6 +15,7 @@
 
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
+#include "engine/record/period_rules.hpp"
 #include "engine/record/row_state.hpp"
 #include "engine/schedule/earlier_rows.hpp"
 #include "engine/stats/taint.hpp"
@@ -59,6 +60,7 @@ struct AssemblerConfig {
     bool rows_repeat() const { return requests_end > plan->rows.size(); }
     /// Of a run that is resumed: the rows that have a record; else null.
     const RowEnds* earlier_ends = nullptr;
+    PeriodRules periods;
 };
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is

@@ -56,7 +56,9 @@ struct RowState {
     bool event_damaged = false;  ///< of the event that goes on
     bool event_over = false;     ///< the event that goes on is over `event_bytes_max`
 
-    std::uint64_t tokens_counted = 0;  ///< of this row, in the running count of the progress line
+    // Of this row, in what is counted while answers come.
+    std::uint64_t tokens_counted = 0;
+    std::int64_t input_counted = 0;
     AnswerState answer;
 
     void reset(const Due& whose, std::uint32_t number_in_run, bool keep_text);

@@ -47,15 +47,18 @@ void append_saved(std::string& out, const Record& record, const SavedText& text)
 
 using OpenSink = Result<LineSink> (*)(const std::string& path);
 
-Result<void> open_sinks(OpenSink open, const std::string& folder, const std::string& records_path,
-                        bool save_responses, RecordSinks& sinks, std::string& failed) {
-    const std::pair<LineSink*, std::string> files[] = {
-        {&sinks.requests, records_path.empty() ? folder + "/requests.jsonl" : records_path},
+Result<void> open_sinks(OpenSink open, const RecordFiles& files, RecordSinks& sinks,
+                        std::string& failed) {
+    const std::string& folder = files.folder;
+    const std::pair<LineSink*, std::string> paths[] = {
+        {&sinks.requests,
+         files.records_path.empty() ? folder + "/requests.jsonl" : files.records_path},
         {&sinks.fired, folder + "/fired.jsonl"},
         {&sinks.client, folder + "/client.jsonl"},
-        {&sinks.responses, save_responses ? folder + "/responses.jsonl" : ""},
+        {&sinks.responses, files.responses ? folder + "/responses.jsonl" : ""},
+        {&sinks.periods, files.periods ? folder + "/periods.jsonl" : ""},
     };
-    for (const auto& [sink, path] : files) {
+    for (const auto& [sink, path] : paths) {
         if (path.empty()) {
             continue;
         }
@@ -69,13 +72,15 @@ Result<void> open_sinks(OpenSink open, const std::string& folder, const std::str
     return {};
 }
 
+std::optional<Periods> periods_of(const AssemblerConfig& config) {
+    return config.periods.length_ns > 0 ? std::optional<Periods>(config) : std::nullopt;
+}
+
 }  // namespace
 
-Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses, std::string& failed) {
+Result<RecordSinks> create_sinks(const RecordFiles& files, std::string& failed) {
     RecordSinks sinks;
-    const Result<void> opened =
-        open_sinks(LineSink::create, folder, records_path, save_responses, sinks, failed);
+    const Result<void> opened = open_sinks(LineSink::create, files, sinks, failed);
     if (!opened) {
         remove_sinks(sinks);
         return opened.error();
@@ -83,11 +88,9 @@ Result<RecordSinks> create_sinks(const std::string& folder, const std::string& r
     return sinks;
 }
 
-Result<RecordSinks> append_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses, std::string& failed) {
+Result<RecordSinks> append_sinks(const RecordFiles& files, std::string& failed) {
     RecordSinks sinks;
-    const Result<void> opened =
-        open_sinks(LineSink::append, folder, records_path, save_responses, sinks, failed);
+    const Result<void> opened = open_sinks(LineSink::append, files, sinks, failed);
     if (!opened) {
         return opened.error();
     }
@@ -95,7 +98,8 @@ Result<RecordSinks> append_sinks(const std::string& folder, const std::string& r
 }
 
 void remove_sinks(const RecordSinks& sinks) {
-    for (const LineSink* sink : {&sinks.requests, &sinks.fired, &sinks.client, &sinks.responses}) {
+    for (const LineSink* sink :
+         {&sinks.requests, &sinks.fired, &sinks.client, &sinks.responses, &sinks.periods}) {
         if (!sink->path().empty()) {
             (void)::unlink(sink->path().c_str());
         }
@@ -105,7 +109,8 @@ void remove_sinks(const RecordSinks& sinks) {
 RecordWriter::RecordWriter(AssemblerConfig config, Summary summary, RecordSinks sinks,
                            const ClientTotals& client)
     : config_(config),
-      assembler_(std::move(config)),
+      periods_(periods_of(config_)),
+      assembler_(std::move(config), periods_ ? &*periods_ : nullptr),
       summary_(std::move(summary)),
       client_(client),
       sinks_(std::move(sinks)) {}
@@ -125,6 +130,9 @@ bool RecordWriter::begun() {
         time_zero_ns_ = begin_ns_.load(std::memory_order_acquire);
         if (time_zero_ns_ != no_stamp) {
             assembler_.begin({time_zero_ns_});
+            if (periods_) {
+                periods_->begin(time_zero_ns_);
+            }
         }
     }
     return time_zero_ns_ != no_stamp;
@@ -167,6 +175,22 @@ void RecordWriter::take(const Event& event, std::string_view payload) {
     const Record* record = assembler_.consume(event, payload);
     if (record != nullptr) {
         write_record(*record);
+    }
+    write_periods();
+}
+
+void RecordWriter::look(std::int64_t now_ns) {
+    if (periods_ && begun()) {
+        periods_->look(now_ns);
+        write_periods();
+    }
+}
+
+void RecordWriter::write_periods() {
+    if (periods_ && !periods_->lines().empty()) {
+        sinks_.periods.buffer() += periods_->lines();
+        periods_->lines().clear();
+        sinks_.periods.commit();
     }
 }
 
@@ -235,7 +259,8 @@ void RecordWriter::note_error(const LineSink& sink) {
 }
 
 void RecordWriter::flush() {
-    for (LineSink* sink : {&sinks_.fired, &sinks_.requests, &sinks_.client, &sinks_.responses}) {
+    for (LineSink* sink :
+         {&sinks_.fired, &sinks_.requests, &sinks_.client, &sinks_.responses, &sinks_.periods}) {
         sink->flush();
         note_error(*sink);
     }
@@ -248,6 +273,10 @@ void RecordWriter::finish() {
             write_record(*record);
         }
         CHECK(assembler_.rows_open() == 0);
+        if (periods_) {
+            periods_->finish();
+            write_periods();
+        }
     }
     stage_ = Stage::finished;
     flush();
@@ -318,6 +347,7 @@ void RecordWriter::thread_loop() {
             if (last) {
                 break;
             }
+            look(now);
             nap();
         }
     }

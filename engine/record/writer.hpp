@@ -36,16 +36,22 @@ struct RecordSinks {
     LineSink fired;
     LineSink client;
     LineSink responses;  ///< takes nothing without `--save-responses`
+    LineSink periods;    ///< takes nothing under `--period none`
 };
 
-/// Creates them in a folder that exists: requests.jsonl (or at `records_path` where that is not
-/// empty), fired.jsonl, client.jsonl, and responses.jsonl where asked for. Errors: those of
-/// LineSink, for the file at `failed`; what had been created before the error is removed.
-Result<RecordSinks> create_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses, std::string& failed);
+/// Where they are: in a folder that exists.
+struct RecordFiles {
+    std::string folder;
+    std::string records_path;  ///< empty: requests.jsonl in the folder
+    bool responses = false;    ///< there is a responses.jsonl
+    bool periods = false;      ///< there is a periods.jsonl
+};
+
+/// Creates them: requests.jsonl, fired.jsonl, client.jsonl, and those that are asked for. Errors:
+/// those of LineSink, for the file at `failed`; what had been created before the error is removed.
+Result<RecordSinks> create_sinks(const RecordFiles& files, std::string& failed);
 /// The same for a run that is resumed: its files go on where their last whole lines end, and stay.
-Result<RecordSinks> append_sinks(const std::string& folder, const std::string& records_path,
-                                 bool save_responses, std::string& failed);
+Result<RecordSinks> append_sinks(const RecordFiles& files, std::string& failed);
 /// Takes files that `create_sinks` made away again.
 void remove_sinks(const RecordSinks& sinks);
 
@@ -79,6 +85,8 @@ class RecordWriter {
     // Inline.
     /// Takes at most `events_max` events; returns how many.
     std::size_t drain(EventRing& ring, std::size_t events_max);
+    /// The ring is empty, and it is this late on its clock: periods that are over get their lines.
+    void look(std::int64_t now_ns);
     /// Writes every line that there is. Who left goes before who ended: a kill between the two
     /// leaves no record of a row that is not in fired.jsonl.
     void flush();
@@ -110,11 +118,13 @@ class RecordWriter {
     void add_cost(ClientSample& sample);
     void write_record(const Record& record);
     void write_fired(const Event& event);
+    void write_periods();
     void note_error(const LineSink& sink);
     bool begun();
     void show_progress(std::int64_t now_ns);
 
     AssemblerConfig config_;
+    std::optional<Periods> periods_;
     Assembler assembler_;
     Summary summary_;
     ClientTotals client_;

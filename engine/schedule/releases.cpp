@@ -210,6 +210,8 @@ void Releases::want_armed(std::uint32_t request) {
     const bool may_warm_up = !turn.starts || warm_up_.stage() == WarmUp::Stage::priming;
     if (!turn.warms_up && may_warm_up && warm_up_.take(turn.user)) {
         turn.warms_up = turn.one_token = true;
+        // By the ends so far alone: there are no gaps.
+        turn.due_ns = turn.parent_end_ns == Due::no_parent ? 0 : turn.parent_end_ns;
     }
     push(Lookahead::arming, wanted_++, request);
 }

@@ -43,6 +43,7 @@
 #include "engine/schedule/fallen.hpp"
 #include "engine/schedule/lookahead.hpp"
 #include "engine/schedule/start_point.hpp"
+#include "engine/schedule/tree_order.hpp"
 #include "engine/schedule/turn_graph.hpp"
 #include "engine/schedule/user_rules.hpp"
 #include "engine/schedule/warm_up.hpp"
@@ -102,7 +103,7 @@ class Releases {
                bool pauses);
     /// In the place of both, of a first tree that is entered inside its recording. Its primers are
     /// due before `place_ns`, which is behind all of them.
-    void enter(const StartPoint& point, std::uint32_t copy, std::uint32_t user,
+    void enter(const StartPoint& point, const DrawnTree& tree, std::uint32_t user,
                std::int64_t place_ns);
     /// The next request that was cut, each once; nothing where there is none.
     std::optional<std::uint32_t> take_cut();
@@ -115,13 +116,15 @@ class Releases {
 
     /// It has failed, and comes again at `due_ns`.
     void send_again(std::uint32_t request, std::int64_t due_ns);
-    /// Of these, the earliest due that is known and may move; nothing where there is none.
+    /// Of these, the earliest due that is known and may move; nothing where there is none, or where
+    /// one that may not comes by `latest_ns`.
     std::optional<std::int64_t> first_known(std::span<const std::uint32_t> positions,
-                                            std::uint32_t copy) const;
+                                            std::uint32_t copy, std::int64_t latest_ns) const;
     /// These become due so much earlier, as far as they are known and may move.
     void move_left(std::span<const std::uint32_t> positions, std::uint32_t copy,
                    std::int64_t by_ns);
-    /// All that are known and may move. Returns by how much: to not later than `latest_ns`.
+    /// All that are known and may move. Returns by how much: to not later than `latest_ns`, or not
+    /// at all where one that may not move comes by then.
     std::int64_t move_all_left(std::int64_t latest_ns);
 
     /// A root is due at its recorded instant, and no business of this.
@@ -160,6 +163,11 @@ class Releases {
     void tell_readers(std::uint32_t request);
     static bool may_move(const PendingTurn& turn) {
         return turn.state == TurnState::known && !turn.pauses;
+    }
+    /// Behind a pause, and by then.
+    bool ends_pause(const PendingTurn& turn, std::int64_t latest_ns) const {
+        return turn.state == TurnState::known && turn.pauses && turn.due_ns <= latest_ns &&
+               !is_hidden(turn);
     }
     void move_left(std::uint32_t request, std::int64_t by_ns);
     void meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_primer, std::int64_t at_ns);

@@ -8,13 +8,14 @@
 
 namespace driftless {
 
-void Releases::enter(const StartPoint& point, std::uint32_t copy, std::uint32_t user,
+void Releases::enter(const StartPoint& point, const DrawnTree& tree, std::uint32_t user,
                      std::int64_t place_ns) {
     CHECK(is_used_again_ && warm_up_.stage() == WarmUp::Stage::priming);
     for (const EnteredRow& row : point.rows) {
-        const std::uint32_t request = copy * graph_.rows() + row.position;
+        const std::uint32_t request = tree.copy * graph_.rows() + row.position;
         CHECK(turns_[request].state == TurnState::asleep);
         PendingTurn turn;
+        turn.pass = tree.pass;
         turn.user = user;
         turn.state = TurnState::waiting;
         turn.parents = row.parents + (row.starts ? 1 : 0);
@@ -93,10 +94,14 @@ void Releases::send_again(std::uint32_t request, std::int64_t due_ns) {
 }
 
 std::optional<std::int64_t> Releases::first_known(std::span<const std::uint32_t> positions,
-                                                  std::uint32_t copy) const {
+                                                  std::uint32_t copy,
+                                                  std::int64_t latest_ns) const {
     std::optional<std::int64_t> first_ns;
     for (const std::uint32_t position : positions) {
         const PendingTurn& turn = turns_[copy * graph_.rows() + position];
+        if (ends_pause(turn, latest_ns)) {
+            return std::nullopt;
+        }
         if (may_move(turn)) {
             first_ns = std::min(first_ns.value_or(turn.due_ns), turn.due_ns);
         }
@@ -130,6 +135,9 @@ std::int64_t Releases::move_all_left(std::int64_t latest_ns) {
     known_.remove_if([this](const DueHeap::Entry& entry) { return !is_known(entry); });
     std::int64_t first_ns = INT64_MAX;
     for (const DueHeap::Entry& entry : known_.entries()) {
+        if (ends_pause(turns_[entry.request], latest_ns)) {
+            return 0;
+        }
         first_ns = may_move(turns_[entry.request]) ? std::min(first_ns, entry.due_ns) : first_ns;
     }
     if (first_ns == INT64_MAX || first_ns <= latest_ns) {

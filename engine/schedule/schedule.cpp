@@ -189,6 +189,9 @@ std::optional<Due> Schedule::dropped() const {
 void Schedule::take_dropped() {
     CHECK(waiting_ != nullptr);
     waiting_->take_dropped();
+    if (users_ != nullptr) {
+        users_->dropped_taken();
+    }
     ++taken_;
 }
 

@@ -57,7 +57,7 @@ Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules&
     } else {
         begin_all();
     }
-    end_stages(0);
+    end_stages();
     look_for_end();
 }
 
@@ -97,7 +97,7 @@ void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
         user.unleft = static_cast<std::uint32_t>(points[number].rows.size());
         user.unended = user.unleft;
         user.has_begun = true;  // as it was recorded
-        releases_.enter(points[number], user.tree.copy, number, stage_from_ns_);
+        releases_.enter(points[number], user.tree, number, stage_from_ns_);
     }
 }
 
@@ -164,11 +164,14 @@ void Users::ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end)
         --users_[number].in_flight;
         --in_flight_;
         end_ns_ = std::max(end_ns_, at_ns);
+    } else {
+        CHECK(dropping_ > 0);
+        --dropping_;
     }
     if (!sends_again(request, at_ns, end)) {
         end_request(request, at_ns, end);
     }
-    end_stages(at_ns);
+    end_stages();
     cap_tree(users_[number]);
     look_for_end();
 }
@@ -230,10 +233,10 @@ void Users::end_tree(std::uint32_t number) {
 }
 
 /// Stages of the warm-up, as far as nothing of them is open.
-void Users::end_stages(std::int64_t at_ns) {
+void Users::end_stages() {
     const WarmUp& warm_up = releases_.warm_up();
     while (!warm_up.is_over() && warm_up.stage_has_ended() && !stopped_) {
-        stage_from_ns_ = std::max(stage_from_ns_, at_ns);
+        stage_from_ns_ = std::max(stage_from_ns_, end_ns_);
         releases_.end_stage(stage_from_ns_);
     }
     if (!warm_up.is_over() || measured_from_ns_) {
@@ -255,9 +258,10 @@ void Users::cap_tree(const User& user) {
         return;
     }
     const std::span<const std::uint32_t> rows = trees_.rows_of(user.tree.tree);
-    const std::optional<std::int64_t> first_ns = releases_.first_known(rows, user.tree.copy);
     const std::int64_t idle_from_ns = std::max(user.end_ns, *measured_from_ns_);
     const std::int64_t latest_ns = later(idle_from_ns, *tree_cap_ns_);
+    const std::optional<std::int64_t> first_ns =
+        releases_.first_known(rows, user.tree.copy, latest_ns);
     if (first_ns && *first_ns > latest_ns) {
         releases_.move_left(rows, user.tree.copy, *first_ns - latest_ns);
         ++idle_.tree_jumps;
@@ -281,7 +285,7 @@ void Users::cap_all() {
 /// Nothing is in flight, or to be told as dropped, and nothing is due before the time is up: what
 /// is left will not be sent.
 void Users::look_for_end() {
-    if (in_flight_ > 0 || releases_.dropped() || stopped_) {
+    if (in_flight_ + dropping_ > 0 || releases_.dropped() || stopped_) {
         return;
     }
     cap_all();

@@ -43,6 +43,7 @@ class Users {
     std::int64_t recorded_due_ns(std::uint32_t request) const;
 
     void taken(std::uint32_t request);
+    void dropped_taken() { ++dropping_; }
     void fired(std::uint32_t request, std::int64_t at_ns);
     void ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void stop();
@@ -78,7 +79,7 @@ class Users {
     bool sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     void end_tree(std::uint32_t number);
-    void end_stages(std::int64_t at_ns);
+    void end_stages();
     void cap_tree(const User& user);
     void cap_all();
     void look_for_end();
@@ -94,6 +95,7 @@ class Users {
     std::vector<User> users_;
     std::uint32_t playing_ = 0;
     std::uint32_t in_flight_ = 0;
+    std::uint32_t dropping_ = 0;      ///< requests that were taken as dropped, and have not ended
     std::int64_t end_ns_ = 0;         ///< of what has ended of all that was in flight
     std::int64_t stage_from_ns_ = 0;  ///< no stage of the warm-up ends before this
     std::optional<std::int64_t> measured_from_ns_;

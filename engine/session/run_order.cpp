@@ -77,6 +77,7 @@ bool RunOrder::open_files() {
         writer_.emplace(parts_.config, parts_.summary, std::move(*sinks));
         return true;
     }
+    parts_.config.periods.begin_ns = parts_.segment.first_due_ns;
     const Past& past = resumed->whole.past;
     writer_.emplace(parts_.config, past.summary(), std::move(*sinks), past.client());
     writer_->add(resumed->settled(parts_.config));

@@ -26,14 +26,20 @@ std::int64_t end_of(const Record& record) {
 
 }  // namespace
 
+void RunTimeline::add_warm_up(std::uint32_t segment) {
+    segments_[segment].has_warm_up = true;
+}
+
 void RunTimeline::add(const Record& record) {
     if (!record.fired_ns.has_value() && !record.ended_ns.has_value()) {
         return;
     }
     Segment& segment = segments_[record.segment];
-    if (!segment.sent && record.segment > 0) {
-        segment.begin_ns = record.due_ns;
+    if (!segment.sent) {
+        segment.first_due_ns = record.due_ns;
+        segment.begin_ns = record.segment > 0 ? record.due_ns : 0;
     }
+    segment.first_due_ns = std::min(segment.first_due_ns, record.due_ns);
     segment.sent = true;
     segment.begin_ns = std::min(segment.begin_ns, record.due_ns);
     segment.end_ns = std::max(segment.end_ns, end_of(record));
@@ -94,7 +100,9 @@ RunTimelineFigures RunTimeline::figures() const {
     figures.rows_without_chunks = rows_without_chunks_;
     std::uint64_t best = 0;
     for (const auto& [number, segment] : segments_) {
-        figures.duration_ns += std::max<std::int64_t>(0, segment.end_ns - segment.begin_ns);
+        const std::int64_t begin_ns =
+            segment.has_warm_up ? segment.first_due_ns : segment.begin_ns;
+        figures.duration_ns += std::max<std::int64_t>(0, segment.end_ns - begin_ns);
         for (const std::uint64_t tokens : segment.tokens_in_second) {
             best = std::max(best, tokens);
         }

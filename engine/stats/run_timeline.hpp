@@ -18,7 +18,8 @@ namespace driftless {
 
 struct RunTimelineFigures {
     /// Sum over the segments that sent a row or gave one up, each from its beginning to its last
-    /// stamp. The first segment begins at time 0, a later one when the first of those rows was due.
+    /// stamp. The first segment begins at time 0, a later one, and one with a warm-up, when the
+    /// first of those rows was due.
     std::int64_t duration_ns = 0;
     /// Rows with fired_ns <= t < ended_ns, at most; a row without an end was open until its segment
     /// died. (Records of schema 1 have no ended_ns: done_ns stands in.)
@@ -32,12 +33,16 @@ struct RunTimelineFigures {
 class RunTimeline {
   public:
     void add(const Record& record);
+    /// A record of the warm-up, which is in no figure.
+    void add_warm_up(std::uint32_t segment);
     /// The figures so far. Sorts a copy.
     RunTimelineFigures figures() const;
 
   private:
     struct Segment {
         bool sent = false;
+        bool has_warm_up = false;
+        std::int64_t first_due_ns = 0;
         std::int64_t begin_ns = 0;
         std::int64_t end_ns = 0;
         std::vector<std::uint64_t> tokens_in_second;

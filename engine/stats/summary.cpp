@@ -13,14 +13,6 @@ std::uint64_t count_of(std::int64_t tokens) {
     return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
 }
 
-bool meets(const GoodputLimits& limits, const Record& record) {
-    const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
-    const bool tpot = !limits.tpot_ns || !record.tpot_ns ||
-                      *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
-    const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
-    return ttft && tpot && e2e;
-}
-
 void add_known(Sample& sample, const OptionalNs& value) {
     if (value.has_value()) {
         sample.add(static_cast<double>(*value));
@@ -29,6 +21,14 @@ void add_known(Sample& sample, const OptionalNs& value) {
 
 }  // namespace
 
+bool meets(const GoodputLimits& limits, const Record& record) {
+    const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
+    const bool tpot = !limits.tpot_ns || !record.tpot_ns ||
+                      *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
+    const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
+    return ttft && tpot && e2e;
+}
+
 void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;
     CHECK(static_cast<std::size_t>(record.outcome) < f.outcomes.size());
@@ -36,11 +36,13 @@ void Summary::add(const Record& record) {
     if (record.phase == Phase::warmup) {
         ++f.warmup_rows;
         f.warmup_fired += record.fired_ns ? 1 : 0;
-        f.warmup_failed += is_whole(record.outcome) ? 0 : 1;
+        f.warmup_failed +=
+            is_whole(record.outcome) || record.outcome == Outcome::not_sent ? 0 : 1;
+        timeline_.add_warm_up(record.segment);
         return;
     }
     ++f.rows;
-    f.retries += record.attempt > 0 ? 1 : 0;
+    f.retries += record.attempt > 0 && record.fired_ns ? 1 : 0;
     ++f.outcomes[static_cast<std::size_t>(record.outcome)];
     timeline_.add(record);
     f.output_tokens_all += count_of(record.output_tokens.value_or(0));

@@ -64,6 +64,8 @@ struct GoodputLimits {
     OptionalNs e2e_ns;
     bool set() const { return ttft_ns.has_value() || tpot_ns.has_value() || e2e_ns.has_value(); }
 };
+/// Of a request that is ok.
+bool meets(const GoodputLimits& limits, const Record& record);
 
 /// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
 /// is 0.
@@ -77,10 +79,10 @@ struct SummaryFigures {
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t dropped = 0;       ///< of those: not sent, for a row that they waited for failed
     std::uint64_t fired = 0;
-    std::uint64_t retries = 0;          ///< records of rows that were sent before, in vain
+    std::uint64_t retries = 0;          ///< requests of rows that were sent before, in vain
     std::uint64_t warmup_rows = 0;      ///< records of the phase `warmup`
     std::uint64_t warmup_fired = 0;     ///< those that left
-    std::uint64_t warmup_failed = 0;    ///< those without a whole answer
+    std::uint64_t warmup_failed = 0;    ///< those that were not answered whole
     std::uint64_t follow_up_turns = 0;  ///< rows of which `overtaken` is known
     std::uint64_t overtaken_turns = 0;  ///< those that left before a turn before them had ended
 

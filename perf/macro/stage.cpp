@@ -226,7 +226,8 @@ StageResult play(const std::vector<Line>& lines, const MockProcess& mock, const 
     Parts parts(lines);
     const auto rows = static_cast<std::uint32_t>(lines.size());
     std::string requests;
-    RecordSinks sinks{LineSink(&requests), LineSink(), LineSink(), LineSink()};
+    RecordSinks sinks;
+    sinks.requests = LineSink(&requests);
     RecordWriter writer(parts.assembler(), {}, std::move(sinks));
     UringOptions uring;
     uring.ops_max = 4 * rows + 16;

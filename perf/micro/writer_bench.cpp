@@ -74,22 +74,27 @@ void push_streams(EventRing& ring, std::string_view chunk, RecordWriter& writer)
     writer.finish();
 }
 
-void write_streams(benchmark::State& state, const char* api, std::string_view chunk) {
+void write_streams(benchmark::State& state, const char* api, std::string_view chunk,
+                   std::int64_t period_ns = 10'000'000'000) {
     const Input input;
     EventRing ring(1 << 20, rows);
     std::string requests;
     std::string fired;
+    std::string periods;
     for (auto _ : state) {
         requests.clear();
         fired.clear();
+        periods.clear();
         AssemblerConfig config;
         config.trace = &input.trace;
         config.plan = &input.plan;
         config.dialect = find_dialect(api);
         config.urls = {"http://127.0.0.1:8000/"};
+        config.periods.length_ns = period_ns;
         RecordSinks sinks;
         sinks.requests = LineSink(&requests);
         sinks.fired = LineSink(&fired);
+        sinks.periods = LineSink(&periods);
         RecordWriter writer(std::move(config), {}, std::move(sinks));
         writer.begin({0});
         push_streams(ring, chunk, writer);
@@ -100,6 +105,7 @@ void write_streams(benchmark::State& state, const char* api, std::string_view ch
                             static_cast<std::int64_t>(chunk.size()));
 }
 BENCHMARK_CAPTURE(write_streams, chat, "openai-chat", chat_chunk);
+BENCHMARK_CAPTURE(write_streams, chat_without_periods, "openai-chat", chat_chunk, 0);
 BENCHMARK_CAPTURE(write_streams, completions, "openai-completions", completions_chunk);
 
 // A push beside the pop that makes room for the next, on one thread: no cache line travels.

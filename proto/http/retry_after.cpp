@@ -8,9 +8,9 @@
 namespace driftless {
 
 void RetryAfterScanner::feed(std::string_view head) {
-    field_.feed(head, [this](std::string_view value, bool) {
+    field_.feed(head, [this](std::string_view value, bool cut) {
         const auto decimal = scan_decimal(trim_blanks(value));
-        if (!decimal || decimal->negative) {
+        if (cut || !decimal || decimal->negative) {
             return;
         }
         constexpr unsigned digits_of_ns = 9;

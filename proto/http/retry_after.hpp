@@ -12,7 +12,8 @@
 namespace driftless {
 
 /// Seconds alone, whole or decimal, as engines and gateways send them; of several the last. A date
-/// counts as not said: it needs a clock that nobody here has.
+/// counts as not said: it needs a clock that nobody here has. So does a value that is longer than
+/// what is kept of it.
 class RetryAfterScanner {
   public:
     void reset() { *this = RetryAfterScanner(); }

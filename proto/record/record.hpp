@@ -98,7 +98,7 @@ struct Record {
     OptionalNs first_content_ns;
     OptionalNs last_token_ns;
     OptionalNs done_ns;
-    OptionalNs ended_ns;  ///< complete or given up, whatever the outcome
+    OptionalNs ended_ns;    ///< complete or given up, whatever the outcome
     bool censored = false;  ///< `cancelled` because the time of the run was over, by plan
 
     OptionalNs ttft_ns;             ///< first_token_ns - fired_ns

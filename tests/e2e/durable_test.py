@@ -97,7 +97,7 @@ class Durable(Case):
         with mock("--ttft", "5ms", "--itl", "1ms") as server:
             for number, name in enumerate(
                 ("requests.jsonl", "fired.jsonl", "client.jsonl", "responses.jsonl",
-                 "summary.json", "run.json")
+                 "periods.jsonl", "summary.json", "run.json")
             ):  # fmt: skip
                 command, folder = self.command(
                     SAMPLE, "--url", server.url, "--speed", 6, "--save-responses", "all",

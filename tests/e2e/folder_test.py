@@ -12,7 +12,7 @@ from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock
 
 USAGE, HOST = 2, 7
 BLIND = ("--no-preflight", "--model", "mock-model")
-LEFT = ("requests.jsonl", "fired.jsonl", "client.jsonl")
+LEFT = ("requests.jsonl", "fired.jsonl", "client.jsonl", "periods.jsonl")
 
 
 class Folder(Case):

@@ -30,7 +30,8 @@ class Mock(Case):
         with mock("--ttft", "2ms", "--itl", "1ms") as server:
             run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 10, "--label", "a=b")
         names = {path.name for path in run.folder.iterdir()}
-        expected = {"run.json", "requests.jsonl", "fired.jsonl", "summary.json", "client.jsonl"}
+        expected = {"run.json", "requests.jsonl", "fired.jsonl", "summary.json", "client.jsonl",
+                    "periods.jsonl"}  # fmt: skip
         self.assertTrue(expected <= names, names)
         rows = len(self.sample_rows())
         records = run.records()

@@ -62,10 +62,10 @@ def by_segment(records):
     return segments
 
 
-def duration_ns(records):
+def duration_ns(records, warm=()):
     total = 0
     for segment, rows in by_segment(records).items():
-        begin = 0 if segment == 0 else min(row["due_ns"] for row in rows)
+        begin = 0 if segment == 0 and not warm else min(row["due_ns"] for row in rows)
         stamps = [row[key] or 0 for row in rows for key in STAMPS]
         total += max(begin, *stamps) - begin
     return total
@@ -256,7 +256,7 @@ def summary_of(records, slo=None):
     ok = [r for r in records if r["outcome"] == "ok"]
     short = [r for r in records if r["outcome"] == "short_output"]
     longer = [r for r in records if r["outcome"] == "long_output"]
-    seconds = duration_ns(records) / 1e9
+    seconds = duration_ns(records, warmup) / 1e9
     told = [r["prompt_tokens"] for r in ok]
     inputs = sum(r["input_length"] or 0 if n is None else n for r, n in zip(ok, told))
     outputs = sum(r["output_tokens"] or 0 for r in ok)
@@ -273,11 +273,11 @@ def summary_of(records, slo=None):
         "long_output": len(longer),
         "censored": censored,
         "failed": len(records) - len(ok) - len(short) - len(longer) - censored,
-        "retries": sum(r["attempt"] > 0 for r in records),
+        "retries": sum(r["attempt"] > 0 and r["fired_ns"] is not None for r in records),
         "warmup": {
             "requests": len(warmup),
             "fired": len(known(warmup, "fired_ns")),
-            "failed": sum(r["outcome"] not in WHOLE for r in warmup),
+            "failed": sum(r["outcome"] not in (*WHOLE, "not_sent") for r in warmup),
         },
         "outputs": outputs_by_length(ok + short + longer),
         "outcomes": collections.Counter(r["outcome"] for r in records),

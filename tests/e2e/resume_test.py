@@ -39,7 +39,7 @@ class Resume(Case):
         A live run may write further ones before the report looks."""
         rows = [record["row"] for record in read_jsonl(folder / "requests.jsonl", whole=False)]
         self.assertEqual(len(rows), len(set(rows)), "a row has two records")
-        for name in ("fired.jsonl", "client.jsonl"):
+        for name in ("fired.jsonl", "client.jsonl", "periods.jsonl"):
             read_jsonl(folder / name, whole=False)
         report = json.loads(self.report(folder, "--json").stdout)
         self.assertGreaterEqual(report["num_prompts"], len(rows))

@@ -54,8 +54,11 @@ class Users(Case):
             self.assertEqual(len({user for user, _, _ in trees}), users)
             self.assertIn(f"users: {users} user", run.said)
             plan = run.json("run.json")["plan"]
-            self.assertEqual(plan["users"], {"count": users, "ramp_ns": 0, "order": "file",
-                                             "recycle": False, "for_ns": None})
+            self.assertEqual(plan["users"], {
+                "count": users, "ramp_ns": 0, "order": "file", "recycle": False, "for_ns": None,
+                "drain_ns": None, "on_failure": "end-tree", "on_429": "record",
+                "tree_idle_cap_ns": None, "system_idle_cap_ns": None, "start_within": [0, 0],
+                "start_by": "timeline", "prime": "exact", "warmup_requests": 0})  # fmt: skip
             self.assertIsNone(plan["prompts_digest"])
 
     def test_the_trace_begins_anew(self):

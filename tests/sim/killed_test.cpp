@@ -196,7 +196,8 @@ TEST(Killed, WithItsHostBehindRowsThatWereHeld) {
 TEST(Killed, ByDisksThatAreFull) {
     SimOptions options;
     options.seed = 5;
-    for (const char* const file : {"", "requests.jsonl", "fired.jsonl", "client.jsonl"}) {
+    for (const char* const file :
+         {"", "requests.jsonl", "fired.jsonl", "client.jsonl", "periods.jsonl"}) {
         for (const std::uint64_t bytes : {0, 1, 100, 5'000, 60'000}) {
             Fate full;
             full.disk = {bytes, file};

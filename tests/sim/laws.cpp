@@ -10,8 +10,11 @@
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws_of_leftovers.hpp"
 #include "tests/sim/laws_of_limits.hpp"
+#include "tests/sim/laws_of_marks.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
+#include "tests/sim/laws_of_periods.hpp"
 #include "tests/sim/laws_of_rules.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_users.hpp"
@@ -71,59 +74,6 @@ std::string lines_read_back(const SimResult& result) {
     for (const std::string& line : result.unreadable) {
         breaches.unless(false, "a line that does not read back as itself: " + line.substr(0, 60));
     }
-    return breaches.text();
-}
-
-// fired.jsonl is what a killed run would be judged by, where the disk has room for it.
-std::string fired_says_who_left(const SimResult& result) {
-    Breaches breaches;
-    std::set<std::string> lines;
-    for (std::string_view rest = result.fired_jsonl; !rest.empty();) {
-        const std::size_t end = rest.find('\n');
-        lines.emplace(rest.substr(0, end));
-        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    }
-    std::size_t fired = 0;
-    for (const Record& record : result.records) {
-        fired += record.fired_ns ? 1 : 0;
-        breaches.unless(
-            !record.fired_ns || result.disk_failed || lines.contains(fired_line(record)), record,
-            "left and is not in fired.jsonl");
-    }
-    breaches.unless(result.disk_failed || fired == lines.size(),
-                    "lines of fired.jsonl: " + of(lines.size(), fired));
-    return breaches.text();
-}
-
-// So are its marks: what a server has seen has one, and what has one was fired.
-std::string marks_say_who_left(const SimResult& result) {
-    Breaches breaches;
-    const std::set<std::uint32_t> marked(result.marked.begin(), result.marked.end());
-    for (const auto& [row, truth] : result.truth) {
-        breaches.unless(marked.contains(row), "row " + std::to_string(row) + " left unmarked");
-    }
-    const FailureRules& rules = result.users.failures;
-    const bool repeats = rules.retries_max > 0 || rules.waits_for_429;
-    if (result.disk_failed && repeats) {
-        return "";  // the record of the try that left may be among those that were lost
-    }
-    std::set<std::uint32_t> fired;  // by any of their records
-    for (const Record& record : result.records) {
-        if (record.fired_ns) {
-            fired.insert(record.row);
-        }
-    }
-    std::set<std::uint32_t> wanted;
-    for (const Record& record : result.records) {
-        const bool left = fired.contains(record.row) || result.again.contains(record.row);
-        if (left) {
-            wanted.insert(record.row);
-        }
-        breaches.unless(marked.contains(record.row) == left, record,
-                        "has a mark, or was fired, but not both");
-    }
-    breaches.unless(result.disk_failed || wanted.size() == marked.size(),
-                    "marks: " + of(marked.size(), wanted.size()));
     return breaches.text();
 }
 
@@ -243,9 +193,13 @@ std::string rows_are_who_they_say(const SimResult& result) {
         const bool traced = found != result.truth.end() && !found->second.traceparent.empty();
         breaches.unless(!traced || record.trace_id == found->second.traceparent.substr(3, 32),
                         record, "has another trace than the server was told");
+        const std::string name = "sim-" + std::to_string(record.row) +
+                                 (record.attempt == 0 ? ""
+                                                      : "." + std::to_string(record.pass) + "." +
+                                                            std::to_string(record.attempt));
         for (const RecordedHeader& header : record.headers) {
-            breaches.unless(!header.value || *header.value == "sim-" + std::to_string(record.row),
-                            record, "has a header of another row's answer");
+            breaches.unless(!header.value || *header.value == name, record,
+                            "has a header of another row's answer");
         }
     }
     return breaches.text();
@@ -285,32 +239,6 @@ std::string received_bytes_accounted_for(const SimResult& result) {
                 of(accounted, result.bytes_delivered));
 }
 
-std::string bodies_returned(const SimResult& result) {
-    return only(result.body_bytes_held == 0, std::to_string(result.body_bytes_held) + " bytes");
-}
-
-std::string frames_returned(const SimResult& result) {
-    return only(result.frames_live == 0, std::to_string(result.frames_live) + " live");
-}
-
-std::string operations_ended(const SimResult& result) {
-    return only(result.ops_in_flight == 0, std::to_string(result.ops_in_flight) + " in flight");
-}
-
-std::string sockets_closed(const SimResult& result) {
-    return only(result.sockets_open == 0, std::to_string(result.sockets_open) + " open");
-}
-
-std::string events_read(const SimResult& result) {
-    Breaches breaches;
-    breaches.unless(result.events_left == 0, std::to_string(result.events_left) + " in the ring");
-    breaches.unless(result.counts.stray_events == 0,
-                    std::to_string(result.counts.stray_events) + " of rows that had ended");
-    breaches.unless(result.counts.unended == 0,
-                    std::to_string(result.counts.unended) + " rows without an end");
-    return breaches.text();
-}
-
 constexpr Law all_laws[] = {
     {"the run ends", ends},
     {"time 0 leaves time", time_zero_leaves_time},
@@ -334,6 +262,9 @@ constexpr Law all_laws[] = {
     {"trees are played whole", trees_are_played_whole},
     {"nothing is due when the time is up", nothing_due_after_the_end},
     {"overtaken is what the instants say", overtaken_is_true},
+    {"periods follow one another", periods_follow},
+    {"periods sum up", periods_sum_up},
+    {"periods hold what came in them", periods_hold_what_came},
     {"chunks in order", chunks_in_order},
     {"outcomes fit stamps", outcomes_fit_stamps},
     {"servers agree", servers_agree},

@@ -165,6 +165,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::blind_look, "bytes are read in time"},
     {Bug::no_proof, "no false alarm of late reads"},
     {Bug::late_zero, "time 0 leaves time"},
+    {Bug::fast_clock, "periods hold what came in them"},
 };
 
 struct OutputBug {
@@ -292,6 +293,15 @@ const OutputBug output_bugs[] = {
     {"our limits taint",
      [](SimResult& result) { ok_record(result).outcome = Outcome::client_failed; }},
     {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
+    {"periods follow one another", [](SimResult& result) { ++result.period_ns; }},
+    {"periods follow one another", [](SimResult& result) { result.periods_jsonl.pop_back(); }},
+    {"periods sum up", [](SimResult& result) { lose_last_line(result.periods_jsonl); }},
+    {"periods sum up", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
+    {"periods sum up", [](SimResult& result) { result.records.back().user = 7; }, true},
+    {"periods hold what came in them",
+     [](SimResult& result) { *ok_record(result).fired_ns += result.period_ns; }},
+    {"periods hold what came in them",
+     [](SimResult& result) { ok_record(result).chunk_ns.back() += result.period_ns; }},
 };
 
 TEST(Laws, HoldWhereRowsComeFasterThanTheyCanBeGuarded) {

@@ -196,6 +196,10 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     }
     config.limits = taint_limits(CertifyWithin());
     config.closed = options.closed;
+    config.periods.length_ns = options.period_ns;
+    config.periods.warms_up = options.users.start.warms_up();
+    config.periods.for_ns = options.users.for_ns;
+    config.periods.goodput.ttft_ns = milliseconds(20).ns;
     if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound
         config.requests_end =
             static_cast<std::uint32_t>(plan.rows.size()) * (options.users.recycle ? users + 3 : 1);
@@ -224,8 +228,8 @@ std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options) {
 RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug) {
     std::string failed;
     disk.begin({});
-    Result<RecordSinks> made = first ? create_sinks(disk.folder(), "", false, failed)
-                                     : append_sinks(disk.folder(), "", false, failed);
+    const RecordFiles files = {disk.folder(), "", false, true};
+    Result<RecordSinks> made = first ? create_sinks(files, failed) : append_sinks(files, failed);
     CHECK(static_cast<bool>(made));
     if (bug == Bug::no_fired_file) {
         made.value().fired = LineSink();

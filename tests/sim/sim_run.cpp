@@ -38,6 +38,7 @@ class Simulation {
                   options.weather, server_of(options), options.script, bugs_of(options.bug),
                   tls_.get()),
           host_(trace, plan_, options, segment, driver_, ring_, marks_, result_) {
+        result_.period_ns = options.period_ns;
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         witness_.watch(driver_);
         for (const Planned& planned : plan_.rows) {
@@ -219,6 +220,7 @@ class Simulation {
         }
         result_.jsonl = segment_.disk.read("requests.jsonl");
         result_.fired_jsonl = segment_.disk.read("fired.jsonl").substr(host_.fired_before());
+        result_.periods_jsonl = segment_.disk.read("periods.jsonl").substr(host_.periods_before());
         ReadBack read = read_back(result_.jsonl);
         result_.unreadable = std::move(read.unreadable);
         for (Record& record : read.records) {

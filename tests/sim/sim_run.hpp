@@ -59,6 +59,7 @@ enum class Bug : std::uint8_t {
     extra_user,        ///< one user more plays than was asked for
     split_trees,       ///< some turns are held to be of no tree: their user goes on without them
     lost_time,         ///< users go on when their time is up
+    fast_clock,        ///< the writer's clock is a second ahead
     early_start,       ///< behind their primers trees go on at once
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
 };
@@ -84,6 +85,7 @@ struct SimOptions {
     bool closed = false;        ///< rows wait for those that the trace says they depend on
     UserRules users;            ///< with `closed`; none, where their number is 0
     std::int64_t drain_ns = 0;  ///< behind `users.for_ns`
+    std::int64_t period_ns = 50'000'000;
     bool warm_sends = false;
     std::size_t body_bytes = 4 << 20;
     std::size_t ring_bytes = 1 << 20;
@@ -132,14 +134,17 @@ using TurnsBefore = std::map<std::uint32_t, std::vector<std::uint32_t>>;
 /// Bytes of the files of a run when they had been flushed.
 struct Flushed {
     std::int64_t at_ns = 0;  ///< run time
-    std::array<std::uint64_t, 3> bytes{};
+    std::array<std::uint64_t, 4> bytes{};
 };
-inline constexpr const char* flushed_files[] = {"requests.jsonl", "fired.jsonl", "client.jsonl"};
+inline constexpr const char* flushed_files[] = {"requests.jsonl", "fired.jsonl", "client.jsonl",
+                                                "periods.jsonl"};
 
 struct SimResult {
     // What was written.
     std::string jsonl;
     std::string fired_jsonl;
+    std::string periods_jsonl;
+    std::int64_t period_ns = 0;
     std::vector<std::uint32_t> marked;    ///< rows that a resumption would take to have left
     std::set<std::uint32_t> again;        ///< rows that may have left before, and are sent again
     std::vector<Record> records;          ///< read back from `jsonl`

@@ -26,7 +26,8 @@ SimRunHost::SimRunHost(const Trace& trace, const Plan& plan, const SimOptions& o
       marks_(marks),
       result_(result),
       random_(mix64(dice_of(options, segment))),
-      fired_before_(segment.disk.size("fired.jsonl")) {}
+      fired_before_(segment.disk.size("fired.jsonl")),
+      periods_before_(segment.disk.size("periods.jsonl")) {}
 
 std::int64_t SimRunHost::first_due_ns() const {
     return result_.first_due_ns;
@@ -54,6 +55,7 @@ std::optional<RecordSinks> SimRunHost::open_files() {
     std::optional<RecordSinks> sinks = sinks_of(disk, is_new, options_.bug);
     disk.begin(options_.disk);
     fired_before_ = disk.size("fired.jsonl");
+    periods_before_ = disk.size("periods.jsonl");
     resuming_ = segment_.kill && segment_.kill->resuming && !is_new;
     if (resuming_) {
         disk.die_after(Random(segment_.kill->dice).below(20'000));
@@ -128,6 +130,8 @@ bool SimRunHost::turned() {
     const bool looks_early = options_.bug == Bug::early_look;
     if (looks_early || random_.uniform() < options_.drain_share) {
         drain(drain_all);
+        const bool is_fast = options_.bug == Bug::fast_clock;
+        writer_->look(zero_.ns + at_ns + (is_fast ? seconds(1).ns : 0));
         flush(at_ns);
     }
     const bool seems_over = writer_->counts().ended == plan_.rows.size();

@@ -47,6 +47,8 @@ class SimRunHost final : public RunHost {
     const std::atomic<int>& stop_requests() const { return stop_requests_; }
     /// Bytes of fired.jsonl of the segments before it.
     std::uint64_t fired_before() const { return fired_before_; }
+    /// The same of periods.jsonl.
+    std::uint64_t periods_before() const { return periods_before_; }
 
   private:
     bool lives();
@@ -73,6 +75,7 @@ class SimRunHost final : public RunHost {
     Instant zero_;
     Random random_;  ///< when events are drained
     std::uint64_t fired_before_ = 0;
+    std::uint64_t periods_before_ = 0;
     std::int64_t flush_at_ns_ = 0;
     std::uint32_t calls_ = 0;
     bool resuming_ = false;  ///< it dies before the next call

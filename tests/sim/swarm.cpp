@@ -22,6 +22,7 @@ constexpr std::uint64_t flags_stream = 0xF1A6;
 constexpr std::uint64_t sleeps_stream = 0x51EE;
 constexpr std::uint64_t turns_stream = 0x70412;
 constexpr std::uint64_t order_stream = 0x04DE4;
+constexpr std::uint64_t periods_stream = 0x9E210D;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
 struct Dice {
@@ -264,6 +265,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_limits({Random(mix64(seed ^ limits_stream))}, options);
     options.weather.suspend = Dice{Random(mix64(seed ^ sleeps_stream))}.rarely(0.0001);
     draw_run_json({Random(mix64(seed ^ order_stream))}, options);
+    options.period_ns = milliseconds(Dice{Random(mix64(seed ^ periods_stream))}.number(5, 300)).ns;
     options.weather.stuck_flag = Dice{Random(mix64(seed ^ flags_stream))}.maybe(1);
     return options;
 }

@@ -201,6 +201,19 @@ Result<ArmAhead> parse_arm_ahead(std::string_view text) {
     return ArmAhead{.all = false, .window_ns = window.value()};
 }
 
+Result<std::int64_t> parse_period(std::string_view text) {
+    constexpr std::int64_t least_ns = 100'000'000;  // a line costs the writer about 0.1 ms
+    constexpr std::int64_t most_ns = 24 * 3600 * std::int64_t{1'000'000'000};
+    if (text == "none") {
+        return std::int64_t{0};
+    }
+    const Result<std::int64_t> period = parse_duration_ns(text);
+    if (!period || period.value() < least_ns || period.value() > most_ns) {
+        return Error{ErrorCode::invalid, 0, "is not a period; use 100ms to 24h, or none"};
+    }
+    return period;
+}
+
 Result<std::uint64_t> parse_save_responses(std::string_view text) {
     return text == "all" ? Result<std::uint64_t>(save_all_responses) : parse_count(text);
 }

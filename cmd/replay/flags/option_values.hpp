@@ -36,6 +36,8 @@ Result<const Dialect*> parse_api(std::string_view text);
 
 /// "2s" or "all".
 Result<ArmAhead> parse_arm_ahead(std::string_view text);
+/// "10s", from 100ms to 24h, or "none": 0.
+Result<std::int64_t> parse_period(std::string_view text);
 /// "100" or "all".
 Result<std::uint64_t> parse_save_responses(std::string_view text);
 /// "PRE,POST" tokens.

@@ -216,6 +216,8 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 parse_save_responses, options.results.save_responses);
     flags.value("--goodput", "LIMITS", "limits in ms: \"ttft:200 tpot:50 e2e:3000\" [none]",
                 nullptr, parse_goodput, options.results.goodput);
+    flags.value("--period", "T|none", "a line of sums in periods.jsonl every T", "10s",
+                parse_period, options.results.period_ns);
     flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
                  options.results.labels);
     flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",

@@ -134,6 +134,7 @@ struct ResultFlags {
     bool chunks = true;        ///< chunk arrays in the records
     std::uint64_t save_responses = 0;
     GoodputLimits goodput;
+    std::int64_t period_ns = 0;  ///< of periods.jsonl; 0: there is none
     std::vector<std::pair<std::string, std::string>> labels;
     bool progress = true;
     bool quiet = false;  ///< errors and the result only

@@ -7,6 +7,7 @@
 #include "cmd/values.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/schedule/due.hpp"
+#include "proto/core/decimal.hpp"
 
 namespace driftless {
 
@@ -17,9 +18,11 @@ constexpr const char* failure_remedy =
 constexpr const char* within_remedy =
     "is not two shares of a recording, the lesser first; use 0.25:0.75 or 0:50%";
 
-/// A share, or 0, which `parse_share` knows not as one.
+/// A share, or 0 in any spelling, which `parse_share` refuses.
 std::optional<double> share_or_none(std::string_view text) {
-    if (text == "0" || text == "0.0" || text == "0%") {
+    const std::optional<Decimal> decimal =
+        scan_decimal(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
+    if (decimal && !decimal->negative && decimal->zero()) {
         return 0.0;
     }
     const Result<Share> share = parse_share(text);

@@ -170,10 +170,10 @@ std::optional<RecordSinks> Execution::open_files() {
         (void)refuse(fail_host(records.c_str(), error_from_errno(errno, "make its folder")));
         return {};
     }
-    const bool saves = options_.results.save_responses > 0;
+    const RecordFiles files = {folder_, records, options_.results.save_responses > 0,
+                               options_.results.period_ns > 0};
     std::string failed;
-    Result<RecordSinks> sinks = is_new ? create_sinks(folder_, records, saves, failed)
-                                       : append_sinks(folder_, records, saves, failed);
+    Result<RecordSinks> sinks = is_new ? create_sinks(files, failed) : append_sinks(files, failed);
     if (!sinks) {
         const int code = fail_host(failed.c_str(), sinks.error());
         const bool is_there = is_new && sinks.error().code == ErrorCode::exists;
@@ -278,6 +278,8 @@ RunEnd Execution::end_of(Run& run) {
     end.overflows = driver_.counters().overflows;
     end.guard_ns = run.guard().ns;
     end.margin_ns = run.margin().ns;
+    end.measured_from_ns = run.measured_from_ns();
+    end.idle = run.idle();
     end.stamps = stamp_facts(options_.host.stamps, driver_, run);
     end.tls = tls_facts(options_.server.tls, prepared_.parts.server().targets);
     end.marks = marks_of(run);

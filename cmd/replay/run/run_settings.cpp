@@ -57,6 +57,10 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     config.trees = roots_of_sessions(workload.trace);
     config.closed = workload.waiting.has_value();
     config.requests_end = requests_end;
+    config.periods.length_ns = options.results.period_ns;
+    config.periods.goodput = options.results.goodput;
+    config.periods.warms_up = options.workload.users.start.warms_up();
+    config.periods.for_ns = options.workload.users.for_ns;
     return config;
 }
 

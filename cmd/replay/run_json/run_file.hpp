@@ -19,6 +19,7 @@
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/preflight/verify.hpp"
+#include "engine/schedule/idle_figures.hpp"
 
 namespace driftless {
 
@@ -74,6 +75,9 @@ struct RunEnd {
     std::uint64_t overflows = 0;
     std::int64_t guard_ns = 0;
     std::int64_t margin_ns = 0;
+    /// Begin of the measurement, from time 0; nothing where it did not come to that.
+    std::optional<std::int64_t> measured_from_ns;
+    std::optional<IdleFigures> idle;  ///< of users
     RunMarks marks;
     StampFacts stamps;
     std::vector<TlsFacts> tls;  ///< one per https target

@@ -23,6 +23,21 @@ void write_marks(JsonWriter& json, const RunMarks& marks) {
     json.end_object();
 }
 
+/// What caps on idle time have done; null without users.
+void write_idle(JsonWriter& json, const std::optional<IdleFigures>& idle) {
+    json.key("idle_caps");
+    if (!idle) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("tree_jumps").unsigned_integer(idle->tree_jumps);
+    json.key("tree_skipped_ns").integer(idle->tree_skipped_ns);
+    json.key("system_jumps").unsigned_integer(idle->system_jumps);
+    json.key("system_skipped_ns").integer(idle->system_skipped_ns);
+    json.end_object();
+}
+
 void write_stamps(JsonWriter& json, const StampFacts& stamps) {
     json.key("kernel_stamps").begin_object();
     json.key("transmit").string(stamps.transmit);
@@ -63,6 +78,8 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("overflows").unsigned_integer(end->overflows);
     json.key("guard_ns").integer(end->guard_ns);
     json.key("margin_ns").integer(end->margin_ns);
+    json.key("measured_from_ns").optional_integer(end->measured_from_ns);
+    write_idle(json, end->idle);
     write_marks(json, end->marks);
     write_stamps(json, end->stamps);
     write_tls(json, end->tls);

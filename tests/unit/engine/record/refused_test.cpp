@@ -36,7 +36,7 @@ TEST_F(RecordRefused, FilesOfARun) {
             EXPECT_EQ(LineSink::create(path).error().code, code);
             EXPECT_EQ(LineSink::append(path).error().code, code);
             std::string failed;
-            EXPECT_EQ(append_sinks(folder_.path(), "", false, failed).error().code, code);
+            EXPECT_EQ(append_sinks({folder_.path(), "", false, true}, failed).error().code, code);
             EXPECT_TRUE(failed.starts_with(folder_.path())) << failed;
         }));
     }

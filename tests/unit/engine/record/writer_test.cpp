@@ -37,7 +37,7 @@ struct Files {
 
 Result<RecordSinks> make_sinks(const std::string& folder) {
     std::string failed;
-    return create_sinks(folder, "", false, failed);
+    return create_sinks({folder, "", false, true}, failed);
 }
 
 // The events of a whole row with one token.
@@ -241,7 +241,7 @@ TEST(RecordWriter, NeverOverwrites) {
         folder.write("fired.jsonl", "mine");
     }
     std::string failed;
-    const Result<RecordSinks> sinks = create_sinks(folder.path(), "", false, failed);
+    const Result<RecordSinks> sinks = create_sinks({folder.path(), "", false, true}, failed);
     ASSERT_FALSE(sinks);
     EXPECT_EQ(sinks.error().code, ErrorCode::exists);
     EXPECT_EQ(failed, folder / "fired.jsonl");

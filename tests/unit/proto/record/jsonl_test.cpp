@@ -278,9 +278,9 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     for (const std::string_view later :
          {R"("request":19,"pass":1,"phase":"drain","attempt":3,"user":4,)", R"("tree":"chat",)",
           R"("parent_end_ns":999000000,"overtaken":true,)", R"("connection_state":"moved",)",
-          R"("connection_age_ns":1100000750,)", R"("submit_ns":6500,)", R"("ended_ns":1014000100,"censored":true,)",
-          R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
-          R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
+          R"("connection_age_ns":1100000750,)", R"("submit_ns":6500,)",
+          R"("ended_ns":1014000100,"censored":true,)", R"("prompt_tokens_off":-4294967295,)",
+          R"("segment":2,)", R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
           R"("headers":{"X-Pod":"a\"b","x-none":null},)",
           R"(,"wire_delay_bound_ns":2250,"request_delay_ns":800)"}) {
         const std::size_t at = line.find(later);

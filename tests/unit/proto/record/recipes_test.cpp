@@ -11,6 +11,7 @@
 
 #include "engine/record/writer.hpp"
 #include "proto/json/document.hpp"
+#include "proto/record/period.hpp"
 #include "proto/record/record.hpp"
 #include "tests/unit/schema_check.hpp"
 
@@ -63,6 +64,13 @@ struct RunFolder {
         std::string client;
         append_client_sample(client, sample, 0);
         std::ofstream(path / "client.jsonl") << client;
+        Period period;
+        period.end_ns = 2'000'000'000;
+        period.output_tokens = 500;
+        period.in_flight = 3;
+        std::string periods;
+        append_period(periods, period);
+        std::ofstream(path / "periods.jsonl") << periods;
     }
     ~RunFolder() { std::filesystem::remove_all(path); }
 
@@ -151,7 +159,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 11u);
+    ASSERT_EQ(blocks.size(), 12u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -167,7 +175,8 @@ TEST(RecordPage, JqRecipesRun) {
         "{\"pod\":\"a\",\"rows\":3,\"ttft_ms\":11}\n{\"pod\":\"b\",\"rows\":1,\"ttft_ms\":13}\n");
     EXPECT_EQ(run_in(folder, blocks[9]).output,
               "{\"row\":2,\"span\":\"llm_request\",\"e2e_ms\":16,\"span_ms\":15}\n");
-    EXPECT_EQ(run_in(folder, blocks[10]).output,
+    EXPECT_EQ(run_in(folder, blocks[10]).output, "0\t250\t3\n");
+    EXPECT_EQ(run_in(folder, blocks[11]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 

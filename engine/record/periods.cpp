@@ -1,0 +1,215 @@
+#include "engine/record/periods.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/stats/summary.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+PeriodPercentiles percentiles_of(const Histogram& histogram) {
+    const Distribution distribution = histogram.distribution();
+    if (distribution.count == 0) {
+        return {};
+    }
+    const auto at = [&](std::size_t index) { return std::llround(distribution.at[index]); };
+    return {at(median_index), at(p90_index), at(p99_index)};
+}
+
+void add_known(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& value) {
+    if (value) {
+        sum = sum.value_or(0) + *value;
+    }
+}
+
+/// Tokens of a prompt that was answered: as the server counted them, else as recorded.
+std::int64_t input_of(const Record& record) {
+    return record.last_token_ns
+               ? record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)})
+               : 0;
+}
+
+bool has_trees(const AssemblerConfig& config) {
+    return config.has_users() || !config.trace->sessions.empty() ||
+           !config.trace->dependencies.empty();
+}
+
+}  // namespace
+
+Periods::Periods(const AssemblerConfig& config)
+    : rules_(config.periods),
+      segment_(config.segment),
+      has_users_(config.has_users()),
+      settle_ns_(std::min(settle_ns_max, rules_.length_ns)),
+      older_(static_cast<std::uint64_t>(rules_.begin_ns / rules_.length_ns)) {
+    CHECK(rules_.length_ns > 0 && rules_.begin_ns >= 0);
+    if (has_trees(config)) {
+        trees_.emplace(*config.trace, *config.plan);
+    }
+}
+
+void Periods::begin(std::int64_t time_zero_ns) {
+    CHECK(older_end_ns_ == INT64_MAX);
+    time_zero_ns_ = time_zero_ns;
+    older_begin_ns_ = time_zero_ns + rules_.begin_ns;
+    older_end_ns_ = time_zero_ns + static_cast<std::int64_t>(older_ + 1) * rules_.length_ns;
+    latest_ns_ = older_begin_ns_;
+    warm_ns_ = time_zero_ns;
+}
+
+Periods::Open& Periods::later(std::int64_t stamp_ns) {
+    close_until(stamp_ns);
+    return stamp_ns < older_end_ns_ ? older() : newer();
+}
+
+void Periods::close_until(std::int64_t now_ns) {
+    // Ends: so many periods have passed. `settle_ns_` is no longer than one.
+    while (older_end_ns_ != INT64_MAX && now_ns >= older_end_ns_ + settle_ns_) {
+        close_older(older_end_ns_, false);
+    }
+}
+
+bool Periods::begins(std::uint32_t user) {
+    if (user >= users_.size()) {
+        users_.resize(user + std::size_t{1});
+    }
+    const bool is_new = !users_[user];
+    users_[user] = true;
+    return is_new;
+}
+
+void Periods::fired(const Due& due, std::int64_t stamp_ns) {
+    Open& open = at(stamp_ns);
+    latest_ns_ = std::max(latest_ns_, stamp_ns);
+    ++open.sums.released;
+    open.measures = open.measures || due.phase != Phase::warmup;
+    if (trees_) {
+        const TreeChange change = trees_->fired(due);
+        open.live += change.live;
+        open.flying += change.flying;
+    }
+    if (has_users_ && due.user != Due::no_user && begins(due.user)) {
+        open.sums.users_added = open.sums.users_added.value_or(0) + 1;
+    }
+}
+
+void Periods::first_token(const Due& due, std::int64_t fired_ns, std::int64_t stamp_ns,
+                          std::int64_t input_tokens) {
+    Open& open = at(stamp_ns);
+    ++open.sums.first_tokens;
+    open.sums.input_tokens += input_tokens;
+    if (fired_ns != no_stamp) {
+        open.ttft.add(stamp_ns - fired_ns);
+    }
+    open.ttft_due.add(stamp_ns - time_zero_ns_ - due.due_ns);
+}
+
+void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
+                    CountedTokens counted) {
+    const std::int64_t end_ns = stamp_ns == no_stamp ? latest_ns_ : stamp_ns;
+    Open& open = at(end_ns);
+    latest_ns_ = std::max(latest_ns_, end_ns);
+    Period& sums = open.sums;
+    const bool had_left = record.fired_ns.has_value();
+    ++sums.ended;
+    sums.unsent += had_left ? 0 : 1;
+    sums.failed += is_whole(record.outcome) ? 0 : 1;
+    sums.censored += record.censored ? 1 : 0;
+    open.landed += had_left ? 1 : 0;
+    if (due.phase == Phase::warmup) {
+        warm_ns_ = std::max(warm_ns_, end_ns);
+    }
+    if (trees_) {
+        const TreeChange change = trees_->ended(due, had_left);
+        open.live += change.live;
+        open.flying += change.flying;
+    }
+    const std::int64_t input = input_of(record) - counted.input;
+    const std::int64_t output = record.output_tokens.value_or(0) - counted.output;
+    sums.input_tokens += input;
+    sums.input_tokens_corrected += input;
+    sums.output_tokens += output;
+    sums.output_tokens_corrected += output;
+    const bool is_ok = record.outcome == Outcome::ok;
+    if (is_ok && record.tpot_ns) {
+        open.tpot.add(std::llround(*record.tpot_ns));
+    }
+    if (is_ok && rules_.goodput.set() && meets(rules_.goodput, record)) {
+        sums.good = sums.good.value_or(0) + 1;
+    }
+    add_cached(sums, record);
+}
+
+void Periods::add_cached(Period& sums, const Record& record) const {
+    add_known(sums.expected_cached_tokens, record.expected_cached_tokens);
+    add_known(sums.cached_tokens, record.cached_tokens);
+    if (record.cached_tokens) {
+        add_known(sums.expected_cached_tokens_reported, record.expected_cached_tokens);
+    }
+}
+
+/// The time of the run is up: what has not left of a tree never will.
+bool Periods::is_drain(std::int64_t end_ns) const {
+    return rules_.for_ns && end_ns - warm_ns_ >= *rules_.for_ns;
+}
+
+void Periods::close_older(std::int64_t end_ns, bool is_last) {
+    Open& open = older();
+    Period& sums = open.sums;
+    CHECK(in_flight_ + sums.released >= open.landed);
+    in_flight_ += sums.released - open.landed;
+    live_ += open.live;
+    flying_ += open.flying;
+    sums.period = older_;
+    sums.segment = segment_;
+    sums.begin_ns = older_begin_ns_ - time_zero_ns_;
+    sums.end_ns = end_ns - time_zero_ns_;
+    sums.in_flight = in_flight_;
+    measures_ = measures_ || open.measures;
+    const bool is_drained = sums.released == 0 && is_drain(end_ns);
+    sums.phase = rules_.warms_up && !measures_ ? Phase::warmup
+                 : is_drained                  ? Phase::drain
+                                               : Phase::profile;
+    if (trees_) {
+        const std::int64_t live = is_last || is_drain(end_ns) ? flying_ : live_;
+        sums.live_trees = static_cast<std::uint64_t>(std::max<std::int64_t>(0, live));
+    }
+    if (has_users_) {
+        sums.users_added = sums.users_added.value_or(0);
+    }
+    if (rules_.goodput.set()) {
+        sums.good = sums.good.value_or(0);
+        if (sums.ended > 0) {
+            sums.goodput = static_cast<double>(*sums.good) / static_cast<double>(sums.ended);
+        }
+    }
+    sums.ttft = percentiles_of(open.ttft);
+    sums.ttft_due = percentiles_of(open.ttft_due);
+    sums.tpot = percentiles_of(open.tpot);
+    append_period(lines_, sums);
+    if (open.empty()) {  // idle: its histograms are as good as new
+        sums = Period();
+    } else {
+        open = Open();
+    }
+    ++older_;
+    older_begin_ns_ = older_end_ns_;
+    older_end_ns_ += rules_.length_ns;
+}
+
+void Periods::finish() {
+    if (older_end_ns_ == INT64_MAX) {
+        return;  // the run never began
+    }
+    if (!newer().empty()) {
+        close_older(older_end_ns_, false);
+    }
+    if (!older().empty()) {
+        close_older(std::clamp(latest_ns_ + 1, older_begin_ns_ + 1, older_end_ns_), true);
+    }
+}
+
+}  // namespace driftless

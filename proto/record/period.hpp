@@ -1,0 +1,61 @@
+/// Period: what a stretch of a run did: one line of `periods.jsonl`. A plain value; engine/record
+/// sums it up (periods.hpp), JSONL carries it. What each field means, and when it is known:
+/// README.md.
+///
+/// Instants are ns from time 0 of the run; unknown is nullopt and written as null, never 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "proto/record/outcome.hpp"
+
+namespace driftless {
+
+/// ns, nearest rank, within 0.1 %; null where nothing was measured.
+struct PeriodPercentiles {
+    std::optional<std::int64_t> p50;
+    std::optional<std::int64_t> p90;
+    std::optional<std::int64_t> p99;
+};
+
+struct Period {
+    std::uint64_t period = 0;  ///< its number: `begin_ns` divided by `--period`, rounded down
+    std::uint32_t segment = 0;
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;  ///< not in it
+    Phase phase = Phase::profile;
+
+    std::uint64_t released = 0;  ///< fired
+    std::uint64_t ended = 0;     ///< records
+    std::uint64_t unsent = 0;    ///< of these, never fired
+    std::uint64_t failed = 0;    ///< of those that ended, without a whole answer
+    std::uint64_t censored = 0;  ///< of these, cut off because the time of the run was over
+    std::uint64_t in_flight = 0;
+    std::optional<std::uint64_t> live_trees;   ///< null without users and sessions
+    std::optional<std::uint64_t> users_added;  ///< null without users
+
+    std::uint64_t first_tokens = 0;
+    std::int64_t input_tokens = 0;
+    std::int64_t input_tokens_corrected = 0;  ///< of these, known at the ends only; may be negative
+    std::int64_t output_tokens = 0;
+    std::int64_t output_tokens_corrected = 0;  ///< the same
+    PeriodPercentiles ttft;                    ///< of the first tokens
+    PeriodPercentiles ttft_due;                ///< of the first tokens
+    PeriodPercentiles tpot;                    ///< of the ends that are ok
+
+    std::optional<std::uint64_t> good;  ///< null without `--goodput`
+    std::optional<double> goodput;      ///< good / ended; null where none ended, too
+
+    // Of the requests that ended; null where none of them knows it.
+    std::optional<std::int64_t> expected_cached_tokens;
+    /// Of those of them that say what they had cached.
+    std::optional<std::int64_t> expected_cached_tokens_reported;
+    std::optional<std::int64_t> cached_tokens;
+};
+
+/// Appends one line, newline included. Every line has every key, in the order above.
+void append_period(std::string& out, const Period& period);
+
+}  // namespace driftless

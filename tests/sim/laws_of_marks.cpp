@@ -1,0 +1,63 @@
+#include "tests/sim/laws_of_marks.hpp"
+
+#include <set>
+
+#include "tests/sim/breaches.hpp"
+#include "tests/sim/laws.hpp"
+
+namespace driftless::sim {
+
+// fired.jsonl is what a killed run would be judged by, where the disk has room for it.
+std::string fired_says_who_left(const SimResult& result) {
+    Breaches breaches;
+    std::set<std::string> lines;
+    for (std::string_view rest = result.fired_jsonl; !rest.empty();) {
+        const std::size_t end = rest.find('\n');
+        lines.emplace(rest.substr(0, end));
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    std::size_t fired = 0;
+    for (const Record& record : result.records) {
+        fired += record.fired_ns ? 1 : 0;
+        breaches.unless(
+            !record.fired_ns || result.disk_failed || lines.contains(fired_line(record)), record,
+            "left and is not in fired.jsonl");
+    }
+    breaches.unless(result.disk_failed || fired == lines.size(),
+                    "lines of fired.jsonl: " + of(lines.size(), fired));
+    return breaches.text();
+}
+
+// So are its marks: what a server has seen has one, and what has one was fired.
+std::string marks_say_who_left(const SimResult& result) {
+    Breaches breaches;
+    const std::set<std::uint32_t> marked(result.marked.begin(), result.marked.end());
+    for (const auto& [row, truth] : result.truth) {
+        breaches.unless(marked.contains(row), "row " + std::to_string(row) + " left unmarked");
+    }
+    const FailureRules& rules = result.users.failures;
+    const bool repeats = rules.retries_max > 0 || rules.waits_for_429;
+    if (result.disk_failed && repeats) {
+        return "";  // the record of the try that left may be among those that were lost
+    }
+    std::set<std::uint32_t> fired;  // by any of their records
+    for (const Record& record : result.records) {
+        if (record.fired_ns) {
+            fired.insert(record.row);
+        }
+    }
+    std::set<std::uint32_t> wanted;
+    for (const Record& record : result.records) {
+        const bool left = fired.contains(record.row) || result.again.contains(record.row);
+        if (left) {
+            wanted.insert(record.row);
+        }
+        breaches.unless(marked.contains(record.row) == left, record,
+                        "has a mark, or was fired, but not both");
+    }
+    breaches.unless(result.disk_failed || wanted.size() == marked.size(),
+                    "marks: " + of(marked.size(), wanted.size()));
+    return breaches.text();
+}
+
+}  // namespace driftless::sim

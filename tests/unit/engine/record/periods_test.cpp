@@ -1,0 +1,372 @@
+// What a run does, by the instants at which it happens: tokens of answers that are still open, idle
+// time, what comes out of order, and a resumed run. Expectations are counted by hand.
+#include "engine/record/periods.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/engine/record/script.hpp"
+#include "tests/unit/schema_check.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t second = 1000 * ms;
+
+AssemblerConfig with_periods(const ScriptTrace& input, std::int64_t length_ns = second) {
+    AssemblerConfig config = input.config();
+    config.periods.length_ns = length_ns;
+    return config;
+}
+
+/// An assembler that tells periods of what it is told.
+struct Told {
+    Periods periods;
+    Assembler assembler;
+    explicit Told(const AssemblerConfig& config) : periods(config), assembler(config, &periods) {
+        periods.begin(script_zero_ns);
+        assembler.begin({script_zero_ns});
+    }
+    void look(std::int64_t at_ns) { periods.look(script_zero_ns + at_ns); }
+};
+
+/// One key of each line; unknown is -1000.
+std::vector<std::int64_t> all(const std::string& lines, const char* key) {
+    std::vector<std::int64_t> values;
+    JsonDocument document;
+    for (std::size_t at = 0; at < lines.size(); at = lines.find('\n', at) + 1) {
+        const std::string line = lines.substr(at, lines.find('\n', at) - at);
+        values.push_back(document.parse(line).value().find(key).as_i64().value_or(-1000));
+    }
+    return values;
+}
+
+using Numbers = std::vector<std::int64_t>;
+
+// An answer that is open over a boundary is seen on both sides: its tokens where they came, and
+// what only its end told where it ended (4 tokens by the usage after 3 chunks; a prompt of 25, not
+// 100).
+TEST(Periods, SeeRequestsThatAreOpen) {
+    const ScriptTrace input(1);
+    Told told(with_periods(input));
+    Script row(told.assembler);
+    row.fire(100 * ms).head(850 * ms).text(900 * ms, "a").text(1100 * ms, "b");
+    row.text(1150 * ms, "c").usage(1200 * ms, 4).done(1200 * ms).end(1250 * ms);
+    told.periods.finish();
+    const std::string& lines = told.periods.lines();
+    EXPECT_EQ(all(lines, "period"), Numbers({0, 1}));
+    EXPECT_EQ(all(lines, "begin_ns"), Numbers({0, second}));
+    EXPECT_EQ(all(lines, "end_ns"), Numbers({second, 1250 * ms + 1}));
+    EXPECT_EQ(all(lines, "released"), Numbers({1, 0}));
+    EXPECT_EQ(all(lines, "ended"), Numbers({0, 1}));
+    EXPECT_EQ(all(lines, "in_flight"), Numbers({1, 0}));
+    EXPECT_EQ(all(lines, "first_tokens"), Numbers({1, 0}));
+    EXPECT_EQ(all(lines, "input_tokens"), Numbers({100, -75}));
+    EXPECT_EQ(all(lines, "input_tokens_corrected"), Numbers({0, -75}));
+    EXPECT_EQ(all(lines, "output_tokens"), Numbers({1, 3}));
+    EXPECT_EQ(all(lines, "output_tokens_corrected"), Numbers({0, 1}));
+    EXPECT_EQ(all(lines, "cached_tokens"), Numbers({-1000, 16}));
+    EXPECT_EQ(all(lines, "ttft_p50_ns"), Numbers({800 * ms, -1000}));
+    EXPECT_EQ(all(lines, "ttft_due_p99_ns"), Numbers({900 * ms, -1000}));
+    EXPECT_EQ(all(lines, "tpot_p50_ns"), Numbers({-1000, 83'333'333}));
+    EXPECT_EQ(all(lines, "live_trees"), Numbers({-1000, -1000}));
+    EXPECT_EQ(all(lines, "users_added"), Numbers({-1000, -1000}));
+    EXPECT_EQ(all(lines, "good"), Numbers({-1000, -1000}));
+}
+
+// Fewer tokens by the usage than chunks came: the period in which the answer ended pays back.
+TEST(Periods, PayBackWhatWasCountedTooMuch) {
+    const ScriptTrace input(1);
+    Told told(with_periods(input));
+    Script row(told.assembler);
+    row.fire(0).head(ms).text(2 * ms, "a").text(3 * ms, "b").text(4 * ms, "c");
+    row.usage(1500 * ms, 1).done(1500 * ms).end(1500 * ms);
+    told.periods.finish();
+    EXPECT_EQ(all(told.periods.lines(), "output_tokens"), Numbers({3, -2}));
+}
+
+// A line is written 250 ms behind the end of its period, by the clock as by a stamp; what comes
+// before that in the wrong order is where it belongs, and what comes later is not lost.
+TEST(Periods, WaitForWhatIsOutOfOrder) {
+    const ScriptTrace input(5);
+    Told told(with_periods(input));
+    std::vector<Script> rows;
+    for (std::uint32_t row = 0; row < 5; ++row) {
+        rows.emplace_back(told.assembler, row);
+    }
+    rows[0].fire(1100 * ms);
+    rows[1].fire(999 * ms);
+    told.look(1250 * ms - 1);
+    EXPECT_EQ(told.periods.lines(), "");
+    told.look(1250 * ms);
+    EXPECT_EQ(all(told.periods.lines(), "released"), Numbers({1}));
+    rows[2].fire(998 * ms);
+    rows[3].fire(2250 * ms - 1);
+    EXPECT_EQ(all(told.periods.lines(), "released"), Numbers({1}));
+    rows[4].fire(2250 * ms);
+    EXPECT_EQ(all(told.periods.lines(), "released"), Numbers({1, 2}));
+    EXPECT_EQ(all(told.periods.lines(), "in_flight"), Numbers({1, 3}));
+}
+
+// An idle period has its line, too; behind the last end there is none.
+TEST(Periods, WriteIdlePeriods) {
+    const ScriptTrace input(1);
+    Told told(with_periods(input));
+    Script row(told.assembler);
+    row.fire(0);
+    told.look(3500 * ms);
+    EXPECT_EQ(all(told.periods.lines(), "in_flight"), Numbers({1, 1, 1}));
+    row.head(6200 * ms).text(6200 * ms, "a");
+    EXPECT_EQ(all(told.periods.lines(), "released"), Numbers({1, 0, 0, 0, 0}));
+    row.done(6300 * ms).end(6300 * ms);
+    told.look(9900 * ms);
+    told.periods.finish();
+    EXPECT_EQ(all(told.periods.lines(), "period"), Numbers({0, 1, 2, 3, 4, 5, 6, 7, 8}));
+    EXPECT_EQ(all(told.periods.lines(), "ended"), Numbers({0, 0, 0, 0, 0, 0, 1, 0, 0}));
+}
+
+// The run is over before its first second is; nothing that began has no line.
+TEST(Periods, EndWithTheRun) {
+    const ScriptTrace input(1);
+    Told nothing(with_periods(input));
+    nothing.periods.finish();
+    EXPECT_EQ(nothing.periods.lines(), "");
+    Periods unbegun(with_periods(input));
+    unbegun.finish();
+    EXPECT_EQ(unbegun.lines(), "");
+    Told told(with_periods(input));
+    Script(told.assembler).end(-5 * ms, Outcome::not_sent);
+    told.periods.finish();
+    EXPECT_EQ(all(told.periods.lines(), "end_ns"), Numbers({1}));
+    EXPECT_EQ(all(told.periods.lines(), "unsent"), Numbers({1}));
+    EXPECT_EQ(all(told.periods.lines(), "failed"), Numbers({1}));
+    EXPECT_EQ(all(told.periods.lines(), "in_flight"), Numbers({0}));
+}
+
+// The share of those that ended which were good; what failed was not.
+TEST(Periods, ShareOfGoodRequests) {
+    const ScriptTrace input(3);
+    AssemblerConfig config = with_periods(input);
+    config.periods.goodput.ttft_ns = 50 * ms;
+    Told told(config);
+    for (const std::int64_t ttft : {10, 60}) {
+        Script row(told.assembler, ttft == 10 ? 0 : 1);
+        row.fire(0).head(ms);
+        for (const std::int64_t at : {0, 10, 20, 30}) {
+            row.text((ttft + at) * ms, "a");
+        }
+        row.usage(100 * ms, 4).done(100 * ms).end(100 * ms);
+    }
+    Script(told.assembler, 2).fire(0).end(100 * ms, Outcome::connect_failed);
+    told.look(2400 * ms);
+    const std::string& lines = told.periods.lines();
+    EXPECT_EQ(all(lines, "good"), Numbers({1, 0}));
+    JsonDocument document;
+    const JsonValue first = document.parse(lines.substr(0, lines.find('\n'))).value();
+    EXPECT_DOUBLE_EQ(first.find("goodput").as_double().value(), 1.0 / 3);
+    const std::string second_line = lines.substr(lines.find('\n') + 1);
+    EXPECT_NE(second_line.find("\"goodput\":null"), std::string::npos);
+}
+
+// Nearest rank over 100 answers, within 0.1 %.
+TEST(Periods, TellPercentiles) {
+    const ScriptTrace input(100);
+    Told told(with_periods(input, 10 * second));
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        const std::int64_t fired_ns = i * ms;
+        const std::int64_t first_ns = fired_ns + 10 * ms * (1 + i);
+        Script row(told.assembler, i);
+        row.fire(fired_ns).head(fired_ns + ms).text(first_ns, "a");
+        row.text(first_ns + (1 + i) * ms, "b").done(3 * second).end(3 * second);
+    }
+    told.periods.finish();
+    const auto expect = [&](const char* key, std::int64_t wanted_ns) {
+        const double got = static_cast<double>(all(told.periods.lines(), key).at(0));
+        EXPECT_NEAR(got / static_cast<double>(wanted_ns), 1, 0.001) << key;
+    };
+    expect("ttft_p50_ns", 500 * ms);
+    expect("ttft_p90_ns", 900 * ms);
+    expect("ttft_p99_ns", 990 * ms);
+    expect("ttft_due_p90_ns", 900 * ms);
+    expect("tpot_p50_ns", 50 * ms);
+    expect("tpot_p99_ns", 99 * ms);
+}
+
+// A tree is live from its first fire to the end of its last row, pauses included.
+TEST(Periods, CountLiveTrees) {
+    ScriptTrace input(4);
+    input.trace.sessions = {"one", "two"};
+    for (const std::uint32_t row : {0U, 1U, 2U, 3U}) {
+        input.trace.rows[row].session = row / 2;
+    }
+    Told told(with_periods(input));
+    std::vector<Script> rows;
+    for (std::uint32_t row = 0; row < 4; ++row) {
+        rows.emplace_back(told.assembler, row);
+    }
+    rows[0].fire(100 * ms).end(200 * ms, Outcome::truncated);
+    rows[2].fire(1100 * ms);
+    rows[1].fire(2100 * ms).end(2200 * ms, Outcome::truncated);
+    rows[2].end(3100 * ms, Outcome::truncated);
+    rows[3].end(4100 * ms, Outcome::not_sent);
+    told.look(5300 * ms);
+    EXPECT_EQ(all(told.periods.lines(), "live_trees"), Numbers({1, 2, 1, 1, 0}));
+}
+
+/// One request of a user, of which nothing comes; without an end it stays open.
+struct Sent {
+    std::uint32_t request;
+    std::uint32_t user;
+    std::int64_t fired_ns;
+    std::int64_t end_ns;
+    std::uint32_t pass = 0;
+    Phase phase = Phase::profile;
+    std::uint8_t attempt = 0;
+};
+
+std::string lines_of_users(const ScriptTrace& input, const std::vector<Sent>& all_sent,
+                           std::int64_t until_ns, bool warms_up = false) {
+    AssemblerConfig config = with_periods(input);
+    config.requests_end = 4;
+    config.periods.for_ns = 3 * second;
+    config.periods.warms_up = warms_up;
+    Told told(config);
+    for (const Sent& sent : all_sent) {
+        Due due;
+        due.request = sent.request;
+        due.row = sent.request % 2;
+        due.user = sent.user;
+        due.pass = sent.pass;
+        due.phase = sent.phase;
+        due.attempt = sent.attempt;
+        told.assembler.consume(Event::of_armed(due, script_zero_ns), {});
+        told.assembler.consume(Script::event(EventKind::fired, sent.request, sent.fired_ns), {});
+        Event end = Script::event(EventKind::end, sent.request, sent.end_ns);
+        end.end = {};
+        end.end.outcome = Outcome::truncated;
+        if (sent.end_ns > 0) {
+            told.assembler.consume(end, {});
+        }
+    }
+    told.look(until_ns);
+    return told.periods.lines();
+}
+
+ScriptTrace trace_of_one_tree() {
+    ScriptTrace input(2);
+    input.trace.dependencies = {{1, 0, Trigger::completion, 0}};
+    return input;
+}
+
+// Two users play a trace of two rows twice over: request numbers come again in a later pass. When
+// their time is up, a tree whose next turn will never come is live as long as one is in flight.
+TEST(Periods, CountUsersAndTheirTrees) {
+    const std::string lines = lines_of_users(trace_of_one_tree(),
+                                             {{0, 0, 100 * ms, 200 * ms},
+                                              {1, 0, 300 * ms, 400 * ms},
+                                              {0, 0, 1100 * ms, 1200 * ms, 1},
+                                              {2, 1, 1300 * ms, 1400 * ms},
+                                              {1, 0, 2100 * ms, 0, 1}},
+                                             4300 * ms);
+    EXPECT_EQ(all(lines, "live_trees"), Numbers({0, 2, 1, 1}));
+    EXPECT_EQ(all(lines, "users_added"), Numbers({1, 1, 0, 0}));
+}
+
+// A turn that is sent again has not ended its tree; a tree whose first rows were skipped is over
+// when the next one begins.
+TEST(Periods, CountTreesOfOtherSizes) {
+    const std::string retried = lines_of_users(trace_of_one_tree(),
+                                               {{0, 0, 100 * ms, 200 * ms},
+                                                {0, 0, 300 * ms, 400 * ms, 0, Phase::profile, 1},
+                                                {1, 0, 1500 * ms, 1600 * ms},
+                                                {1, 0, 1700 * ms, 2200 * ms, 0, Phase::profile, 1},
+                                                {0, 0, 2300 * ms, 2400 * ms, 1},
+                                                {1, 0, 2500 * ms, 2600 * ms, 1}},
+                                               3300 * ms);
+    EXPECT_EQ(all(retried, "live_trees"), Numbers({1, 1, 0}));
+    const std::string skipped = lines_of_users(trace_of_one_tree(),
+                                               {{1, 0, 100 * ms, 200 * ms},
+                                                {0, 0, 1100 * ms, 1200 * ms, 1},
+                                                {1, 0, 1300 * ms, 1400 * ms, 1}},
+                                               2300 * ms);
+    EXPECT_EQ(all(skipped, "live_trees"), Numbers({1, 0}));
+}
+
+std::string phases_of(const std::string& lines) {
+    std::string phases;
+    for (std::size_t at = 0; (at = lines.find("\"phase\":\"", at)) != lines.npos; ++at) {
+        phases += lines[at + 9];
+    }
+    return phases;
+}
+
+// Warm-up until something is sent for the measurement; drain when the time is up, counted from the
+// end of the warm-up, and nothing is sent any more.
+TEST(Periods, HavePhases) {
+    const std::string lines = lines_of_users(trace_of_one_tree(),
+                                             {{0, 0, 1100 * ms, 1200 * ms, 0, Phase::warmup},
+                                              {1, 0, 2300 * ms, 2400 * ms},
+                                              {0, 0, 3900 * ms, 5100 * ms, 1}},
+                                             6300 * ms, true);
+    EXPECT_EQ(phases_of(lines), "wwppdd");
+}
+
+// A resumed run goes on with the numbers of its timeline, from the due instant of its first row.
+TEST(Periods, GoOnInAResumedRun) {
+    const ScriptTrace input(1);
+    AssemblerConfig config = with_periods(input);
+    config.segment = 2;
+    config.periods.begin_ns = 4300 * ms;
+    Told told(config);
+    Script(told.assembler).fire(4300 * ms).end(5100 * ms, Outcome::truncated);
+    told.periods.finish();
+    EXPECT_EQ(all(told.periods.lines(), "period"), Numbers({4, 5}));
+    EXPECT_EQ(all(told.periods.lines(), "segment"), Numbers({2, 2}));
+    EXPECT_EQ(all(told.periods.lines(), "begin_ns"), Numbers({4300 * ms, 5 * second}));
+}
+
+// Rows of which no end was told end with the run.
+TEST(Periods, CountWhatWasNeverEnded) {
+    const ScriptTrace input(2);
+    Told told(with_periods(input));
+    Script(told.assembler).fire(1700 * ms);
+    while (told.assembler.next_unended() != nullptr) {
+    }
+    told.periods.finish();
+    EXPECT_EQ(all(told.periods.lines(), "ended"), Numbers({0, 2}));
+    EXPECT_EQ(all(told.periods.lines(), "in_flight"), Numbers({0, 0}));
+}
+
+// The shipped schema has exactly the keys of a line, in order.
+TEST(Periods, LinesHoldAgainstTheirSchema) {
+    std::string known;
+    Period period;
+    period.end_ns = 1;
+    append_period(known, period);
+    period.live_trees = period.users_added = period.good = 1;
+    period.goodput = 0.5;
+    period.ttft = period.ttft_due = period.tpot = {1, 2, 3};
+    period.cached_tokens = period.expected_cached_tokens = 7;
+    period.expected_cached_tokens_reported = 7;
+    append_period(known, period);
+    JsonDocument schema_document;
+    const std::string text = source_file("proto/record/period.schema.json");
+    const JsonValue schema = schema_document.parse(text).value();
+    for (const std::size_t begin : {std::size_t{0}, known.find('\n') + 1}) {
+        JsonDocument document;
+        const std::string line = known.substr(begin, known.find('\n', begin) - begin);
+        const JsonValue root = document.parse(line).value();
+        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
+        JsonValue property = schema.find("properties").first();
+        for (JsonValue field = root.first(); field.present(); field = field.next()) {
+            EXPECT_EQ(field.key(), property.key());
+            property = property.next();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace driftless
