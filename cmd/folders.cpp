@@ -44,7 +44,7 @@ Result<void> try_place(const std::string& path) {
     do {  // each turn goes a folder up; the current one and the root are there
         const std::size_t slash = above.rfind('/');
         above = slash == std::string::npos ? "." : above.substr(0, std::max<std::size_t>(slash, 1));
-    } while (above.size() > 1 && ::stat(above.c_str(), &facts) != 0 && errno == ENOENT);
+    } while (above != "." && above != "/" && ::stat(above.c_str(), &facts) != 0 && errno == ENOENT);
     const std::string probe = above + "/.driftless-" + std::to_string(::getpid());
     if (::mkdir(probe.c_str(), 0755) != 0) {
         return error_from_errno(errno, "make the folder");

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import subprocess
 import unittest
 
@@ -77,6 +78,7 @@ class AgenticTools(Case):
         with mock("--ttft", "2ms", "--itl", "1ms") as server:
             line = line.format(url=server.url, weka=WEKA)
             self.run_line(line, folder, "--dry-run")
+            shutil.rmtree(self.scratch / folder)  # the line names it, and would find it taken
             return self.run_line(line, folder, "--calibration", "none")
 
     def check_users(self, run, users):
@@ -165,6 +167,7 @@ class AgenticTools(Case):
             self.write("qwen.yaml", MLPERF.replace("{url}", server.url))
             line = "inference-endpoint benchmark from-config --config qwen.yaml --mode perf"
             self.run_line(line, "logs/agentic", "--dry-run")
+            shutil.rmtree(self.scratch / "logs")
             run = self.run_line(line, "logs/agentic", "--calibration", "none")
         self.assertIn("datasets[0].agentic_inference.enable_salt: true is ignored: ", run.said)
         records = self.check_users(run, 2)
@@ -180,7 +183,7 @@ class AgenticTools(Case):
              "qwen.yaml"], capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
             cwd=self.scratch)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("qwen.yaml: line 42: settings.speculation: 3: is not known here", done.stderr)
+        self.assertIn("qwen.yaml: line 36: settings.speculation: 3: is not known here", done.stderr)
 
 
 if __name__ == "__main__":

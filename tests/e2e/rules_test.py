@@ -136,7 +136,7 @@ class Rules(Case):
             run = self.replay_well(WEKA, "--url", server.url, "--users", 1, "--max-context", 257)
             self.assertIn("1 of 2 session trees are played", run.said)
             self.assertEqual(run.json("run.json")["load"]["trees_admitted"], 1)
-            none = self.replay(WEKA, "--url", server.url, "--max-context", 9)
+            none = self.replay(WEKA, "--url", server.url, "--users", 1, "--max-context", 9)
         self.assertEqual(none.code, 3)
         self.assertIn("--max-context: every session", none.complained)
 
