@@ -165,6 +165,7 @@ void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
     rules.expected_cached_tokens = plan.find("expected_cached_tokens").as_u64().value_or(0);
     rules.users = users.find("count").as_u64().value_or(0);
     rules.for_ns = users.find("for_ns").as_i64();
+    rules.measured_from_ns = root.find("end").find("measured_from_ns").as_i64();
     rules.arguments = out.arguments;
     const bool interrupted = root.find("end").find("interrupted").as_bool().value_or(false);
     rules.ending = !out.ended    ? Ending::none

@@ -95,13 +95,18 @@ Measured first_turn_hits(const SummaryFigures& f) {
                 " of them possible in a cache that begins empty"};
 }
 
-Measured coverage(const RuleFacts& facts, const OptionalNs& last, const char* what) {
+Measured coverage(const RuleFacts& facts, const SummaryFigures& f, const OptionalNs& last,
+                  const char* what) {
     if (!facts.for_ns) {
         return {std::nullopt, "the phase has no length: --for"};
     }
+    if (!facts.measured_from_ns && f.warmup_rows > 0) {
+        return {std::nullopt, "when the phase began behind the warm-up is not known"};
+    }
+    const std::int64_t begin_ns = facts.measured_from_ns.value_or(0);
     const double phase_s = static_cast<double>(*facts.for_ns) / ns_per_s;
     const double last_s =
-        last ? static_cast<double>(std::max<std::int64_t>(*last, 0)) / ns_per_s : 0;
+        last ? static_cast<double>(std::max<std::int64_t>(*last - begin_ns, 0)) / ns_per_s : 0;
     return {last_s / phase_s, std::string(last ? "" : "no ") + what +
                                   (last ? " at " + number_text(last_s) + " s" : "") + " of " +
                                   number_text(phase_s) + " s (" + share_text(last_s / phase_s) +
@@ -180,9 +185,9 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
         case Measure::first_turn_hits:
             return first_turn_hits(f);
         case Measure::ttft_coverage:
-            return coverage(facts, f.phase.last_first_token_ns, "first token");
+            return coverage(facts, f, f.phase.last_first_token_ns, "first token");
         case Measure::token_coverage:
-            return coverage(facts, f.phase.last_token_ns, "last token");
+            return coverage(facts, f, f.phase.last_token_ns, "last token");
         case Measure::error_share:
             return share_of(failed(f), answered(f) + failed(f), "requests failed");
         case Measure::answered:

@@ -25,6 +25,7 @@ struct RuleFacts {
     std::uint64_t expected_cached_tokens = 0;  ///< in an infinite cache that begins empty
     std::uint64_t users = 0;
     OptionalNs for_ns;                   ///< `--for`
+    OptionalNs measured_from_ns;         ///< begin of the profile phase, from time 0; or not known
     std::vector<std::string> arguments;  ///< TRACE.., then `--flag=value`
     Ending ending = Ending::by_itself;
 };

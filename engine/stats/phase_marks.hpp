@@ -24,7 +24,7 @@ struct FirstTurnFigures {
 };
 
 struct PhaseFigures {
-    OptionalNs last_first_token_ns;  ///< of the profile phase, from time 0
+    OptionalNs last_first_token_ns;  ///< of the profile phase; from time 0 of the run
     OptionalNs last_token_ns;        ///< the same
     std::uint64_t context_overflows = 0;
     std::uint64_t users = 0;  ///< that sent a request in the profile phase

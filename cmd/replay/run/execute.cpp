@@ -320,8 +320,8 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     info.verdict_reasons = judged.reasons;
     info.limits = prepared_.file.calibration.limits;
     info.client = &writer.client();
-    info.rules = judge_rules(options_.rules.chosen.sets,
-                             rule_facts(prepared_.file, end.interrupted), figures, same_value);
+    info.rules = judge_rules(options_.rules.chosen.sets, rule_facts(prepared_.file, end), figures,
+                             same_value);
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";

@@ -117,7 +117,7 @@ SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns) {
     return info;
 }
 
-RuleFacts rule_facts(const RunFile& file, bool interrupted) {
+RuleFacts rule_facts(const RunFile& file, const RunEnd& end) {
     const Workload& workload = file.parts.workload();
     const UserRules& users = file.parts.invocation().options.workload.users;
     RuleFacts facts;
@@ -131,7 +131,8 @@ RuleFacts rule_facts(const RunFile& file, bool interrupted) {
     facts.users = users.users;
     facts.for_ns = users.for_ns;
     facts.arguments = file.parts.invocation().arguments;
-    facts.ending = interrupted ? Ending::interrupted : Ending::by_itself;
+    facts.measured_from_ns = end.measured_from_ns;
+    facts.ending = end.interrupted ? Ending::interrupted : Ending::by_itself;
     return facts;
 }
 

@@ -23,6 +23,6 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan, std::uin
 SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns);
 
 /// What rules ask of a run that has ended.
-RuleFacts rule_facts(const RunFile& file, bool interrupted);
+RuleFacts rule_facts(const RunFile& file, const RunEnd& end);
 
 }  // namespace driftless

@@ -110,6 +110,13 @@ TEST(JudgeRules, SeesHowFarThePhaseIsCovered) {
     Rule exempt = at_least(Measure::token_coverage, 0.95);
     exempt.exempt_below_s = 900;
     EXPECT_EQ(judge(exempt, played).state, RuleState::violated);
+    // The warm-up is no part of the phase; when that began is not known of a run that was killed.
+    played.figures.warmup_rows = 8;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::unknown);
+    played.facts.measured_from_ns = 100 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::violated);
+    played.figures.phase.last_token_ns = 954 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::met);
     played.facts.for_ns = 899 * second;
     played.figures.phase.last_token_ns.reset();
     const RuleFinding found = judge(exempt, played);
