@@ -6,7 +6,7 @@ import socket
 import unittest
 
 from harness import Case, DRIFTLESS, SAMPLE, Server, mock, read_jsonl
-from headers_test import hearer
+from keeper import keeper
 from tls_test import OPENSSL, Papers
 
 FAST = ("--ttft", "1ms", "--itl", "0", "--cache-block", "512")
@@ -84,11 +84,11 @@ class Targets(Case):
 
     def test_the_host_stays(self):
         """Each URL's own, whichever place they all go to."""
-        with hearer() as server:
+        with keeper() as server:
             self.replay_well(SAMPLE, "--url", NOWHERE, "--url", "http://[fd00::1]:81/proxy/v1",
                              "--connect-to", place_of(server.url), *BLIND, *FEW)
         self.assertEqual(
-            {(head["Host"], path) for path, head in server.heard},
+            {(head["Host"], path) for path, head, _ in server.kept},
             {("llm.invalid:8080", "/v1/chat/completions"),
              ("[fd00::1]:81", "/proxy/v1/chat/completions")},
         )
@@ -139,11 +139,11 @@ class Targets(Case):
                                   "http://" + named)
                 rows += 5
         self.assertEqual(len([e for e in read_jsonl(log) if e["row"] is not None]), rows)
-        with hearer() as server:  # what the Host header says of a literal
+        with keeper() as server:  # what the Host header says of a literal
             port = place_of(server.url).split(":")[1]
             self.replay_well(SAMPLE, "--url", "[::1]", "--connect-to", f"127.0.0.1:{port}",
                              *BLIND, *FEW)
-        self.assertEqual({head["Host"] for _, head in server.heard}, {"[::1]"})
+        self.assertEqual({head["Host"] for _, head, _ in server.kept}, {"[::1]"})
 
     def test_base_paths(self):
         """What URL and API share is written once; no slash is doubled; --endpoint goes below."""
@@ -157,11 +157,11 @@ class Targets(Case):
             ("/x", "--endpoint", "own/path"): "/x/own/path",
             ("/x/v1", "--endpoint", "/v1/chat"): "/x/v1/chat",
         }
-        with hearer() as server:
+        with keeper() as server:
             for (base, *flags), path in cases.items():
-                server.heard.clear()
+                server.kept.clear()
                 run = self.replay_well(SAMPLE, "--url", server.url + base, *flags, *BLIND, *FEW)
-                self.assertEqual({heard for heard, _ in server.heard}, {path}, base)
+                self.assertEqual({heard for heard, _, _ in server.kept}, {path}, base)
                 said = {record["url"] for record in run.records().values()}
                 self.assertEqual(said, {server.url + path})
 
