@@ -148,19 +148,33 @@ const DueHeap::Entry* Releases::peek() {
     return known_.empty() || known_.top().due_ns >= end_ns_ ? nullptr : &known_.top();
 }
 
-/// Bounded: of those that are not stale there is one of each request; to be armed, two where it
-/// was hidden before.
+/// Bounded: of those that are not stale there is one of each request.
 void Releases::push(Lookahead reader, std::int64_t order, std::uint32_t request) {
     DueHeap& heap = ahead_[static_cast<std::size_t>(reader)];
     if (heap.full()) {
-        heap.remove_if([&](const DueHeap::Entry& entry) { return is_stale(reader, entry); });
+        heap.remove_if([&](const DueHeap::Entry& entry) {
+            const bool stale = is_stale(reader, entry);
+            if (stale) {
+                forget(reader, entry);
+            }
+            return stale;
+        });
     }
     heap.push({order, request, turns_[request].pass});
+}
+
+/// An entry leaves the heap.
+void Releases::forget(Lookahead reader, const DueHeap::Entry& entry) {
+    PendingTurn& turn = turns_[entry.request];
+    if (reader == Lookahead::arming && turn.pass == entry.pass) {
+        turn.is_to_arm = false;
+    }
 }
 
 std::optional<DueHeap::Entry> Releases::within(Lookahead reader, std::int64_t horizon_ns) {
     DueHeap& heap = ahead_[static_cast<std::size_t>(reader)];
     while (!heap.empty() && is_stale(reader, heap.top())) {
+        forget(reader, heap.top());
         heap.pop();
     }
     const bool any_time = reader == Lookahead::arming;
@@ -175,6 +189,7 @@ void Releases::pass(Lookahead reader, std::uint32_t request) {
     const bool first = !heap.empty() && heap.top().request == request;
     CHECK(!turns_[request].has_passed(reader) && (first || reader == Lookahead::arming));
     if (first) {  // else `within` finds it stale
+        forget(reader, heap.top());
         heap.pop();
     }
     turns_[request].passed |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(reader));
@@ -213,7 +228,10 @@ void Releases::want_armed(std::uint32_t request) {
         // By the ends so far alone: there are no gaps.
         turn.due_ns = turn.parent_end_ns == Due::no_parent ? 0 : turn.parent_end_ns;
     }
-    push(Lookahead::arming, wanted_++, request);
+    if (!turn.is_to_arm) {  // one that is sent again, or was hidden, may still be there
+        turn.is_to_arm = true;
+        push(Lookahead::arming, wanted_++, request);
+    }
 }
 
 void Releases::make_known(std::uint32_t request) {

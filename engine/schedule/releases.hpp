@@ -74,6 +74,7 @@ struct PendingTurn {
     bool starts : 1 = false;     ///< it waits for the begin of the measurement
     bool one_token : 1 = false;  ///< of its answer
     bool pauses : 1 = false;     ///< its due is behind a pause, which no cap shortens
+    bool is_to_arm : 1 = false;  ///< in the heap of those to be armed, in this pass
 
     /// Its turn has come, or never will.
     bool is_taken() const { return state == TurnState::taken || state == TurnState::dropped; }
@@ -183,6 +184,7 @@ class Releases {
     bool is_known(const DueHeap::Entry& entry) const;
     bool is_stale(Lookahead reader, const DueHeap::Entry& entry) const;
     void push(Lookahead reader, std::int64_t order, std::uint32_t request);
+    void forget(Lookahead reader, const DueHeap::Entry& entry);
     void drop(std::uint32_t request, std::uint32_t failed);
     void cut(std::uint32_t request);
     void spread();

@@ -310,5 +310,32 @@ TEST(EndOfTheTime, CountsBehindTheWarmUp) {
     }
 }
 
+// However often turns are sent again before anybody arms them, what is told of them is bounded.
+TEST(UserRules, TellOnceWhatIsToBeArmed) {
+    UserCorpus corpus;
+    for (std::uint32_t session = 0; session < 3; ++session) {
+        corpus.chain(session, 2, one_ms);
+    }
+    UserRules rules;
+    rules.users = 3;
+    rules.failures.waits_for_429 = true;
+    Schedule schedule(corpus.trace, corpus.plan, Speed(), rules);
+    TurnEnd refused = false;
+    refused.is_429 = true;
+    std::uint32_t sent = 0;
+    while (schedule.peek() != nullptr) {
+        const Due due = schedule.take();
+        schedule.fired(due, due.due_ns);
+        schedule.ended(due, due.due_ns + one_ms, refused);
+        ++sent;
+        while (const std::optional<Due> dropped = schedule.dropped()) {
+            schedule.take_dropped();
+            schedule.ended(*dropped, due.due_ns + one_ms, false);
+        }
+    }
+    EXPECT_EQ(sent, 3 * (Due::attempts_max + 1U));
+    EXPECT_TRUE(schedule.over());
+}
+
 }  // namespace
 }  // namespace driftless
