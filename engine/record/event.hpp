@@ -146,7 +146,8 @@ struct Event {
         armed.parent_end_ns = due.parent_end_ns;
         armed.pass = due.pass;
         armed.user = user;
-        armed.phase = static_cast<Phase>(flags & event_phase_mask);
+        const unsigned phase = flags & event_phase_mask;
+        armed.phase = phase < phase_count ? static_cast<Phase>(phase) : Phase::profile;
         armed.attempt = static_cast<std::uint8_t>(flags >> event_attempt_shift);
         armed.one_token = (flags & event_one_token) != 0;
         return armed;

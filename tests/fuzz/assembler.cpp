@@ -214,8 +214,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(assembler.rows_open() == 0 && assembler.counts().inflight == 0);
     if (summary.has_value()) {
         const SummaryFigures figures = summary->figures();
-        CHECK(figures.completed + figures.short_output + figures.long_output + figures.failed ==
-              rows);
+        const std::uint64_t measured = figures.completed + figures.short_output +
+                                       figures.long_output + figures.censored + figures.failed;
+        CHECK(measured == figures.rows && measured + figures.warmup_rows == rows);
         CHECK(static_cast<bool>(document.parse(summary_json(figures, {}))));
     }
     return 0;

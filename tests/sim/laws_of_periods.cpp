@@ -216,8 +216,9 @@ std::string periods_follow(const SimResult& result) {
             is_first && one.segment > 0 ? std::max(grid_ns, result.first_due_ns) : grid_ns;
         breaches.unless(one.begin_ns == begin_ns,
                         line_of(one) + "begins at " + std::to_string(one.begin_ns));
-        breaches.unless(is_first || one.period == periods[i - 1].period + 1,
-                        line_of(one) + "is behind " + std::to_string(periods[i - is_first].period));
+        breaches.unless(
+            is_first || one.period == periods[i - 1].period + 1,
+            line_of(one) + "is behind " + std::to_string(periods[is_first ? i : i - 1].period));
         breaches.unless(
             one.begin_ns < one.end_ns && (is_last ? one.end_ns <= grid_ns + result.period_ns
                                                   : one.end_ns == grid_ns + result.period_ns),
