@@ -92,6 +92,9 @@ struct Trace {
     std::vector<std::uint64_t> body_ends;
     /// They are recorded requests, of which bodies have yet to be made (proto/api/recorded.hpp).
     bool recorded = false;
+    /// Recorded requests hold only the messages that are new since the answer to the row before in
+    /// their session: what was said before is put together while the run goes on.
+    bool deltas = false;
     std::string body_api;  ///< the dialect that the bodies were made for
 
     std::uint64_t bytes = 0;   ///< of the decompressed input
