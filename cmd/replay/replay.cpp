@@ -22,6 +22,7 @@
 #include "cmd/replay/run/execute.hpp"
 #include "cmd/replay/server/verify.hpp"
 #include "cmd/replay/workload/dataset.hpp"
+#include "cmd/replay/workload/live.hpp"
 #include "cmd/replay/workload/save_prompts.hpp"
 #include "cmd/replay/workload/served.hpp"
 #include "cmd/secrets.hpp"
@@ -70,6 +71,9 @@ OrExit<std::optional<EarlierRun>> open_earlier(const AgainFlags& again,
 int check_workload(const ReplayOptions& options, const Workload& workload,
                    const std::optional<EarlierRun>& earlier) {
     int code = check_bodies(options, workload.trace);
+    if (code == exit_done) {
+        code = check_live(options, workload.trace);
+    }
     if (code == exit_done) {
         code = check_row_headers(options.request.row_headers, workload);
     }

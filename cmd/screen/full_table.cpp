@@ -84,6 +84,9 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
                    fmt::format("{} of {}", f.overtaken_turns, f.follow_up_turns));
         table.line("", overtaken_remedy(info));
     }
+    if (f.live.turns > 0) {
+        table.line("Turns with answers of this run:", live_text(f.live));
+    }
     table.line("Outputs exact / short / long / unknown:",
                fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,
                            f.outputs_unknown));

@@ -126,6 +126,9 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                               grouped(f.overtaken_turns), grouped(f.follow_up_turns),
                               overtaken_remedy(info)));
     }
+    if (f.live.turns > 0) {
+        lines.add("Live", live_text(f.live));
+    }
     if (f.tainted_rows > 0) {
         lines.add("Tainted", fmt::format("{} records (`tainted` in requests.jsonl says why)",
                                          grouped(f.tainted_rows)));

@@ -4,6 +4,7 @@
 
 #include "cmd/screen/plots.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -56,6 +57,17 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
         : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
                                                : "";
     return std::string("several tokens a chunk") + remedy;
+}
+
+std::string live_text(const LiveSums& live) {
+    std::string text = counted(live.turns, "turn holds", "turns hold") + " answers of this run";
+    if (live.filled > 0) {
+        text += fmt::format("; {} filled up by {} tokens", live.filled, live.filled_tokens);
+    }
+    if (live.over > 0) {
+        text += fmt::format("; {} longer than recorded, by {} tokens", live.over, live.over_tokens);
+    }
+    return text;
 }
 
 const char* overtaken_remedy(const SummaryInfo& info) {

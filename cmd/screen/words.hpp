@@ -28,6 +28,8 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info);
 /// What to do about turns that were sent before the turn before them had ended, where the trace
 /// allows anything.
 const char* overtaken_remedy(const SummaryInfo& info);
+/// How many turns held answers of the run, and how long they were beside what was recorded.
+std::string live_text(const LiveSums& live);
 
 /// Why a row failed, for people: what the server said, else what the outcome means.
 std::string failure_text(Outcome outcome, const std::string& said);

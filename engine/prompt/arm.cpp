@@ -37,7 +37,7 @@ RowUnderway* Armer::next_again() const {
 // What is built again may wait for rows that cannot leave before it: all places in flight are taken
 // by rows like it, and all memory by rows behind them.
 char* Armer::take_storage(const Due& due, const RowUnderway* again) {
-    const std::size_t room = writer_.room_of(due.row);
+    const std::size_t room = writer_.room_of(due);
     char* const storage = again == nullptr            ? bodies_.take(room)
                           : again->storage != nullptr ? again->storage
                                                       : bodies_.take_or_spare(room);

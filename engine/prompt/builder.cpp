@@ -177,7 +177,7 @@ char* copy_recorded(PromptCursor& cursor, std::uint32_t tokens, char* out) {
     CHECK(cursor.bytes <= cursor.recorded.size());
     const std::size_t left = cursor.recorded.size() - cursor.bytes;
     const std::size_t bytes = std::min(left, tokens * bytes_per_token);
-    std::memcpy(out, cursor.recorded.data() + cursor.bytes, bytes);
+    cursor.recorded.copy(cursor.bytes, bytes, out);
     cursor.next_token = bytes == left ? cursor.end_token : cursor.next_token;
     return out + bytes;
 }
@@ -213,15 +213,22 @@ std::size_t PromptBuilder::room_of(const TraceRow& row) const {
     return words_of(row) * token + write_slack;
 }
 
+PromptCursor PromptBuilder::begin(const TraceRow& row, const Spliced& body) {
+    CHECK(!body.empty());
+    PromptCursor cursor;
+    cursor.row = &row;
+    cursor.recorded = body;
+    cursor.end_token = 1;  // one mark of its end, whatever its length
+    return cursor;
+}
+
 PromptCursor PromptBuilder::begin(const TraceRow& row, std::uint32_t pass) const {
+    if (const std::string_view body = state_->trace.body_of(row); !body.empty()) {
+        return begin(row, Spliced(body));
+    }
     PromptCursor cursor;
     cursor.row = &row;
     cursor.pass = pass;
-    cursor.recorded = state_->trace.body_of(row);
-    if (!cursor.recorded.empty()) {
-        cursor.end_token = 1;  // one mark of its end, whatever its length
-        return cursor;
-    }
     CHECK(row.input_length > 0);
     cursor.first_token = std::min(state_->overhead.pre, row.input_length - 1);
     cursor.next_token = cursor.first_token;

@@ -26,6 +26,7 @@
 
 #include "engine/prompt/overhead.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/core/spliced.hpp"
 #include "proto/core/xxh64.hpp"
 #include "proto/trace/row.hpp"
 
@@ -56,10 +57,10 @@ struct PromptCursor {
     std::uint32_t next_token = 0;
     std::uint32_t end_token = 0;
     bool done = false;
-    std::string_view recorded;  ///< the row's whole body, copied as it stands; empty: built
-    std::size_t bytes = 0;      ///< written so far
-    Xxh64Lanes lanes;           ///< over the whole 32-byte stripes written so far
-    std::uint64_t digest = 0;   ///< valid when done
+    Spliced recorded;          ///< the row's whole body, copied as it stands; empty: built
+    std::size_t bytes = 0;     ///< written so far
+    Xxh64Lanes lanes;          ///< over the whole 32-byte stripes written so far
+    std::uint64_t digest = 0;  ///< valid when done
 };
 
 class PromptBuilder {
@@ -79,6 +80,8 @@ class PromptBuilder {
     std::size_t room_of(const TraceRow& row) const;
 
     PromptCursor begin(const TraceRow& row, std::uint32_t pass = 0) const;
+    /// Of a whole body, which is not looked into.
+    static PromptCursor begin(const TraceRow& row, const Spliced& body);
 
     /// Writes up to `tokens_max` further tokens (at least one, or one piece of a dataset's text) at
     /// `out + cursor.bytes`; `out` is the start of the prompt each time, and what earlier calls

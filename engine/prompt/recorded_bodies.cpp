@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/prompt/conversations.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/counted.hpp"
 
@@ -26,6 +27,10 @@ std::vector<std::uint32_t> planned_positions(const Plan& plan, const Trace& trac
     return positions;
 }
 
+/// The row says only what is new, and nobody will have said what was before.
+constexpr Error no_turn_before{ErrorCode::invalid, 0,
+                               "send it, select whole conversations (--start, --end, --limit)"};
+
 void refuse(const Trace& trace, const TraceRow& row, std::string_view request, const Error& error,
             InputErrors& errors) {
     InputError one;
@@ -33,8 +38,13 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
     one.line = row.line;
     constexpr std::size_t value_bytes_max = 80;
     one.value = request.substr(0, value_bytes_max);
-    one.problem = error.code == ErrorCode::bad_json ? "holds no request that can be read"
-                                                    : "cannot be sent with this --api";
+    if (error.code == ErrorCode::bad_json) {
+        one.problem = "holds no request that can be read";
+    } else if (error.code == ErrorCode::invalid) {
+        one.problem = "holds only what is new since the turn before it, which is not sent";
+    } else {
+        one.problem = "cannot be sent with this --api";
+    }
     one.remedy = std::string("to ") + error.doing;
     errors.add(std::move(one));
 }
@@ -42,11 +52,15 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
 }  // namespace
 
 std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
-                                                    const BodySpec& spec, Trace trace,
-                                                    InputErrors& errors) {
+                                                    const BodySpec& spec, Assistant assistant,
+                                                    Trace trace, InputErrors& errors) {
     CHECK(trace.recorded && trace.copy_rows == 0);
     RecordedFigures figures;
     RecordedComposer composer(dialect, spec);
+    std::optional<Conversations> conversations;
+    if (assistant == Assistant::live) {
+        conversations.emplace(trace, plan);
+    }
     const std::vector<std::uint32_t> positions = planned_positions(plan, trace);
     std::string bodies;
     bodies.reserve(trace.body_bytes.size());
@@ -57,9 +71,14 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
             const TraceRow& row = trace.rows[position];
             const std::string_view request = trace.body_of(row);
             const std::size_t before = bodies.size();
-            const Result<void> made = request.empty()
-                                          ? Result<void>()
-                                          : composer.compose(request, row.output_length, bodies);
+            Result<void> made = request.empty()
+                                    ? Result<void>()
+                                    : composer.compose(request, row.output_length, bodies);
+            if (made && conversations && !request.empty() &&
+                conversations->take(position, composer.messages(), before, bodies) !=
+                    Conversations::Found::fits) {
+                made = no_turn_before;
+            }
             if (!made) {
                 bodies.resize(before);
                 refuse(trace, row, request, made.error(), errors);
@@ -71,6 +90,10 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
     }
     CHECK(ends.size() == positions.size());
     figures.fixes = composer.fixes();
+    std::optional<LiveTurns> live;
+    if (conversations) {
+        live = conversations->finish();
+    }
     trace.body_bytes = std::move(bodies);
     trace.body_ends = std::move(ends);
     trace.body_api = dialect.name;
@@ -78,7 +101,7 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
     if (!errors.empty()) {
         return {};
     }
-    return TraceWithBodies{std::move(trace), figures};
+    return TraceWithBodies{std::move(trace), figures, std::move(live)};
 }
 
 std::vector<std::string> recorded_notes(const RecordedFigures& figures) {
@@ -93,6 +116,18 @@ std::vector<std::string> recorded_notes(const RecordedFigures& figures) {
         if (const std::uint64_t count = figures.fixes.*name.count; count > 0) {
             notes.push_back(counted(count, name.one, name.many));
         }
+    }
+    return notes;
+}
+
+std::vector<std::string> live_notes(const LiveFigures& figures) {
+    std::vector<std::string> notes;
+    notes.push_back(counted(figures.turns, "turn goes", "turns go") +
+                    " on behind answers of this run, in " +
+                    counted(figures.conversations, "conversation", "conversations"));
+    if (figures.edited > 0) {
+        notes.push_back(counted(figures.edited, "turn does", "turns do") +
+                        " not repeat what was said before it, and keeps its recorded words");
     }
     return notes;
 }

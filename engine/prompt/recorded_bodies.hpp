@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/plan/live_turns.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/api/recorded.hpp"
 #include "proto/trace/row.hpp"
@@ -27,15 +28,27 @@ struct RecordedFigures {
 struct TraceWithBodies {
     Trace trace;
     RecordedFigures figures;
+    std::optional<LiveTurns> live;  ///< `Assistant::live`
+};
+
+/// `--assistant`: whose words the history of a conversation holds.
+enum class Assistant : std::uint8_t {
+    recorded,  ///< those of the trace
+    live,      ///< the server's own, of this run
 };
 
 /// Makes the bodies of the plan's rows; those of other rows are dropped. Nothing where some cannot
 /// be sent with this dialect, and `errors` names them by file and line.
+///
+/// Live: a row that repeats the messages of the row before it in its session, then an answer, and
+/// that waits for the end of that row, keeps the messages behind that answer alone
+/// (live_turns.hpp).
 std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
-                                                    const BodySpec& spec, Trace trace,
-                                                    InputErrors& errors);
+                                                    const BodySpec& spec, Assistant assistant,
+                                                    Trace trace, InputErrors& errors);
 
 /// What was fixed, a line each, as a person reads it.
 std::vector<std::string> recorded_notes(const RecordedFigures& figures);
+std::vector<std::string> live_notes(const LiveFigures& figures);
 
 }  // namespace driftless

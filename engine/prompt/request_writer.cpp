@@ -38,8 +38,8 @@ std::uint32_t RequestWriter::target_of(const Due& due) const {
                                 static_cast<std::uint32_t>(options_.targets));
 }
 
-std::size_t RequestWriter::room_of(std::uint32_t row) const {
-    return front_room_of(row) + body_room_of(row);
+std::size_t RequestWriter::room_of(std::uint32_t row, std::size_t added) const {
+    return front_room_of(row, added) + body_room_of(row) + added;
 }
 
 std::size_t RequestWriter::body_room_of(std::uint32_t row) const {
@@ -58,8 +58,8 @@ std::string_view RequestWriter::opening_of(std::uint32_t row) const {
 }
 
 // The head goes right before the body; records are written from the storage's first byte on.
-std::size_t RequestWriter::front_room_of(std::uint32_t row) const {
-    const std::size_t bytes = head_room_ + body_room_of(row);
+std::size_t RequestWriter::front_room_of(std::uint32_t row, std::size_t added) const {
+    const std::size_t bytes = head_room_ + body_room_of(row) + added;
     return head_room_ + (options_.for_tls ? seal_room(bytes) : 0);
 }
 
@@ -67,8 +67,10 @@ void RequestWriter::begin(const Due& due, char* storage) {
     CHECK(storage != nullptr);
     due_ = due;
     storage_ = storage;
-    body_ = storage + front_room_of(due.row);
-    cursor_ = prompts_.begin(trace_.rows[due.row], due.pass);
+    body_ = storage + front_room_of(due.row, added_bytes(due));
+    const TraceRow& row = trace_.rows[due.row];
+    cursor_ = goes_on(due) ? PromptBuilder::begin(row, options_.replies->body_of(due))
+                           : prompts_.begin(row, due.pass);
     is_recorded_ = !cursor_.recorded.empty();
     before_bytes_ = 0;
     if (!is_recorded_) {
@@ -141,7 +143,7 @@ std::string_view RequestWriter::finish() {
     const std::size_t head_bytes = write_head(row, static_cast<std::size_t>(at - body_));
     char* const begin = body_ - head_bytes;
     CHECK(begin >= storage_);
-    CHECK(static_cast<std::size_t>(at - storage_) <= room_of(due_.row));
+    CHECK(static_cast<std::size_t>(at - storage_) <= room_of(due_));
     std::memcpy(begin, head_scratch_.data(), head_bytes);
     return {begin, static_cast<std::size_t>(at - begin)};
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/live/replies.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/prompt/builder.hpp"
@@ -36,6 +37,9 @@ struct RequestOptions {
     /// Of each row's own: bodies begin with its opening, and the frame goes on behind it. Outlives
     /// the armer.
     const RowModels* row_models = nullptr;
+    /// Words of answers that bodies hold; null: bodies are as they stand in the trace. Outlives the
+    /// armer.
+    const Replies* replies = nullptr;
 };
 
 class RequestWriter {
@@ -46,8 +50,11 @@ class RequestWriter {
 
     /// The server that the request goes to.
     std::uint32_t target_of(const Due& due) const;
-    /// Upper bound of the bytes of a request. `row`: position in the trace.
-    std::size_t room_of(std::uint32_t row) const;
+    /// Upper bound of the bytes of a request that goes on behind no answer of this run. `row`:
+    /// position in the trace.
+    std::size_t room_of(std::uint32_t row) const { return room_of(row, 0); }
+    /// The same of one that may be built now.
+    std::size_t room_of(const Due& due) const { return room_of(due.row, added_bytes(due)); }
 
     /// Begins a request, in storage with room for it; what was begun before is forgotten.
     void begin(const Due& due, char* storage);
@@ -62,8 +69,15 @@ class RequestWriter {
     bool is_clamped() const { return prompts_.clamped(trace_.rows[due_.row]); }
 
   private:
-    std::size_t front_room_of(std::uint32_t row) const;
+    std::size_t room_of(std::uint32_t row, std::size_t added) const;
+    std::size_t front_room_of(std::uint32_t row, std::size_t added) const;
     std::size_t body_room_of(std::uint32_t row) const;
+    bool goes_on(const Due& due) const {
+        return options_.replies != nullptr && options_.replies->goes_on(due);
+    }
+    std::size_t added_bytes(const Due& due) const {
+        return goes_on(due) ? options_.replies->added_bytes(due) : 0;
+    }
     std::string_view opening_of(std::uint32_t row) const;
     std::string_view write_id(const TraceRow& row);
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);

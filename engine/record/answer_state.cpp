@@ -41,6 +41,7 @@ void AnswerState::reset(bool keep_text) {
     clear(texts.content, kept_bytes_max);
     clear(texts.reasoning, kept_bytes_max);
     clear(texts.tool_text, kept_bytes_max);
+    texts.calls.clear();
     texts.cut = false;
     *this = AnswerState{};
     chunk_stamps = std::move(stamps);
@@ -116,7 +117,8 @@ void AnswerState::keep_text_of(const EventReading& reading) {
     const bool content = append_bounded(text.content, reading.content);
     const bool reasoning = append_bounded(text.reasoning, reading.reasoning);
     const bool tool_text = append_bounded(text.tool_text, reading.tool_text);
-    text.cut = text.cut || !content || !reasoning || !tool_text;
+    text.calls.take(reading.tool_calls);
+    text.cut = text.cut || !content || !reasoning || !tool_text || text.calls.is_cut();
 }
 
 void AnswerState::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/api/answer_words.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/core/hash.hpp"
 
@@ -28,11 +29,12 @@ inline constexpr std::size_t message_bytes_max = 4096;
 /// `--save-responses`: bytes of each text of one answer that are kept; more is cut and said so.
 inline constexpr std::size_t saved_text_bytes_max = std::size_t{4} << 20;
 
-/// Texts of one answer, for `--save-responses`.
+/// Texts of one answer, for `--save-responses` and later turns.
 struct SavedText {
     std::string content;
     std::string reasoning;
     std::string tool_text;  ///< functions of tool call deltas, as written, back to back
+    SaidCalls calls;        ///< the same, put together
     bool cut = false;
 };
 

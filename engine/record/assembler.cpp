@@ -60,7 +60,8 @@ RowState& Assembler::open(const Due& due) {
     free_.pop_back();
     CHECK(slot < states_.size());
     slot_of_[due.request] = slot;
-    states_[slot]->reset(due, number_of(due), saves_left_ > 0);
+    const bool goes_on = config_.histories != nullptr && config_.histories->wants(due.row);
+    states_[slot]->reset(due, number_of(due), saves_left_ > 0 || goes_on);
     states_[slot]->answer.is_whole = framing_ == Framing::whole;
     return *states_[slot];
 }
@@ -177,6 +178,13 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
     finish_pending(state, event);
     fill_record(record_, state, event, config_, time_zero_ns_, document_);
     note_turn(config_.trace->rows[state.due.row]);
+    if (config_.histories != nullptr) {
+        const SavedText& text = state.answer.text;
+        const bool whole = is_whole(record_.outcome) && !text.cut && !state.lost_payload &&
+                           event.end.entries_dropped == 0;
+        config_.histories->ended(state.due, {text.content, text.reasoning, text.calls.all(), whole},
+                                 record_);
+    }
     count_record(state);
     if (periods_ != nullptr) {
         const auto output = static_cast<std::int64_t>(state.tokens_counted);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/live/histories.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/record/period_rules.hpp"
@@ -61,6 +62,8 @@ struct AssemblerConfig {
     /// Of a run that is resumed: the rows that have a record; else null.
     const RowEnds* earlier_ends = nullptr;
     PeriodRules periods;
+    /// `--assistant live`; else null. Told of every end; outlives the assembler.
+    Histories* histories = nullptr;
 };
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is

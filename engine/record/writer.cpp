@@ -26,8 +26,8 @@ std::int64_t now_ns() {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-void nap() {
-    const timespec length{0, nap_ns};
+void nap(std::int64_t ns) {
+    const timespec length{0, ns};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
 }
 
@@ -148,6 +148,9 @@ std::size_t RecordWriter::drain(EventRing& ring, std::size_t events_max) {
         }
         take(*event, EventRing::payload_of(*event));
         ring.pop();
+    }
+    if (config_.histories != nullptr) {
+        config_.histories->flush();
     }
     return taken;
 }
@@ -348,7 +351,7 @@ void RecordWriter::thread_loop() {
                 break;
             }
             look(now);
-            nap();
+            nap(config_.histories != nullptr ? words_nap_ns : nap_ns);
         }
     }
     finish();

@@ -58,6 +58,8 @@ void remove_sinks(const RecordSinks& sinks);
 /// Longest time that a line waits in memory, and between two looks at an empty ring.
 inline constexpr std::int64_t flush_every_ns = 500'000'000;
 inline constexpr std::int64_t nap_ns = 1'000'000;
+/// ... where the engine waits for words of answers.
+inline constexpr std::int64_t words_nap_ns = 50'000;
 inline constexpr std::int64_t progress_every_ns = 200'000'000;
 
 class RecordWriter {

@@ -24,6 +24,8 @@ class LateCauses {
     void note_fire(Instant at, Instant done);
     /// The next row is due, and this keeps it (`none`: nothing does).
     void note_next(LateCause cause, Instant now);
+    /// The writer has handed back words that a row waited for.
+    void note_words(Instant now) { blocked_until(LateCause::writer) = now; }
     /// Something else ran until this instant; rows that were due before it are late by `guard`.
     void note_work_end(Instant when) { busy_until_ = when; }
     /// The loop did not run in between: stopped, frozen, or without its CPU. What was due then is

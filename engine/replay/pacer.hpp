@@ -30,6 +30,8 @@ class Pacer {
     /// Time 0 is set; nothing is fired before this.
     void begin(Instant zero);
 
+    /// Tells the schedule what has ended since the last look. `step` does so, too.
+    void note_ends();
     /// Fires at most one row. True where it did anything.
     bool step(Instant now);
 
@@ -54,6 +56,7 @@ class Pacer {
     /// As LateCauses has them.
     void note_work_end(Instant when) { late_.note_work_end(when); }
     void note_away(Instant from, Instant until);
+    void note_words(Instant now) { late_.note_words(now); }
 
     /// No row is fired from here on. Rows that wait get their end; those still to come get it by
     /// `drop_unsent`, in portions that the event ring has room for.
@@ -71,7 +74,6 @@ class Pacer {
     bool has_due(Instant now) const;
     bool may_fire_late() const;
 
-    void note_ends();
     bool take_retries();
     void take_again(RowUnderway& row);
     bool end_dropped();

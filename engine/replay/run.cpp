@@ -13,6 +13,7 @@ constexpr Duration arm_slice_max = microseconds(20);
 constexpr std::uint32_t drop_max = 256;
 constexpr Duration sleep_max = milliseconds(20);
 constexpr Duration full_ring_nap = milliseconds(1);
+constexpr Duration words_nap = microseconds(100);  // somebody waits for words, and nobody wakes us
 // Warming up ends when everything is ready, or after this.
 constexpr Duration warm_max = seconds(10);
 
@@ -144,6 +145,9 @@ bool Run::turn() {
         reading_.note_first(now, to);
         return true;
     }
+    if (parts_.replies != nullptr) {
+        take_replies(now);
+    }
     if (pacer_.step(now)) {
         (void)spent(Work::fire, now);
         return true;
@@ -163,6 +167,16 @@ bool Run::turn() {
         serve_others(now, due);
     }
     return true;
+}
+
+// Turns that were due before their words were here have waited for the writer.
+void Run::take_replies(Instant now) {
+    pacer_.note_ends();  // the schedule knows of an end before it hears of its words
+    while (const TurnReply* reply = parts_.replies->take()) {  // one for each that has ended
+        if (parts_.schedule.replied(reply->request, reply->pass, reply->attempt, reply->whole)) {
+            pacer_.note_words(now);
+        }
+    }
 }
 
 void Run::set_guard(Instant now) {
@@ -270,7 +284,8 @@ bool Run::prepare(Instant now, Instant due) {
 // nobody wakes this thread when the writer has made room.
 void Run::wait(Instant now, Instant due) {
     const Duration room_nap = parts_.ring.has_room_for_row() ? sleep_max : full_ring_nap;
-    const Duration nap = lanes_.in_flight.count() > 0 ? stream_nap_max : room_nap;
+    const Duration usual_nap = lanes_.in_flight.count() > 0 ? stream_nap_max : room_nap;
+    const Duration nap = parts_.schedule.awaits_words() ? words_nap : usual_nap;
     const Idling::Pause pause = idling_.wait(now, due, loop_.timers().next(), nap);
     if (pause.spun) {
         last_was_spin_ = true;

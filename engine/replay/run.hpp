@@ -18,6 +18,7 @@
 
 #include "engine/host/thread_meter.hpp"
 #include "engine/io/loop.hpp"
+#include "engine/live/replies.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/ring.hpp"
@@ -47,6 +48,8 @@ struct RunParts {
     const ThreadMeter* meter = nullptr;
     /// By positions in the trace. Null: nobody will resume this run (benchmarks).
     FiredMarks* marks = nullptr;
+    /// Words of answers that later requests hold. Null: none do.
+    Replies* replies = nullptr;
 };
 
 class Run {
@@ -105,6 +108,7 @@ class Run {
     void serve_others(Instant now, Instant due);
     bool is_drained(std::int64_t at_ns) const;
     bool watch_stop(Instant now);
+    void take_replies(Instant now);
     bool sample_clock(Instant now);
     bool prepare(Instant now, Instant due);
     void wait(Instant now, Instant due);

@@ -35,6 +35,9 @@ Plan rehearse(const Trace& trace, const Plan& plan, Schedule schedule, std::int6
             const Open first = open.top();
             open.pop();
             schedule.ended(first.due, first.end_ns, true);
+            if (schedule.awaits_words()) {
+                schedule.replied(first.due.request, first.due.pass, first.due.attempt, true);
+            }
             continue;
         }
         const Due due = schedule.take();

@@ -13,8 +13,9 @@ void PendingTurn::move_due(std::int64_t at_ns, std::int64_t delay_ns) {
     parent_end_ns = std::max(parent_end_ns, at_ns);
 }
 
-Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier)
-    : graph_(trace, plan, speed, 1), turns_(plan.rows.size()) {
+Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier,
+                   const LiveTurns* live)
+    : graph_(trace, plan, speed, 1, live), turns_(plan.rows.size()) {
     for (std::uint32_t request = 0; request < turns_.size(); ++request) {
         PendingTurn& turn = turns_[request];
         turn.parents = turn.unfired = graph_.parents_of(request);
@@ -33,8 +34,8 @@ Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, const Earl
 }
 
 Releases::Releases(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
-                   const UserRules& rules)
-    : graph_(trace, plan, speed, copies),
+                   const UserRules& rules, const LiveTurns* live)
+    : graph_(trace, plan, speed, copies, live),
       is_used_again_(true),
       one_token_primers_(rules.start.prime_one_token) {
     for (const Planned& planned : plan.rows) {
@@ -86,6 +87,7 @@ void Releases::renew(std::span<const std::uint32_t> positions, std::uint32_t cop
         const std::uint32_t request = copy * graph_.rows() + position;
         CHECK(turns_[request].state != TurnState::waiting &&
               turns_[request].state != TurnState::known);
+        forget_words(request);
         PendingTurn turn;
         turn.parents = graph_.parents_of(position);
         turn.unfired = graph_.parents_of(position);
@@ -292,7 +294,7 @@ void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t number = graph_.beside(request, edge.child);
         PendingTurn& child = turns_[number];
-        if (is_out(child)) {
+        if (is_out(child) || edge.words) {
             continue;
         }
         CHECK(child.unfired > 0);
@@ -322,6 +324,9 @@ void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
         }
         if (by_end ? !goes_on : !turn.ever_left) {
             drop(child, request);
+        } else if (edge.words) {
+            awaited_ += turn.awaits ? 0 : 1;
+            turn.awaits = true;
         } else if (by_end) {
             meet(child, edge, turn.primes, at_ns);
         }

@@ -75,6 +75,7 @@ struct PendingTurn {
     bool one_token : 1 = false;  ///< of its answer
     bool pauses : 1 = false;     ///< its due is behind a pause, which no cap shortens
     bool is_to_arm : 1 = false;  ///< in the heap of those to be armed, in this pass
+    bool awaits : 1 = false;     ///< it has ended, and others wait for the words of its answer
 
     /// Its turn has come, or never will.
     bool is_taken() const { return state == TurnState::taken || state == TurnState::dropped; }
@@ -90,10 +91,12 @@ class Releases {
   public:
     /// Dependencies on rows that are neither in the plan nor among the earlier ones are over before
     /// it begins. No earlier row has failed those that wait for it.
-    Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier);
+    /// `live` as in TurnGraph.
+    Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier,
+             const LiveTurns* live);
     /// Of users: so many copies of all requests (turn_graph.hpp), all of them asleep.
     Releases(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
-             const UserRules& rules);
+             const UserRules& rules, const LiveTurns* live);
 
     /// The rows of a tree wait, in that pass; those that wait for no other are to be armed.
     void renew(std::span<const std::uint32_t> positions, std::uint32_t copy, std::uint32_t pass,
@@ -147,6 +150,11 @@ class Releases {
     void fired(std::uint32_t request, std::int64_t at_ns);
     /// `goes_on`: others go on behind it.
     void ended(std::uint32_t request, std::int64_t at_ns, bool goes_on);
+    /// The words of its answer are there, or (`goes_on` false) will never be. False where nobody
+    /// waits for them.
+    bool replied(std::uint32_t request, bool goes_on);
+    /// Requests that have ended, and whose words others still wait for.
+    std::uint32_t awaited() const { return awaited_; }
 
     /// The next request that will never be due, and which one has failed it; nothing where there is
     /// none. `Fallen::none`: a stop.
@@ -188,6 +196,7 @@ class Releases {
     void drop(std::uint32_t request, std::uint32_t failed);
     void cut(std::uint32_t request);
     void spread();
+    void forget_words(std::uint32_t request);
 
     const TurnGraph graph_;
     std::int64_t end_ns_ = INT64_MAX;
@@ -202,6 +211,7 @@ class Releases {
     std::uint32_t count_ = 0;
     DueHeap known_;
     std::array<DueHeap, lookahead_count> ahead_;
+    std::uint32_t awaited_ = 0;
     std::uint32_t wanted_ = 0;  ///< requests that were told to the armer so far
     Fallen dropped_;
     Fallen cut_;  ///< the time is up for these: nobody hears of them

@@ -15,9 +15,10 @@ Schedule::Schedule(std::span<const Planned> rows) : recorded_{rows} {
     first_due_ns_ = has_next_ ? next_.due_ns : 0;
 }
 
-Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier)
+Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier,
+                   const LiveTurns* live)
     : recorded_{plan.rows},
-      releases_(std::make_unique<Releases>(trace, plan, speed, earlier)),
+      releases_(std::make_unique<Releases>(trace, plan, speed, earlier, live)),
       waiting_(releases_.get()) {
     recorded_.cursor = root_from(0);
     recorded_.ahead.fill(recorded_.cursor);
@@ -26,9 +27,10 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const Earl
     first_due_ns_ = has_next_ ? next_.due_ns : 0;
 }
 
-Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules)
+Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules,
+                   const LiveTurns* live)
     : recorded_{plan.rows},
-      users_(std::make_unique<Users>(trace, plan, speed, rules)),
+      users_(std::make_unique<Users>(trace, plan, speed, rules, live)),
       waiting_(&users_->releases()) {
     recorded_.cursor = static_cast<std::uint32_t>(plan.rows.size());
     recorded_.ahead.fill(recorded_.cursor);
@@ -173,7 +175,21 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, const TurnEnd& end) {
         load_next();
     }
     // Somebody releases what is left, or drops it.
-    CHECK(left() == 0 || has_next_ || ended_ < taken_ || dropped());
+    CHECK(left() == 0 || has_next_ || ended_ < taken_ || dropped() || awaits_words());
+}
+
+bool Schedule::replied(std::uint32_t request, std::uint32_t pass, std::uint8_t attempt,
+                       bool has_words) {
+    CHECK(waiting_ != nullptr);
+    const PendingTurn& turn = waiting_->turn(request);
+    const bool is_its = turn.pass == pass && turn.attempt == attempt;
+    const bool is_awaited = is_its && (users_ != nullptr ? users_->replied(request, has_words)
+                                                         : waiting_->replied(request, has_words));
+    if (is_awaited) {
+        load_next();
+        CHECK(left() == 0 || has_next_ || ended_ < taken_ || dropped() || awaits_words());
+    }
+    return is_awaited;
 }
 
 std::optional<Due> Schedule::dropped() const {

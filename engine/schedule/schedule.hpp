@@ -35,10 +35,13 @@ class Schedule {
     /// Every request at its recorded instant.
     explicit Schedule(const Plan& plan) : Schedule(std::span<const Planned>(plan.rows)) {}
     /// Closed: what has recorded dependencies waits for them. `earlier`: of a run that is resumed.
-    Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier = {});
+    /// `live`: rows go on behind the words of answers of this run; else null.
+    Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier = {},
+             const LiveTurns* live = nullptr);
 
     /// Users play the trees of the plan; `rules.users` is not 0.
-    Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules);
+    Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules,
+             const LiveTurns* live = nullptr);
 
     /// The same requests, all of them at their recorded instants.
     Schedule as_recorded() const { return Schedule(recorded_.rows); }
@@ -75,6 +78,10 @@ class Schedule {
     void fired(const Due& due, std::int64_t at_ns);
     /// It has got its end, whether it had left or not. A turn of a user may come again.
     void ended(const Due& due, std::int64_t at_ns, const TurnEnd& end);
+    /// The words of an answer have come back, or will not. False where nobody waits for them.
+    bool replied(std::uint32_t request, std::uint32_t pass, std::uint8_t attempt, bool has_words);
+    /// Somebody waits for words of an answer that has ended.
+    bool awaits_words() const { return waiting_ != nullptr && waiting_->awaited() > 0; }
 
     /// A request that waited for one without a whole answer will never be due: it is to get its end
     /// unsent. Its due is the recorded one, and it names the row that has failed. Nothing where

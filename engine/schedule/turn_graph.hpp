@@ -1,5 +1,6 @@
 /// TurnGraph: which requests wait for which, and how long after it they are due. A plain table,
-/// made once: 8 bytes a row of the plan, 24 a dependency.
+/// made once: 8 bytes a row of the plan, 24 a dependency, and 24 a row that goes on behind the
+/// words of an answer.
 ///
 /// Where users play there are copies of all requests: that of copy c and position p in the plan is
 /// c times the rows and p. Each copy waits for requests of its own.
@@ -9,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/plan/live_turns.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/trace/row.hpp"
 
@@ -21,10 +23,13 @@ class TurnGraph {
         std::int64_t delay_ns = 0;  ///< divided by the speed
         std::uint32_t child = 0;    ///< position in the plan
         Trigger trigger = Trigger::completion;
+        bool words = false;  ///< it waits for the words of the answer, too (`--assistant live`)
     };
 
-    /// Dependencies on rows that are not in the plan are none.
-    TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies);
+    /// Dependencies on rows that are not in the plan are none. `live`: where prompts hold answers
+    /// of the run; else null.
+    TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
+              const LiveTurns* live);
 
     std::uint32_t rows() const { return static_cast<std::uint32_t>(parents_.size()); }
     std::uint32_t copies() const { return copies_; }
@@ -37,7 +42,7 @@ class TurnGraph {
     std::uint32_t beside(std::uint32_t request, std::uint32_t position) const {
         return copies_ == 1 ? position : request - request % rows() + position;
     }
-    /// How many requests that at the position waits for.
+    /// How many requests that at the position waits for; one whose words it needs counts twice.
     std::uint32_t parents_of(std::uint32_t position) const { return parents_[position]; }
     /// The most requests that wait for one and the same.
     std::uint32_t widest() const { return widest_; }

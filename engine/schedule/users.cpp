@@ -37,13 +37,14 @@ std::uint64_t seed_of(const UserRules& rules, const DrawnTree& tree) {
 
 }  // namespace
 
-Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules)
+Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules,
+             const LiveTurns* live)
     : rules_(rules),
       tree_cap_ns_(at_speed(rules.idle.tree_ns, speed)),
       rows_(static_cast<std::uint32_t>(plan.rows.size())),
       trees_(trace, plan),
       order_(trees_.count(), rules),
-      releases_(trace, plan, speed, order_.copies(), rules),
+      releases_(trace, plan, speed, order_.copies(), rules, live),
       recorded_ns_(rows_),
       users_(rules.users) {
     for (std::uint32_t tree = 0; tree < trees_.count(); ++tree) {
@@ -136,6 +137,7 @@ void Users::begin(std::uint32_t number, std::int64_t at_ns, bool pauses) {
     user.unleft = static_cast<std::uint32_t>(rows.size());
     user.unended = user.unleft;
     user.is_answered = user.has_begun = false;
+    user.awaited = 0;
     releases_.begin(rows, user.tree.copy, at_ns, pauses);
 }
 
@@ -206,6 +208,7 @@ void Users::end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd
     const std::uint32_t number = user_of(request);
     releases_.ended(request, at_ns, goes_on);
     User& user = users_[number];
+    user.awaited += releases_.turn(request).awaits ? 1 : 0;
     CHECK(user.unended > 0 && (left || user.unleft > 0));
     user.unleft -= left ? 0 : 1;
     user.is_answered = user.is_answered || end.answered;
@@ -215,6 +218,23 @@ void Users::end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd
         end_tree(number);
     }
     take_cuts();
+}
+
+bool Users::replied(std::uint32_t request, bool has_words) {
+    User& user = users_[user_of(request)];
+    if (!releases_.replied(request, has_words || rules_.failures.rule == FailureRule::go_on)) {
+        return false;
+    }
+    const bool plays_it = user.tree.tree == trees_.tree_of(position_of(request)) &&
+                          user.tree.copy == request / rows_ &&
+                          user.tree.pass == releases_.turn(request).pass;
+    if (plays_it) {
+        CHECK(user.awaited > 0);
+        --user.awaited;
+    }
+    cap_tree(user);
+    look_for_end();
+    return true;
 }
 
 /// The user goes on with the next tree, or is done.
@@ -254,7 +274,8 @@ void Users::end_stages() {
 
 /// Nothing of the tree is in flight: what comes next comes within the cap.
 void Users::cap_tree(const User& user) {
-    if (!tree_cap_ns_ || user.in_flight > 0 || !user.has_begun || !measured_from_ns_) {
+    if (!tree_cap_ns_ || user.in_flight + user.awaited > 0 || !user.has_begun ||
+        !measured_from_ns_) {
         return;
     }
     const std::span<const std::uint32_t> rows = trees_.rows_of(user.tree.tree);
@@ -285,7 +306,7 @@ void Users::cap_all() {
 /// Nothing is in flight, or to be told as dropped, and nothing is due before the time is up: what
 /// is left will not be sent.
 void Users::look_for_end() {
-    if (in_flight_ + dropping_ > 0 || releases_.dropped() || stopped_) {
+    if (in_flight_ + dropping_ + releases_.awaited() > 0 || releases_.dropped() || stopped_) {
         return;
     }
     cap_all();

@@ -27,7 +27,9 @@ namespace driftless {
 
 class Users {
   public:
-    Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules);
+    /// `live` as in TurnGraph.
+    Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules,
+          const LiveTurns* live);
 
     /// Their requests.
     Releases& releases() { return releases_; }
@@ -46,6 +48,8 @@ class Users {
     void dropped_taken() { ++dropping_; }
     void fired(std::uint32_t request, std::int64_t at_ns);
     void ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
+    /// As in Releases; the rules say whether others go on behind an answer without words.
+    bool replied(std::uint32_t request, bool has_words);
     void stop();
 
     /// Nobody plays any more.
@@ -64,6 +68,7 @@ class Users {
         std::uint32_t unleft = 0;   ///< requests that have still to leave
         std::uint32_t unended = 0;  ///< ... or to end
         std::uint32_t in_flight = 0;
+        std::uint32_t awaited = 0;     ///< that have ended, and whose words others wait for
         std::uint32_t vain_trees = 0;  ///< the last so many, in which nothing was answered
         bool is_answered = false;      ///< something of this tree was
         bool has_begun = false;        ///< something of this tree has had its turn

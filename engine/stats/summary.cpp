@@ -107,6 +107,15 @@ void Summary::add_taints(const Record& record) {
     f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
 }
 
+void LiveSums::add(const Record& record) {
+    const std::int64_t padded = record.padded_tokens.value_or(0);
+    turns += record.live_turns.has_value() ? 1 : 0;
+    filled += padded > 0 ? 1 : 0;
+    filled_tokens += padded > 0 ? static_cast<std::uint64_t>(padded) : 0;
+    over += padded < 0 ? 1 : 0;
+    over_tokens += padded < 0 ? static_cast<std::uint64_t>(-padded) : 0;
+}
+
 void Summary::add_sending(const Record& record) {
     if (!record.fired_ns.has_value()) {
         return;
@@ -119,6 +128,7 @@ void Summary::add_sending(const Record& record) {
     }
     f.follow_up_turns += record.overtaken.has_value() ? 1 : 0;
     f.overtaken_turns += record.overtaken.value_or(false) ? 1 : 0;
+    f.live.add(record);
     f.retransmits += record.retransmits.value_or(0);
     f.retransmitted_rows += record.retransmits.value_or(0) > 0 ? 1 : 0;
     f.retransmits_unknown += record.retransmits.has_value() ? 0 : 1;

@@ -51,8 +51,8 @@ namespace driftless {
 /// 11: `dropped`, `run.sessions`.
 /// 12: `follow_up_turns`, `overtaken_turns`, `run.trace_dependencies`.
 /// 13: `censored` (no longer among `failed`), `retries`, `warmup`.
-/// 14: `rules`.
-inline constexpr int summary_schema = 14;
+/// 14: `rules`. 15: `live`.
+inline constexpr int summary_schema = 15;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -66,6 +66,16 @@ struct GoodputLimits {
 };
 /// Of a request that is ok.
 bool meets(const GoodputLimits& limits, const Record& record);
+
+/// Turns whose prompts held answers of the run.
+struct LiveSums {
+    std::uint64_t turns = 0;          ///< that were sent
+    std::uint64_t filled = 0;         ///< lacked tokens of their recorded length, ..
+    std::uint64_t filled_tokens = 0;  ///< .. and got so many words
+    std::uint64_t over = 0;           ///< were longer than recorded, ..
+    std::uint64_t over_tokens = 0;    ///< .. by so many tokens
+    void add(const Record& record);
+};
 
 /// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
 /// is 0.
@@ -85,6 +95,7 @@ struct SummaryFigures {
     std::uint64_t warmup_failed = 0;    ///< those that were not answered whole
     std::uint64_t follow_up_turns = 0;  ///< rows of which `overtaken` is known
     std::uint64_t overtaken_turns = 0;  ///< those that left before a turn before them had ended
+    LiveSums live;
 
     RunTimelineFigures timeline;
     std::int64_t duration_ns = 0;  ///< the timeline's: what rates are per second of

@@ -123,6 +123,13 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "follow_up_turns", f.follow_up_turns);
     json.key("overtaken_turns");
     f.follow_up_turns > 0 ? json.unsigned_integer(f.overtaken_turns) : json.null();
+    json.key("live").begin_object();
+    write_count(json, "turns", f.live.turns);
+    write_count(json, "filled", f.live.filled);
+    write_count(json, "filled_tokens", f.live.filled_tokens);
+    write_count(json, "over", f.live.over);
+    write_count(json, "over_tokens", f.live.over_tokens);
+    json.end_object();
     write_count(json, "output_tokens_all", f.output_tokens_all);
     json.key("outcomes").begin_object();
     for (std::size_t i = 0; i < f.outcomes.size(); ++i) {

@@ -86,6 +86,7 @@ struct EventReading {
     std::string_view content;    ///< answer text, or the text of a refusal
     std::string_view reasoning;  ///< one of the names that servers have for it, never several
     std::string_view tool_text;  ///< function names and arguments of tool call deltas, as written
+    JsonValue tool_calls;        ///< of a chat delta, as they stand there; absent elsewhere
     /// A chat delta's member that has text and that this reader does not know; else empty.
     std::string_view unread_member;
     std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them

@@ -93,6 +93,7 @@ void read_chat_choice(const JsonValue& choice, EventReading& reading) {
             take_text(reading.content, text_of(member));
         } else if (name == "tool_calls") {
             take_text(reading.tool_text, read_tool_calls(member));
+            reading.tool_calls = member;
         } else if (name == "function_call") {  // the older name, of one call
             take_text(reading.tool_text, read_function(member));
         } else if (is_unread(name, member)) {

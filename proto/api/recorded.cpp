@@ -6,6 +6,7 @@
 #include "proto/api/body.hpp"
 #include "proto/api/openai_common.hpp"
 #include "proto/api/recorded_words.hpp"
+#include "proto/core/check.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
@@ -58,14 +59,18 @@ std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_
                       : unsupported("find messages or a prompt in the recorded payload");
 }
 
-void append_object(std::string& out, const Members& members) {
+/// Returns where the messages begin in it: 0, there are none.
+std::size_t append_object(std::string& out, const Members& members) {
     const std::size_t begin = out.size();
+    std::size_t messages_at = 0;
     for (const BodyMember& member : members) {
         append_member(out, member.name, member.json);
+        messages_at = member.name == "messages" ? out.size() - member.json.size() : messages_at;
     }
     out.resize(std::max(out.size(), begin + 1));
     out[begin] = '{';  // in place of the first comma
     out += '}';
+    return messages_at == 0 ? 0 : messages_at - begin;
 }
 
 /// A grammar and ignore_eos together crash servers (trace-formats 2.3).
@@ -108,6 +113,7 @@ struct RecordedComposer::State {
     JsonDocument document;
     JsonDocument extra_document;
     RecordedFixes fixes;
+    std::vector<MessageSpan> spans;  ///< of the body at hand
 };
 
 /// A prompt as text is a prompt as any other: the dialect's frame around it.
@@ -123,7 +129,7 @@ Result<void> RecordedComposer::State::compose_text(std::string_view text, const 
             return extras.error();
         }
         row.extra_body.clear();
-        append_object(row.extra_body, extras.value());
+        (void)append_object(row.extra_body, extras.value());
     }
     const Result<BodyFrame> frame = dialect.frame(row);
     if (!frame) {
@@ -140,7 +146,7 @@ Result<void> RecordedComposer::State::compose_text(std::string_view text, const 
 Members RecordedComposer::State::messages_members(const JsonValue& request) {
     Members members;
     RecordedWords words(fixes);
-    members.push_back({"messages", words.messages(request.find("messages"))});
+    members.push_back({"messages", words.messages(request.find("messages"), spans)});
     if (const JsonValue tools = request.find("tools"); tools.present()) {
         members.push_back({"tools", words.tools(tools)});
     }
@@ -155,7 +161,7 @@ Members RecordedComposer::State::payload_members(const JsonValue& payload) {
         if (member.is(JsonType::null)) {
             ++fixes.nulls;
         } else if (member.key() == "messages" && member.is(JsonType::array)) {
-            members.push_back({"messages", words.messages(member)});
+            members.push_back({"messages", words.messages(member, spans)});
         } else if (member.key() == "tools") {
             members.push_back({"tools", words.tools(member)});
         } else {
@@ -236,9 +242,18 @@ Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
     }
     for (const BodyMember& member : extras.value()) {
         set_member(members, member.name, member.json);
+        if (member.name == "messages") {
+            spans.clear();
+        }
     }
     patch_length(members, output_length);
-    append_object(out, members);
+    const std::size_t messages_at = append_object(out, members);
+    CHECK(messages_at > 0 || spans.empty());
+    for (MessageSpan& span : spans) {
+        span.begin += messages_at;
+        span.end += messages_at;
+        span.text_end += span.text_end > 0 ? messages_at : 0;
+    }
     return {};
 }
 
@@ -249,6 +264,7 @@ RecordedComposer::~RecordedComposer() = default;
 
 Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t output_length,
                                        std::string& out) {
+    state_->spans.clear();
     const Result<JsonValue> request = state_->document.parse(recorded);
     if (!request || !request.value().is(JsonType::object)) {
         return no_request;
@@ -259,6 +275,10 @@ Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t 
                                     out);
     }
     return state_->compose_members(request.value(), output_length, out);
+}
+
+const std::vector<MessageSpan>& RecordedComposer::messages() const {
+    return state_->spans;
 }
 
 const RecordedFixes& RecordedComposer::fixes() const {

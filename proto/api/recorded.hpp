@@ -41,6 +41,14 @@ struct FixName {
 /// All of them. Static storage.
 const std::array<FixName, 7>& recorded_fix_names();
 
+/// Where a message of a chat stands in a body, and whose it is.
+struct MessageSpan {
+    std::size_t begin = 0;     ///< its first byte, of the body
+    std::size_t end = 0;       ///< behind its last one
+    std::size_t text_end = 0;  ///< behind the last byte of its text; 0: it has no text, or parts
+    bool is_answer = false;    ///< the assistant's
+};
+
 class RecordedComposer {
   public:
     /// `spec.prompt` is not looked at: recorded words are text. Both are copied or static.
@@ -53,6 +61,9 @@ class RecordedComposer {
     /// by what the request itself says. Errors: bad_json (no recorded request, or `extra_body` is
     /// no object), unsupported (the dialect takes no such request; the text says what would).
     Result<void> compose(std::string_view recorded, std::uint32_t output_length, std::string& out);
+
+    /// Messages of the body that was composed last, in their order; empty where it has none.
+    const std::vector<MessageSpan>& messages() const;
 
     const RecordedFixes& fixes() const;
 

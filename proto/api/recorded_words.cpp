@@ -125,7 +125,10 @@ void RecordedWords::write_calls(JsonWriter& json, const JsonValue& calls) {
     json.end_array();
 }
 
-void RecordedWords::write_message(JsonWriter& json, const JsonValue& message) {
+/// Returns where its text ends in `out`, which the writer writes into; 0: it is no text.
+std::size_t RecordedWords::write_message(JsonWriter& json, const JsonValue& message,
+                                         const std::string& out) {
+    std::size_t text_end = 0;
     const JsonValue calls = message.find("tool_calls");
     const bool has_calls = calls.is(JsonType::array) && calls.size() > 0;
     if (has_calls) {
@@ -146,6 +149,8 @@ void RecordedWords::write_message(JsonWriter& json, const JsonValue& message) {
         } else {
             json.key(key);
             write_clean(json, member, false);
+            const bool is_text = key == "content" && member.is(JsonType::string);
+            text_end = is_text ? out.size() - 1 : text_end;
         }
     }
     if (text_of(message.find("role")) == "tool") {
@@ -157,18 +162,24 @@ void RecordedWords::write_message(JsonWriter& json, const JsonValue& message) {
         ++answers_;
     }
     json.end_object();
+    return text_end;
 }
 
-std::string RecordedWords::messages(const JsonValue& list) {
+std::string RecordedWords::messages(const JsonValue& list, std::vector<MessageSpan>& spans) {
     std::string out;
     JsonWriter json(out);
     json.begin_array();
+    spans.clear();
     for (JsonValue message = list.first(); message.present(); message = message.next()) {
+        MessageSpan& span = spans.emplace_back();
+        span.begin = out.size() + (spans.size() > 1 ? 1 : 0);  // behind the comma
+        span.is_answer = text_of(message.find("role")) == "assistant";
         if (message.is(JsonType::object)) {
-            write_message(json, message);
+            span.text_end = write_message(json, message, out);
         } else {
             json.raw(message.raw());
         }
+        span.end = out.size();
         ++message_;
     }
     json.end_array();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/api/recorded.hpp"
 #include "proto/json/document.hpp"
@@ -19,8 +20,8 @@ class RecordedWords {
     /// Counts in `fixes`, which outlives it. One for each request.
     explicit RecordedWords(RecordedFixes& fixes) : fixes_(fixes) {}
 
-    /// A list of chat messages.
-    std::string messages(const JsonValue& list);
+    /// A list of chat messages. `spans`: where each stands in what is returned.
+    std::string messages(const JsonValue& list, std::vector<MessageSpan>& spans);
     /// A list of tools: nulls under `default` and `const` are part of a schema and stay.
     std::string tools(const JsonValue& list);
     /// Anything else, without members that are null.
@@ -28,7 +29,7 @@ class RecordedWords {
 
   private:
     void write_clean(JsonWriter& json, const JsonValue& value, bool schema);
-    void write_message(JsonWriter& json, const JsonValue& message);
+    std::size_t write_message(JsonWriter& json, const JsonValue& message, const std::string& out);
     void write_calls(JsonWriter& json, const JsonValue& calls);
     void write_function(JsonWriter& json, const JsonValue& function);
 

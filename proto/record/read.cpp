@@ -257,6 +257,8 @@ void read_tokens(Fields& fields, Record& record) {
     fields.read("input_length", record.input_length);
     fields.read("prompt_tokens", record.prompt_tokens);
     fields.read_later("prompt_tokens_off", record.prompt_tokens_off);
+    fields.read_later("live_turns", record.live_turns);
+    fields.read_later("padded_tokens", record.padded_tokens);
     fields.read("expected_cached_tokens", record.expected_cached_tokens);
     fields.read_later("expected_cached_server", record.expected_cached_server);
     fields.read("cached_tokens", record.cached_tokens);

@@ -25,8 +25,9 @@ class JsonDocument;
 /// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
 /// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
 /// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
-/// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`.
-inline constexpr int record_schema = 10;
+/// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
+/// `padded_tokens`.
+inline constexpr int record_schema = 11;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -114,7 +115,12 @@ struct Record {
 
     std::optional<std::uint32_t> input_length;  ///< null: recorded in words, of unknown length
     std::optional<std::int64_t> prompt_tokens;
-    std::optional<std::int64_t> prompt_tokens_off;       ///< prompt_tokens - input_length
+    std::optional<std::int64_t> prompt_tokens_off;  ///< prompt_tokens - input_length
+    std::optional<std::uint32_t>
+        live_turns;  ///< answers of this run in its prompt; null: the trace's
+    /// Tokens that such a prompt lacked of its recorded length, and was filled up with; below 0: so
+    /// many too many. Null: not known, or it could not be filled up.
+    std::optional<std::int64_t> padded_tokens;
     std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words, without block ids
     std::optional<std::int64_t> expected_cached_server;  ///< the same in the server's own blocks
     std::optional<std::int64_t> cached_tokens;

@@ -146,6 +146,8 @@ void write_tokens(JsonWriter& json, const Record& record) {
     write_field(json, "input_length", record.input_length);
     write_field(json, "prompt_tokens", record.prompt_tokens);
     write_field(json, "prompt_tokens_off", record.prompt_tokens_off);
+    write_field(json, "live_turns", record.live_turns);
+    write_field(json, "padded_tokens", record.padded_tokens);
     write_field(json, "expected_cached_tokens", record.expected_cached_tokens);
     write_field(json, "expected_cached_server", record.expected_cached_server);
     write_field(json, "cached_tokens", record.cached_tokens);

@@ -21,17 +21,29 @@ struct Turn {
     bool is_exact = true;       ///< its due is that, and no other
     bool may_be_moved = false;  ///< to the left, by caps on idle time
     bool is_started = false;    ///< by the begin of the measurement, too
+    bool is_told = true;        ///< records say all that decides whether it was released
 };
 
+using GoesOnBehind = std::map<std::uint32_t, std::uint32_t>;
+
+/// Of its answer, for lack of room in our ring.
+bool lost_words(const Record& record) {
+    return std::any_of(record.tainted.begin(), record.tainted.end(), [](const std::string& why) {
+        return why == taint_payload_dropped || why == taint_entries_dropped;
+    });
+}
+
 /// `rules`: of users; whatever failed lets others go, too, where they say so.
+/// `words`: the answer is to go on with.
 std::optional<std::int64_t> released_by(const Record& parent, const Dependency& one,
-                                        const UserRules& rules) {
+                                        const UserRules& rules, bool words) {
     const bool go_on =
         rules.failures.rule == FailureRule::go_on && parent.outcome != Outcome::not_sent;
     if (one.trigger == Trigger::dispatch && parent.fired_ns) {
         return *parent.fired_ns + one.delay_ns;
     }
-    if (one.trigger == Trigger::completion && is_answered(parent)) {
+    const bool has_words = !words || is_whole(parent.outcome) || go_on;
+    if (one.trigger == Trigger::completion && is_answered(parent) && has_words) {
         return *parent.done_ns + one.delay_ns;
     }
     return go_on && parent.ended_ns ? std::optional(*parent.ended_ns + one.delay_ns) : std::nullopt;
@@ -46,7 +58,7 @@ struct Tries {
 
 std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
                                        const std::vector<Dependency>& dependencies,
-                                       const UserRules& rules = {}) {
+                                       const UserRules& rules = {}, const GoesOnBehind& live = {}) {
     std::map<std::uint32_t, Tries> records;
     for (const Record& record : all) {
         Tries& tries = records[record.row];
@@ -77,20 +89,25 @@ std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
         const Record* const left = records.at(one.on).left;
         const bool by_start = one.trigger == Trigger::dispatch && left != nullptr;
         const Record& of = by_start ? *left : parent;
-        const std::optional<std::int64_t> at_ns = released_by(of, wait, rules);
+        const auto before = live.find(one.row);
+        const bool words = before != live.end() && before->second == one.on;
+        const std::optional<std::int64_t> at_ns = released_by(of, wait, rules, words);
+        turn.is_told = turn.is_told && (!words || !lost_words(of));
         turn.released = turn.released && at_ns;
         turn.released_ns = std::max(turn.released_ns, at_ns.value_or(0));
         turn.is_exact = turn.is_exact && !warms_up && !rules.idle.any();
         turn.may_be_moved = rules.idle.any();
         turn.is_started = turn.is_started || parent.phase == Phase::warmup;
     }
+    std::erase_if(turns, [](const auto& one) { return !one.second.is_told; });
     return turns;
 }
 
 /// Where every record is there: a disk may have been full.
 std::map<std::uint32_t, Turn> turns_of(const SimResult& result) {
-    return result.disk_failed ? std::map<std::uint32_t, Turn>()
-                              : turns_of(result.records, result.dependencies, result.users);
+    return result.disk_failed
+               ? std::map<std::uint32_t, Turn>()
+               : turns_of(result.records, result.dependencies, result.users, result.goes_on_behind);
 }
 
 /// Of a run that lost no lines. Rows that were sent again, and those that wait for them, have two

@@ -11,100 +11,21 @@
 #include "engine/replay/room_times.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_waits.hpp"
+#include "tests/sim/planted_runs.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
 namespace {
 
-constexpr std::uint32_t rows = 40;
-
-// Rows in two halves, far enough apart for an idle connection to grow old.
-Trace trace_with_a_gap(std::uint32_t seconds_apart) {
-    Trace trace = make_trace(3, rows);
-    for (std::uint32_t i = rows / 2; i < rows; ++i) {
-        trace.rows[i].at_ns += std::int64_t{seconds_apart} * 1'000'000'000;
-    }
-    for (TraceRow& row : trace.rows) {
-        row.session = row.index % 3;
-    }
-    trace.sessions = {"a", "b", "c"};
-    return trace;
-}
-
-// Rows that follow each other faster than a guard is long, for longer than the first answers take.
-Trace dense_trace() {
-    constexpr std::uint32_t dense_rows = 2000;
-    constexpr std::int64_t spacing_ns = 4'000;
-    Trace trace = make_trace(3, dense_rows);
-    for (std::uint32_t i = 0; i < dense_rows; ++i) {
-        trace.rows[i].at_ns = trace.rows[0].at_ns + i * spacing_ns;
-    }
-    return trace;
-}
-
-// Two trees: a chain behind the first row, and a fork with its join and a last turn.
-Trace trace_of_turns() {
-    Trace trace = trace_with_a_gap(0);
-    constexpr auto end = Trigger::completion;
-    trace.dependencies = {{1, 0, end, 0},   {2, 1, end, 0},        {11, 10, end, 100'000},
-                          {12, 11, end, 0}, {13, 11, end, 0},      {14, 12, end, 0},
-                          {14, 13, end, 0}, {rows - 1, 14, end, 0}};
-    return trace;
-}
-
-SimResult run_of_users(Bug bug) {
-    SimOptions options;
-    options.closed = true;
-    options.users.users = 2;
-    options.drain_ns = seconds(1).ns;
-    options.users.for_ns =
-        bug == Bug::lost_time ? std::optional(milliseconds(30).ns) : std::nullopt;
-    options.users.start.from = bug == Bug::early_start ? 0.2 : 0;
-    options.users.start.to = bug == Bug::early_start ? 0.8 : 0;
-    options.bug = bug;
-    Trace trace = trace_of_turns();
-    for (TraceRow& row : trace.rows) {
-        row.session = bug == Bug::early_start ? row.session : no_session;
-    }
-    return run(trace, options);
-}
-
-SimResult run_with(Bug bug) {
-    SimOptions options;
-    options.seed = 3;
-    options.server.overhead = {5, 3};
-    options.own_fields = true;
-    options.bug = bug;
-    if (bug == Bug::other_lanes) {
-        options.connection = ConnectionRule::fresh;
-    } else if (bug == Bug::other_servers) {
-        options.balance = Balance::session;
-        options.targets = 2;
-    }
-    options.tls.on = bug == Bug::crossed_send;
-    options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
-    options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
-    options.run_json_written = bug == Bug::late_zero ? milliseconds(150) : Duration{0};
-    if (bug == Bug::early_turns || bug == Bug::lost_release) {
-        options.closed = true;
-        options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
-        return run(trace_of_turns(), options);
-    }
-    if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time ||
-        bug == Bug::early_start) {
-        return run_of_users(bug);
-    }
-    if (bug == Bug::blind_look) {
-        options.inflight_max = 2000;
-        return run(dense_trace(), options);
-    }
-    return run(trace_with_a_gap(bug == Bug::unsaid_limit ? 2 : 0), options);
-}
-
 Record& ok_record(SimResult& result) {
     return *std::find_if(result.records.begin(), result.records.end(), [](const Record& record) {
         return record.outcome == Outcome::ok && record.chunk_ns.size() > 1;
     });
+}
+
+Record& record_of(SimResult& result, std::uint32_t row) {
+    return *std::find_if(result.records.begin(), result.records.end(),
+                         [row](const Record& record) { return record.row == row; });
 }
 
 /// It says whether it has overtaken the turn before it.
@@ -153,6 +74,8 @@ constexpr WorldBug world_bugs[] = {
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
     {Bug::lonely_rows, "overtaken is what the instants say"},
+    {Bug::forgotten_words, "prompts hold what was said"},
+    {Bug::unfilled_prompts, "prompts are filled up"},
     {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},
     {Bug::crossed_send, "servers can read what is sent"},
@@ -223,11 +146,7 @@ const OutputBug output_bugs[] = {
     {"overtaken is what the instants say",
      [](SimResult& result) { turn_record(result).overtaken.reset(); }},
     {"overtaken is what the instants say",  // the first row of a session
-     [](SimResult& result) {
-         std::find_if(result.records.begin(), result.records.end(), [](const Record& record) {
-             return record.row == 0;
-         })->overtaken = false;
-     }},
+     [](SimResult& result) { record_of(result, 0).overtaken = false; }},
     {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
     {"rows are who they say", [](SimResult& result) { ok_record(result).trace_id.reset(); }},
     {"rows are who they say",
@@ -333,7 +252,7 @@ TEST(Laws, HoldWhereTurnsWait) {
     EXPECT_EQ(broken_laws(result), "");
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::http_5xx)], 1u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 2u);
-    EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], rows - 3);
+    EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], planted_rows - 3);
 }
 
 // Each time that run.json took too long, time 0 is moved away twice as far.

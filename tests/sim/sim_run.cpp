@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/live/live_run.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
@@ -20,16 +22,17 @@ namespace {
 class Simulation {
   public:
     Simulation(const Trace& trace, const SimOptions& options, const Segment& segment)
-        : trace_(trace),
+        : served_(served(trace, options)),
+          trace_(served_ ? served_->trace : trace),
           options_(options),
           segment_(segment),
           plan_(plan_in(segment)),
-          witness_(trace, plan_, result_),
+          witness_(trace_, plan_, result_),
           dialect_(dialect_of(Api::openai_chat)),
           frame_(frame_of(dialect_, options.stream)),
           heads_(heads_of(dialect_, options.targets)),
-          row_fields_(fields_of(trace, plan_, options)),
-          prompts_(trace, WordTable::built_in(), prompts_of(options)),
+          row_fields_(fields_of(trace_, plan_, options)),
+          prompts_(trace_, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
           engine_plan_(options.bug == Bug::early_engine ? earlier(plan_) : plan_),
           tls_(tls_of(options)),
@@ -37,34 +40,48 @@ class Simulation {
                                                  : dice_of(options, segment),
                   options.weather, server_of(options), options.script, bugs_of(options.bug),
                   tls_.get()),
-          host_(trace, plan_, options, segment, driver_, ring_, marks_, result_) {
+          host_(trace_, plan_, options, segment, driver_, ring_, marks_, result_) {
         result_.period_ns = options.period_ns;
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         witness_.watch(driver_);
         for (const Planned& planned : plan_.rows) {
-            const TraceRow& row = trace.rows[planned.row];
-            if (!options.closed || trace.dependencies_of(row).empty()) {
+            const TraceRow& row = trace_.rows[planned.row];
+            if (!options.closed || trace_.dependencies_of(row).empty()) {
                 result_.due_ns[row.index] = planned.due_ns;
             }
         }
         if (options.closed) {
-            result_.dependencies = waits_within(trace, plan_);
+            result_.dependencies = waits_within(trace_, plan_);
         }
         if (options.users.users > 0) {
             result_.users = options.users;
-            result_.trees = trees_of(trace);
+            result_.trees = trees_of(trace_);
             result_.due_ns.clear();
             for (const Planned& planned : plan_.rows) {
-                result_.recorded_ns[trace.rows[planned.row].index] = planned.due_ns;
+                result_.recorded_ns[trace_.rows[planned.row].index] = planned.due_ns;
             }
         }
-        result_.turns_before = turns_before(trace);
+        result_.turns_before = turns_before(trace_);
         if (options.bug == Bug::lonely_rows) {
-            lonely_ = without_turns(trace);
+            lonely_ = without_turns(trace_);
+        }
+        if (served_) {
+            result_.live = true;
+            LiveRules rules;
+            rules.kept.text = options.bug != Bug::forgotten_words;
+            rules.goes_on_unanswered = options.users.failures.rule == FailureRule::go_on;
+            live_.emplace(trace_, *turns(), rules, plan_.rows.size());
+            live_->histories.bound(bodies_.region_bytes() / 2);
+            for (std::uint32_t row = 0; row < trace_.rows.size(); ++row) {
+                if (turns()->goes_on(row)) {
+                    result_.goes_on_behind[trace_.rows[row].index] =
+                        trace_.rows[turns()->of(row).behind].index;
+                }
+            }
         }
         if (segment.resumed != nullptr) {
             for (const std::uint32_t row : segment.resumed->remaining.again) {
-                result_.again.insert(trace.rows[row].index);
+                result_.again.insert(trace_.rows[row].index);
             }
         }
     }
@@ -90,8 +107,10 @@ class Simulation {
     }
 
   private:
-    AssemblerConfig config() const {
-        return assembler_of(lonely_ ? *lonely_ : trace_, plan_, dialect_, options_);
+    AssemblerConfig config() {
+        AssemblerConfig made = assembler_of(lonely_ ? *lonely_ : trace_, plan_, dialect_, options_);
+        made.histories = live_ ? &live_->histories : nullptr;
+        return made;
     }
 
     void replay(RunOrder& order) {
@@ -103,18 +122,21 @@ class Simulation {
             arm.row_fields = &row_fields_;
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
+            arm.replies = live_ ? &live_->replies : nullptr;
             const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
             const bool knows = segment_.resumed != nullptr && options_.bug != Bug::forgotten_past;
             const EarlierRows earlier = knows ? segment_.resumed->remaining.earlier : EarlierRows();
-            Schedule schedule = options_.users.users > 0
-                                    ? Schedule(waits, engine_plan_, Speed(), played_rules(options_))
-                                : options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier)
-                                                  : Schedule(engine_plan_);
+            Schedule schedule =
+                options_.users.users > 0
+                    ? Schedule(waits, engine_plan_, Speed(), played_rules(options_), turns())
+                : options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier, turns())
+                                  : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(
                 driver_,
                 {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
-                 host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
+                 host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_,
+                 live_ ? &live_->replies : nullptr},
                 settings_of(options_));
             result_.first_due_ns = replay.first_due_ns();
             const OrderEnd end = order.play(replay);
@@ -230,6 +252,27 @@ class Simulation {
         }
     }
 
+    /// `--assistant live`: of the whole trace, whose rows all are in the plan.
+    static std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& options) {
+        if (!options.live) {
+            return {};
+        }
+        InputErrors errors;
+        BodySpec spec;
+        spec.model = "mock-model";
+        spec.stream = options.stream;
+        std::optional<TraceWithBodies> made =
+            make_recorded_bodies(plan_of(trace, options), dialect_of(Api::openai_chat), spec,
+                                 Assistant::live, trace, errors);
+        CHECK(made && made->live);
+        if (options.bug == Bug::unfilled_prompts) {
+            made->live->pad_word.clear();
+        }
+        return made;
+    }
+    const LiveTurns* turns() const { return served_ ? &*served_->live : nullptr; }
+
+    const std::optional<TraceWithBodies> served_;
     const Trace& trace_;
     const SimOptions& options_;
     const Segment& segment_;
@@ -244,6 +287,7 @@ class Simulation {
     PromptBuilder prompts_;
     BodyPool bodies_;
     EventRing ring_;
+    std::optional<LiveRun> live_;
     const Plan engine_plan_;               ///< the same, but for a bug
     const std::unique_ptr<TlsWorld> tls_;  ///< null: plain http everywhere
     FiredMarks marks_;

@@ -61,6 +61,8 @@ enum class Bug : std::uint8_t {
     lost_time,         ///< users go on when their time is up
     fast_clock,        ///< the writer's clock is a second ahead
     early_start,       ///< behind their primers trees go on at once
+    forgotten_words,   ///< answers are put into later prompts without their text
+    unfilled_prompts,  ///< prompts that are too short get words of no length
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
 };
 
@@ -85,6 +87,7 @@ struct SimOptions {
     bool closed = false;        ///< rows wait for those that the trace says they depend on
     UserRules users;            ///< with `closed`; none, where their number is 0
     std::int64_t drain_ns = 0;  ///< behind `users.for_ns`
+    bool live = false;  ///< prompts hold the answers of the run; the trace is recorded words
     std::int64_t period_ns = 50'000'000;
     bool warm_sends = false;
     std::size_t body_bytes = 4 << 20;
@@ -197,6 +200,9 @@ struct SimResult {
     std::map<std::uint32_t, std::int64_t> recorded_ns;  ///< [row] of users: due as recorded
     std::map<std::uint32_t, std::uint32_t> trees;       ///< [row] of users: a row of its tree
     TurnsBefore turns_before;                           ///< of the whole trace
+    bool live = false;                                  ///< prompts hold the answers of the run
+    /// [row] of live conversations: the row whose answer comes before its messages.
+    std::map<std::uint32_t, std::uint32_t> goes_on_behind;
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk
     std::map<std::uint32_t, mock::RequestLog> truth;  ///< [row] the earliest stamps of each
     std::int64_t zero_ns = 0;                         ///< time 0 on their clock

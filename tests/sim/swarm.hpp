@@ -38,6 +38,14 @@ SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows);
 /// The same rows in trees of up to 12, played by 1 to 8 users (swarm_users.cpp).
 SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows);
 
+/// Sessions of messages, of `rows` turns in all; `overhead` tokens of each prompt are the server's.
+Trace talks_trace(std::uint64_t seed, std::uint32_t rows, std::uint32_t overhead);
+SimOptions talks_options(std::uint64_t seed);
+/// Conversations that hold the answers of the run (swarm_talks.cpp); users play every other seed.
+SimResult run_talks_swarm(std::uint64_t seed, std::uint32_t rows);
+/// The rules by which users play in that seed.
+UserRules drawn_rules(std::uint64_t seed);
+
 /// How the segments of a run that dies fare: two or three of them, the last of which does not.
 std::vector<Fate> swarm_fates(std::uint64_t seed);
 

@@ -99,5 +99,32 @@ TEST(Swarm, LawsHoldUnderUsers) {
     EXPECT_GT(cut, 0u);
 }
 
+// Conversations that hold the answers of the run, with and without users: prompts are filled up,
+// and too long ones are told.
+TEST(Swarm, LawsHoldInTalks) {
+    constexpr std::uint64_t seeds_of_talks = 200;
+    std::uint64_t held = 0;
+    std::uint64_t filled = 0;
+    std::uint64_t over = 0;
+    play_seeds(seeds_of_talks, run_talks_swarm, [&](std::uint64_t, const SimResult& result) {
+        for (const Record& record : result.records) {
+            held += record.live_turns.value_or(0);
+            filled += record.padded_tokens.value_or(0) > 0 ? 1 : 0;
+            over += record.padded_tokens.value_or(0) < 0 ? 1 : 0;
+        }
+    });
+    EXPECT_GT(held, 0u);
+    EXPECT_GT(filled, 0u);
+    EXPECT_TRUE(over > 0 || seeds(seeds_of_talks) < seeds_of_talks);
+}
+
+// The second ring changes no byte from run to run.
+TEST(Swarm, SameSeedSameTalks) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        ASSERT_TRUE(run_talks_swarm(seed, rows).jsonl == run_talks_swarm(seed, rows).jsonl)
+            << "seed " << seed;
+    }
+}
+
 }  // namespace
 }  // namespace driftless::sim

@@ -69,6 +69,8 @@ void draw_start(Random& random, StartRules& rules) {
     }
 }
 
+}  // namespace
+
 UserRules drawn_rules(std::uint64_t seed) {
     Random random(mix64(mix64(seed) ^ users_stream));
     UserRules rules;
@@ -86,8 +88,6 @@ UserRules drawn_rules(std::uint64_t seed) {
     }
     return rules;
 }
-
-}  // namespace
 
 SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
     Trace trace = swarm_trace(seed, rows);

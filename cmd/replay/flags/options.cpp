@@ -160,6 +160,12 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 parse_text, options.prompts.cache_salt);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
                 "exact", parse_output_rule, options.request.output);
+    flags.value("--assistant", "WHOSE",
+                "words that conversations hold: recorded, or live (the server's own\n"
+                "answers); traces without answers are live [recorded]",
+                nullptr, parse_assistant, options.request.assistant);
+    flags.value("--live-keep", "A,B", "what of a live answer stays: text, tools, reasoning",
+                "text,tools", parse_kept_words, options.request.live_keep);
     flags.value("--length-field", "NAME",
                 "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
                 parse_length_field, options.request.length_member);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cmd/replay/flags/described_api.hpp"
+#include "cmd/replay/flags/live_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/screen/summary_table.hpp"
@@ -25,6 +26,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/schedule/user_rules.hpp"
 #include "engine/stats/taint.hpp"
@@ -100,6 +102,8 @@ struct RequestFlags {
     std::string user;                         ///< `--api aibrix`
     PromptKind prompt = PromptKind::text;
     OutputRule output = OutputRule::exact;
+    std::optional<Assistant> assistant;  ///< empty: as the trace needs it
+    KeptWords live_keep;                 ///< of an answer, in later prompts
     bool continuous_usage = false;
     bool stream = true;
     std::string length_member;  ///< `--length-field`; empty: the dialect's, or what is obeyed

@@ -136,7 +136,7 @@ ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& work
     if (!remaining.send.empty()) {
         const Plan plan = resumed.remaining_plan();
         const Schedule schedule =
-            schedule_of(options.workload.plan.speed, workload, plan, remaining.earlier);
+            schedule_of(options.workload.plan.speed, workload, plan, remaining.earlier, nullptr);
         std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining.send.size(),
                     seconds_of(schedule.first_due_ns()));
     }

@@ -21,6 +21,7 @@
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
+#include "engine/live/live_run.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/rules/judge_rules.hpp"
 #include "engine/session/run_order.hpp"
@@ -49,7 +50,8 @@ class Execution final : private RunHost {
           pass_(prepared.parts, prepared.plan,
                 schedule_of(options_.workload.plan.speed, workload_, prepared.plan,
                             prepared.resumed != nullptr ? prepared.resumed->remaining.earlier
-                                                        : EarlierRows()),
+                                                        : EarlierRows(),
+                            live_turns()),
                 prepared.parts.invocation().run_id),
           cache_before_(prepared.parts.prompts().cache_marks()),
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)),
@@ -70,6 +72,12 @@ class Execution final : private RunHost {
     void close_books(const RecordWriter& writer, Run* run) override;
     void discard(const RecordWriter* writer) override;
 
+    const LiveTurns* live_turns() const {
+        const std::optional<LiveTurns>& live = prepared_.parts.served().live;
+        return live ? &*live : nullptr;
+    }
+    std::uint32_t requests_end();
+    Result<void> open_pass();
     OrderParts order_parts();
     int play();
     bool refuse(int code);
@@ -93,6 +101,7 @@ class Execution final : private RunHost {
     RequestPass pass_;
     PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
     EventRing ring_;
+    std::optional<LiveRun> live_;  ///< `--assistant live`
     FiredMarks marks_;
     ProgressLine line_;
     int code_ = exit_done;  ///< of what refused, or of the books
@@ -109,7 +118,7 @@ int Execution::go() {
     if (!ring_.has_memory()) {
         return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
     }
-    const Result<void> opened = pass_.open();
+    const Result<void> opened = open_pass();
     if (!opened) {
         return fail_host("bodies", opened.error());
     }
@@ -117,6 +126,25 @@ int Execution::go() {
         std::fprintf(stderr, "driftless: warning: %s\n", pass_.shortage().c_str());
     }
     return play();
+}
+
+/// Of users: their requests have numbers below this; else 0.
+std::uint32_t Execution::requests_end() {
+    return workload_.users.users > 0 ? pass_.schedule().users()->requests_end() : 0;
+}
+
+Result<void> Execution::open_pass() {
+    if (live_turns() == nullptr) {
+        return pass_.open();
+    }
+    LiveRules rules;
+    rules.kept = options_.request.live_keep;
+    rules.goes_on_unanswered = workload_.users.failures.rule == FailureRule::go_on;
+    live_.emplace(workload_.trace, *live_turns(), rules,
+                  std::max<std::size_t>(requests_end(), prepared_.plan.rows.size()));
+    const Result<void> opened = pass_.open(&live_->replies);
+    live_->histories.bound(pass_.bodies().region_bytes() / 2);
+    return opened;
 }
 
 int Execution::play() {
@@ -127,7 +155,8 @@ int Execution::play() {
     } else {
         Run run(driver_,
                 {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
-                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_},
+                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_,
+                 live_ ? &live_->replies : nullptr},
                 settings_);
         end = order.play(run);
     }
@@ -142,11 +171,11 @@ OrderParts Execution::order_parts() {
     segment.command = prepared_.parts.invocation().command;
     segment.first_due_ns =
         prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
-    return {
-        assembler_config(prepared_.file, prepared_.plan,
-                         workload_.users.users > 0 ? pass_.schedule().users()->requests_end() : 0),
-        Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
-        marks_, prepared_.resumed};
+    AssemblerConfig config = assembler_config(prepared_.file, prepared_.plan, requests_end());
+    config.histories = live_ ? &live_->histories : nullptr;
+    return {std::move(config),
+            Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
+            marks_, prepared_.resumed};
 }
 
 bool Execution::refuse(int code) {
@@ -260,7 +289,7 @@ RunEnd Execution::end_of(Run& run) {
     const LaneCounts& lanes = run.lane_counts();
     RunEnd end;
     end.interrupted = run.interrupted();
-    if (workload_.users.users == 0 && pass_.armer().all_armed()) {
+    if (workload_.users.users == 0 && !live_ && pass_.armer().all_armed()) {
         end.prompts_digest = pass_.armer().prompts_digest();
     }
     end.clamped_rows = pass_.armer().clamped_rows();

@@ -26,6 +26,9 @@ PromptOptions prompt_options(const Invocation& invocation, const Server& server)
 
 namespace {
 
+/// Of an answer whose length the trace does not say, for the memory of those behind it.
+constexpr std::uint32_t tokens_unknown = 2048;
+
 /// Of rows with models of their own it goes on behind the opening of each.
 Result<BodyFrame> frame_of(const Dialect& dialect, const Workload& workload, const BodySpec& body) {
     Result<BodyFrame> frame = dialect.frame(body);
@@ -88,7 +91,7 @@ ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& ser
       frame_(std::move(frame)),
       row_fields_(row_fields_of(invocation.options.request, served.workload)) {}
 
-Result<void> RequestPass::open() {
+Result<void> RequestPass::open(const Replies* replies) {
     const ReplayOptions& options = parts_.invocation().options;
     const Workload& workload = parts_.workload();
     ArmerOptions arm;
@@ -98,6 +101,7 @@ Result<void> RequestPass::open() {
     arm.traceparent = options.request.traceparent;
     arm.row_models = workload.models.empty() ? nullptr : &workload.models;
     arm.row_fields = &parts_.row_fields();
+    arm.replies = replies;
     for (const ReplayTarget& target : options.server.targets) {
         arm.for_tls = arm.for_tls || target.url.tls;
     }
@@ -107,11 +111,18 @@ Result<void> RequestPass::open() {
     }
     armer_.emplace(workload.trace, schedule_, parts_.prompts(), bodies_, parts_.heads(),
                    parts_.frame(), arm);
+    std::vector<std::size_t> history(workload.trace.rows.size(), 0);
+    if (replies != nullptr) {
+        history = history_room(workload.trace, *parts_.served().live, tokens_unknown);
+    }
     std::size_t largest = 0;
     std::size_t all = 0;
     std::vector<std::size_t> rooms(rows);
     for (std::uint32_t planned = 0; planned < rows; ++planned) {
-        const std::size_t room = armer_->room_of(plan_.rows[planned].row);
+        const std::uint32_t row = plan_.rows[planned].row;
+        const std::size_t own = armer_->room_of(row);
+        // What was said before may take half of all memory, and the rest of a body the other half.
+        const std::size_t room = replies == nullptr ? own : 2 * std::max(own, history[row]);
         largest = std::max(largest, room);
         rooms[planned] = std::bit_ceil(std::max(room, BodyPool::leaf_bytes));
         all += rooms[planned];

@@ -67,7 +67,8 @@ class RequestPass {
 
     /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
     /// fit the memory that is free.
-    Result<void> open();
+    /// `replies`: words of answers that bodies hold; null: none do.
+    Result<void> open(const Replies* replies = nullptr);
 
     BodyPool& bodies() { return bodies_; }
     Schedule& schedule() { return schedule_; }

@@ -170,6 +170,21 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.end_object();
 }
 
+/// Null where prompts hold the words of the trace alone.
+void write_live(JsonWriter& json, const std::optional<LiveTurns>& live, const KeptWords& kept) {
+    json.key("live");
+    if (!live) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("keep").string(text_of(kept));
+    json.key("conversations").unsigned_integer(live->figures.conversations);
+    json.key("turns").unsigned_integer(live->figures.turns);
+    json.key("edited").unsigned_integer(live->figures.edited);
+    json.end_object();
+}
+
 void write_recorded(JsonWriter& json, const std::optional<RecordedFigures>& recorded) {
     json.key("recorded_requests");
     if (!recorded) {
@@ -259,6 +274,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("words_digest").string(hex(file.parts.words().digest()));
     write_tokenizer(json, options.prompts.tokenizer, server.words.selected);
     write_recorded(json, file.parts.served().recorded);
+    write_live(json, file.parts.served().live, file.parts.invocation().options.request.live_keep);
     write_text(json, options.prompts.dataset, server.words.text);
     json.key("output").string(name_of(request.output));
     json.key("stream").boolean(request.stream);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "cmd/replay/workload/live.hpp"
 #include "cmd/trace_errors.hpp"
 #include "engine/plan/server_forecast.hpp"
 
@@ -22,21 +23,28 @@ std::optional<std::uint32_t> known_block(const ServerFlags& flags, const Server&
 
 OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, const Server& server) {
     if (!workload.trace.recorded) {
-        return ServedWorkload{std::move(workload), {}, {}, {}};
+        return ServedWorkload{std::move(workload), {}, {}, {}, {}};
     }
     InputErrors errors;
+    const Assistant assistant = assistant_of(request, workload.trace);
     std::optional<TraceWithBodies> made = make_recorded_bodies(
-        workload.plan, *request.dialect, server.body, std::move(workload.trace), errors);
+        workload.plan, *request.dialect, server.body, assistant, std::move(workload.trace), errors);
     if (!made) {
         print_errors(errors);
         return exit_input;
     }
     workload.trace = std::move(made->trace);
-    for (const std::string& note : recorded_notes(made->figures)) {
+    std::vector<std::string> notes = recorded_notes(made->figures);
+    if (made->live) {
+        for (std::string& note : live_notes(made->live->figures)) {
+            notes.push_back(std::move(note));
+        }
+    }
+    for (const std::string& note : notes) {
         std::printf("requests: %s\n", note.c_str());
         workload.notes.push_back(note);
     }
-    return ServedWorkload{std::move(workload), made->figures, {}, {}};
+    return ServedWorkload{std::move(workload), made->figures, std::move(made->live), {}, {}};
 }
 
 ServedWorkload forecast(ServedWorkload served, const ServerFlags& flags, const Server& server) {

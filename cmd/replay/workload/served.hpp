@@ -18,6 +18,7 @@ namespace driftless {
 struct ServedWorkload {
     Workload workload;
     std::optional<RecordedFigures> recorded;    ///< the trace holds recorded requests
+    std::optional<LiveTurns> live;              ///< `--assistant live`
     std::optional<std::uint32_t> server_block;  ///< tokens: hits are forecast in such blocks, too
     std::string forecast_note;  ///< why they are not, though their size is known; empty: nothing
 };

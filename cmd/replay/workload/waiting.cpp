@@ -112,11 +112,11 @@ const Plan& plan_to_estimate(const Workload& workload) {
 }
 
 Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
-                     const EarlierRows& earlier) {
+                     const EarlierRows& earlier, const LiveTurns* live) {
     if (workload.users.users > 0) {
-        return {workload.trace, plan, speed, workload.users};
+        return {workload.trace, plan, speed, workload.users, live};
     }
-    return workload.waiting ? Schedule(workload.trace, plan, speed, earlier) : Schedule(plan);
+    return workload.waiting ? Schedule(workload.trace, plan, speed, earlier, live) : Schedule(plan);
 }
 
 }  // namespace driftless

@@ -41,7 +41,8 @@ const Plan& plan_to_estimate(const Workload& workload);
 
 /// What the engine plays of a plan of the workload's rows. `earlier`: of a closed run that is
 /// resumed, what went before this segment. Workload and plan outlive it.
+/// `live`: whose words rows go on behind; else null.
 Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
-                     const EarlierRows& earlier);
+                     const EarlierRows& earlier, const LiveTurns* live);
 
 }  // namespace driftless

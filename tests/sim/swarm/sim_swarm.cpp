@@ -1,7 +1,8 @@
-// sim_swarm FIRST COUNT [killed|closed|killed_closed|users]: so many simulated runs of 200 rows
-// from seed FIRST on, one process for each CPU that it may use (taskset chooses them); with
+// sim_swarm FIRST COUNT [killed|closed|killed_closed|users|talks]: so many simulated runs of 200
+// rows from seed FIRST on, one process for each CPU that it may use (taskset chooses them); with
 // `killed`, runs that die and are resumed; with `closed`, runs whose rows wait for each other; with
-// `killed_closed`, both; with `users`, runs of users that play trees. Prints every seed that breaks
+// `killed_closed`, both; with `users`, runs of users that play trees; with `talks`, conversations
+// that hold the answers of the run. Prints every seed that breaks
 // a law or dies, then what the runs met and how long they took. Exit 1 when a law was broken, 2 for
 // wrong words.
 #include <sched.h>
@@ -28,7 +29,7 @@ constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t tell_every = 5'000;
 constexpr std::size_t workers_max = 64;
 
-enum class Mode : std::uint8_t { alive, killed, closed, killed_closed, users };
+enum class Mode : std::uint8_t { alive, killed, closed, killed_closed, users, talks };
 
 /// One process's share, in memory that its parent sees: of a process that died, too.
 struct Share {
@@ -61,6 +62,7 @@ void count(Share& share, const Record& record) {
 std::string run_alive(Share& share, Mode mode) {
     const SimResult result = mode == Mode::closed  ? run_closed_swarm(share.next, rows)
                              : mode == Mode::users ? run_users_swarm(share.next, rows)
+                             : mode == Mode::talks ? run_talks_swarm(share.next, rows)
                                                    : run_swarm(share.next, rows);
     share.full_disks += result.disk_failed ? 1 : 0;
     share.handshakes += result.handshakes;
@@ -197,11 +199,13 @@ int main(int argc, char** argv) {
                       : word == "closed"        ? Mode::closed
                       : word == "killed_closed" ? Mode::killed_closed
                       : word == "users"         ? Mode::users
+                      : word == "talks"         ? Mode::talks
                                                 : Mode::alive;
     if (argc != 3 && mode == Mode::alive) {
         std::fprintf(
             stderr,
-            "usage: sim_swarm FIRST COUNT [killed|closed|killed_closed|users]  (seeds; runs of "
+            "usage: sim_swarm FIRST COUNT [killed|closed|killed_closed|users|talks]  (seeds; runs "
+            "of "
             "200 rows)\n");
         return 2;
     }

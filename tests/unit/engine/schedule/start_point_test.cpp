@@ -50,7 +50,7 @@ struct Tree {
                          [](const Planned& a, const Planned& b) { return a.due_ns < b.due_ns; });
         positions.resize(plan.rows.size());
         std::iota(positions.begin(), positions.end(), 0U);
-        const TurnGraph graph(trace, plan, {}, 1);
+        const TurnGraph graph(trace, plan, {}, 1, nullptr);
         return driftless::enter(trace, plan, graph, positions, rules, bounds, seed);
     }
     std::int64_t behind_first_ns(std::uint32_t position) const {

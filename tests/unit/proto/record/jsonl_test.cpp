@@ -64,6 +64,8 @@ Record full_record() {
     record.input_length = 4294967295u;
     record.prompt_tokens = 4294967295;
     record.prompt_tokens_off = -4294967295;
+    record.live_turns = 3;
+    record.padded_tokens = -2;
     record.expected_cached_tokens = 512;
     record.expected_cached_server = 528;
     record.cached_tokens = 0;
@@ -112,7 +114,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("ttft_ns":2999250,"ttft_due_ns":3000000,)"
         R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
         R"("chunk_tokens":[1,3],"input_length":4294967295,"prompt_tokens":4294967295,)"
-        R"("prompt_tokens_off":-4294967295,"expected_cached_tokens":512,"expected_cached_server":528,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
+        R"("prompt_tokens_off":-4294967295,"live_turns":3,"padded_tokens":-2,"expected_cached_tokens":512,"expected_cached_server":528,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
         R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
         R"("error":"line\nbreak )"
         "\xF0\x9F\x98\x80"

@@ -1,0 +1,66 @@
+#include "cmd/replay/workload/live.hpp"
+
+#include <cstdio>
+#include <string>
+
+#include "cmd/exit_codes.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Why a run with these options cannot put its own answers into later prompts; empty: it can.
+std::string problem_of(const ReplayOptions& options, const Trace& trace) {
+    const StartRules& start = options.workload.users.start;
+    if (!trace.recorded) {
+        return "the trace holds no messages; use a trace of conversations, or remove --assistant";
+    }
+    if (options.request.dialect->api != Api::openai_chat) {
+        return "only --api openai-chat is spoken that way; remove --api";
+    }
+    if (options.workload.files.sessions != Sessions::closed) {
+        return "a turn waits for the answer before it; give --sessions closed, or --users N";
+    }
+    if (start.is_inside() || start.warms_up()) {
+        return "conversations begin at their first turns; remove --start-within and "
+               "--warmup-requests";
+    }
+    if (!options.prompts.save_prompts.empty()) {
+        return "prompts are known in the run only; remove --save-prompts";
+    }
+    if (!options.again.resume.empty()) {
+        return "what was said is lost with the run that was killed; --from plays it anew";
+    }
+    return "";
+}
+
+}  // namespace
+
+Assistant assistant_of(const RequestFlags& request, const Trace& trace) {
+    return request.assistant.value_or(trace.deltas ? Assistant::live : Assistant::recorded);
+}
+
+int check_live(const ReplayOptions& options, const Trace& trace) {
+    const Assistant assistant = assistant_of(options.request, trace);
+    if (assistant == Assistant::recorded) {
+        if (!trace.deltas) {
+            return exit_done;
+        }
+        std::fputs(
+            "driftless: --assistant recorded: the trace holds no answers; remove the "
+            "flag\n",
+            stderr);
+        return exit_usage;
+    }
+    const std::string problem = problem_of(options, trace);
+    if (problem.empty()) {
+        return exit_done;
+    }
+    std::fprintf(
+        stderr, "driftless: %s: %s\n",
+        options.request.assistant ? "--assistant live" : "the trace holds new messages alone",
+        problem.c_str());
+    return exit_usage;
+}
+
+}  // namespace driftless

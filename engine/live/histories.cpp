@@ -1,0 +1,109 @@
+#include "engine/live/histories.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+std::uint32_t Histories::padding(const Due& due, const Spoken& before) const {
+    return live_.of(due.row).pad_at > 0 && before.knows_length
+               ? static_cast<std::uint32_t>(std::max(before.short_by, 0))
+               : 0;
+}
+
+/// The messages of the row itself, as they were sent.
+void Histories::append_own(const Due& due, const Spoken* before, std::string& out) const {
+    const LiveTurn& turn = live_.of(due.row);
+    const std::string_view body = trace_.body_of(trace_.rows[due.row]);
+    const std::size_t pad_at = turn.pad_at > 0 ? turn.pad_at : turn.messages_end;
+    out += out.empty() ? "" : ",";
+    out += body.substr(turn.before_at, pad_at - turn.before_at);
+    const std::uint32_t words = before == nullptr ? 0 : padding(due, *before);
+    for (std::uint32_t i = 0; i < words; ++i) {
+        out += live_.pad_word;
+    }
+    out += body.substr(pad_at, turn.messages_end - pad_at);
+}
+
+/// By how much prompt and answer together are shorter than they were recorded: so much the next
+/// prompt lacks.
+void Histories::note_length(const TraceRow& row, const Record& record, Spoken& spoken) const {
+    const bool recorded = row.input_length > 0 && row.output_length > 0;
+    spoken.knows_length = recorded && record.prompt_tokens && record.output_tokens;
+    if (!spoken.knows_length) {
+        return;
+    }
+    const std::int64_t short_by = std::int64_t{row.input_length} - *record.prompt_tokens +
+                                  std::int64_t{row.output_length} - *record.output_tokens;
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    spoken.short_by = static_cast<std::int32_t>(std::clamp(short_by, -most, most));
+}
+
+bool Histories::fits(const Spoken& spoken) const {
+    const std::size_t words = spoken.knows_length ? std::max(spoken.short_by, 0) : 0;
+    return spoken.history.size() + words * live_.pad_word.size() <= bytes_max_;
+}
+
+void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
+    const LiveTurn& turn = live_.of(due.row);
+    Spoken* before = nullptr;
+    if (turn.behind != no_row) {
+        CHECK(due.request >= turn.back);
+        before = &spoken_[due.request - turn.back];
+        before = before->has_ended && before->pass == due.pass ? before : nullptr;
+    }
+    if (before != nullptr) {
+        record.live_turns = before->turns;
+        const bool fills = turn.pad_at > 0 || before->short_by <= 0;
+        if (before->knows_length && fills) {
+            record.padded_tokens = before->short_by;
+        }
+    }
+    if (turn.followers == 0) {
+        if (before != nullptr && said.whole && live_.of(turn.behind).followers == 1) {
+            std::string().swap(before->history);
+        }
+        return;
+    }
+    const bool goes_on = said.whole || rules_.goes_on_unanswered;
+    Spoken spoken;
+    spoken.pass = due.pass;
+    spoken.has_ended = true;
+    spoken.turns = (before == nullptr ? 0 : before->turns) + (said.whole ? 1 : 0);
+    if (goes_on && (turn.behind == no_row || before != nullptr)) {
+        if (before != nullptr) {
+            const bool alone = said.whole && live_.of(turn.behind).followers == 1;
+            spoken.history = alone ? std::move(before->history) : before->history;
+        }
+        append_own(due, before, spoken.history);
+        if (said.whole) {
+            spoken.history += ',';
+            append_answer_message(spoken.history, said.content, said.reasoning, said.calls,
+                                  rules_.kept);
+            note_length(trace_.rows[due.row], record, spoken);
+        }
+    }
+    TurnReply reply;
+    reply.request = due.request;
+    reply.pass = due.pass;
+    reply.attempt = due.attempt;
+    reply.whole = !spoken.history.empty() && fits(spoken);
+    reply.short_by = spoken.short_by;
+    reply.knows_length = spoken.knows_length;
+    spoken_[due.request] = std::move(spoken);
+    reply.history = spoken_[due.request].history.data();
+    reply.bytes = spoken_[due.request].history.size();
+    unsent_.push_back(reply);
+    flush();
+}
+
+void Histories::flush() {
+    while (!unsent_.empty() && ring_.push(unsent_.front())) {
+        unsent_.pop_front();
+    }
+}
+
+}  // namespace driftless

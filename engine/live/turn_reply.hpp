@@ -1,0 +1,21 @@
+/// TurnReply: the end of a turn as its followers need it: all that had been said then, as JSON
+/// messages with commas between them. The writer makes it (histories.hpp) and keeps its bytes until
+/// the followers have ended; the engine copies them into the next prompt (replies.hpp).
+#pragma once
+
+#include <cstdint>
+
+namespace driftless {
+
+struct TurnReply {
+    const char* history = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint32_t request = 0;  ///< whose answer was the last (due.hpp)
+    std::uint32_t pass = 0;
+    std::int32_t short_by = 0;  ///< tokens that the next prompt lacks of its recorded length
+    std::uint8_t attempt = 0;
+    bool whole = false;         ///< the answer had words to go on with, and there is room for all
+    bool knows_length = false;  ///< `short_by` is known
+};
+
+}  // namespace driftless

@@ -1,0 +1,63 @@
+/// Spliced: a text in pieces that stand elsewhere, some of them repeated. A plain value of views.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+class Spliced {
+  public:
+    Spliced() = default;
+    explicit Spliced(std::string_view text) { add(text); }
+
+    /// Behind what is there; `times` in a row. A piece of no bytes is left out.
+    void add(std::string_view text, std::uint32_t times = 1) {
+        if (text.empty() || times == 0) {
+            return;
+        }
+        CHECK(count_ < pieces_.size());
+        pieces_[count_++] = {text, times};
+        size_ += text.size() * times;
+    }
+
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+
+    /// Copies `bytes` of it from an offset on; all of them are there.
+    void copy(std::size_t from, std::size_t bytes, char* out) const {
+        CHECK(from <= size_ && bytes <= size_ - from);
+        for (std::size_t i = 0; i < count_ && bytes > 0; ++i) {
+            const Piece& piece = pieces_[i];
+            const std::size_t length = piece.text.size() * piece.times;
+            if (from >= length) {
+                from -= length;
+                continue;
+            }
+            while (from < length && bytes > 0) {
+                const std::string_view rest = piece.text.substr(from % piece.text.size());
+                const std::size_t part = std::min(rest.size(), bytes);
+                out = std::copy_n(rest.data(), part, out);
+                from += part;
+                bytes -= part;
+            }
+            from = 0;
+        }
+    }
+
+  private:
+    struct Piece {
+        std::string_view text;
+        std::uint32_t times = 1;
+    };
+    std::array<Piece, 6> pieces_{};
+    std::uint32_t count_ = 0;
+    std::size_t size_ = 0;
+};
+
+}  // namespace driftless
