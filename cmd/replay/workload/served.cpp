@@ -24,6 +24,12 @@ OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, con
     if (!workload.trace.recorded) {
         return ServedWorkload{std::move(workload), {}, {}, {}};
     }
+    if (workload.trace.deltas) {
+        std::fprintf(stderr,
+                     "driftless: the trace holds only the new messages of each turn, and what the "
+                     "server answers goes between them: that needs --assistant live\n");
+        return exit_input;
+    }
     InputErrors errors;
     std::optional<TraceWithBodies> made = make_recorded_bodies(
         workload.plan, *request.dialect, server.body, std::move(workload.trace), errors);
