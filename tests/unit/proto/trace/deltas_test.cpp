@@ -119,9 +119,9 @@ TEST(Deltas, InheritTools) {
         EXPECT_TRUE(name.empty() || body.ends_with("," + tools(name) + "}")) << body;
     }
     EXPECT_EQ(canonical_round_trip(got.trace), "");
-    const Reading history = read(
-        {row_of("a", {"user:1"}, tools("x")), row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
-        closed());
+    const Reading history = read({row_of("a", {"user:1"}, R"("output_length":9,)" + tools("x")),
+                                  row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
+                                 closed());
     ASSERT_TRUE(history.usable) << history.first_error();
     EXPECT_EQ(history.trace.body_of(history.trace.rows[1]).find("tools"), std::string::npos);
 }
