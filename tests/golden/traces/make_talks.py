@@ -89,7 +89,7 @@ def make_talks(folder):
         first = [{"role": "system", "text": talk["system"]}] if talk["system"] else []
         lines.append(compact({"session_id": talk["name"], "turns": first + turns}))
     write("multi_turn.jsonl", "\n".join(lines), False, True, out="output")
-    write("sglang.json", json.dumps(
+    write("sglang.json", compact(
         {"metadata": {"made": True}, "conversations": [
             [{"messages": messages, "prompt_tokens": turn["prompt"]} for turn, messages in play(talk, False)]
             for talk in talks]}), False, False, lambda _, number: str(number), **{"in": "prompt"})  # fmt: skip
