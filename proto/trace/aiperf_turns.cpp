@@ -209,7 +209,8 @@ void TurnList::read() {
     const std::string place =
         std::string(context_.file) + ":" + std::to_string(context_.line) + context_.place;
     session_ = id.present ? context_.draft.sessions().find(id.text)
-                          : context_.draft.sessions().find(place, "\n" + place);
+                          : context_.draft.sessions().find(
+                                place, "\n" + std::to_string(context_.draft.rows()));
     std::size_t number = 0;
     bool fine = true;
     for (JsonValue one = turns.first(); fine && one.present(); one = one.next()) {

@@ -73,8 +73,9 @@ void Conversation::ask() {
         const Field id = field_of(json_.find("id"), "id");
         const std::string place =
             std::string(context_.file) + ":" + std::to_string(context_.line) + place_;
-        // Equal names do not make two conversations one.
-        session_ = draft.sessions().find(id.present ? id.text : place, place);
+        // Equal names do not make two conversations one: its first row is its key.
+        session_ =
+            draft.sessions().find(id.present ? id.text : place, std::to_string(draft.rows()));
     }
     TraceRow row;
     if (!read_recorded_lengths(context_, Field{}, Field{}, row)) {

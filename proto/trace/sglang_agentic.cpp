@@ -51,8 +51,7 @@ void read_conversation(RowContext& context, const JsonValue& turns) {
         return;
     }
     const std::string name = std::to_string(context.draft.trace().sessions.size());
-    const std::uint32_t session =
-        context.draft.sessions().find(name, std::to_string(context.line) + context.place);
+    const std::uint32_t session = context.draft.sessions().find(name);
     std::size_t number = 0;
     bool fine = true;
     for (JsonValue turn = turns.first(); fine && turn.present(); turn = turn.next()) {
