@@ -8,10 +8,11 @@
 namespace driftless {
 namespace {
 
-constexpr std::string_view columns[] = {
-    "schema",         "version",      "block_size",    "tail_rule", "source",     "uncovered",
-    "at_ns",          "input_length", "output_length", "hash_ids",  "name_space", "session",
-    "session_number", "turn",         "after",         "body",      "body_api",   "recorded"};
+constexpr std::string_view columns[] = {"schema",         "version",   "block_size", "tail_rule",
+                                        "source",         "uncovered", "at_ns",      "input_length",
+                                        "output_length",  "hash_ids",  "name_space", "session",
+                                        "session_number", "turn",      "after",      "body",
+                                        "body_api",       "recorded",  "deltas"};
 
 constexpr const char* header_remedy =
     "a canonical trace begins with {\"schema\":\"driftless.trace\",\"version\":1,..}";
@@ -60,6 +61,12 @@ void read_header(RowContext& context, const JsonValue& header) {
                        "replay files of one API at a time");
     }
     trace.body_api = api;
+    const bool deltas = api.empty() && header.find("deltas").as_bool() == true;
+    if (trace.recorded && trace.deltas != deltas) {
+        context.refuse("deltas", deltas ? "true" : "false", "differs from that of the files before",
+                       "replay files of whole conversations and of new messages one by one");
+    }
+    trace.deltas = deltas;
     trace.tail_rule = rule == "floor" ? TailRule::floor : trace.tail_rule;
     context.rules.lenient = context.rules.lenient || header.find("uncovered").as_bool() == true;
 }

@@ -8,9 +8,10 @@
 /// where `row` counts the file's rows from 0. `replay --save-prompts` writes the same with a `body`
 /// in each row, the request body that is sent as it stands, and `body_api` in the header, the
 /// dialect that the bodies were made for (of a described server with its file's digest,
-/// "template:0123456789abcdef"). Other columns are carried along for `--keep`. A row without
-/// `hash_ids` has a private prompt; one with fewer than its length needs is read where the header
-/// says `"uncovered":true`.
+/// "template:0123456789abcdef"). Where recorded requests hold new
+/// messages alone, the header says `"deltas":true`. Other columns are carried along for `--keep`. A
+/// row without `hash_ids` has a private prompt; one with fewer than its length needs is read where
+/// the header says `"uncovered":true`.
 #pragma once
 
 #include "proto/trace/format.hpp"

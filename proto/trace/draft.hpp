@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "proto/trace/dialogue.hpp"
+#include "proto/trace/message_rows.hpp"
 #include "proto/trace/name_spaces.hpp"
 #include "proto/trace/numbers_by_name.hpp"
 #include "proto/trace/row.hpp"
@@ -37,6 +38,7 @@ class TraceDraft {
     NameSpaces& name_spaces() { return name_spaces_; }
     SessionTurns& sessions() { return sessions_; }
     Dialogue& dialogue() { return dialogue_; }
+    MessageRows& message_rows() { return message_rows_; }
 
     /// Rows that follow come from this file: names start anew, and so does its namespace.
     void begin_file(std::string_view name);
@@ -70,6 +72,7 @@ class TraceDraft {
     NameSpaces name_spaces_;
     SessionTurns sessions_;
     Dialogue dialogue_;  ///< of this file
+    MessageRows message_rows_;
     bool one_log_ = false;
     NumbersByName requests_;  ///< of this file
     std::optional<UnitDoubt> doubt_;

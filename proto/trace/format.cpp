@@ -5,15 +5,19 @@
 
 #include "proto/trace/agentic_mooncake.hpp"
 #include "proto/trace/aibrix.hpp"
+#include "proto/trace/aiperf_turns.hpp"
 #include "proto/trace/azure.hpp"
 #include "proto/trace/burstgpt.hpp"
 #include "proto/trace/canonical.hpp"
+#include "proto/trace/conversations.hpp"
 #include "proto/trace/dynamo.hpp"
 #include "proto/trace/generic.hpp"
+#include "proto/trace/isb1.hpp"
 #include "proto/trace/lmcache.hpp"
 #include "proto/trace/mlperf.hpp"
 #include "proto/trace/mooncake.hpp"
 #include "proto/trace/qwen.hpp"
+#include "proto/trace/sglang_agentic.hpp"
 #include "proto/trace/tensorrt.hpp"
 #include "proto/trace/vidur.hpp"
 #include "proto/trace/weka.hpp"
@@ -23,10 +27,11 @@ namespace driftless {
 namespace {
 
 constexpr const TraceFormat* formats[] = {
-    &mooncake_format, &qwen_format,      &weka_format,     &azure_format,
-    &burstgpt_format, &vidur_format,     &dynamo_format,   &agentic_mooncake_format,
-    &lmcache_format,  &mlperf_format,    &tensorrt_format, &workload_log_format,
-    &aibrix_format,   &canonical_format, &generic_format};
+    &mooncake_format,       &qwen_format,         &weka_format,      &azure_format,
+    &burstgpt_format,       &vidur_format,        &dynamo_format,    &agentic_mooncake_format,
+    &lmcache_format,        &mlperf_format,       &tensorrt_format,  &workload_log_format,
+    &aibrix_format,         &aiperf_turns_format, &sharegpt_format,  &vllm_multi_turn_format,
+    &sglang_agentic_format, &isb1_format,         &canonical_format, &generic_format};
 
 }  // namespace
 

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "proto/trace/fields.hpp"
-#include "proto/trace/recorded.hpp"
+#include "proto/trace/mooncake_words.hpp"
+#include "proto/trace/turn_times.hpp"
 
 namespace driftless {
 namespace {
@@ -39,12 +40,13 @@ constexpr Key keys[] = {
     {"text_input", Meaning::text},      {"input_text", Meaning::text},
     {"messages", Meaning::messages},    {"tools", Meaning::tools},
     {"payload", Meaning::payload},      {"extra", Meaning::extra},
-    {"message_mode", Meaning::mode},
+    {"message_mode", Meaning::mode},    {"assistant_responses", Meaning::mode},
 };
 constexpr std::string_view columns[] = {
-    "timestamp", "created_time", "input_length", "input_tokens", "output_length", "output_tokens",
-    "hash_ids",  "session_id",   "delay",        "delay_ms",     "text_input",    "input_text",
-    "messages",  "tools",        "payload",      "extra",        "message_mode"};
+    "timestamp",     "created_time", "input_length",       "input_tokens", "output_length",
+    "output_tokens", "hash_ids",     "session_id",         "delay",        "delay_ms",
+    "text_input",    "input_text",   "messages",           "tools",        "payload",
+    "extra",         "message_mode", "assistant_responses"};
 static_assert(std::size(keys) == std::size(columns));
 
 /// The fields of a row. A null counts as absent, so that an alias may stand in.
@@ -99,7 +101,8 @@ bool matches(const JsonValue& row) {
         return false;
     }
     const int known = fields[Meaning::time].present() + input + fields[Meaning::output].present() +
-                      fields[Meaning::delay].present() + fields[Meaning::ids].is(JsonType::array);
+                      fields[Meaning::delay].present() + fields[Meaning::mode].present() +
+                      fields[Meaning::ids].is(JsonType::array);
     return known >= 2;
 }
 
@@ -119,19 +122,8 @@ std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fiel
         context.draft.note_doubt({std::string(context.file), context.line, std::string(time.name),
                                   std::string(time.text)});
     }
-    if (time.present || row.session == no_session) {
-        return read_time(context, time);
-    }
-    if (context.rules.sessions == Sessions::recorded) {
-        context.refuse(
-            "timestamp", "", "is missing: the row follows its session's last answer",
-            "--sessions closed sends it when that answer has ended, --sessions open by the "
-            "recorded gaps, as if answers took no time");
-        return std::nullopt;
-    }
-    const SessionTail& last = context.draft.sessions().tail(row.session);
-    context.draft.trace().rows_laid_out += last.last_row == no_row ? 0 : 1;
-    return last.last_row == no_row ? 0 : later(last.last_at_ns, delay_ns);
+    return row.session == no_session ? read_time(context, time)
+                                     : read_turn_time(context, time, row.session, delay_ns);
 }
 
 /// The ids, held against the length where that is known.
@@ -167,12 +159,6 @@ bool check_words(const RowContext& context, const Fields& fields, const Recorded
                        "tools belong to a row with messages");
         return false;
     }
-    const std::string_view mode = fields[Meaning::mode].as_string().value_or("history");
-    if (mode != "history") {
-        context.refuse("message_mode", mode, "is not replayed: it needs the answers of this run",
-                       "record the whole list of messages in each row (history)");
-        return false;
-    }
     return true;
 }
 
@@ -184,9 +170,14 @@ bool read_prompt(RowContext& context, const Fields& fields, TraceRow& row) {
     if (!check_words(context, fields, words)) {
         return false;
     }
+    const auto kind = read_row_words(context, words, fields[Meaning::mode], row.session);
+    if (!kind) {
+        return false;
+    }
     if (words.any()) {
         context.draft.ids().begin();
-        return read_recorded_lengths(context, input, output, row) && read_recorded(context, words);
+        return read_recorded_lengths(context, input, output, row) &&
+               read_mooncake_words(context, words, *kind, row.session);
     }
     const bool lengths = read_lengths(context, input, output, row);
     return read_blocks(context, fields[Meaning::ids], input) && lengths;

@@ -3,8 +3,8 @@
 /// included.
 ///
 /// AIPerf's dialect adds `session_id` and `delay` (ms after the turn before); Dynamo's has the
-/// aliases `created_time`, `input_tokens`, `output_tokens`, `delay_ms` and ids of 64 bits. Rows
-/// that carry text or a payload instead of a length are refused. Ids are global to a file. Sources:
+/// aliases `created_time`, `input_tokens`, `output_tokens`, `delay_ms` and ids of 64 bits. Rows in
+/// words have a text, messages or a body (mooncake_words.hpp). Ids are global to a file. Sources:
 /// kvcache-ai/Mooncake, FAST25-release/README.md; trace-formats sections 1 and 2.
 #pragma once
 

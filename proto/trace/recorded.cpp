@@ -94,6 +94,12 @@ void give_chat(const RowContext& context, const ChatTexts& chat) {
     give(context, std::move(request));
 }
 
+void note_delta(const RowContext& context) {
+    context.draft.trace().deltas = true;
+    context.draft.remark("row holds new messages alone: answers of the run go between them",
+                         "rows hold new messages alone: answers of the run go between them");
+}
+
 bool read_recorded(const RowContext& context, const RecordedFields& fields) {
     if (!check(context, fields)) {
         return false;
@@ -109,6 +115,9 @@ bool read_recorded(const RowContext& context, const RecordedFields& fields) {
     add("text_input", fields.text);
     add("messages", fields.messages);
     add("tools", fields.tools);
+    if (!fields.tools.present() && fields.messages.present() && !fields.tools_before.empty()) {
+        json.key("tools").raw(fields.tools_before);
+    }
     add("payload", fields.payload);
     add("extra", fields.extra);
     json.end_object();

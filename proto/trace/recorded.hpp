@@ -17,6 +17,8 @@ struct RecordedFields {
     JsonValue tools;     ///< beside messages, a list of objects
     JsonValue payload;   ///< a whole body, an object
     JsonValue extra;     ///< members for the body, an object
+    /// Tools that hold where the row has none, a JSON list; empty: none do.
+    std::string_view tools_before = {};
 
     bool any() const { return text.present() || messages.present() || payload.present(); }
 };
@@ -30,6 +32,10 @@ struct ChatTexts {
 
 /// Gives the next row this chat for a request. It must be what `read_recorded` would let pass.
 void give_chat(const RowContext& context, const ChatTexts& chat);
+
+/// The next row's messages are only what is new since the answer to the row before in its session:
+/// `Trace::deltas`. Counts it.
+void note_delta(const RowContext& context);
 
 /// Gives the next row its request. False after an error.
 bool read_recorded(const RowContext& context, const RecordedFields& fields);

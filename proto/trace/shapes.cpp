@@ -14,9 +14,14 @@ constexpr std::string_view to_json_lines_from_arrow =
     "make JSON lines of it, with pandas: "
     "read_feather('F').to_json('F.jsonl', orient='records', lines=True)";
 
-constexpr ForeignShape sharegpt = {
-    "ShareGPT conversations, which have no times and cannot be replayed",
-    "as text for the prompts of a trace: replay TRACE --dataset FILE"};
+constexpr ForeignShape long_conversations = {
+    "ShareGPT conversations, or SGLang's, in one JSON text of more than 64 MiB",
+    "make a line of each: jq -c '.[]' FILE > NEW_FILE, of SGLang's jq -c '.conversations[] | "
+    "{conversations: [.]}'; as text for the prompts of another trace: replay TRACE --dataset FILE"};
+constexpr ForeignShape long_bundle = {
+    "an ISB-1 bundle of more than 64 MiB",
+    "make a line of each cell: jq -c '. as $b | .exports[] | {adapter_id: $b.adapter_id, "
+    "exports: [.]}' FILE > NEW_FILE"};
 constexpr ForeignShape servegen = {
     "ServeGen's parameters, which describe a generator, not a trace",
     "run ServeGen and replay the requests that it writes: --map time=timestamp,in=input_tokens,"
@@ -29,8 +34,9 @@ struct KeyShape {
 };
 
 constexpr KeyShape key_shapes[] = {
-    {{"session_id", "turns"}, {"AIPerf conversations", no_payloads}},
-    {{"conversations"}, sharegpt},
+    {{"filetype", "num_conversations"},
+     {"vLLM's configuration of conversations, which describes a generator, not a trace",
+      "run vLLM's benchmark_serving_multi_turn.py with -o and replay what it writes"}},
     {{"captureData"}, {"a SageMaker data capture", no_payloads}},
     {{"data"}, {"AIPerf's inputs.json", no_payloads}},
     {{"resourceSpans"}, {"an OTLP export", from_logs}},
@@ -101,6 +107,17 @@ ForeignShape foreign_shape(const JsonValue& row) {
         return {"a RAGPulse trace: its hash_ids are objects of five lists, not blocks of a prompt",
                 "it does not say the order of its parts, so no prompt can be made of it"};
     }
+    if (const JsonValue turn = row.find("turns").first(); turn.find("messages").present() ||
+                                                          turn.find("forks").present() ||
+                                                          turn.find("spawns").present()) {
+        return {"AIPerf conversations with forks (dag_jsonl)", no_payloads};
+    }
+    if (const JsonValue message = row.find("conversations").first();
+        message.is(JsonType::object) && !message.find("from").present()) {
+        return {"conversations that do not say from whom a message is, as ShareGPT's do",
+                "--format sharegpt reads them where messages have role and content; as text for "
+                "the prompts of another trace: replay TRACE --dataset FILE"};
+    }
     const JsonValue window = row.first();
     if (whole_cell(window.key()) && window.first().as_string().value_or("").starts_with('{')) {
         return servegen;  // an object by window starts, whose values are Python in strings
@@ -145,7 +162,12 @@ ForeignShape foreign_text_shape(std::string_view line, std::string_view file) {
 }
 
 ForeignShape foreign_long_shape(std::string_view beginning) {
-    return beginning.find("\"conversations\"") != beginning.npos ? sharegpt : ForeignShape{};
+    const auto has = [beginning](std::string_view key) {
+        return beginning.find(key) != beginning.npos;
+    };
+    return has("\"adapter_id\"")      ? long_bundle
+           : has("\"conversations\"") ? long_conversations
+                                      : ForeignShape{};
 }
 
 }  // namespace driftless

@@ -20,6 +20,9 @@ void begin(TraceWriter& writer, std::string& out) {
     if (!writer.body_api().empty()) {
         json.key("body_api").string(writer.body_api());
     }
+    if (trace.deltas && writer.body_api().empty()) {
+        json.key("deltas").boolean(true);
+    }
     if (trace.rows_uncovered > 0) {
         json.key("uncovered").boolean(true);
     }

@@ -90,6 +90,9 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     json.begin_object();
     json.key("timestamp").raw(time_text(at_ns, TimeUnit::ms));
     if (in_words) {
+        if (trace.deltas && trace.body_of(row).starts_with(R"({"messages":)")) {
+            json.key("assistant_responses").string("live");
+        }
         writer.write_members(json, trace.body_of(row));
     } else {
         json.key("input_length").unsigned_integer(row.input_length);

@@ -1,5 +1,6 @@
 """Requests that a trace recorded in words reach the server as they were, fixed where they must be."""
 
+import json
 import subprocess
 import unittest
 
@@ -7,6 +8,7 @@ from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
 from keeper import keeper, kept_bodies
 
 TRACES = SAMPLE.parent / "traces"
+TALKS = SAMPLE.parent.parent / "golden" / "traces" / "talks"
 
 
 class Recorded(Case):
@@ -59,6 +61,33 @@ class Recorded(Case):
         call = got[2]["messages"][1]["tool_calls"][0]
         self.assertEqual(call["function"]["arguments"], '{"cmd": "ls"}')
         self.assertIsNone(got[2]["messages"][1]["content"])
+
+    def test_conversations(self):
+        """Those with answers: each turn with all that was said before it (golden/traces/make_talks.py)."""
+        for name in ("sharegpt", "vllm", "isb1"):
+            with self.subTest(trace=name):
+                got, run = self.bodies(TALKS / f"{name}.json", "--sessions", "closed")
+                records = run.records()
+                for row, truth in enumerate(read_jsonl(TALKS / f"{name}.expect.jsonl")):
+                    self.assertEqual(got[row]["messages"], json.loads(truth["request"])["messages"])
+                    for parent, _ in truth["waits"]:
+                        self.assertGreaterEqual(records[row]["fired_ns"], records[parent]["done_ns"])
+
+    def test_new_messages_alone(self):
+        """They are inspected and converted; sending them needs the answers of the run."""
+        for name in ("live.jsonl", "multi_turn.jsonl", "sglang.json"):
+            with self.subTest(trace=name):
+                out = self.scratch / f"{name}.canonical.jsonl"
+                convert = subprocess.run(
+                    [DRIFTLESS, "convert", TALKS / name, "-o", out, "--sessions", "closed"],
+                    capture_output=True, text=True, timeout=SECONDS_MAX)  # fmt: skip
+                self.assertEqual(convert.returncode, 0, convert.stderr)
+                self.assertIs(read_jsonl(out)[0]["deltas"], True)
+                for trace in (TALKS / name, out):
+                    run = self.replay(trace, "--url", "http://127.0.0.1:9", "--model", "m",
+                                      "--no-preflight", "--sessions", "closed", "--dry-run")
+                    self.assertEqual(run.code, 3)
+                    self.assertIn("--assistant live", run.complained)
 
     def test_the_mock_answers(self):
         with mock() as server:

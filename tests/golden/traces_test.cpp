@@ -86,10 +86,18 @@ void check_row(const Trace& trace, std::size_t row, const JsonValue& expected) {
         EXPECT_EQ(waits[i].first, list.at(i).at(0).as_u64().value()) << row;
         EXPECT_EQ(waits[i].second, list.at(i).at(1).as_i64().value()) << row;
     }
-    if (expected.find("in").present()) {
-        EXPECT_EQ(one.input_length, expected.find("in").as_u64().value()) << row;
-        EXPECT_EQ(one.output_length, expected.find("out").as_u64().value()) << row;
-        check_sharing(trace, row, expected.find("shares"));
+    if (const JsonValue in = expected.find("in"); in.present()) {
+        EXPECT_EQ(one.input_length, in.as_u64().value()) << row;
+    }
+    if (const JsonValue out = expected.find("out"); out.present()) {
+        EXPECT_EQ(one.output_length, out.as_u64().value()) << row;
+    }
+    if (const JsonValue shares = expected.find("shares"); shares.present()) {
+        check_sharing(trace, row, shares);
+    }
+    if (const JsonValue request = expected.find("request"); request.present()) {
+        EXPECT_EQ(trace.body_of(one), request.as_string().value()) << row;
+        EXPECT_EQ(trace.deltas, expected.find("delta").as_bool().value()) << row;
     }
 }
 
@@ -121,6 +129,15 @@ TEST(GoldenTraces, SemiAnalysisInOneFile) {
 
 TEST(GoldenTraces, SemiAnalysisInAFolder) {
     check("semianalysis_files", "semianalysis", "weka");
+}
+
+TEST(GoldenTraces, Conversations) {
+    check("talks/sharegpt.json", "talks/sharegpt", "sharegpt");
+    check("talks/vllm.json", "talks/vllm", "vllm-multi-turn");
+    check("talks/isb1.json", "talks/isb1", "isb1");
+    check("talks/live.jsonl", "talks/live", "mooncake");
+    check("talks/multi_turn.jsonl", "talks/multi_turn", "aiperf-multi-turn");
+    check("talks/sglang.json", "talks/sglang", "sglang-agentic");
 }
 
 }  // namespace

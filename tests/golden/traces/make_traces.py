@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes small traces of agents, and beside each what it must be read as.
+"""Writes small traces of agents and conversations, and beside each what it must be read as.
 
 The traces come from agents that are played here, token by token: every prompt is a list of tokens, every
 request knows what it waited for. The trace file says of that what its format says; NAME.expect.jsonl says what
@@ -17,6 +17,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "data"))
 from make_sample import Numbers  # the same on every machine
+from make_talks import make_talks
 
 numbers = Numbers(9)
 tokens_made = 0
@@ -376,3 +377,4 @@ if __name__ == "__main__":
     make_tensorrt(here)
     make_mlperf(here)
     make_semianalysis(here)
+    make_talks(here)

@@ -76,6 +76,17 @@ constexpr Detected detected[] = {
      "3 drops of the KV cache, which are not sent"},
     {"../../golden/traces/semianalysis", 10, "blocks of 64 tokens, partial blocks have ids",
      "2 conversations whose partial blocks have ids too"},
+    {"../../golden/traces/talks/sharegpt.json", 6, "format sharegpt, times in s, no block ids",
+     "6 recorded requests, in words"},
+    {"../../golden/traces/talks/vllm.json", 6, "format vllm-multi-turn", "3 sessions"},
+    {"../../golden/traces/talks/isb1.json", 6, "format isb1, times in ms",
+     "3 cells of conversations that other cells hold, too: left out"},
+    {"../../golden/traces/talks/live.jsonl", 6, "format mooncake, times in ms",
+     "6 rows hold new messages alone"},
+    {"../../golden/traces/talks/multi_turn.jsonl", 6, "format aiperf-multi-turn, times in ms",
+     "6 rows hold new messages alone"},
+    {"../../golden/traces/talks/sglang.json", 6, "format sglang-agentic",
+     "6 rows hold new messages alone"},
     {"workload.jsonl", 3, "format workload, times in s",
      "1 row with headers of its own, which are not sent"},
 };
@@ -99,7 +110,7 @@ struct Refused {
 };
 constexpr Refused refused[] = {
     {"refused/ragpulse.jsonl", "a RAGPulse trace", "no prompt can be made of it"},
-    {"refused/sharegpt.json", "ShareGPT conversations, which have no times", "--dataset FILE"},
+    {"refused/sharegpt.json", "conversations, which have no arrival times", "--dataset FILE"},
     {"refused/servegen_trace.csv", "ServeGen's parameters", "--map time=timestamp,in=input_tokens"},
     {"refused/servegen_dataset.json", "ServeGen's parameters", "run ServeGen"},
     {"refused/parquet.parquet", "a Parquet file", "read_parquet"},

@@ -272,7 +272,7 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("text_input":5)", "text_input", "is not text");
     refused(R"("text_input":"a","extra":[])", "extra", "is not an object");
     refused(R"("text_input":"a","hash_ids":[1])", "hash_ids", "are given beside a prompt in words");
-    refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "is not replayed");
+    refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "a row without messages");
     refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "beside a length");
     refused(R"("text_input":"a","output_length":-1)", "output_length", "not a whole number");
 }

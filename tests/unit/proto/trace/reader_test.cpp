@@ -43,9 +43,9 @@ TEST(Reader, NamesForeignFormats) {
     };
     looks(R"({"timestamp": "0", "input_length": 5, "output_length": 3, "hash_ids": {"sys": [1]}})",
           "RAGPulse");
-    looks(R"({"session_id": "a", "turns": [{"text": "hi"}]})", "AIPerf conversations");
+    looks(R"({"session_id": "a", "turns": [{"messages": []}]})", "AIPerf conversations");
     looks(R"({"captureData": {}, "eventMetadata": {}})", "SageMaker");
-    looks(R"([{"id": "a", "conversations": []}])", "ShareGPT");
+    looks(R"([{"id": "a", "conversations": []}])", "--dataset FILE");
     looks("PAR1\x15\x04", "a Parquet file; make JSON lines of it");
     looks("ARROW1\x15\x04", "an Arrow file; make JSON lines of it");
     looks("\xD0\xCF\x11\xE0\xA1\xB1", "an Excel workbook; save it as CSV");

@@ -31,8 +31,8 @@ inline std::vector<std::string> lines_of(TraceWriter& writer) {
 /// What differs between two traces that must be the same; empty: nothing.
 inline std::string difference(const Trace& a, const Trace& b) {
     if (a.rows.size() != b.rows.size() || a.block_size != b.block_size ||
-        a.name_spaces != b.name_spaces) {
-        return "rows, block size or namespaces";
+        a.name_spaces != b.name_spaces || a.deltas != b.deltas) {
+        return "rows, block size, namespaces or deltas";
     }
     for (std::size_t i = 0; i < a.rows.size(); ++i) {
         const TraceRow& x = a.rows[i];

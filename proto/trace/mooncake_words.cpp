@@ -1,0 +1,146 @@
+#include "proto/trace/mooncake_words.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "proto/core/letter_case.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr const char* one_mode =
+    "every row of messages says the same: assistant_responses live in all, or in none";
+
+/// Whether the row's messages are new ones alone. Nothing after an error.
+std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) {
+    const std::string_view word = mode.as_string().value_or("");
+    for (const std::string_view name : {"history", "recorded"}) {
+        if (!mode.present() || equal_ignoring_case(word, name)) {
+            return false;
+        }
+    }
+    for (const std::string_view name : {"delta", "live"}) {
+        if (equal_ignoring_case(word, name)) {
+            return true;
+        }
+    }
+    context.refuse(mode.key(), mode.raw(), "is not a word for what the messages of a row are",
+                   "assistant_responses is recorded (all that was said before) or live (new "
+                   "messages alone); older traces have message_mode, history or delta");
+    return std::nullopt;
+}
+
+/// False after an error.
+bool check_delta(const RowContext& context, const RecordedFields& words, const JsonValue& mode) {
+    if (!words.messages.present()) {
+        context.refuse(mode.key(), mode.raw(), "is said of a row without messages",
+                       "only messages can be put behind the answers of a run");
+        return false;
+    }
+    for (const std::string_view name : {"messages", "input"}) {
+        if (const JsonValue member = words.extra.find(name); member.present()) {
+            context.refuse("extra", words.extra.raw(),
+                           "has " + std::string(name) + ", in place of the conversation",
+                           "leave it out: what was said before is put together in the run");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool has_answer(const JsonValue& messages) {
+    for (JsonValue one = messages.first(); one.present(); one = one.next()) {
+        if (one.find("role").as_string() == "assistant") {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The messages of a request that was given, as JSON text without the bracket at their end.
+std::string_view list_of(std::string_view request, std::uint64_t list_bytes) {
+    constexpr std::string_view before = R"({"messages":)";
+    request.remove_prefix(std::min(before.size(), request.size()));
+    return request.substr(0, list_bytes - 1);
+}
+
+std::uint64_t bytes_without_line_ends(std::string_view json) {
+    return static_cast<std::uint64_t>(std::count_if(
+        json.begin(), json.end(), [](char byte) { return byte != '\n' && byte != '\r'; }));
+}
+
+/// Notes the row's messages, whose request was given to the next row. Rows that hold all that was
+/// said repeat the row before and the answer to it: where they do not, they may be deltas.
+void note_messages(const RowContext& context, const JsonValue& messages, RowWords kind,
+                   std::uint32_t session) {
+    MessageTail& tail = context.draft.message_rows().tail(session);
+    const Trace& trace = context.draft.trace();
+    const std::uint32_t before = context.draft.sessions().tail(session).last_row;
+    const std::uint64_t list_bytes = bytes_without_line_ends(messages.raw());
+    if (before != no_row && kind == RowWords::delta && has_answer(messages)) {
+        context.draft.remark(
+            "row of new messages that holds an answer: it is sent behind the server's own",
+            "rows of new messages that hold answers: they are sent behind the server's own");
+    }
+    if (before != no_row && kind == RowWords::history && !tail.doubted) {
+        const std::uint64_t begin = trace.body_ends.empty() ? 0 : trace.body_ends.back();
+        const std::string_view now =
+            list_of(std::string_view(trace.body_bytes).substr(begin), list_bytes);
+        const std::string_view earlier =
+            list_of(trace.body_of(trace.rows[before]), std::max(tail.list_bytes, std::uint64_t{1}));
+        tail.doubted = !has_answer(messages) || !now.starts_with(earlier);
+        context.draft.remark(
+            "session whose rows may hold new messages alone: they do not repeat what was said "
+            "before (assistant_responses live says so)",
+            "sessions whose rows may hold new messages alone: they do not repeat what was said "
+            "before (assistant_responses live says so)",
+            tail.doubted ? 1 : 0);
+    }
+    tail.list_bytes = list_bytes;
+}
+
+}  // namespace
+
+std::optional<RowWords> read_row_words(const RowContext& context, const RecordedFields& words,
+                                       const JsonValue& mode, std::uint32_t session) {
+    const std::optional<bool> delta = read_mode(context, mode);
+    if (!delta || (*delta && !check_delta(context, words, mode))) {
+        return std::nullopt;
+    }
+    const RowWords kind = *delta                     ? RowWords::delta
+                          : words.messages.present() ? RowWords::history
+                                                     : RowWords::none;
+    const std::string_view problem = context.draft.message_rows().note(session, kind);
+    if (!problem.empty()) {
+        context.refuse(mode.present() ? mode.key() : "messages",
+                       mode.present() ? mode.raw() : words.messages.raw(), std::string(problem),
+                       one_mode);
+        return std::nullopt;
+    }
+    return kind;
+}
+
+bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWords kind,
+                         std::uint32_t session) {
+    MessageRows& rows = context.draft.message_rows();
+    const bool turn = session != no_session && kind != RowWords::none;
+    if (turn && kind == RowWords::delta) {
+        words.tools_before = rows.tail(session).tools;
+    }
+    if (!read_recorded(context, words)) {
+        return false;
+    }
+    if (kind == RowWords::delta) {
+        note_delta(context);
+    }
+    if (turn) {
+        note_messages(context, words.messages, kind, session);
+        if (words.tools.present()) {
+            rows.tail(session).tools = words.tools.raw();
+        }
+    }
+    return true;
+}
+
+}  // namespace driftless

@@ -1,0 +1,155 @@
+// ShareGPT's conversations and vLLM's: a row for each answered question, with all said before it.
+#include "proto/trace/conversations.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/proto/trace/round_trip.hpp"
+
+namespace driftless {
+namespace {
+
+/// Read as closed sessions, where the format is not named.
+Reading read_closed(const std::vector<std::string>& lines, const std::string& format = "") {
+    ReadOptions options;
+    options.sessions = Sessions::closed;
+    options.format = format;
+    return read(lines, options);
+}
+
+/// A conversation of messages, each as speaker:words.
+std::string talk(const std::string& id, const std::vector<std::string>& messages) {
+    std::string list;
+    for (const std::string& one : messages) {
+        const std::size_t colon = one.find(':');
+        list += list.empty() ? "" : ",";
+        list += R"({"from":")" + one.substr(0, colon) + R"(","value":")" + one.substr(colon + 1) +
+                R"("})";
+    }
+    return R"({"id":")" + id + R"(","conversations":[)" + list + "]}";
+}
+
+/// What a row says, as role:words with bars between.
+std::string said(const Trace& trace, std::size_t row) {
+    JsonDocument document;
+    std::string text;
+    const Result<JsonValue> request = document.parse(trace.body_of(trace.rows[row]));
+    for (JsonValue one = request.value().find("messages").first(); one.present();
+         one = one.next()) {
+        text += text.empty() ? "" : "|";
+        text += std::string(*one.find("role").as_string()) + ":" +
+                std::string(*one.find("content").as_string());
+    }
+    return text;
+}
+
+std::map<std::string, std::uint64_t> remarks_of(const Trace& trace) {
+    std::map<std::string, std::uint64_t> remarks;
+    for (const Remark& remark : trace.remarks) {
+        remarks[remark.one] = remark.count;
+    }
+    return remarks;
+}
+
+TEST(ShareGpt, IsReadAsTurns) {
+    const Reading got =
+        read_closed({"[" + talk("a", {"system:s", "human:q1", "gpt:r1", "user:q2", "chatgpt:r2"}) +
+                     "," + talk("b", {"human:q", "gpt:r"}) + "]"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "sharegpt");
+    EXPECT_FALSE(trace.deltas);
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(said(trace, 0), "system:s|user:q1");
+    EXPECT_EQ(said(trace, 1), "system:s|user:q1|assistant:r1|user:q2");
+    EXPECT_EQ(said(trace, 2), "user:q");
+    EXPECT_EQ(trace.rows[1].turn, 2U);
+    EXPECT_EQ(trace.rows[1].input_length, 0U);
+    EXPECT_EQ(trace.rows[1].output_length, 0U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].on, 0U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].delay_ns, 0);
+    EXPECT_TRUE(trace.dependencies_of(trace.rows[2]).empty());
+    EXPECT_EQ(trace.sessions[trace.rows[2].session], "b");
+    EXPECT_TRUE(trace.remarks.empty());
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+// What published files hold beside questions and answers: each is counted.
+TEST(ShareGpt, CountsWhatItLeavesOut) {
+    const Reading got = read_closed(
+        {talk("a", {"gpt:r0", "gpt:r1", "human:q", "gpt:", "gpt:r2", "gpt:r3", "human:x", "human:y",
+                    "bing:r4", "human:z"}),
+         talk("b", {"human:q"}), talk("b", {"human:q", "gpt:r"}), talk("b", {"human:q", "bard:r"}),
+         R"({"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":null},)"
+         R"({"from":"gpt","value":"r"}],"system":"s"})"},
+        "sharegpt");
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    ASSERT_EQ(trace.rows.size(), 5U);
+    EXPECT_EQ(said(trace, 0), "user:q");
+    EXPECT_EQ(said(trace, 1), "user:q|assistant:r2\n\nr3|user:x\n\ny");
+    EXPECT_EQ(said(trace, 4), "system:s|user:q");
+    EXPECT_NE(trace.rows[2].session, trace.rows[3].session) << "two conversations of one name";
+    EXPECT_EQ(trace.sessions[trace.rows[2].session], trace.sessions[trace.rows[3].session]);
+    EXPECT_EQ(trace.sessions[trace.rows[4].session], "t.jsonl:5");
+    const std::map<std::string, std::uint64_t> expected{
+        {"answer before the first question of its conversation, left out", 2},
+        {"empty message, left out", 2},
+        {"message joined to the one before it, of the same speaker", 2},
+        {"question without an answer, not sent", 2},
+        {"conversation without an answered question, left out", 1}};
+    EXPECT_EQ(remarks_of(trace), expected);
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+TEST(ShareGpt, RefusesWhatNobodySays) {
+    const auto refused = [](const std::string& line, const std::string& field,
+                            const std::string& what) {
+        const Reading got = read_closed({line}, "sharegpt");
+        ASSERT_EQ(got.errors.count, 1U) << line;
+        EXPECT_EQ(got.errors.list[0].field, field);
+        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+    };
+    refused(talk("a", {"human:q", "function_call:f"}), "conversations[1].from", "speaker");
+    refused(R"({"conversations":[{"value":"q"}]})", "conversations[0].role", "is missing");
+    refused(R"({"conversations":[{"from":"human","value":5}]})", "conversations[0].value",
+            "is not text");
+    refused(R"({"conversations":[5]})", "conversations", "is not a list of objects");
+    refused(R"({"conversations":5})", "conversations", "is not a list of messages");
+    refused(R"({"id":"a"})", "conversations", "is missing");
+    const std::string roles =
+        R"({"conversations":[{"role":"user","content":"q"},{"role":"assistant","content":"r"}]})";
+    EXPECT_NE(read_closed({roles}).first_error().find("--format sharegpt"), std::string::npos);
+    EXPECT_TRUE(read_closed({roles}, "sharegpt").usable);
+    EXPECT_NE(read({talk("a", {"human:q", "gpt:r"})}).first_error().find("--dataset FILE"),
+              std::string::npos)
+        << "no times";
+}
+
+TEST(VllmMultiTurn, IsReadAsTurns) {
+    const std::string line =
+        R"([{"id":"c1","messages":[{"role":"user","content":"q1"},{"role":"assistant",)"
+        R"("content":"r1"},{"role":"user","content":"q2"},{"role":"assistant","content":"r2"}]}])";
+    const Reading got = read_closed({line});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "vllm-multi-turn");
+    ASSERT_EQ(got.trace.rows.size(), 2U);
+    EXPECT_EQ(said(got.trace, 1), "user:q1|assistant:r1|user:q2");
+    EXPECT_EQ(got.trace.sessions[0], "c1");
+    EXPECT_EQ(canonical_round_trip(got.trace), "");
+    EXPECT_NE(read({line}).first_error().find("--sessions closed"), std::string::npos);
+    EXPECT_FALSE(
+        read_closed({R"({"id":"c","messages":[{"role":"user","content":"q"}],"n":1})"}).usable)
+        << "a log of requests, perhaps";
+    EXPECT_NE(read_closed({R"({"filetype":"generate_conversations","num_conversations":24})"})
+                  .first_error()
+                  .find("describes a generator"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace driftless

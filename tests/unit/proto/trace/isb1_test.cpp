@@ -1,0 +1,169 @@
+// ISB-1 bundles: the first cell of each conversation, its messages as the bundles' client sends.
+#include "proto/trace/isb1.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/proto/trace/round_trip.hpp"
+
+namespace driftless {
+namespace {
+
+ReadOptions closed() {
+    ReadOptions options;
+    options.sessions = Sessions::closed;
+    return options;
+}
+
+std::string bundle(const std::string& adapter, const std::string& cells) {
+    return R"({"schema_version":"0.1.0","adapter_id":"inferencex_)" + adapter + R"(","exports":[)" +
+           cells + "]}";
+}
+
+/// A cell of a conversation with one turn for each of these lists of messages.
+std::string cell(const std::string& trace, const std::string& session,
+                 const std::vector<std::string>& turns) {
+    std::string list;
+    for (const std::string& messages : turns) {
+        list += list.empty() ? "" : ",";
+        list += R"({"messages":[)" + messages +
+                R"(],"expected_output_tokens":8,"wait_before_ms":)" +
+                (list.empty() ? "0" : "1500") + "}";
+    }
+    return R"({"trace_id":")" + trace +
+           R"(","support_status":"supported","session":{"session_id":)" + session +
+           R"(,"turns":[)" + list + "]}}";
+}
+
+const std::string hello = R"({"role":"user","content":"hi"})";
+
+TEST(Isb1, ReadsSessions) {
+    const Reading got = read({bundle("multiturn", cell("t1", R"("s1")", {hello, hello}) + "," +
+                                                      cell("t2", "null", {hello}))},
+                             closed());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "isb1");
+    EXPECT_FALSE(trace.deltas);
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"s1", "t2"}));
+    EXPECT_EQ(trace.rows[2].at_ns, 1'500'000'000);
+    EXPECT_EQ(trace.rows[2].output_length, 8U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 1'500'000'000);
+    EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"messages":[)" + hello + "]}");
+    EXPECT_EQ(trace.rows_laid_out, 1U);
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+// Offsets are recorded starts: what stands between two of them is the wait.
+TEST(Isb1, ReadsEvents) {
+    const auto event = [](const std::string& ms) {
+        return R"({"arrival_time_offset_ms":)" + ms + R"(,"input_messages":[)" + hello +
+               R"(],"target_output_tokens":16})";
+    };
+    const Reading got =
+        read({bundle("trace_replay",
+                     R"({"trace_id":"t1","trace_metadata":{"session_id":"s1"},"events":[)" +
+                         event("5") + "," + event("30") + "," + event("20") + "]}")},
+             closed());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.sessions[0], "s1");
+    EXPECT_EQ(trace.rows[1].at_ns, 25'000'000);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].delay_ns, 25'000'000);
+    EXPECT_EQ(trace.rows[2].at_ns, 25'000'000) << "time does not go back";
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 0);
+    EXPECT_EQ(trace.rows_laid_out, 0U);
+    EXPECT_EQ(trace.rows[2].output_length, 16U);
+}
+
+// One cell a stack and GPU: the first is read, also where cells stand in lines of their own.
+TEST(Isb1, ReadsAConversationOnce) {
+    const std::string one = cell("t1", R"("s1")", {hello});
+    const std::string other = cell("t1", R"("s1")", {hello, hello});
+    const Reading got = read({bundle("multiturn", one + "," + one + "," + other),
+                              bundle("multiturn", one), bundle("multiturn", other)},
+                             closed());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 1U);
+    ASSERT_EQ(got.trace.remarks.size(), 2U);
+    EXPECT_EQ(got.trace.remarks[0].count, 2U);
+    EXPECT_EQ(got.trace.remarks[1].count, 2U);
+    EXPECT_NE(std::string(got.trace.remarks[1].many).find("other versions"), std::string::npos);
+}
+
+TEST(Isb1, SendsBlocksAsItsClientDoes) {
+    const auto content = [](const std::string& message) {
+        const Reading got = read({bundle("multiturn", cell("t", R"("s")", {message}))}, closed());
+        EXPECT_TRUE(got.usable) << got.first_error();
+        std::string body(got.trace.body_of(got.trace.rows[0]));
+        return body.substr(13, body.size() - 15);
+    };
+    const auto blocks = [&](const std::string& role, const std::string& list) {
+        return content(R"({"role":")" + role + R"(","content_blocks":[)" + list + "]}");
+    };
+    EXPECT_EQ(blocks("assistant", R"({"type":"text","text":" a\n"})"),
+              R"({"role":"assistant","content":"a"})");
+    EXPECT_EQ(blocks("user", R"({"type":"code","text":"x=1"},{"text":"b"},{"type":"text"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[CODE]\nx=1"},)"
+              R"({"type":"text","text":"b"}]})");
+    EXPECT_EQ(blocks("tool", R"({"type":"log","text":"failed"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[TOOL RESULT]"},)"
+              R"({"type":"text","text":"[LOG]\nfailed"}]})");
+    EXPECT_EQ(blocks("retrieval", R"({"type":"text","text":""})"),
+              R"({"role":"user","content":"[RETRIEVAL RESULT]"})");
+    EXPECT_EQ(blocks("user", R"({"type":"document","text":"d","uri":"u"},)"
+                             R"({"type":"document","asset_path":"p"},{"type":"table","text":"t"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[DOCUMENT: u]\nd"},)"
+              R"({"type":"text","text":"[DOCUMENT: p]"},{"type":"text","text":"[TABLE]\nt"}]})");
+    EXPECT_EQ(blocks("user", R"({"type":"image","uri":"http://i"})"),
+              R"({"role":"user","content":[{"type":"image_url","image_url":{"url":"http://i"}}]})");
+    EXPECT_EQ(blocks("user", R"({"type":"image"},{"type":"image","text":"cat"},{"type":"odd"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[IMAGE: image]"},)"
+              R"({"type":"text","text":"[IMAGE: cat]"},{"type":"text","text":"[ODD]"}]})");
+    EXPECT_EQ(content(R"({"role":"execution","content":"ok"})"),
+              R"({"role":"user","content":"[EXECUTION RESULT]\nok"})");
+    EXPECT_EQ(content(R"({"content":[{"type":"text","text":"a"}]})"),
+              R"({"role":"user","content":[{"type":"text","text":"a"}]})");
+    EXPECT_EQ(content(R"({"role":"user"})"), R"({"role":"user","content":""})");
+}
+
+TEST(Isb1, RefusesWhatItCannotPlace) {
+    const auto refused = [](const std::string& line, const std::string& field,
+                            const std::string& what) {
+        ReadOptions options = closed();
+        options.format = "isb1";
+        const Reading got = read({line}, options);
+        ASSERT_EQ(got.errors.count, 1U) << line;
+        EXPECT_EQ(got.errors.list[0].field, field);
+        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+    };
+    const std::string beside = R"({"trace_id":"t1","prefix_ref":"p1"})";
+    const std::string within = R"({"trace_id":"t2","events":[{"input_messages":[{}]}]})";
+    refused(bundle("trace_replay", beside), "prefix_ref", "isb1_to_kvcache_tester.py");
+    refused(bundle("trace_replay", beside + "," + within), "prefix_ref", "cells hold events, too");
+    refused(bundle("other", within), "adapter_id", "is not a kind of bundle that is read");
+    refused(R"({"exports":[]})", "adapter_id", "is missing");
+    refused(bundle("multiturn", "5"), "exports", "is not a list of objects");
+    refused(bundle("multiturn", R"({"session":{"turns":[{}]}})"), "exports[0].trace_id",
+            "is missing, and so is session_id");
+    refused(bundle("multiturn", R"({"trace_id":"t"})"), "exports[0].turns", "is missing");
+    refused(bundle("trace_replay", R"({"trace_id":"t","events":[]})"), "exports[0].events",
+            "is empty");
+    refused(bundle("multiturn", R"({"trace_id":"t","session":{"turns":[{}]}})"),
+            "exports[0].turns[0].messages", "is missing");
+    refused(bundle("multiturn", cell("t", R"("s")", {R"({"content_blocks":[5]})"})),
+            "exports[0].turns[0].content_blocks", "is not a list of objects");
+    EXPECT_NE(read({bundle("multiturn", cell("t", R"("s")", {hello}))})
+                  .first_error()
+                  .find("--sessions closed"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace driftless
