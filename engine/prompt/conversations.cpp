@@ -1,5 +1,6 @@
 #include "engine/prompt/conversations.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -24,7 +25,14 @@ std::uint32_t offset_of(std::size_t bytes) {
 }  // namespace
 
 Conversations::Conversations(const Trace& trace, const Plan& plan)
-    : trace_(trace), place_of_(trace.rows.size(), no_row) {
+    : trace_(trace),
+      place_of_(trace.rows.size(), no_row),
+      first_of_(trace.sessions.size(), no_row) {
+    for (const TraceRow& row : trace.rows) {
+        if (row.session != no_session) {
+            first_of_[row.session] = std::min(first_of_[row.session], row.index);
+        }
+    }
     live_.turns.resize(trace.rows.size());
     for (std::uint32_t place = 0; place < plan.rows.size(); ++place) {
         place_of_[plan.rows[place].row] = place;
@@ -70,7 +78,7 @@ Conversations::Found Conversations::take(std::uint32_t row,
     Turn& before = latest_[whose.session];
     const bool follows = before.row != no_row && place_of_[before.row] < place_of_[row] &&
                          waits_for(whose, trace_.rows[before.row].index);
-    if (trace_.deltas && !follows && whose.turn > 1) {
+    if (trace_.deltas && !follows && whose.index != first_of_[whose.session]) {
         return Found::no_request;
     }
     const std::size_t first =

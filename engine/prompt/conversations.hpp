@@ -47,6 +47,7 @@ class Conversations {
 
     const Trace& trace_;
     std::vector<std::uint32_t> place_of_;  ///< [rows of the trace] in the plan; no_row: not there
+    std::vector<std::uint32_t> first_of_;  ///< [sessions] index of its first row
     std::unordered_map<std::uint32_t, Turn> latest_;  ///< by session
     LiveTurns live_;
 };

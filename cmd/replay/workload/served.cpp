@@ -25,12 +25,6 @@ OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, con
     if (!workload.trace.recorded) {
         return ServedWorkload{std::move(workload), {}, {}, {}, {}};
     }
-    if (workload.trace.deltas) {
-        std::fprintf(stderr,
-                     "driftless: the trace holds only the new messages of each turn, and what the "
-                     "server answers goes between them: that needs --assistant live\n");
-        return exit_input;
-    }
     InputErrors errors;
     const Assistant assistant = assistant_of(request, workload.trace);
     std::optional<TraceWithBodies> made = make_recorded_bodies(
