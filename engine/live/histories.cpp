@@ -8,24 +8,15 @@
 
 namespace driftless {
 
-std::uint32_t Histories::padding(const Due& due, const Spoken& before) const {
-    return live_.of(due.row).pad_at > 0 && before.knows_length
-               ? static_cast<std::uint32_t>(std::max(before.short_by, 0))
-               : 0;
-}
-
 /// The messages of the row itself, as they were sent.
 void Histories::append_own(const Due& due, const Spoken* before, std::string& out) const {
-    const LiveTurn& turn = live_.of(due.row);
-    const std::string_view body = trace_.body_of(trace_.rows[due.row]);
-    const std::size_t pad_at = turn.pad_at > 0 ? turn.pad_at : turn.messages_end;
+    const std::int32_t short_by = before == nullptr ? 0 : before->short_by;
+    const Spliced own = live_.own_messages(due.row, trace_.body_of(trace_.rows[due.row]),
+                                           live_.words_for(due.row, short_by));
     out += out.empty() ? "" : ",";
-    out += body.substr(turn.before_at, pad_at - turn.before_at);
-    const std::uint32_t words = before == nullptr ? 0 : padding(due, *before);
-    for (std::uint32_t i = 0; i < words; ++i) {
-        out += live_.pad_word;
-    }
-    out += body.substr(pad_at, turn.messages_end - pad_at);
+    const std::size_t begin = out.size();
+    out.resize(begin + own.size());
+    own.copy(0, own.size(), out.data() + begin);
 }
 
 /// By how much prompt and answer together are shorter than they were recorded: so much the next
@@ -43,7 +34,7 @@ void Histories::note_length(const TraceRow& row, const Record& record, Spoken& s
 }
 
 bool Histories::fits(const Spoken& spoken) const {
-    const std::size_t words = spoken.knows_length ? std::max(spoken.short_by, 0) : 0;
+    const auto words = static_cast<std::size_t>(std::max(spoken.short_by, 0));
     return spoken.history.size() + words * live_.pad_word.size() <= bytes_max_;
 }
 
@@ -92,7 +83,6 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     reply.attempt = due.attempt;
     reply.whole = !spoken.history.empty() && fits(spoken);
     reply.short_by = spoken.short_by;
-    reply.knows_length = spoken.knows_length;
     spoken_[due.request] = std::move(spoken);
     reply.history = spoken_[due.request].history.data();
     reply.bytes = spoken_[due.request].history.size();

@@ -66,7 +66,6 @@ class Histories {
         bool has_ended = false;
     };
 
-    std::uint32_t padding(const Due& due, const Spoken& before) const;
     void append_own(const Due& due, const Spoken* before, std::string& out) const;
     bool fits(const Spoken& spoken) const;
     void note_length(const TraceRow& row, const Record& record, Spoken& spoken) const;

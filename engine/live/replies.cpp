@@ -1,7 +1,5 @@
 #include "engine/live/replies.hpp"
 
-#include <algorithm>
-
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -24,28 +22,20 @@ const TurnReply& Replies::behind(const Due& due) const {
     return reply;
 }
 
-std::uint32_t Replies::padding(const Due& due) const {
-    const TurnReply& reply = behind(due);
-    return live_.of(due.row).pad_at > 0 && reply.knows_length
-               ? static_cast<std::uint32_t>(std::max(reply.short_by, 0))
-               : 0;
-}
-
 std::size_t Replies::added_bytes(const Due& due) const {
-    return behind(due).bytes + 1 + live_.pad_word.size() * padding(due);
+    const TurnReply& reply = behind(due);
+    return reply.bytes + 1 + live_.pad_word.size() * live_.words_for(due.row, reply.short_by);
 }
 
 Spliced Replies::body_of(const Due& due) const {
     const TurnReply& reply = behind(due);
     const LiveTurn& turn = live_.of(due.row);
     const std::string_view body = trace_.body_of(trace_.rows[due.row]);
-    const std::size_t pad_at = turn.pad_at > 0 ? turn.pad_at : turn.messages_end;
     Spliced whole(body.substr(0, turn.before_at));
     whole.add({reply.history, reply.bytes});
     whole.add(",");
-    whole.add(body.substr(turn.before_at, pad_at - turn.before_at));
-    whole.add(live_.pad_word, padding(due));
-    whole.add(body.substr(pad_at));
+    whole.add(live_.own_messages(due.row, body, live_.words_for(due.row, reply.short_by)));
+    whole.add(body.substr(turn.messages_end));
     return whole;
 }
 

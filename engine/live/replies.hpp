@@ -37,7 +37,6 @@ class Replies {
 
   private:
     const TurnReply& behind(const Due& due) const;
-    std::uint32_t padding(const Due& due) const;
 
     const Trace& trace_;
     const LiveTurns& live_;

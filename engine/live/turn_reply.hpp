@@ -12,10 +12,10 @@ struct TurnReply {
     std::uint64_t bytes = 0;
     std::uint32_t request = 0;  ///< whose answer was the last (due.hpp)
     std::uint32_t pass = 0;
-    std::int32_t short_by = 0;  ///< tokens that the next prompt lacks of its recorded length
+    /// Tokens that the next prompt lacks of its recorded length; 0: none, or nobody knows.
+    std::int32_t short_by = 0;
     std::uint8_t attempt = 0;
-    bool whole = false;         ///< the answer had words to go on with, and there is room for all
-    bool knows_length = false;  ///< `short_by` is known
+    bool whole = false;  ///< the answer had words to go on with, and there is room for all
 };
 
 }  // namespace driftless

@@ -15,6 +15,16 @@ constexpr std::size_t message_bytes = 512;
 
 }  // namespace
 
+Spliced LiveTurns::own_messages(std::uint32_t row, std::string_view body,
+                                std::uint32_t words) const {
+    const LiveTurn& turn = turns[row];
+    const std::size_t pad_at = turn.pad_at > 0 ? turn.pad_at : turn.messages_end;
+    Spliced own(body.substr(turn.before_at, pad_at - turn.before_at));
+    own.add(pad_word, words);
+    own.add(body.substr(pad_at, turn.messages_end - pad_at));
+    return own;
+}
+
 std::vector<std::size_t> history_room(const Trace& trace, const LiveTurns& live,
                                       std::uint32_t tokens_unknown) {
     std::vector<std::size_t> room(trace.rows.size(), 0);

@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "proto/core/spliced.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -45,6 +47,12 @@ struct LiveTurns {
 
     const LiveTurn& of(std::uint32_t row) const { return turns[row]; }
     bool goes_on(std::uint32_t row) const { return turns[row].behind != no_row; }
+    /// Words that fill up a row whose prompt lacks so many tokens.
+    std::uint32_t words_for(std::uint32_t row, std::int32_t short_by) const {
+        return turns[row].pad_at > 0 && short_by > 0 ? static_cast<std::uint32_t>(short_by) : 0;
+    }
+    /// The messages of the row itself, with so many words more. `body`: its own.
+    Spliced own_messages(std::uint32_t row, std::string_view body, std::uint32_t words) const;
 };
 
 /// Upper bound of the bytes of what was said before each row, [rows of the trace], where answers

@@ -26,6 +26,13 @@ class Spliced {
         size_ += text.size() * times;
     }
 
+    /// All pieces of another one.
+    void add(const Spliced& other) {
+        for (std::size_t i = 0; i < other.count_; ++i) {
+            add(other.pieces_[i].text, other.pieces_[i].times);
+        }
+    }
+
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
 
@@ -55,7 +62,7 @@ class Spliced {
         std::string_view text;
         std::uint32_t times = 1;
     };
-    std::array<Piece, 6> pieces_{};
+    std::array<Piece, 8> pieces_{};
     std::uint32_t count_ = 0;
     std::size_t size_ = 0;
 };
