@@ -173,8 +173,10 @@ RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& opti
     const std::string longest(3'000, 'x');
     std::vector<FieldTemplate> templates;
     std::string unknown;
-    for (const Header& header : {Header{"X-Session", "{session}"}, Header{"X-Row", "{row}"},
-                                 Header{"X-Long", longest + "{row}"}}) {
+    for (const Header& header :
+         {Header{"X-Session", "{session}"}, Header{"X-Row", "{row}"},
+          Header{"X-Agent", "{tree}/{parent}-{pass}"}, Header{"X-Place", "{pass}/{user}"},
+          Header{"X-Long", longest + "{row}"}}) {
         templates.push_back(parse_field_template(header, unknown));
     }
     InputErrors errors;

@@ -39,6 +39,9 @@ namespace driftless {
 /// Which stamps the kernel is asked for. `wire`: of what leaves, not of what is received.
 enum class StampRule : std::uint8_t { full, wire, none };
 
+/// `--session-headers`: a family of headers by which routers know a session.
+enum class SessionHeaders : std::uint8_t { none, agentx };
+
 /// One server: where it is, and the paths that are joined to it.
 struct ReplayTarget {
     Url url;
@@ -92,7 +95,9 @@ struct RequestFlags {
     std::optional<FieldTemplate> row_model;   ///< `--model` with placeholders
     /// `--header`, then Authorization where there is a key; values may be `env:NAME`.
     std::vector<Header> headers;
-    std::vector<FieldTemplate> row_headers;   ///< `--header` with placeholders
+    /// `--header` with placeholders, then those of the family.
+    std::vector<FieldTemplate> row_headers;
+    SessionHeaders session_headers = SessionHeaders::none;
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     bool traceparent = false;                 ///< each request names its trace
     std::string extra_body;                   ///< JSON object text, or empty
