@@ -21,6 +21,7 @@
 #include "cmd/replay/run/calibration_lookup.hpp"
 #include "cmd/replay/run/execute.hpp"
 #include "cmd/replay/server/verify.hpp"
+#include "cmd/replay/workload/budgets.hpp"
 #include "cmd/replay/workload/dataset.hpp"
 #include "cmd/replay/workload/save_prompts.hpp"
 #include "cmd/replay/workload/served.hpp"
@@ -72,6 +73,9 @@ int check_workload(const ReplayOptions& options, const Workload& workload,
     int code = check_bodies(options, workload.trace);
     if (code == exit_done) {
         code = check_row_headers(options.request.row_headers, workload);
+    }
+    if (code == exit_done) {
+        code = check_budgets(options.sending, workload);
     }
     if (code == exit_done && earlier) {
         code =

@@ -16,6 +16,11 @@ ReplaySettings settings_of(const SimOptions& options) {
     ReplaySettings settings;
     settings.inflight_max = options.inflight_max;
     settings.capped_by_host = options.capped_by_host;
+    settings.budgets = options.budgets;
+    if (options.bug == Bug::wide_budgets) {
+        settings.budgets.input.tokens *= 2;
+        settings.budgets.output.tokens *= 2;
+    }
     settings.lanes_max =
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;

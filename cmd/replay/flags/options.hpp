@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cmd/replay/flags/described_api.hpp"
+#include "cmd/replay/flags/limit_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/screen/summary_table.hpp"
@@ -125,7 +126,9 @@ struct PromptFlags {
 struct SendingFlags {
     ArmAhead arm_ahead;
     std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
-    std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
+    std::optional<TypedBudget> budget_input;
+    std::optional<TypedBudget> budget_output;
+    std::optional<std::uint32_t> connections;  ///< empty: follows the schedule
     ConnectionRule connection = ConnectionRule::reuse;
     Balance balance = Balance::turn;
     Timeouts timeouts;
