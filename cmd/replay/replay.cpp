@@ -21,6 +21,7 @@
 #include "cmd/replay/run/calibration_lookup.hpp"
 #include "cmd/replay/run/execute.hpp"
 #include "cmd/replay/server/verify.hpp"
+#include "cmd/replay/workload/budgets.hpp"
 #include "cmd/replay/workload/dataset.hpp"
 #include "cmd/replay/workload/live.hpp"
 #include "cmd/replay/workload/save_prompts.hpp"
@@ -76,6 +77,9 @@ int check_workload(const ReplayOptions& options, const Workload& workload,
     }
     if (code == exit_done) {
         code = check_row_headers(options.request.row_headers, workload);
+    }
+    if (code == exit_done) {
+        code = check_budgets(options.sending, workload);
     }
     if (code == exit_done && earlier) {
         code =

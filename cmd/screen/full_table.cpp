@@ -115,9 +115,13 @@ void add_drift(Table& table, const SummaryFigures& f) {
     table.distribution("drift", drift, ns_per_us, "us");
     table.line("Worst drift (us):",
                drift.count == 0 ? "-" : fmt::format("{:.2f}", drift.max / ns_per_us));
-    if (f.drift_left_out > 0) {
-        table.count("Held by --max-inflight, left out:", f.drift_left_out);
-        table.line("- late (median / P99 / worst, ms):", three_ms(f.sending.held_by_user.drift));
+    if (const Distribution& late = f.sending.held_by_user.drift; late.count > 0) {
+        table.count("Held by --max-inflight, left out:", late.count);
+        table.line("- late (median / P99 / worst, ms):", three_ms(late));
+    }
+    if (const HeldFigures& held = f.sending.held_by_budget; held.held.count > 0) {
+        table.count("Held by token budgets, left out:", held.held.count);
+        table.line("- held (median / P99 / worst, ms):", three_ms(held.held));
     }
     if (f.sending.held_by_host.held.count > 0) {
         table.count("Held by a limit of this host:", f.sending.held_by_host.held.count);

@@ -319,9 +319,12 @@ void add_drift(Lines& lines, const SummaryFigures& f) {
         }
     }
     lines.add("Drift", text + causes);
-    if (f.drift_left_out > 0) {
-        lines.add("",
-                  fmt::format("{} held by --max-inflight left out", rows_text(f.drift_left_out)));
+    if (const std::uint64_t held = f.sending.held_by_user.drift.count; held > 0) {
+        lines.add("", fmt::format("{} held by --max-inflight left out", rows_text(held)));
+    }
+    if (const Distribution& held = f.sending.held_by_budget.held; held.count > 0) {
+        lines.add("", fmt::format("{} held by token budgets, up to {:.2f} s, left out",
+                                  rows_text(held.count), held.max / ns_per_s));
     }
     if (const Distribution& held = f.sending.held_by_host.held; held.count > 0) {
         lines.add("", fmt::format("{} held by a limit of this host, up to {:.2f} ms",

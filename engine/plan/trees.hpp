@@ -13,4 +13,9 @@ namespace driftless {
 /// which readers give to the conversation before its sub-agents.
 std::vector<std::uint32_t> roots_of_sessions(const Trace& trace);
 
+/// [session] the session that has spawned it: the one of a row that its first row waits for; of
+/// several the first in `Trace::sessions`. `no_session` for the root of a tree, and for a session
+/// whose first row waits for none.
+std::vector<std::uint32_t> parents_of_sessions(const Trace& trace);
+
 }  // namespace driftless

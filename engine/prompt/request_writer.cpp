@@ -109,7 +109,7 @@ std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_byte
     std::string_view request_id = write_id(row);
     fields_scratch_.clear();
     if (options_.row_fields != nullptr) {
-        fields_scratch_ = options_.row_fields->of(due_.row);
+        options_.row_fields->append(due_, fields_scratch_);
         const bool has_own_id = header_value(fields_scratch_, "X-Request-Id").data() != nullptr;
         request_id = has_own_id ? std::string_view{} : request_id;
     }

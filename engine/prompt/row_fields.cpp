@@ -1,8 +1,10 @@
 #include "engine/prompt/row_fields.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
+#include "engine/plan/trees.hpp"
 #include "proto/core/check.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
@@ -13,13 +15,29 @@ namespace {
 
 constexpr std::size_t shown_bytes_max = 80;  // of a value in a message
 
+// Bytes in the place of numbers that are decided in the run. No value has such a byte: fields with
+// control bytes are refused.
+constexpr char pass_mark = '\x01';
+constexpr char user_mark = '\x02';
+constexpr std::string_view marks = "\x01\x02";
+constexpr std::size_t digits_max = 10;  // of a 32-bit number
+
+std::size_t count_of_marks(std::string_view lines) {
+    return static_cast<std::size_t>(std::count_if(
+        lines.begin(), lines.end(), [](char c) { return c == pass_mark || c == user_mark; }));
+}
+
 /// Renders one row after the other.
 class Renderer {
   public:
     Renderer(const std::vector<FieldTemplate>& templates, const Trace& trace, InputErrors& errors)
-        : templates_(templates), trace_(trace), errors_(errors) {}
+        : templates_(templates),
+          trace_(trace),
+          errors_(errors),
+          roots_(roots_of_sessions(trace)),
+          parents_(parents_of_sessions(trace)) {}
 
-    /// The row's fields as whole lines; valid until the next call.
+    /// The row's fields as whole lines, with marks; valid until the next call.
     std::string_view render(const TraceRow& row) {
         row_ = &row;
         lines_.clear();
@@ -30,9 +48,9 @@ class Renderer {
         for (const FieldTemplate& field : templates_) {
             add(field);
         }
-        if (lines_.size() > RowFields::row_bytes_max) {
-            const std::string size =
-                std::to_string(lines_.size());  // not the text: it may hold a key
+        const std::size_t bytes = lines_.size() + count_of_marks(lines_) * (digits_max - 1);
+        if (bytes > RowFields::row_bytes_max) {
+            const std::string size = std::to_string(bytes);  // not the text: it may hold a key
             refuse("", size, "bytes of --header values of its own are more than 4096",
                    "name shorter columns");
         }
@@ -44,6 +62,10 @@ class Renderer {
         const std::size_t before = lines_.size();
         lines_ += field.name + ": ";
         for (const TemplatePiece& piece : field.pieces) {
+            if (piece.placeholder == Placeholder::pass || piece.placeholder == Placeholder::user) {
+                lines_ += piece.placeholder == Placeholder::pass ? pass_mark : user_mark;
+                continue;
+            }
             const std::optional<std::string> value = value_of(piece);
             if (!value) {  // a row that has none goes without the field
                 lines_.resize(before);
@@ -65,12 +87,18 @@ class Renderer {
             case Placeholder::row:
                 return std::to_string(row_->index);
             case Placeholder::session:
-                return row_->session == no_session
-                           ? std::nullopt
-                           : std::optional<std::string>(trace_.sessions[row_->session]);
+                return name_of(row_->session);
+            case Placeholder::tree:
+                return row_->session == no_session ? std::nullopt : name_of(roots_[row_->session]);
+            case Placeholder::parent:
+                return row_->session == no_session ? std::nullopt
+                                                   : name_of(parents_[row_->session]);
             case Placeholder::turn:
                 return row_->turn == 0 ? std::nullopt
                                        : std::optional<std::string>(std::to_string(row_->turn));
+            case Placeholder::pass:
+            case Placeholder::user:
+                CHECK(false);  // marks
             case Placeholder::kept:
                 break;
         }
@@ -81,6 +109,11 @@ class Renderer {
         return !column.present() || column.is(JsonType::null)
                    ? std::nullopt
                    : std::optional<std::string>(column.raw());  // as the trace writes it
+    }
+
+    std::optional<std::string> name_of(std::uint32_t session) const {
+        return session == no_session ? std::nullopt
+                                     : std::optional<std::string>(trace_.sessions[session]);
     }
 
     void refuse(std::string field, std::string_view value, const char* problem,
@@ -98,6 +131,8 @@ class Renderer {
     const std::vector<FieldTemplate>& templates_;
     const Trace& trace_;
     InputErrors& errors_;
+    const std::vector<std::uint32_t> roots_;    ///< [sessions]
+    const std::vector<std::uint32_t> parents_;  ///< [sessions]
     const TraceRow* row_ = nullptr;
     JsonDocument document_;
     JsonValue kept_;
@@ -117,17 +152,29 @@ RowFields::RowFields(const std::vector<FieldTemplate>& templates, const Trace& t
         const std::string_view lines = renderer.render(trace.rows[planned.row]);
         places_[planned.row] = {bytes_.size(), lines.size()};
         bytes_ += lines;
-        bytes_max_ = std::max(bytes_max_, lines.size());
+        bytes_max_ = std::max(bytes_max_, lines.size() + count_of_marks(lines) * (digits_max - 1));
     }
 }
 
-std::string_view RowFields::of(std::uint32_t row) const {
-    if (row >= places_.size()) {
-        return {};
+void RowFields::append(const Due& due, std::string& lines) const {
+    if (due.row >= places_.size()) {
+        return;
     }
-    const Place& place = places_[row];
+    const Place& place = places_[due.row];
     CHECK(place.begin + place.bytes <= bytes_.size());
-    return std::string_view(bytes_).substr(place.begin, place.bytes);
+    std::string_view rest = std::string_view(bytes_).substr(place.begin, place.bytes);
+    while (!rest.empty()) {
+        const std::size_t mark = std::min(rest.find_first_of(marks), rest.size());
+        lines.append(rest.substr(0, mark));
+        if (mark == rest.size()) {
+            break;
+        }
+        char digits[digits_max];
+        const std::uint32_t number = rest[mark] == pass_mark ? due.pass : due.user;
+        const char* const end = std::to_chars(digits, digits + digits_max, number).ptr;
+        lines.append(digits, static_cast<std::size_t>(end - digits));
+        rest.remove_prefix(mark + 1);
+    }
 }
 
 }  // namespace driftless

@@ -1,6 +1,7 @@
 /// RowFields: the header fields that differ from row to row (`--header "X-Session: {session}"`),
 /// rendered for every row of a plan before time 0, so that arming copies bytes and nothing can be
-/// wrong with them any more.
+/// wrong with them any more. What is decided in the run, its pass and its user, is a mark in the
+/// text; arming puts the number there.
 ///
 /// A field that a row has no value for (no session, a column that is null) is left out of that
 /// row's head. A value that could end its line is refused, never escaped: servers do not agree on
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "engine/plan/plan.hpp"
+#include "engine/schedule/due.hpp"
 #include "proto/http/field_template.hpp"
 #include "proto/trace/row.hpp"
 
@@ -29,9 +31,10 @@ class RowFields {
     RowFields(const std::vector<FieldTemplate>& templates, const Trace& trace, const Plan& plan,
               InputErrors& errors);
 
-    /// Whole lines, line ends included; empty where the row has none. `row`: position in the trace.
-    std::string_view of(std::uint32_t row) const;
-    /// The longest that `of` gives.
+    /// Puts the request's lines behind `lines`, line ends included; nothing where its row has none.
+    /// Takes no memory where `lines` has room for `bytes_max` more.
+    void append(const Due& due, std::string& lines) const;
+    /// Upper bound of what `append` adds.
     std::size_t bytes_max() const { return bytes_max_; }
     /// Of all rows together.
     std::size_t bytes() const { return bytes_.size(); }
@@ -46,7 +49,7 @@ class RowFields {
         std::uint64_t bytes = 0;
     };
 
-    std::string bytes_;
+    std::string bytes_;          ///< with marks
     std::vector<Place> places_;  ///< [trace rows]
     std::size_t bytes_max_ = 0;
 };

@@ -152,7 +152,7 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     if (periods_ != nullptr) {
         periods_->fired(state.due, event.stamp_ns);
     }
-    if (time_zero_ns_ != no_stamp && event.fired.late_cause != LateCause::inflight) {
+    if (time_zero_ns_ != no_stamp && !is_wish(event.fired.late_cause)) {
         counts_.drift_max_ns =
             std::max(counts_.drift_max_ns, event.stamp_ns - time_zero_ns_ - state.due.due_ns);
     }

@@ -62,7 +62,7 @@ struct DueInfo {
 
 struct FiredInfo {
     std::int64_t connect_ns;  ///< when the lane was connected
-    std::int64_t held_ns;     ///< held back by --max-inflight, a limit of the host or a full ring
+    std::int64_t held_ns;     ///< held back by a cap, a limit of the host or a full ring
     std::uint32_t inflight;   ///< exchanges open, this one not counted
     std::uint32_t target;     ///< index of the URL
     LateCause late_cause;

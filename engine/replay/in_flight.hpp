@@ -31,8 +31,10 @@ class InFlight {
 
     std::uint32_t count() const { return count_; }
     bool full() const { return count_ >= parts_.settings.inflight_max; }
-    /// One more row may leave, and the ring has a place for its end.
-    bool has_room() const { return !full() && parts_.ring.has_room_for_row(); }
+    /// There is a place for one more row, and one in the ring for its end.
+    bool has_place() const { return !full() && parts_.ring.has_room_for_row(); }
+    /// One more row may leave: it has a place, and the token budgets let it.
+    bool has_room() const { return has_place() && parts_.budgets.open(); }
     /// When the last answer ended that `--max-inflight` rows were waiting for: as it arrived, as
     /// far as that is known.
     Instant freed() const { return freed_; }

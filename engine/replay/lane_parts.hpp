@@ -10,6 +10,7 @@
 #include "engine/record/ring.hpp"
 #include "engine/replay/host_sleep.hpp"
 #include "engine/replay/settings.hpp"
+#include "engine/replay/token_budgets.hpp"
 #include "engine/underway/row_underway.hpp"
 
 namespace driftless {
@@ -65,6 +66,7 @@ struct LaneParts {
     bool turns_wait = false;
     /// The run's time is over: what is cut off from here on is so by plan.
     bool time_over = false;
+    TokenBudgets budgets{settings.budgets};
 
     bool has_tls(std::uint32_t target) const { return targets[target].tls != nullptr; }
 };

@@ -11,7 +11,7 @@ namespace {
 
 // What holds rows back for a known time.
 bool is_cap(LateCause cause) {
-    return cause == LateCause::writer || cause == LateCause::inflight || cause == LateCause::limit;
+    return cause == LateCause::writer || is_wish(cause) || cause == LateCause::limit;
 }
 
 }  // namespace
@@ -21,9 +21,17 @@ LateCause LateCauses::of_cap() const {
 }
 
 LateCause LateCauses::of_caps() const {
-    return !ring_.has_room_for_row() ? LateCause::writer
-           : lanes_.in_flight.full() ? of_cap()
-                                     : LateCause::none;
+    return !ring_.has_room_for_row()      ? LateCause::writer
+           : lanes_.in_flight.full()      ? of_cap()
+           : !lanes_.parts.budgets.open() ? LateCause::budget
+                                          : LateCause::none;
+}
+
+// Of what the user asked for, what let rows go last.
+LateCause LateCauses::last_wish() const {
+    return blocked_until(LateCause::budget) > blocked_until(LateCause::inflight)
+               ? LateCause::budget
+               : LateCause::inflight;
 }
 
 // The host allows no further connection, though the row may leave: others are closing.
@@ -32,8 +40,8 @@ LateCause LateCauses::of_no_lane() const {
     return capped && lanes_.pool.full() ? LateCause::limit : LateCause::lane;
 }
 
-// A place comes free when an answer has ended, not when we read so: nobody wanted a row to wait
-// while this process was stopped.
+// A place comes free when an answer has ended, and tokens are there when they are refilled, not
+// when we read so: nobody wanted a row to wait while this process was stopped.
 void LateCauses::note_caps(Instant now) {
     Instant& capped_until = blocked_until(of_cap());
     if (lanes_.in_flight.full()) {
@@ -41,7 +49,16 @@ void LateCauses::note_caps(Instant now) {
         full_ = true;
     } else if (std::exchange(full_, false)) {
         capped_until = lanes_.in_flight.freed();
-        room_.free(capped_until);
+    }
+    const TokenBudgets& budgets = lanes_.parts.budgets;
+    if (!budgets.open()) {
+        blocked_until(LateCause::budget) = now;
+        short_ = true;
+    } else if (std::exchange(short_, false)) {
+        blocked_until(LateCause::budget) = budgets.opens();
+    }
+    if (!short_ && !(full_ && of_cap() == LateCause::inflight) && std::exchange(shut_, false)) {
+        room_.free(blocked_until(last_wish()));
     }
     if (!ring_.has_room_for_row()) {
         blocked_until(LateCause::writer) = now;
@@ -50,15 +67,17 @@ void LateCauses::note_caps(Instant now) {
 
 void LateCauses::note_fire(Instant at, Instant done) {
     CHECK(at <= done);
-    if (lanes_.in_flight.full()) {
-        full_ = true;
+    full_ = full_ || lanes_.in_flight.full();
+    short_ = short_ || lanes_.parts.budgets.opens() > done;
+    if (short_ || (full_ && of_cap() == LateCause::inflight)) {
+        shut_ = true;
         room_.fill(at);
     }
     busy_until_ = done;
 }
 
 void LateCauses::note_next(LateCause cause, Instant now) {
-    if (blocked_by_ != LateCause::none && blocked_by_ != LateCause::inflight) {  // `note_caps`
+    if (blocked_by_ != LateCause::none && !is_wish(blocked_by_)) {  // `note_caps`
         blocked_until(blocked_by_) = now;
     }
     blocked_by_ = cause;
@@ -74,7 +93,7 @@ void LateCauses::note_away(Instant from, Instant until, Instant next_due) {
 // for, what the host has no room for and a disk that hangs would have delayed it anyway; a stop
 // goes before what it entailed.
 LateCause LateCauses::before_turn(Instant due) const {
-    for (const LateCause cause : {LateCause::writer, LateCause::inflight, LateCause::limit}) {
+    for (const LateCause cause : {LateCause::writer, last_wish(), LateCause::limit}) {
         if (held(due, cause).ns > 0) {
             return cause;
         }
@@ -90,8 +109,7 @@ LateCause LateCauses::before_turn(Instant due) const {
 // while this process was stopped, would have taken it: what fills them now is a consequence.
 Duration LateCauses::held(Instant due, LateCause cause) const {
     const Instant until = blocked_until(cause);
-    const Duration room =
-        cause == LateCause::inflight && due < until ? room_.between(due, until) : Duration{0};
+    const Duration room = is_wish(cause) && due < until ? room_.between(due, until) : Duration{0};
     return until - due - room;
 }
 
@@ -108,11 +126,11 @@ void LateCauses::lacks(RowUnderway& row, LateCause what) {
 
 // What no user wanted stays its cause.
 void LateCauses::end(RowUnderway& row, Instant due) const {
-    for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::writer}) {
+    for (const LateCause cause : {last_wish(), LateCause::limit, LateCause::writer}) {
         const std::int64_t held_ns = held(due, cause).ns;
         if (row.tries == 0 && row.turn < blocked_until(cause) && held_ns > 0) {
-            const bool stays = row.cause == LateCause::writer ||
-                               (row.cause == LateCause::limit && cause == LateCause::inflight);
+            const bool stays =
+                row.cause == LateCause::writer || (row.cause == LateCause::limit && is_wish(cause));
             row.cause = stays ? row.cause : cause;
             row.held_ns = std::max(row.held_ns, held_ns);
         }
@@ -128,8 +146,8 @@ LateCause LateCauses::of(const RowUnderway& row, Instant due, Duration drift) co
         // A cap is not why a row is late that has waited longer for what it lacked then; a limit of
         // the host stays its cause.
         const bool lacked_longer = row.then != LateCause::none && drift.ns > 2 * row.held_ns;
-        const bool is_wish = row.cause == LateCause::inflight || row.cause == LateCause::writer;
-        return is_wish && lacked_longer ? row.then : row.cause;
+        const bool yields = is_wish(row.cause) || row.cause == LateCause::writer;
+        return yields && lacked_longer ? row.then : row.cause;
     }
     if (drift <= on_time_max) {
         return LateCause::none;

@@ -17,10 +17,10 @@ class LateCauses {
     LateCauses(Driver& driver, const ReplaySettings& settings, Lanes& lanes, EventRing& ring)
         : driver_(driver), settings_(settings), lanes_(lanes), ring_(ring) {}
 
-    /// At the beginning of each step: a cap that is full, or a ring without room, holds back every
-    /// row, whatever else it waits for.
+    /// At the beginning of each step: a cap that is full, a budget that is used up, or a ring
+    /// without room, holds back every row, whatever else it waits for.
     void note_caps(Instant now);
-    /// A row has left: it may have taken the last place.
+    /// A row has left: it may have taken the last place, or the last tokens.
     void note_fire(Instant at, Instant done);
     /// The next row is due, and this keeps it (`none`: nothing does).
     void note_next(LateCause cause, Instant now);
@@ -32,7 +32,8 @@ class LateCauses {
     /// late for that, and not for what it entailed. `next_due`: of the row that is next.
     void note_away(Instant from, Instant until, Instant next_due);
 
-    /// What a row that is next may wait for, before all else: the writer, or its place in flight.
+    /// What a row that is next may wait for, before all else: the writer, its place in flight, or
+    /// tokens of a budget.
     LateCause of_caps() const;
     /// Why no lane can be had.
     LateCause of_no_lane() const;
@@ -52,6 +53,7 @@ class LateCauses {
 
   private:
     LateCause of_cap() const;
+    LateCause last_wish() const;
     LateCause before_turn(Instant due) const;
     Duration held(Instant due, LateCause cause) const;
     Instant blocked_until(LateCause cause) const {
@@ -70,8 +72,10 @@ class LateCauses {
     Instant away_until_;
     LateCause blocked_by_ = LateCause::none;                 ///< what kept the next row, last asked
     std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that
-    bool full_ = false;  ///< as many rows were in flight as may be, when last asked
-    RoomTimes room_;
+    bool full_ = false;   ///< as many rows were in flight as may be, when last asked
+    bool short_ = false;  ///< a token budget was used up, when last asked
+    bool shut_ = false;   ///< one of them that the user asked for, when last asked
+    RoomTimes room_;      ///< when they let one more row go
 };
 
 }  // namespace driftless

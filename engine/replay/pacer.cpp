@@ -1,5 +1,7 @@
 #include "engine/replay/pacer.hpp"
 
+#include <algorithm>
+
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -43,12 +45,18 @@ Instant Pacer::next_due(Instant now) const {
     if (!stopped_ && (may_fire_late() || waiting_.can_leave())) {
         return now;
     }
-    const Due* next = schedule_.peek();
-    if (stopped_ || zero_ == never || next == nullptr) {
+    if (stopped_ || zero_ == never) {
         return never;
     }
-    const Instant due = due_instant(*next);
-    return due <= now && !lanes_.in_flight.has_room() ? never : due;
+    const Due* next = schedule_.peek();
+    const Instant due = next == nullptr ? never : due_instant(*next);
+    if (!lanes_.in_flight.has_place()) {
+        return due <= now ? never : due;
+    }
+    // What waits for tokens alone leaves as soon as they are there.
+    const Instant opens = lanes_.parts.budgets.opens();
+    const bool holds = opens > now && (lanes_.sealing.late_front() != nullptr || !waiting_.empty());
+    return holds ? opens : due == never ? never : std::max(due, opens);
 }
 
 bool Pacer::done() const {
@@ -63,6 +71,7 @@ void Pacer::note_away(Instant from, Instant until) {
 }
 
 bool Pacer::step(Instant now) {
+    lanes_.parts.budgets.look(now);
     note_ends();
     const bool retried = take_retries();  // first: it also takes back what lanes have lost
     const bool failed = waiting_.answer_failures();

@@ -52,6 +52,20 @@ constexpr const char* name_of(ConnectionRule rule) {
                                            : "sticky";
 }
 
+/// So many tokens in each period; 0: no bound.
+struct TokenRate {
+    std::uint64_t tokens = 0;
+    Duration period = seconds(60);
+};
+
+/// `--budget-input`, `--budget-output`: tokens that may leave in a time (token_budgets.hpp).
+struct BudgetRules {
+    TokenRate input;
+    bool uncached = false;  ///< of the input only what an unlimited prefix cache does not hold
+    TokenRate output;
+    bool any() const { return input.tokens > 0 || output.tokens > 0; }
+};
+
 struct ReplaySettings {
     Timeouts timeouts;
     WaitPolicy wait = WaitPolicy::hybrid;
@@ -62,6 +76,7 @@ struct ReplaySettings {
     /// `inflight_max` is what this host has room for, and below what the user asked, if anything:
     /// what it holds back is late by `LateCause::limit`.
     bool capped_by_host = false;
+    BudgetRules budgets;
     std::uint32_t lanes_max = 1024;  ///< connections at most, over all targets
     ConnectionRule connection = ConnectionRule::reuse;
     std::uint32_t connections_fixed = 0;  ///< `--connections N`: exactly so many; 0: as needed

@@ -112,6 +112,10 @@ class Schedule {
     }
     /// The requests that wait for others, or did, or for their users; null: every due is recorded.
     const Releases* releases() const { return waiting_; }
+    /// What the plan says of that request.
+    const Planned& planned(const Due& due) const {
+        return recorded_.rows[users_ == nullptr ? due.request : users_->position_of(due.request)];
+    }
     /// This one waits, or did.
     bool waits(std::uint32_t request) const {
         return waiting_ != nullptr && waiting_->turn(request).state != TurnState::root;

@@ -189,15 +189,18 @@ void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, R
 }
 
 void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
-    const Distribution& drift = figures.sending.held_by_user.drift;
-    if (drift.count > 0) {
-        reasons.push_back(rows_text(drift.count) +
-                          " that --max-inflight held back are judged from their release on: they "
-                          "left up to " +
+    const auto add = [&reasons](const Distribution& drift, const std::string& what) {
+        if (drift.count == 0) {
+            return;
+        }
+        reasons.push_back(rows_text(drift.count) + " that " + what +
+                          " held back are judged from their release on: they left up to " +
                           milliseconds_text(static_cast<std::int64_t>(drift.max)) +
                           " late (median " +
                           milliseconds_text(static_cast<std::int64_t>(drift.median())) + ")");
-    }
+    };
+    add(figures.sending.held_by_user.drift, "--max-inflight");
+    add(figures.sending.held_by_budget.drift, "token budgets");
 }
 
 }  // namespace driftless

@@ -49,7 +49,7 @@ SendingFigures Sending::figures() const {
     SendingFigures figures;
     Sample drift, submit, wire_delay, wire_drift, receive_delay;
     std::array<Sample, late_cause_count> by_cause;
-    CapSamples by_user, by_host;
+    CapSamples by_user, by_budget, by_host;
     for (const Row& row : rows_) {
         if (!row.left) {
             continue;
@@ -58,8 +58,9 @@ SendingFigures Sending::figures() const {
         add_known(submit, row.submit_ns);
         add_known(wire_delay, row.wire_delay_ns);
         add_known(receive_delay, row.receive_delay_ns);
-        if (row.cause == LateCause::inflight) {
-            by_user.add(row.held_ns, row.drift_ns);
+        if (is_wish(row.cause)) {
+            CapSamples& held = row.cause == LateCause::budget ? by_budget : by_user;
+            held.add(row.held_ns, row.drift_ns);
             continue;
         }
         if (row.cause == LateCause::limit) {
@@ -79,6 +80,7 @@ SendingFigures Sending::figures() const {
         figures.by_cause[i] = by_cause[i].distribution();
     }
     figures.held_by_user = by_user.figures();
+    figures.held_by_budget = by_budget.figures();
     figures.held_by_host = by_host.figures();
     figures.by_rank = by_rank(figures.instant_rows_max);
     CHECK(figures.instant_rows_max <= rows_.size());
@@ -102,7 +104,7 @@ std::vector<RankFigures> Sending::by_rank(std::uint32_t& instant_rows_max) const
         const std::size_t bucket = std::bit_width(i - first_of_instant);
         instant_rows_max =
             std::max(instant_rows_max, static_cast<std::uint32_t>(i - first_of_instant + 1));
-        if (rows[i].cause != LateCause::inflight) {
+        if (!is_wish(rows[i].cause)) {
             CHECK(bucket <= 32);  // ranks have 32 bits
             buckets.resize(std::max(buckets.size(), bucket + 1));
             buckets[bucket].add(static_cast<double>(rows[i].drift_ns));

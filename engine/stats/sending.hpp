@@ -30,7 +30,8 @@ struct HeldFigures {
     Distribution drift;
 };
 
-/// ns. Rows that `--max-inflight` held back are in none of the drifts, nor in `wire_drift`.
+/// ns. Rows that `--max-inflight` or a token budget held back are in none of the drifts, nor in
+/// `wire_drift`.
 struct SendingFigures {
     Distribution drift;                                   ///< fired - due
     std::array<Distribution, late_cause_count> by_cause;  ///< drift of the rows of each late cause
@@ -41,6 +42,7 @@ struct SendingFigures {
     Distribution wire_drift;         ///< wire - due
     Distribution receive_delay;      ///< worst of each row
     HeldFigures held_by_user;        ///< `--max-inflight`
+    HeldFigures held_by_budget;      ///< `--budget-input`, `--budget-output`
     HeldFigures held_by_host;        ///< a limit of the host: its rows are in the drifts, too
     std::uint64_t wire_unknown = 0;  ///< rows that left and have no `wire_ns`
 };

@@ -123,7 +123,7 @@ void Summary::add_sending(const Record& record) {
     SummaryFigures& f = figures_;
     ++f.fired;
     ++f.late_causes[static_cast<std::size_t>(record.late_cause)];
-    if (record.late_cause == LateCause::inflight) {
+    if (is_wish(record.late_cause)) {
         ++f.drift_left_out;
     }
     f.follow_up_turns += record.overtaken.has_value() ? 1 : 0;

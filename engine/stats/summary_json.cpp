@@ -196,12 +196,13 @@ void write_sending(JsonWriter& json, const SendingFigures& s) {
     write_ns(json, "receive_delay_ns", s.receive_delay);
     json.key("drift_by_cause_ns").begin_object();
     for (std::size_t i = 0; i < s.by_cause.size(); ++i) {
-        if (static_cast<LateCause>(i) != LateCause::inflight) {
+        if (!is_wish(static_cast<LateCause>(i))) {
             write_ns(json, name_of(static_cast<LateCause>(i)), s.by_cause[i]);
         }
     }
     json.end_object().key("held").begin_object();
     write_held(json, name_of(LateCause::inflight), s.held_by_user);
+    write_held(json, name_of(LateCause::budget), s.held_by_budget);
     write_held(json, name_of(LateCause::limit), s.held_by_host);
     json.end_object().key("drift_by_rank_ns").begin_array();
     for (const RankFigures& rank : s.by_rank) {

@@ -49,7 +49,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
         record.tainted.emplace_back(taint_entries_dropped);
     }
     const std::int64_t drift_max = drift_limit_ns(limits, rank);
-    const std::int64_t wanted_ns = record.late_cause == LateCause::inflight ? record.held_ns : 0;
+    const std::int64_t wanted_ns = is_wish(record.late_cause) ? record.held_ns : 0;
     if (record.late_cause == LateCause::limit) {
         record.tainted.emplace_back(taint_limit);
     } else if (drift_max > 0 && record.drift_ns.value_or(0) - wanted_ns > drift_max) {

@@ -39,9 +39,10 @@ struct RowLosses {
 };
 
 /// Fills `record.tainted` and the two delays of the request once all else of the record is known. A
-/// row that `--max-inflight` held back was late because the user wanted it: no taint for as long as
-/// it was held. One that a limit of this host held back is tainted whatever the limits, and so is
-/// one that failed for our own lack, or whose request was lost on the way and sent again.
+/// row that `--max-inflight` or a budget held back was late because the user wanted it: no taint
+/// for as long as it was held. One that a limit of this host held back is tainted whatever the
+/// limits, and so is one that failed for our own lack, or whose request was lost on the way and
+/// sent again.
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

@@ -40,7 +40,7 @@ std::int64_t wire_delay_ns(const Record& record) {
 
 /// The user wanted it to wait for so long.
 std::int64_t wanted_delay_ns(const Record& record) {
-    return record.late_cause == LateCause::inflight ? record.held_ns : 0;
+    return is_wish(record.late_cause) ? record.held_ns : 0;
 }
 
 /// The latest that is known of a row.

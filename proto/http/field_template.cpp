@@ -11,8 +11,10 @@ struct Known {
     std::string_view name;
     Placeholder placeholder;
 };
-constexpr std::array known{Known{"row", Placeholder::row}, Known{"session", Placeholder::session},
-                           Known{"turn", Placeholder::turn}};
+constexpr std::array known{Known{"row", Placeholder::row},   Known{"session", Placeholder::session},
+                           Known{"tree", Placeholder::tree}, Known{"parent", Placeholder::parent},
+                           Known{"turn", Placeholder::turn}, Known{"pass", Placeholder::pass},
+                           Known{"user", Placeholder::user}};
 constexpr std::string_view kept_prefix = "kept.";
 
 bool is_name(std::string_view text) {

@@ -16,7 +16,11 @@ enum class Placeholder : std::uint8_t {
     none,     ///< text as it stands
     row,      ///< {row}: index in file order
     session,  ///< {session}
+    tree,     ///< {tree}: the session at the root of the row's tree
+    parent,   ///< {parent}: the session that spawned the row's own
     turn,     ///< {turn}
+    pass,     ///< {pass}: how often the trace had been gone through before
+    user,     ///< {user}: who sends the row
     kept,     ///< {kept.NAME}: a column that `--keep` carries
 };
 
@@ -40,7 +44,7 @@ std::string to_text(const TemplatePiece& piece);
 
 /// Takes a value apart. `{NAME}` of letters, digits, '_', '-' and '.', and `{kept.}` with whatever
 /// name, are placeholders; `{{NAME}}` is the text `{NAME}`; other braces are text, as in JSON.
-/// Where a placeholder is none of the four, `unknown` is what stands between its braces.
+/// Where a placeholder is none of those, `unknown` is what stands between its braces.
 FieldTemplate parse_field_template(const Header& header, std::string& unknown);
 
 }  // namespace driftless

@@ -37,7 +37,7 @@ constexpr std::array<const char*, outcome_count> outcome_names = {
     "not_sent",
 };
 constexpr std::array<const char*, late_cause_count> late_cause_names = {
-    "none", "wake", "guard", "prepare", "lane", "inflight", "limit", "writer",
+    "none", "wake", "guard", "prepare", "lane", "inflight", "budget", "limit", "writer",
 };
 constexpr std::array<const char*, tokens_source_count> tokens_source_names = {
     "usage",

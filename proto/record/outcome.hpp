@@ -53,10 +53,16 @@ enum class LateCause : std::uint8_t {
     prepare,   ///< its bytes were not ready
     lane,      ///< no connection was ready
     inflight,  ///< held back by `--max-inflight`
+    budget,    ///< held back by `--budget-input` or `--budget-output`
     limit,     ///< held back by a limit of this host, which nobody asked for
     writer,    ///< held back by our own writer: no room to account for one more row
 };
-inline constexpr unsigned late_cause_count = 8;
+inline constexpr unsigned late_cause_count = 9;
+
+/// The user asked for it: no figure of our own lateness counts such rows.
+constexpr bool is_wish(LateCause cause) {
+    return cause == LateCause::inflight || cause == LateCause::budget;
+}
 
 const char* name_of(LateCause cause);
 std::optional<LateCause> late_cause_from_name(std::string_view name);

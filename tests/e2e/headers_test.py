@@ -9,6 +9,7 @@ from keeper import keeper
 
 FAST = ("--ttft", "1ms", "--itl", "0", "--cache-block", "512")
 SOME = ("--limit", 40, "--speed", 50)
+WEKA = SAMPLE.parent / "traces" / "weka"
 
 
 INPUT_REFUSED = 3
@@ -109,6 +110,40 @@ class Heads(Case):
                                    "X-Request-Id: {session}-{row}")
         ids = {head["X-Request-Id"] for _, head, _ in server.kept}
         self.assertEqual(ids, {"a-0", run.json("run.json")["run_id"] + "-1"})
+
+    def test_routers_know_who_plays(self):
+        """Session, pass, tree, parent and user of each request, as its record has them; twice the
+        same. A session without a parent sends no such header."""
+        heads = []
+        for _ in range(2):
+            with keeper() as server:
+                run = self.replay_well(WEKA, "--url", server.url, *self.BLIND, "--speed", 100,
+                                       "--users", 1, "--recycle", "--for", "400ms",
+                                       "--session-headers", "agentx", "--header",
+                                       "X-Where: {tree} {pass} {user}")
+            records = {(one["pass"], one["row"]): one
+                       for one in read_jsonl(run.folder / "requests.jsonl")}
+            seen = {}
+            for _, head, _ in server.kept:
+                row, _, number = head["X-Request-Id"].rpartition("-")[2].partition(".")
+                record = records[int(number or 0), int(row)]
+                session = f"{record['session']}-{record['pass']}"
+                for name in ("X-Correlation-ID", "X-Session-ID", "X-Session-Affinity",
+                             "X-SMG-Routing-Key", "X-Dynamo-Session-ID"):
+                    self.assertEqual(head[name], session)
+                parent = None if record["session"] == record["tree"] else record["tree"]
+                self.assertEqual(head.get("X-Dynamo-Parent-Session-ID"),
+                                 parent and f"{parent}-{record['pass']}")
+                self.assertEqual(head["X-Where"],
+                                 f"{record['tree']} {record['pass']} {record['user']}")
+                seen[record["pass"], record["row"]] = {
+                    name: value for name, value in head.items()
+                    if name.startswith("X-") and name != "X-Request-Id"}
+            self.assertGreater(max(number for number, _ in seen), 0)
+            self.assertTrue(any("X-Dynamo-Parent-Session-ID" in head for head in seen.values()))
+            heads.append(seen)
+        for place in heads[0].keys() & heads[1].keys():
+            self.assertEqual(heads[0][place], heads[1][place])
 
     def test_no_row_begins_another_header(self):
         """Refused with file, line and value before a byte leaves, also of a dry run."""

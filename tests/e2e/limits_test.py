@@ -61,6 +61,28 @@ class Limits(Case):
             self.assertLessEqual(record["held_ns"], record["drift_ns"])
         self.assertTrue(all(record["inflight"] == 0 for record in records))
 
+    def test_tokens_are_held_back(self):
+        """Rows wait for a budget in order; in any time no more leaves than it gives."""
+        run, outcomes = self.outcomes("--budget-output", "200/s", "--budget-input", "30k/s")
+        self.assertEqual((run.code, outcomes), (0, {"ok"}))
+        records = sorted(run.records().values(), key=lambda record: record["fired_ns"])
+        self.assertEqual([record["row"] for record in records], sorted(run.records()))
+        held = [record for record in records if record["late_cause"] == "budget"]
+        self.assertGreater(len(held), 0)
+        for key, tokens in (("output_length", 200), ("input_length", 30_000)):
+            for first in range(len(records)):
+                left = 0
+                for before, record in zip(records[first:], records[first + 1:]):
+                    left += before[key]
+                    seconds = (record["fired_ns"] - records[first]["fired_ns"]) / 1e9
+                    self.assertLess(left, tokens * (1 + seconds) + 1e-3)
+        summary = run.json("summary.json")
+        self.assertEqual(summary["held"]["budget"]["held_ns"]["count"], len(held))
+        self.assertEqual(summary["late_causes"]["budget"], len(held))
+        self.assertEqual(summary["drift_left_out"], len(held))
+        self.assertEqual(run.json("run.json")["request"]["budget_output"], "200/s")
+        self.assertIn("held by token budgets", run.said)
+
     def test_waits_for_a_server_that_comes_later(self):
         port = free_port()
         process, folder = self.start(

@@ -5,6 +5,7 @@ import collections
 import math
 
 WHOLE = ("ok", "short_output", "long_output")
+WISHED = ("inflight", "budget")  # causes of lateness that the user asked for
 PERCENTILES = (25, 50, 75, 90, 95, 99, 99.9)
 
 
@@ -114,7 +115,7 @@ def ranks(records):
             continue
         place = places[record["due_ns"]]
         places[record["due_ns"]] += 1
-        if record["late_cause"] != "inflight":
+        if record["late_cause"] not in WISHED:
             drifts[place.bit_length()].append(record["fired_ns"] - record["due_ns"])
     found = []
     for bucket, values in sorted(drifts.items()):
@@ -169,7 +170,7 @@ def overtaken(fired):
 
 def sending(records):
     fired = [r for r in records if r["fired_ns"] is not None]
-    free = [r for r in fired if r["late_cause"] != "inflight"]
+    free = [r for r in fired if r["late_cause"] not in WISHED]
     wired = [r for r in fired if r["wire_ns"] is not None]
     both = [r for r in free if r["wire_ns"] is not None]
     causes = {r["late_cause"] for r in free}

@@ -66,8 +66,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     InputErrors errors;
     const RowFields fields(templates, trace, plan, errors);
     for (std::uint32_t i = 0; i < 2 && errors.empty(); ++i) {
-        CHECK(fields.of(i).size() <= RowFields::row_bytes_max);
-        check_lines(fields.of(i), names);
+        Due due;
+        due.row = i;
+        due.pass = i * UINT32_MAX;
+        std::string lines;
+        fields.append(due, lines);
+        CHECK(lines.size() <= fields.bytes_max());
+        CHECK(fields.bytes_max() <= RowFields::row_bytes_max);
+        check_lines(lines, names);
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "engine/session/run_order.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/laws_of_budgets.hpp"
 #include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/laws_of_leftovers.hpp"
 #include "tests/sim/laws_of_limits.hpp"
@@ -281,6 +282,7 @@ constexpr Law all_laws[] = {
     {"timeouts keep to what came", timeouts_keep_to_what_came},
     {"parts that waited are reported", parts_that_waited_are_reported},
     {"only a full cap holds back", only_a_full_cap_holds_back},
+    {"budgets are kept", budgets_are_kept},
     {"sleeps of the host are reported", sleeps_of_the_host_are_reported},
     {"losses are reported", losses_are_reported},
     {"our limits taint", our_limits_taint},

@@ -9,6 +9,7 @@
 
 #include "engine/replay/room_times.hpp"
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/laws_of_budgets.hpp"
 
 namespace driftless::sim {
 
@@ -121,15 +122,21 @@ std::int64_t over_ns(const SimResult& result, const Record& record) {
 }
 
 // For how long a row that was held back had room from when it was due to when it left: fewer rows
-// than may be in flight had left and were not over. What may pass between the end of an answer and
+// than may be in flight had left and were not over, where the user has set that cap, and no token
+// budget was used up, which counts as so many rows. What may pass between the end of an answer and
 // the next fire does not count.
 std::int64_t room_ns(const SimResult& result, const Record& held) {
-    std::vector<std::pair<std::int64_t, int>> changes{{held.due_ns, 0}, {*held.fired_ns, 0}};
+    std::vector<std::pair<std::int64_t, std::int64_t>> changes{{held.due_ns, 0},
+                                                               {*held.fired_ns, 0}};
     for (const Record& record : result.records) {
-        if (record.fired_ns && *record.fired_ns < *held.fired_ns) {
+        if (record.fired_ns && *record.fired_ns < *held.fired_ns && !result.capped_by_host) {
             changes.emplace_back(*record.fired_ns, 1);
             changes.emplace_back(std::max(over_ns(result, record), *record.fired_ns), -1);
         }
+    }
+    for (const UsedUp& stretch : used_up(result, *held.fired_ns)) {
+        changes.emplace_back(stretch.from_ns, result.inflight_max);
+        changes.emplace_back(stretch.to_ns, -std::int64_t{result.inflight_max});
     }
     std::sort(changes.begin(), changes.end());
     std::int64_t room_ns = 0;
@@ -153,15 +160,15 @@ std::int64_t room_ns(const SimResult& result, const Record& held) {
 
 }  // namespace
 
-// What --max-inflight held back the user wanted to wait, but only while as many rows were in
-// flight: a place is free when an answer has come, not when we read so. The rest of the wait is a
-// stop, or whatever else kept us from reading and sending, and nobody wanted it. Which of several
-// answers came first is not known where they are read in another order, and nothing of it where the
-// host slept: its clock stood still.
+// What --max-inflight or a budget held back the user wanted to wait, but only while as many rows
+// were in flight, or the tokens had left: a place is free when an answer has come, not when we read
+// so. The rest of the wait is a stop, or whatever else kept us from reading and sending, and nobody
+// wanted it. Which of several answers came first is not known where they are read in another order,
+// and nothing of it where the host slept: its clock stood still.
 std::string only_a_full_cap_holds_back(const SimResult& result) {
     Breaches breaches;
     for (const Record& record : result.records) {
-        if (record.late_cause != LateCause::inflight || !record.fired_ns || result.disk_failed ||
+        if (!is_wish(record.late_cause) || !record.fired_ns || result.disk_failed ||
             !result.sleeps.empty()) {
             continue;
         }

@@ -67,6 +67,8 @@ SimResult run_with(Bug bug) {
     options.tls.on = bug == Bug::crossed_send;
     options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
     options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
+    options.budgets.output.tokens = bug == Bug::wide_budgets ? 20 : 0;
+    options.budgets.output.period = milliseconds(20);
     options.run_json_written = bug == Bug::late_zero ? milliseconds(150) : Duration{0};
     if (bug == Bug::early_turns || bug == Bug::lost_release) {
         options.closed = true;

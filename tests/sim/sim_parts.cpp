@@ -16,6 +16,11 @@ ReplaySettings settings_of(const SimOptions& options) {
     ReplaySettings settings;
     settings.inflight_max = options.inflight_max;
     settings.capped_by_host = options.capped_by_host;
+    settings.budgets = options.budgets;
+    if (options.bug == Bug::wide_budgets) {
+        settings.budgets.input.tokens *= 2;
+        settings.budgets.output.tokens *= 2;
+    }
     settings.lanes_max =
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;
@@ -173,8 +178,10 @@ RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& opti
     const std::string longest(3'000, 'x');
     std::vector<FieldTemplate> templates;
     std::string unknown;
-    for (const Header& header : {Header{"X-Session", "{session}"}, Header{"X-Row", "{row}"},
-                                 Header{"X-Long", longest + "{row}"}}) {
+    for (const Header& header :
+         {Header{"X-Session", "{session}"}, Header{"X-Row", "{row}"},
+          Header{"X-Agent", "{tree}/{parent}-{pass}"}, Header{"X-Place", "{pass}/{user}"},
+          Header{"X-Long", longest + "{row}"}}) {
         templates.push_back(parse_field_template(header, unknown));
     }
     InputErrors errors;

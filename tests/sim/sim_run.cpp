@@ -169,6 +169,12 @@ class Simulation {
     void count_what_is_left(Run& replay, const RecordWriter& writer) {
         result_.connection = options_.connection;
         result_.inflight_max = options_.inflight_max;
+        result_.capped_by_host = options_.capped_by_host;
+        result_.budgets = options_.budgets;
+        for (const Planned& planned : plan_.rows) {
+            const std::uint32_t row = trace_.rows[planned.row].index;
+            result_.expected_cached[row] = planned.expected_cached_tokens;
+        }
         result_.balance = options_.balance;
         result_.rows = options_.users.users > 0 ? replay.rows_taken() : plan_.rows.size();
         result_.measured_from_ns = replay.measured_from_ns();

@@ -63,6 +63,7 @@ enum class Bug : std::uint8_t {
     early_start,       ///< behind their primers trees go on at once
     forgotten_words,   ///< answers are put into later prompts without their text
     unfilled_prompts,  ///< prompts that are too short get words of no length
+    wide_budgets,      ///< token budgets are twice of what was asked for
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
 };
 
@@ -82,6 +83,7 @@ struct SimOptions {
     Balance balance = Balance::turn;
     std::uint32_t inflight_max = 64;
     bool capped_by_host = false;  ///< ... is what the host has room for
+    BudgetRules budgets;
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
     bool closed = false;        ///< rows wait for those that the trace says they depend on
@@ -224,6 +226,9 @@ struct SimResult {
     ConnectionRule connection = ConnectionRule::reuse;
     Balance balance = Balance::turn;
     std::uint32_t inflight_max = 0;
+    bool capped_by_host = false;
+    BudgetRules budgets;                                     ///< those that were asked for
+    std::map<std::uint32_t, std::uint32_t> expected_cached;  ///< [row] as the plan expects
     std::uint64_t rows = 0;
     std::uint64_t stale_retries = 0;
     std::uint64_t closed_idle = 0;   ///< idle connections that their server closed

@@ -357,5 +357,17 @@ TEST(Simulation, ARunThatIsAbandonedEnds) {
     EXPECT_FALSE(result.ended);
 }
 
+// Each time that run.json took too long, time 0 is moved away twice as far.
+TEST(Simulation, LeavesTimeWhereRunJsonTakesLong) {
+    for (const Duration written : {milliseconds(99), milliseconds(101), seconds(3)}) {
+        SimOptions options;
+        options.run_json_synced = seconds(5);
+        options.run_json_written = written;
+        const SimResult result = run(make_trace(3, 40), options);
+        EXPECT_EQ(broken_laws(result), "");
+        EXPECT_LT(result.lead_ns, 2 * written.ns + milliseconds(200).ns);
+    }
+}
+
 }  // namespace
 }  // namespace driftless::sim

@@ -355,7 +355,10 @@ SimOptions closed_options(std::uint64_t seed) {
 }  // namespace
 
 SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
-    return run(closed_trace(seed, rows), closed_options(seed));
+    const Trace trace = closed_trace(seed, rows);
+    SimOptions options = closed_options(seed);
+    draw_budgets(seed, trace, options);
+    return run(trace, options);
 }
 
 KilledRun run_killed_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
@@ -363,7 +366,10 @@ KilledRun run_killed_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
 }
 
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
-    return run(open_trace(seed, rows), swarm_options(seed));
+    const Trace trace = open_trace(seed, rows);
+    SimOptions options = swarm_options(seed);
+    draw_budgets(seed, trace, options);
+    return run(trace, options);
 }
 
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {

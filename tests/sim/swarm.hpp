@@ -21,6 +21,8 @@ void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t
                    bool stream = true);
 
 SimOptions swarm_options(std::uint64_t seed);
+/// Token budgets, in a third of the runs: of any size that lets the trace leave within seconds.
+void draw_budgets(std::uint64_t seed, const Trace& trace, SimOptions& options);
 
 /// The trace that goes with them.
 Trace swarm_trace(std::uint64_t seed, std::uint32_t rows);

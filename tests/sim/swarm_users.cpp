@@ -96,6 +96,7 @@ SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
     options.closed = true;
     options.users = drawn_rules(seed);
     options.drain_ns = static_cast<std::int64_t>(Random(seed).below(200'000'000));
+    draw_budgets(seed, trace, options);
     return run(trace, options);
 }
 

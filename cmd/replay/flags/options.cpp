@@ -9,6 +9,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
 #include "cmd/replay/flags/options_users.hpp"
+#include "cmd/replay/flags/row_headers.hpp"
 #include "cmd/replay/flags/rule_flags.hpp"
 #include "cmd/replay/flags/spelling.hpp"
 #include "cmd/table_kind.hpp"
@@ -32,8 +33,14 @@ APIs:
 )";
 
 constexpr const char* footer_behind_apis = R"(
-Headers of rows: {row}, {session}, {turn} and {kept.COLUMN} in a --header are the row's own; a row
-that has none goes without that header. What could begin another header is refused.
+Headers of rows: in a --header these are the row's own: {row}, {session}, {tree} (the session at
+the root of its tree), {parent} (the session that spawned its own), {turn}, {pass} (0, or the pass
+of --recycle), {user} (of --users) and {kept.COLUMN}. A row that has none goes without that header:
+routers take an empty one for a session. What could begin another header is refused. The same
+request has the same headers in each run of one seed, but for {user}: who is free first plays.
+--session-headers agentx sends {session}-{pass} as X-Correlation-ID, X-Session-ID,
+X-Session-Affinity, X-SMG-Routing-Key and X-Dynamo-Session-ID, and of sub-agents {parent}-{pass} as
+X-Dynamo-Parent-Session-ID; a --header of the same name goes before.
 
 Examples:
   driftless replay trace.jsonl --url http://127.0.0.1:8000
@@ -101,6 +108,9 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                 nullptr, parse_text, options.request.model);
     flags.values("--header", "K:V", "header of every request, or K:env:NAME; of rows: below",
                  parse_added_header, options.request.headers);
+    flags.value("--session-headers", "FAMILY",
+                "session headers of a tool: agentx (what AIPerf sends), or none", "none",
+                parse_session_headers, options.request.session_headers);
     flags.on_off("--traceparent",
                  "name each row's trace to the server; sampled, which costs it work",
                  options.request.traceparent);
@@ -193,6 +203,12 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                 options.sending.arm_ahead);
     flags.value("--max-inflight", "N", "open exchanges at most [file limit - 64]", nullptr,
                 parse_positive_u32, options.sending.inflight_max);
+    flags.value("--budget-input", "N/m",
+                "input tokens a minute (/s, /h): rows wait for a bucket of so many, which\n"
+                "is full at first; N/m:uncached: without what a cache should hold [none]",
+                nullptr, parse_input_budget, options.sending.budget_input);
+    flags.value("--budget-output", "N/m", "the same for recorded output tokens [none]", nullptr,
+                parse_output_budget, options.sending.budget_output);
     flags.value("--connections", "N", "connections kept open [as the schedule needs]", nullptr,
                 parse_positive_u32, options.sending.connections);
     flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cmd/replay/flags/described_api.hpp"
+#include "cmd/replay/flags/limit_values.hpp"
 #include "cmd/replay/flags/live_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
@@ -40,6 +41,9 @@ namespace driftless {
 
 /// Which stamps the kernel is asked for. `wire`: of what leaves, not of what is received.
 enum class StampRule : std::uint8_t { full, wire, none };
+
+/// `--session-headers`: a family of headers by which routers know a session.
+enum class SessionHeaders : std::uint8_t { none, agentx };
 
 /// One server: where it is, and the paths that are joined to it.
 struct ReplayTarget {
@@ -94,7 +98,9 @@ struct RequestFlags {
     std::optional<FieldTemplate> row_model;   ///< `--model` with placeholders
     /// `--header`, then Authorization where there is a key; values may be `env:NAME`.
     std::vector<Header> headers;
-    std::vector<FieldTemplate> row_headers;   ///< `--header` with placeholders
+    /// `--header` with placeholders, then those of the family.
+    std::vector<FieldTemplate> row_headers;
+    SessionHeaders session_headers = SessionHeaders::none;
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     bool traceparent = false;                 ///< each request names its trace
     std::string extra_body;                   ///< JSON object text, or empty
@@ -124,7 +130,9 @@ struct PromptFlags {
 struct SendingFlags {
     ArmAhead arm_ahead;
     std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
-    std::optional<std::uint32_t> connections;   ///< empty: follows the schedule
+    std::optional<TypedBudget> budget_input;
+    std::optional<TypedBudget> budget_output;
+    std::optional<std::uint32_t> connections;  ///< empty: follows the schedule
     ConnectionRule connection = ConnectionRule::reuse;
     Balance balance = Balance::turn;
     Timeouts timeouts;

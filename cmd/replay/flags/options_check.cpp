@@ -5,6 +5,7 @@
 #include "cmd/replay/flags/extra_body.hpp"
 #include "cmd/replay/flags/model_option.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/flags/row_headers.hpp"
 #include "cmd/replay/flags/session_flags.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/trace_values.hpp"
@@ -14,13 +15,6 @@
 namespace driftless {
 
 namespace {
-
-bool has_header(const ReplayOptions& options, std::string_view name) {
-    const auto is_it = [name](const auto& field) { return equal_ignoring_case(field.name, name); };
-    return std::any_of(options.request.headers.begin(), options.request.headers.end(), is_it) ||
-           std::any_of(options.request.row_headers.begin(), options.request.row_headers.end(),
-                       is_it);
-}
 
 void add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
     ReplayTarget target;
@@ -103,45 +97,6 @@ std::string complete_key(const std::string& typed, const std::string& from_envir
     return "";
 }
 
-std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
-    const std::string flag = "--header " + field.name + ": ";
-    const bool is_key = is_authorization(field.name) ||
-                        equal_ignoring_case(field.name, options.request.dialect->key_header);
-    if (is_key) {
-        return flag + "a key is the same for all rows: remove its placeholder";
-    }
-    if (equal_ignoring_case(field.name, "Host") ||
-        equal_ignoring_case(field.name, "Content-Type")) {
-        return flag + "it is the same for all rows: remove its placeholder";
-    }
-    const std::string why = unkept_column(field, options.workload.files.keep);
-    return why.empty() ? "" : flag + why;
-}
-
-/// Headers with placeholders leave `headers` for a list of their own.
-std::string complete_row_headers(ReplayOptions& options) {
-    std::vector<Header> same;
-    for (Header& header : options.request.headers) {
-        std::string unknown;
-        FieldTemplate field = parse_field_template(header, unknown);
-        if (!unknown.empty()) {
-            return "--header " + field.name + ": {" + unknown +
-                   "} is none of {row}, {session}, {turn} and {kept.COLUMN}; {{" + unknown +
-                   "}} is that text itself";
-        }
-        if (field.is_literal()) {
-            same.push_back({field.name, field.literal()});
-            continue;
-        }
-        if (std::string why = why_no_template(field, options); !why.empty()) {
-            return why;
-        }
-        options.request.row_headers.push_back(std::move(field));
-    }
-    options.request.headers = std::move(same);
-    return "";
-}
-
 /// Headers of the API itself; what the user gave under the same name goes before them.
 std::string complete_headers(ReplayOptions& options) {
     const FixedHeader& fixed = options.request.dialect->fixed_header;
@@ -151,7 +106,7 @@ std::string complete_headers(ReplayOptions& options) {
         {"user", options.request.user},
     };
     for (const auto& [name, value] : wanted) {
-        if (name.empty() || value.empty() || has_header(options, name)) {
+        if (name.empty() || value.empty() || has_header(options.request, name)) {
             continue;
         }
         Result<Header> header = parse_header(name + ": " + value);
@@ -305,7 +260,7 @@ std::string contradiction(const ReplayOptions& options) {
         return std::string("--length-field does not go with --api ") +
                options.request.dialect->name + ", which has one name for it: remove it";
     }
-    if (options.request.traceparent && has_header(options, "traceparent")) {
+    if (options.request.traceparent && has_header(options.request, "traceparent")) {
         return "--traceparent and --header traceparent exclude each other: give one";
     }
     if (!options.request.stream && options.request.continuous_usage) {

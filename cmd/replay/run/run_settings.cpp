@@ -10,6 +10,22 @@
 
 namespace driftless {
 
+namespace {
+
+BudgetRules budgets_of(const SendingFlags& sending) {
+    BudgetRules rules;
+    if (sending.budget_input) {
+        rules.input = sending.budget_input->rate;
+        rules.uncached = sending.budget_input->uncached;
+    }
+    if (sending.budget_output) {
+        rules.output = sending.budget_output->rate;
+    }
+    return rules;
+}
+
+}  // namespace
+
 ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host) {
     ReplaySettings settings;
     settings.timeouts = options.sending.timeouts;
@@ -20,6 +36,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     settings.repeats_text = options.request.dialect->repeats_text;
     settings.inflight_max = host.inflight_max;
     settings.capped_by_host = host.capped_by_host;
+    settings.budgets = budgets_of(options.sending);
     settings.connections_fixed = options.sending.connections.value_or(0);
     settings.connection = options.sending.connection;
     settings.lanes_max = lanes_most(options.sending, plan, options.workload.users, host);

@@ -229,6 +229,11 @@ void write_template(JsonWriter& json, const RequestFlags& request) {
     json.end_object();
 }
 
+void write_budget(JsonWriter& json, const char* key, const std::optional<TypedBudget>& budget) {
+    json.key(key);
+    budget ? json.string(text_of(budget->rate, budget->uncached)) : json.null();
+}
+
 void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t inflight_max) {
     const SendingFlags& sending = options.sending;
     const GoodputLimits& goodput = options.results.goodput;
@@ -240,6 +245,8 @@ void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t 
     json.key("inflight_max").unsigned_integer(inflight_max);
     json.key("max_concurrency");
     sending.inflight_max ? json.unsigned_integer(inflight_max) : json.null();
+    write_budget(json, "budget_input", sending.budget_input);
+    write_budget(json, "budget_output", sending.budget_output);
     json.key("goodput").begin_object();
     json.key("ttft_ns").optional_integer(goodput.ttft_ns);
     json.key("tpot_ns").optional_integer(goodput.tpot_ns);

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* no_sweep_of_metrics = "the metrics of the server are not read by a replay";
 constexpr const char* own_periods = "progress and files have periods of their own";
 constexpr const char* by_header =
-    "sessions are told to routers by headers: --header \"X-Session-ID: {session}\"";
+    "sessions are told to routers by headers, not in bodies: --session-headers agentx";
 constexpr const char* not_cut = "prompts are never cut: remove it";
 constexpr const char* no_other_warm_up =
     "the warm-up has a fixed number of requests: --warmup-requests-per-lane N";

@@ -11,8 +11,6 @@ constexpr const char* no_ramp = "the number of users stays as it begins";
 constexpr const char* no_graphs = "nothing is drawn; the figures are in the run's folder";
 constexpr const char* unused = "the tool itself reads it and uses it nowhere";
 constexpr const char* no_estimate = "only the tool's estimate of a working set goes by it";
-constexpr const char* no_budgets =
-    "token budgets are not kept here; --max-inflight N caps what is open: remove it";
 constexpr const char* no_phase_caps =
     "the client does not hold back by prefill or decode; --max-inflight N caps both: remove it";
 constexpr const char* no_breaker = "failures are counted and the run goes on; Ctrl-C ends it";
@@ -64,8 +62,8 @@ constexpr ToolFlag flags[] = {
     {"--max-concurrent-requests", Values::one, Becomes::together},
     {"--max-prefill-concurrent", Values::one, Becomes::refused, no_phase_caps, "0"},
     {"--max-decode-concurrent", Values::one, Becomes::refused, no_phase_caps, "0"},
-    {"--otpm-budget", Values::one, Becomes::refused, no_budgets, "0"},
-    {"--itpm-budget", Values::one, Becomes::refused, no_budgets, "0"},
+    {"--otpm-budget", Values::one, Becomes::together},
+    {"--itpm-budget", Values::one, Becomes::together},
     {"--slo-ttft", Values::one, Becomes::together},
     {"--slo-decode-tps", Values::one, Becomes::together},
     {"--fairness-window", Values::one, Becomes::nothing, unused},
@@ -186,6 +184,28 @@ void finish_goodput(const KeptFlags& kept, Spelled& out) {
     }
 }
 
+/// Of the input the tool counts what it expects no cache to hold.
+void finish_budgets(const KeptFlags& kept, Spelled& out) {
+    constexpr struct {
+        std::string_view typed;
+        std::string_view ours;
+        std::string_view behind;
+    } budgets[] = {{"--itpm-budget", "--budget-input", "/m:uncached"},
+                   {"--otpm-budget", "--budget-output", "/m"}};
+    for (const auto& [typed, ours, behind] : budgets) {
+        const std::string tokens = kept.get(typed, "0");
+        if (is_positive(tokens)) {
+            add_flag(out, ours, tokens + std::string(behind));
+            add_note(out, std::string(typed) + " " + tokens + " is taken as " + std::string(ours) +
+                              " " + tokens + std::string(behind) +
+                              ": rows wait in order, where the tool lets users try again by dice, "
+                              "and a request above the budget leaves on a full bucket");
+        } else if (kept.has(typed)) {
+            add_note(out, std::string(typed) + " 0 is ignored: nothing is held back");
+        }
+    }
+}
+
 void finish_pace(const KeptFlags& kept, Spelled& out) {
     if (const std::string scale = kept.get("--time-scale", "1"); is_positive(scale)) {
         const std::string speed = inverse_text(nano_of(scale));
@@ -220,6 +240,7 @@ void finish(const KeptFlags& kept, Spelled& out) {
     finish_start(kept, out);
     finish_body(kept, out);
     finish_goodput(kept, out);
+    finish_budgets(kept, out);
     finish_pace(kept, out);
     add_default(out, "--session-order", "shuffle");
     add_default(out, "--on-failure", "continue");

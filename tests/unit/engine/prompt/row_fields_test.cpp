@@ -24,6 +24,7 @@ FieldTemplate field(const std::string& name, const std::string& value) {
 struct Rows {
     Trace trace;
     Plan plan;
+    std::uint32_t pass = 0;
     void add(const std::string& session, std::uint32_t turn, const std::string& kept = "") {
         TraceRow row;
         row.index = static_cast<std::uint32_t>(trace.rows.size());
@@ -45,10 +46,19 @@ struct Rows {
         EXPECT_TRUE(errors.empty()) << to_text(errors.list[0]);
         std::vector<std::string> texts;
         for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
-            texts.emplace_back(fields.of(i));
+            Due due;
+            due.row = i;
+            due.pass = pass;
+            due.user = 7;
+            texts.emplace_back();
+            fields.append(due, texts.back());
             EXPECT_LE(texts.back().size(), fields.bytes_max());
         }
-        EXPECT_EQ(fields.of(static_cast<std::uint32_t>(plan.rows.size())), "");
+        Due other;
+        other.row = static_cast<std::uint32_t>(plan.rows.size());
+        std::string none;
+        fields.append(other, none);
+        EXPECT_EQ(none, "");
         return texts;
     }
 };
@@ -66,6 +76,21 @@ TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
               (Texts{"X-Session: chat 7\r\nX-Row: r0\r\nX-Both: chat 7/2\r\n", "X-Row: r1\r\n",
                      "X-Session: s\r\nX-Row: r2\r\n"}));
     EXPECT_EQ(rows.fields({}), (Texts{"", "", ""}));
+}
+
+// Who has spawned a session, and what is decided in the run: numbers of any length.
+TEST(RowFields, SayWhereARowIsPlayed) {
+    Rows rows;
+    rows.add("root", 1);
+    rows.add("root/agent", 1);
+    rows.add("", 1);
+    rows.trace.dependencies = {{1, 0}};
+    const std::vector<FieldTemplate> templates{field("A", "{tree}.{pass}"), field("B", "{parent}"),
+                                               field("C", "{user}/{pass}")};
+    EXPECT_EQ(rows.fields(templates), (Texts{"A: root.0\r\nC: 7/0\r\n",
+                                             "A: root.0\r\nB: root\r\nC: 7/0\r\n", "C: 7/0\r\n"}));
+    rows.pass = UINT32_MAX;
+    EXPECT_EQ(rows.fields({field("C", "{pass}{pass}")}), Texts(3, "C: 42949672954294967295\r\n"));
 }
 
 // Columns are said as the trace writes them, strings without their quotes.
@@ -117,6 +142,14 @@ TEST(RowFields, AreBounded) {
         const RowFields fields({field("X", "{session}")}, rows.trace, rows.plan, errors);
         EXPECT_EQ(errors.empty(), bytes <= RowFields::row_bytes_max);
         EXPECT_EQ(fields.bytes_max(), bytes);
+    }
+    for (const std::size_t bytes :
+         {RowFields::row_bytes_max - 1, RowFields::row_bytes_max, RowFields::row_bytes_max + 1}) {
+        Rows rows;  // the longest number counts
+        rows.add(std::string(bytes - around - 10, 'x'), 1);
+        InputErrors errors;
+        const RowFields fields({field("X", "{session}{user}")}, rows.trace, rows.plan, errors);
+        EXPECT_EQ(errors.empty(), bytes <= RowFields::row_bytes_max);
     }
 }
 

@@ -92,7 +92,7 @@ TEST(Sending, TellsCausesApart) {
 // What a cap held back is told, with how long and how late; the host's cap is in the drift, too.
 TEST(Sending, TellsWhatCapsHeldBack) {
     Sending sending;
-    for (const LateCause cause : {LateCause::inflight, LateCause::limit}) {
+    for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::budget}) {
         Record held = sent(cause == LateCause::limit ? 1 : 0, 0, 5'000'000);
         held.late_cause = cause;
         held.held_ns = cause == LateCause::limit ? 3'000'000 : 4'000'000;
@@ -102,6 +102,8 @@ TEST(Sending, TellsWhatCapsHeldBack) {
     EXPECT_EQ(figures.held_by_user.held.count, 1u);
     EXPECT_EQ(figures.held_by_user.held.max, 4'000'000);
     EXPECT_EQ(figures.held_by_user.drift.max, 5'000'000);
+    EXPECT_EQ(figures.held_by_budget.held.max, 4'000'000);
+    EXPECT_EQ(figures.held_by_budget.drift.count, 1u);
     EXPECT_EQ(figures.held_by_host.held.max, 3'000'000);
     EXPECT_EQ(figures.held_by_host.drift.count, 1u);
     EXPECT_EQ(figures.drift.count, 1u);

@@ -28,6 +28,7 @@ TEST(FieldTemplate, FindsItsPlaceholders) {
     EXPECT_EQ(taken_apart("{session}"), "<session>");
     EXPECT_EQ(taken_apart("a{row}b{turn}"), "a|<row>|b|<turn>");
     EXPECT_EQ(taken_apart("{row}{row}"), "<row>|<row>");
+    EXPECT_EQ(taken_apart("{tree}{parent}-{pass}@{user}"), "<tree>|<parent>|-|<pass>|@|<user>");
     EXPECT_EQ(taken_apart("{kept.user}"), "<kept.user>");
     EXPECT_EQ(taken_apart("{kept.user name.x-1}!"), "<kept.user name.x-1>|!");
 }

@@ -73,6 +73,30 @@ TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
              "exclude each other"));
 }
 
+// A family of headers is set at once, behind those of the user.
+TEST(HeaderOptions, NameSessionsToRouters) {
+    EXPECT_TRUE(options_with({}).request.row_headers.empty());
+    const ReplayCommandLine line =
+        parse_flags({"--session-headers", "agentx", "--header", "x-session-id: fixed", "--header",
+                     "X-Own: {pass}"});
+    ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
+    const RequestFlags& request = line.options.request;
+    ASSERT_EQ(request.row_headers.size(), 6U);
+    EXPECT_EQ(request.row_headers[0].name, "X-Own");
+    EXPECT_EQ(request.row_headers[1].name, "X-Correlation-ID");
+    EXPECT_EQ(request.row_headers[5].name, "X-Dynamo-Parent-Session-ID");
+    EXPECT_EQ(to_text(request.row_headers[5].pieces.at(0)), "parent");
+    EXPECT_TRUE(says(refusal_with({"--session-headers", "x"}), "is not one of none, agentx"));
+}
+
+// Nobody sends a row where there are no users; a pass there always is.
+TEST(HeaderOptions, KnowUsersOnlyWhereTheyPlay) {
+    EXPECT_TRUE(says(refusal_with({"--header", "X-U: {user}"}), "give --users N, or remove it"));
+    EXPECT_EQ(options_with({"--header", "X-U: {user}", "--users", "2"}).request.row_headers.size(),
+              1U);
+    EXPECT_EQ(options_with({"--header", "X-P: {pass}"}).request.row_headers.size(), 1U);
+}
+
 // Where to connect is no URL; the target keeps its name.
 TEST(HeaderOptions, ConnectElsewhere) {
     const ReplayOptions options = options_with({"--connect-to", "[::1]:9"});

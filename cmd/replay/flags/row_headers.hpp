@@ -1,0 +1,24 @@
+/// Headers whose values differ from row to row: those of --header with placeholders, and families
+/// of headers by which routers know a session (--session-headers).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cmd/replay/flags/options.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// "none", or "agentx".
+Result<SessionHeaders> parse_session_headers(std::string_view text);
+
+/// A header of that name is sent, whatever the case of its letters.
+bool has_header(const RequestFlags& request, std::string_view name);
+
+/// Headers with placeholders leave `headers` for a list of their own, and those of the family
+/// follow, where the user has not given them. Returns one line that says what is wrong and what
+/// fixes it, or the empty text.
+std::string complete_row_headers(ReplayOptions& options);
+
+}  // namespace driftless
