@@ -61,6 +61,7 @@ struct AssemblerConfig {
     /// Of a run that is resumed: the rows that have a record; else null.
     const RowEnds* earlier_ends = nullptr;
     PeriodRules periods;
+    ForecastRules forecast;  ///< of cache hits, where the run decides the order
 };
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is

@@ -115,7 +115,7 @@ struct Record {
     std::optional<std::uint32_t> input_length;  ///< null: recorded in words, of unknown length
     std::optional<std::int64_t> prompt_tokens;
     std::optional<std::int64_t> prompt_tokens_off;       ///< prompt_tokens - input_length
-    std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words, without block ids
+    std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words; or unsent (users)
     std::optional<std::int64_t> expected_cached_server;  ///< the same in the server's own blocks
     std::optional<std::int64_t> cached_tokens;
     std::optional<std::uint32_t> output_length;  ///< null: not recorded

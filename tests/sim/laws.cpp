@@ -10,6 +10,7 @@
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws_of_forecast.hpp"
 #include "tests/sim/laws_of_leftovers.hpp"
 #include "tests/sim/laws_of_limits.hpp"
 #include "tests/sim/laws_of_marks.hpp"
@@ -261,6 +262,7 @@ constexpr Law all_laws[] = {
     {"failed turns are sent again", failed_turns_are_sent_again},
     {"trees are played whole", trees_are_played_whole},
     {"nothing is due when the time is up", nothing_due_after_the_end},
+    {"hits are expected in the order of the run", hits_go_by_the_run},
     {"overtaken is what the instants say", overtaken_is_true},
     {"periods follow one another", periods_follow},
     {"periods sum up", periods_sum_up},

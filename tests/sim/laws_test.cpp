@@ -91,7 +91,7 @@ SimResult run_with(Bug bug) {
         return run(trace_of_turns(), options);
     }
     if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time ||
-        bug == Bug::early_start) {
+        bug == Bug::early_start || bug == Bug::file_order) {
         return run_of_users(bug);
     }
     if (bug == Bug::blind_look) {
@@ -152,6 +152,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::split_trees, "users play one tree each"},
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
+    {Bug::file_order, "hits are expected in the order of the run"},
     {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},
@@ -224,9 +225,8 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { turn_record(result).overtaken.reset(); }},
     {"overtaken is what the instants say",  // the first row of a session
      [](SimResult& result) {
-         std::find_if(result.records.begin(), result.records.end(), [](const Record& record) {
-             return record.row == 0;
-         })->overtaken = false;
+         const auto is_first = [](const Record& record) { return record.row == 0; };
+         std::find_if(result.records.begin(), result.records.end(), is_first)->overtaken = false;
      }},
     {"ok is exact", [](SimResult& result) { ++*ok_record(result).output_tokens; }},
     {"rows are who they say", [](SimResult& result) { ok_record(result).trace_id.reset(); }},

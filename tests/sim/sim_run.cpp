@@ -49,6 +49,7 @@ class Simulation {
         }
         if (options.closed) {
             result_.dependencies = waits_within(trace, plan_);
+            result_.prompts = prompts_in(trace, options, segment);
         }
         if (options.users.users > 0) {
             result_.users = options.users;
