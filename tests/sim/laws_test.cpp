@@ -59,8 +59,8 @@ SimResult run_of_users(Bug bug) {
     options.drain_ns = seconds(1).ns;
     options.users.for_ns =
         bug == Bug::lost_time ? std::optional(milliseconds(30).ns) : std::nullopt;
-    options.users.start.from = bug == Bug::early_start ? 0.2 : 0;
     options.users.start.to = bug == Bug::early_start ? 0.8 : 0;
+    options.users.order = bug == Bug::file_order ? TreeRule::shuffle : TreeRule::file;
     options.bug = bug;
     Trace trace = trace_of_turns();
     for (TraceRow& row : trace.rows) {
