@@ -29,6 +29,9 @@ Assembler::Assembler(AssemblerConfig config, Periods* periods)
     if (!config_.rows_repeat()) {
         turns_.emplace(*config_.trace, *config_.plan, config_.earlier_ends);
     }
+    if (config_.forecast.in_run_order) {
+        forecast_.emplace(*config_.trace, *config_.plan, config_.forecast, config_.earlier_ends);
+    }
     const std::size_t rows = config_.plan->rows.size();
     const std::size_t requests = config_.has_users() ? config_.requests_end : rows;
     CHECK(requests < row_ended);
@@ -146,6 +149,9 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     state.fired_ns = event.stamp_ns;
     state.fired = event.fired;
     state.lane = event.lane;
+    if (forecast_) {
+        state.expected = forecast_->fired(state.due);
+    }
     ++counts_.fired;
     ++counts_.inflight;
     CHECK(counts_.fired <= counts_.rows && counts_.inflight <= rows_open());

@@ -20,6 +20,7 @@
 #include "engine/record/fill_record.hpp"
 #include "engine/record/periods.hpp"
 #include "engine/record/row_state.hpp"
+#include "engine/record/run_forecast.hpp"
 #include "engine/record/turn_ends.hpp"
 #include "engine/time/instant.hpp"
 #include "proto/json/document.hpp"
@@ -85,8 +86,9 @@ class Assembler {
 
     AssemblerConfig config_;
     Periods* periods_;
-    std::optional<TurnEnds> turns_;   ///< nothing: rows repeat, and have several ends
-    Framing framing_ = Framing::sse;  ///< of answers that are what was asked for
+    std::optional<TurnEnds> turns_;        ///< nothing: rows repeat, and have several ends
+    std::optional<RunForecast> forecast_;  ///< nothing: the plan has it
+    Framing framing_ = Framing::sse;       ///< of answers that are what was asked for
     std::int64_t time_zero_ns_ = no_stamp;
     std::vector<std::uint32_t> slot_of_;  ///< [requests] into `states_`, or below
     std::vector<std::unique_ptr<RowState>>

@@ -222,6 +222,15 @@ void fill_texts(Record& record, const RowState& state, const EndInfo& end,
     }
 }
 
+/// Where the run decides the order: of requests that have left.
+void fill_forecast(Record& record, const RowState& state, const AssemblerConfig& config) {
+    const TraceRow& row = config.trace->rows[state.due.row];
+    if (state.expected && (row.ids_count > 0 || config.trace->body_of(row).empty())) {
+        record.expected_cached_tokens = state.expected->tokens;
+        record.expected_cached_server = state.expected->server;
+    }
+}
+
 /// An empty record that keeps the memory of the arrays.
 void clear(Record& record) {
     std::vector<std::int64_t> stamps = std::move(record.chunk_ns);
@@ -241,6 +250,7 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     CHECK(end.kind == EventKind::end);
     clear(record);
     fill_origin(record, state.due, state.number, config);
+    fill_forecast(record, state, config);
     fill_sending(record, state, config, time_zero_ns);
     fill_answer(record, state, end.end, time_zero_ns);
     record.outcome = outcome_of(record, state, end.end, config);

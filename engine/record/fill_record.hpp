@@ -64,6 +64,7 @@ struct AssemblerConfig {
     PeriodRules periods;
     /// `--assistant live`; else null. Told of every end; outlives the assembler.
     Histories* histories = nullptr;
+    ForecastRules forecast;  ///< of cache hits, where the run decides the order
 };
 
 /// Fills `record` (of any earlier content) from the row's state and its `end`. `document` is

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/record/answer_state.hpp"
 #include "engine/record/event.hpp"
+#include "engine/record/run_forecast.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -30,7 +32,8 @@ struct RowState {
     Due due;                   ///< who it is, and when it was to leave
     std::uint32_t number = 0;  ///< of the sending, in the run
     std::uint32_t lane = 0;
-    FiredInfo fired{};  ///< valid where `fired_ns` is set
+    FiredInfo fired{};                     ///< valid where `fired_ns` is set
+    std::optional<ExpectedHits> expected;  ///< once it has left, where that is forecast by the run
 
     std::int64_t armed_ns = no_stamp;
     std::int64_t fired_ns = no_stamp;

@@ -121,7 +121,7 @@ struct Record {
     /// Tokens that such a prompt lacked of its recorded length, and was filled up with; below 0: so
     /// many too many. Null: not known, or it could not be filled up.
     std::optional<std::int64_t> padded_tokens;
-    std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words, without block ids
+    std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words; or unsent (users)
     std::optional<std::int64_t> expected_cached_server;  ///< the same in the server's own blocks
     std::optional<std::int64_t> cached_tokens;
     std::optional<std::uint32_t> output_length;  ///< null: not recorded

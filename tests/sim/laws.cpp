@@ -11,6 +11,7 @@
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_budgets.hpp"
 #include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws_of_forecast.hpp"
 #include "tests/sim/laws_of_leftovers.hpp"
 #include "tests/sim/laws_of_limits.hpp"
 #include "tests/sim/laws_of_marks.hpp"
@@ -264,6 +265,7 @@ constexpr Law all_laws[] = {
     {"failed turns are sent again", failed_turns_are_sent_again},
     {"trees are played whole", trees_are_played_whole},
     {"nothing is due when the time is up", nothing_due_after_the_end},
+    {"hits are expected in the order of the run", hits_go_by_the_run},
     {"overtaken is what the instants say", overtaken_is_true},
     {"prompts hold what was said", prompts_hold_what_was_said},
     {"prompts are filled up", prompts_are_filled_up},

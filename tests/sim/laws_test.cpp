@@ -74,6 +74,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
     {Bug::wide_budgets, "budgets are kept"},
+    {Bug::file_order, "hits are expected in the order of the run"},
     {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::forgotten_words, "prompts hold what was said"},
     {Bug::unfilled_prompts, "prompts are filled up"},

@@ -129,6 +129,28 @@ Trace without_turns(Trace trace) {
     return trace;
 }
 
+SimPrompts prompts_in(const Trace& trace, const SimOptions& options, const Segment& segment) {
+    SimPrompts prompts;
+    prompts.block_size = trace.block_size;
+    prompts.pre = options.server.overhead.pre;
+    prompts.post = options.server.overhead.post;
+    for (const TraceRow& row : trace.rows) {
+        SimPrompt& prompt = prompts.of_row[row.index];
+        prompt.name_space = row.name_space;
+        prompt.input_length = row.input_length;
+        const BlockIdSpan ids = trace.ids_of(row);
+        prompt.ids.assign(ids.begin(), ids.end());
+        if (segment.resumed != nullptr) {
+            const RowEnds& ends = segment.resumed->whole.past.ends();
+            const auto end = ends.find(row.index);
+            if (end != ends.end() && end->second) {
+                prompts.sent_before.insert(row.index);
+            }
+        }
+    }
+    return prompts;
+}
+
 std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan) {
     const PlannedRows planned(trace, plan);
     std::vector<Dependency> within;
@@ -203,6 +225,9 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     }
     config.limits = taint_limits(CertifyWithin());
     config.closed = options.closed;
+    config.forecast.in_run_order = options.closed && options.bug != Bug::file_order;
+    config.forecast.users = options.users.users;
+    config.forecast.around = {options.server.overhead.pre, options.server.overhead.post};
     config.periods.length_ns = options.period_ns;
     config.periods.warms_up = options.users.start.warms_up();
     config.periods.for_ns = options.users.for_ns;

@@ -52,6 +52,7 @@ std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace);
 Trace waits_of(const Trace& trace, Bug bug);
 /// The same rows; none comes after another.
 Trace without_turns(Trace trace);
+SimPrompts prompts_in(const Trace& trace, const SimOptions& options, const Segment& segment);
 /// Dependencies of rows that wait for rows of this plan alone.
 std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan);
 /// Where connections go to; `tls` null: plain http everywhere.

@@ -52,6 +52,7 @@ class Simulation {
         }
         if (options.closed) {
             result_.dependencies = waits_within(trace_, plan_);
+            result_.prompts = prompts_in(trace_, options, segment);
         }
         if (options.users.users > 0) {
             result_.users = options.users;

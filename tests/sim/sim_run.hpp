@@ -64,6 +64,7 @@ enum class Bug : std::uint8_t {
     forgotten_words,   ///< answers are put into later prompts without their text
     unfilled_prompts,  ///< prompts that are too short get words of no length
     wide_budgets,      ///< token budgets are twice of what was asked for
+    file_order,        ///< hits are forecast by the order of the file
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
 };
 
@@ -136,6 +137,21 @@ struct Segment {
 /// Of each row that has any, by index: the rows whose answers it came after when it was recorded.
 using TurnsBefore = std::map<std::uint32_t, std::vector<std::uint32_t>>;
 
+/// What a row's prompt is made of.
+struct SimPrompt {
+    std::uint32_t name_space = 0;
+    std::uint32_t input_length = 0;
+    std::vector<std::uint64_t> ids;
+};
+/// Where the run decides the order of its requests; else none.
+struct SimPrompts {
+    std::map<std::uint32_t, SimPrompt> of_row;  ///< by index
+    std::set<std::uint32_t> sent_before;        ///< in earlier segments, as far as that is known
+    std::uint32_t block_size = 0;
+    std::uint32_t pre = 0;  ///< tokens of the template
+    std::uint32_t post = 0;
+};
+
 /// Bytes of the files of a run when they had been flushed.
 struct Flushed {
     std::int64_t at_ns = 0;  ///< run time
@@ -201,8 +217,9 @@ struct SimResult {
     std::uint64_t warmup_rows = 0;                 ///< that the summary has counted apart
     std::map<std::uint32_t, std::int64_t> recorded_ns;  ///< [row] of users: due as recorded
     std::map<std::uint32_t, std::uint32_t> trees;       ///< [row] of users: a row of its tree
-    TurnsBefore turns_before;                           ///< of the whole trace
-    bool live = false;                                  ///< prompts hold the answers of the run
+    SimPrompts prompts;
+    TurnsBefore turns_before;  ///< of the whole trace
+    bool live = false;         ///< prompts hold the answers of the run
     /// [row] of live conversations: the row whose answer comes before its messages.
     std::map<std::uint32_t, std::uint32_t> goes_on_behind;
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk

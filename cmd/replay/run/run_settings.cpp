@@ -49,6 +49,21 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     return settings;
 }
 
+namespace {
+
+ForecastRules forecast_rules(const RunFile& file) {
+    const ServedWorkload& served = file.parts.served();
+    ForecastRules rules;
+    rules.in_run_order = served.workload.waiting.has_value();
+    rules.users = served.workload.users.users;
+    const Overhead around = served_overhead(file.parts.server());
+    rules.around = {around.pre, around.post};
+    rules.server_block = served.server_block.value_or(0);
+    return rules;
+}
+
+}  // namespace
+
 AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
                                  std::uint32_t requests_end) {
     const Invocation& invocation = file.parts.invocation();
@@ -78,6 +93,7 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     config.periods.goodput = options.results.goodput;
     config.periods.warms_up = options.workload.users.start.warms_up();
     config.periods.for_ns = options.workload.users.for_ns;
+    config.forecast = forecast_rules(file);
     return config;
 }
 

@@ -47,16 +47,21 @@ OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, con
     return ServedWorkload{std::move(workload), made->figures, std::move(made->live), {}, {}};
 }
 
+Overhead served_overhead(const Server& server) {
+    return server.prompt == PromptKind::ids ? Overhead{} : server.findings.overhead;
+}
+
 ServedWorkload forecast(ServedWorkload served, const ServerFlags& flags, const Server& server) {
     const Trace& trace = served.workload.trace;
     Plan& plan = served.workload.plan;
     const Overhead& overhead = server.findings.overhead;
-    const Overhead around = server.prompt == PromptKind::ids ? Overhead{} : overhead;
+    const Overhead around = served_overhead(server);
     if (overhead.post != plan.post_tokens) {
         plan = expect_cached(trace, overhead.post, std::move(plan));
     }
     const std::optional<std::uint32_t> block = known_block(flags, server);
-    if (!block) {
+    if (!block || served.workload.waiting) {  // the latter are forecast in the run
+        served.server_block = block;
         return served;
     }
     auto cached = expect_server_cached(trace, {around.pre, around.post}, *block, plan);
