@@ -45,7 +45,7 @@ Trace talks_trace(std::uint64_t seed, std::uint32_t rows, std::uint32_t overhead
     for (std::uint32_t index = 0; index < rows; ++index) {
         TraceRow& row = trace.rows[index];
         const auto words = static_cast<std::uint32_t>(1 + random.below(12));
-        row.ids_count = 0;
+        row.ids_begin = row.ids_count = 0;
         row.output_length = static_cast<std::uint32_t>(2 + random.below(14));
         if (talk.left == 0) {
             talk = {};
