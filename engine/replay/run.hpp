@@ -47,6 +47,8 @@ struct RunParts {
     const ThreadMeter* meter = nullptr;
     /// By positions in the trace. Null: nobody will resume this run (benchmarks).
     FiredMarks* marks = nullptr;
+    /// How many users are to play; written by the writer's side. Null: all that there are.
+    const std::atomic<std::uint32_t>* users_wanted = nullptr;
 };
 
 class Run {
@@ -105,6 +107,7 @@ class Run {
     void serve_others(Instant now, Instant due);
     bool is_drained(std::int64_t at_ns) const;
     bool watch_stop(Instant now);
+    void watch_users(Instant now);
     bool sample_clock(Instant now);
     bool prepare(Instant now, Instant due);
     void wait(Instant now, Instant due);

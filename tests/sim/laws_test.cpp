@@ -59,6 +59,8 @@ SimResult run_of_users(Bug bug) {
     options.drain_ns = seconds(1).ns;
     options.users.for_ns =
         bug == Bug::lost_time ? std::optional(milliseconds(30).ns) : std::nullopt;
+    options.users.users_first = bug == Bug::eager_users ? 1 : 0;
+    options.grow.limit_ns = bug == Bug::eager_users ? 1 : 0;  // nobody is ever added
     options.users.start.from = bug == Bug::early_start ? 0.2 : 0;
     options.users.start.to = bug == Bug::early_start ? 0.8 : 0;
     options.bug = bug;
@@ -93,7 +95,7 @@ SimResult run_with(Bug bug) {
         return run(trace_of_turns(), options);
     }
     if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time ||
-        bug == Bug::early_start) {
+        bug == Bug::early_start || bug == Bug::eager_users) {
         return run_of_users(bug);
     }
     if (bug == Bug::blind_look) {
@@ -155,6 +157,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
     {Bug::wide_budgets, "budgets are kept"},
+    {Bug::eager_users, "users begin when they are wanted"},
     {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::uncounted_loss, "losses are reported"},
     {Bug::greedy_send, "sent bytes were taken"},

@@ -1,5 +1,6 @@
 #include "tests/sim/sim_run.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include "engine/prompt/vocab.hpp"
@@ -90,8 +91,17 @@ class Simulation {
     }
 
   private:
-    AssemblerConfig config() const {
-        return assembler_of(lonely_ ? *lonely_ : trace_, plan_, dialect_, options_);
+    AssemblerConfig config() {
+        AssemblerConfig config =
+            assembler_of(lonely_ ? *lonely_ : trace_, plan_, dialect_, options_);
+        config.periods.users_wanted = &host_.users_wanted();
+        return config;
+    }
+    const std::atomic<std::uint32_t>* users_wanted() {
+        eager_ = options_.users.users;
+        return !options_.grow.any()               ? nullptr
+               : options_.bug == Bug::eager_users ? &eager_
+                                                  : &host_.users_wanted();
     }
 
     void replay(RunOrder& order) {
@@ -111,11 +121,11 @@ class Simulation {
                                 : options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier)
                                                   : Schedule(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
-            Run replay(
-                driver_,
-                {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
-                 host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_},
-                settings_of(options_));
+            Run replay(driver_,
+                       {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
+                        host_.stop_requests(), nullptr,
+                        options_.bug == Bug::unmarked ? nullptr : &marks_, users_wanted()},
+                       settings_of(options_));
             result_.first_due_ns = replay.first_due_ns();
             const OrderEnd end = order.play(replay);
             if (end == OrderEnd::broken_off) {
@@ -256,6 +266,7 @@ class Simulation {
     SimDriver driver_;
     SimRunHost host_;
     char* leaked_ = nullptr;
+    std::atomic<std::uint32_t> eager_{0};  ///< all users, by a bug
 };
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
@@ -24,6 +26,7 @@
 #include "engine/record/writer.hpp"
 #include "engine/rules/judge_rules.hpp"
 #include "engine/session/run_order.hpp"
+#include "engine/stats/warnings.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -94,6 +97,7 @@ class Execution final : private RunHost {
     PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
     EventRing ring_;
     FiredMarks marks_;
+    std::atomic<std::uint32_t> users_wanted_{0};  ///< of `--grow`: set by the writer's thread
     ProgressLine line_;
     int code_ = exit_done;  ///< of what refused, or of the books
 };
@@ -127,7 +131,8 @@ int Execution::play() {
     } else {
         Run run(driver_,
                 {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
-                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_},
+                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_,
+                 options_.workload.grow ? &users_wanted_ : nullptr},
                 settings_);
         end = order.play(run);
     }
@@ -142,11 +147,13 @@ OrderParts Execution::order_parts() {
     segment.command = prepared_.parts.invocation().command;
     segment.first_due_ns =
         prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
-    return {
+    AssemblerConfig config =
         assembler_config(prepared_.file, prepared_.plan,
-                         workload_.users.users > 0 ? pass_.schedule().users()->requests_end() : 0),
-        Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
-        marks_, prepared_.resumed};
+                         workload_.users.users > 0 ? pass_.schedule().users()->requests_end() : 0);
+    config.periods.users_wanted = &users_wanted_;
+    return {std::move(config),
+            Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
+            marks_, prepared_.resumed};
 }
 
 bool Execution::refuse(int code) {
@@ -310,6 +317,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         read_written(folder_, figures, info.unfinished);
     }
     end.records = figures.rows + figures.warmup_rows;
+    add_warnings(figures, info.run);
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
         end.prompts_digest = prepared_.prompts.digest;
         end.clamped_rows = prepared_.prompts.clamped_rows;

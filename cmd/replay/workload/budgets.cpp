@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cmd/exit_codes.hpp"
-#include "cmd/screen/words.hpp"
+#include "cmd/screen/plots.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless {
