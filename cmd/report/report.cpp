@@ -129,6 +129,7 @@ int report(const ReportCommand& command) {
         figures.cache_excess = 0;
         figures.warnings = warnings_of(figures);
     }
+    add_warnings(figures, facts.info.run);
     SummaryInfo info = facts.info;
     const Judgement judged = judge_run(facts.calibration, figures, past.client());
     info.verdict = name_of(judged.verdict);

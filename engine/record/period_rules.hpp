@@ -1,8 +1,10 @@
 /// PeriodRules: how periods.jsonl is summed up (periods.hpp). Plain values.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
+#include "engine/record/grow_rules.hpp"
 #include "engine/stats/summary.hpp"
 
 namespace driftless {
@@ -13,6 +15,9 @@ struct PeriodRules {
     GoodputLimits goodput;
     bool warms_up = false;  ///< requests of a warm-up go before those of the measurement
     OptionalNs for_ns;      ///< `--for`
+    GrowRules grow;
+    /// How many users there are to be: told to the engine. Not null where `grow` adds any.
+    std::atomic<std::uint32_t>* users_wanted = nullptr;
 };
 
 }  // namespace driftless

@@ -49,6 +49,10 @@ Periods::Periods(const AssemblerConfig& config)
     if (has_trees(config)) {
         trees_.emplace(*config.trace, *config.plan);
     }
+    if (rules_.grow.any()) {
+        CHECK(has_users_ && rules_.users_wanted != nullptr);
+        growth_.emplace(rules_.grow, *rules_.users_wanted);
+    }
 }
 
 void Periods::begin(std::int64_t time_zero_ns) {
@@ -156,6 +160,14 @@ bool Periods::is_drain(std::int64_t end_ns) const {
     return rules_.for_ns && end_ns - warm_ns_ >= *rules_.for_ns;
 }
 
+void Periods::look_for_growth(const Open& open) {
+    const GrowMetric metric = growth_->rules().metric;
+    const Histogram& measured = metric == GrowMetric::ttft       ? open.ttft
+                                : metric == GrowMetric::ttft_due ? open.ttft_due
+                                                                 : open.tpot;
+    growth_->look(measured.distribution(), open.sums.failed);
+}
+
 void Periods::close_older(std::int64_t end_ns, bool is_last) {
     Open& open = older();
     Period& sums = open.sums;
@@ -190,6 +202,9 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     sums.ttft_due = percentiles_of(open.ttft_due);
     sums.tpot = percentiles_of(open.tpot);
     append_period(lines_, sums);
+    if (growth_ && sums.phase == Phase::profile && !is_last) {
+        look_for_growth(open);
+    }
     if (open.empty()) {  // idle: its histograms are as good as new
         sums = Period();
     } else {

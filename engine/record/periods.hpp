@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/record/fill_record.hpp"
+#include "engine/record/growth.hpp"
 #include "engine/record/live_trees.hpp"
 #include "engine/schedule/due.hpp"
 #include "engine/stats/distribution.hpp"
@@ -88,6 +89,7 @@ class Periods {
     void close_older(std::int64_t end_ns, bool is_last);
     void add_cached(Period& sums, const Record& record) const;
     bool is_drain(std::int64_t end_ns) const;
+    void look_for_growth(const Open& open);
     bool begins(std::uint32_t user);
 
     PeriodRules rules_;
@@ -95,7 +97,8 @@ class Periods {
     bool has_users_;
     std::int64_t settle_ns_;
     std::optional<LiveTrees> trees_;
-    std::vector<bool> users_;  ///< [users] it has begun
+    std::optional<Growth> growth_;  ///< none: the number of users stays
+    std::vector<bool> users_;       ///< [users] it has begun
     std::array<Open, 2> open_;
     std::uint64_t older_;                    ///< number of the older open period
     std::int64_t older_begin_ns_ = 0;        ///< absolute

@@ -221,6 +221,7 @@ void Run::serve_others(Instant now, Instant due) {
             return;
         }
     }
+    watch_users(at);
     if (reading_.collect_stamps(at, due, guard())) {
         (void)spent(Work::stamps, at);
     } else if (watch_stop(at) || (due - at > guard() + arm_slice_max && prepare(at, due))) {
@@ -260,6 +261,14 @@ bool Run::watch_stop(Instant now) {
         lanes_.pool.for_each(LaneState::busy, [](Lane& lane) { lane.end(Outcome::cancelled); });
     }
     return pacer_.drop_unsent(drop_max);
+}
+
+// One number, read as often as the stop flag: nobody waits for anybody.
+void Run::watch_users(Instant now) {
+    if (parts_.users_wanted != nullptr && zero_ != never && !stopping_) {
+        parts_.schedule.grow(parts_.users_wanted->load(std::memory_order_relaxed),
+                             (now - zero_).ns);
+    }
 }
 
 bool Run::sample_clock(Instant now) {

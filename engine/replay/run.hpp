@@ -50,6 +50,8 @@ struct RunParts {
     FiredMarks* marks = nullptr;
     /// Words of answers that later requests hold. Null: none do.
     Replies* replies = nullptr;
+    /// How many users are to play; written by the writer's side. Null: all that there are.
+    const std::atomic<std::uint32_t>* users_wanted = nullptr;
 };
 
 class Run {
@@ -109,6 +111,7 @@ class Run {
     bool is_drained(std::int64_t at_ns) const;
     bool watch_stop(Instant now);
     void take_replies(Instant now);
+    void watch_users(Instant now);
     bool sample_clock(Instant now);
     bool prepare(Instant now, Instant due);
     void wait(Instant now, Instant due);

@@ -90,6 +90,12 @@ class Schedule {
     void take_dropped();
     /// Nothing is to be sent any more: what waits is dropped.
     void stop();
+    /// So many users are to play (users.hpp). There are users.
+    void grow(std::uint32_t users, std::int64_t at_ns) {
+        if (users_->grow(users, at_ns)) {
+            load_next();
+        }
+    }
 
     /// Requests that were not taken, whether they are known yet or not. While users play nobody
     /// knows: `unknown_left`.

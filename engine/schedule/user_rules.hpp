@@ -50,7 +50,9 @@ struct StartRules {
 };
 
 struct UserRules {
-    std::uint32_t users = 0;   ///< 0: there are none, and sessions begin at their recorded instants
+    std::uint32_t users = 0;  ///< 0: there are none, and sessions begin at their recorded instants
+    /// Of them that begin by themselves: the others when they are asked for (`--grow`). 0: all.
+    std::uint32_t users_first = 0;
     std::int64_t ramp_ns = 0;  ///< they begin within so long
     TreeRule order = TreeRule::file;
     bool recycle = false;  ///< the corpus begins anew when it is used up
@@ -62,6 +64,8 @@ struct UserRules {
     IdleCaps idle;
     StartRules start;
     std::uint64_t seed = 0;
+
+    std::uint32_t first() const { return users_first == 0 ? users : users_first; }
 
     static constexpr std::int64_t drain_default_ns = 60'000'000'000;
     std::int64_t drain() const { return drain_ns.value_or(drain_default_ns); }

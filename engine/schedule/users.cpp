@@ -13,7 +13,7 @@ namespace {
 
 /// Spread evenly, each at a seeded place in its part of the ramp; the first at 0.
 std::int64_t begin_of(std::uint32_t user, const UserRules& rules, Random& random) {
-    const double part_ns = static_cast<double>(rules.ramp_ns) / rules.users;
+    const double part_ns = static_cast<double>(rules.ramp_ns) / rules.first();
     const double place = user == 0 ? 0.0 : user + random.uniform();
     return static_cast<std::int64_t>(part_ns * place);
 }
@@ -64,7 +64,8 @@ Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules&
 
 void Users::begin_all() {
     Random random(rules_.seed);
-    for (std::uint32_t number = 0; number < rules_.users; ++number) {
+    begun_ = rules_.first();
+    for (std::uint32_t number = 0; number < begun_; ++number) {
         if (draw(number)) {
             ++playing_;
             begin(number, begin_of(number, rules_, random), false);
@@ -80,7 +81,8 @@ void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
     bounds.wait_max_ns = gap_max_ns;
     bounds.lead_max_ns = least(gap_max_ns, least(tree_cap_ns_, rules_.idle.system_ns));
     std::vector<StartPoint> points;
-    for (std::uint32_t number = 0; number < rules_.users && take_tree(number); ++number) {
+    begun_ = rules_.first();
+    for (std::uint32_t number = 0; number < begun_ && take_tree(number); ++number) {
         ++playing_;
         const DrawnTree& tree = users_[number].next;
         points.push_back(driftless::enter(trace, plan, releases_.graph(), trees_.rows_of(tree.tree),
@@ -334,6 +336,23 @@ void Users::take_cuts() {
             end_tree(number);
         }
     }
+}
+
+bool Users::grow(std::uint32_t users, std::int64_t at_ns) {
+    CHECK(users <= users_.size());
+    if (begun_ >= users || stopped_ || !measured_from_ns_ || over()) {
+        return false;
+    }
+    const std::int64_t end_ns = later(*measured_from_ns_, rules_.for_ns.value_or(INT64_MAX));
+    std::int64_t begin_ns = later(at_ns, grow_lead_ns);
+    bool any = false;
+    for (; begun_ < users && begin_ns < end_ns && draw(begun_); ++begun_) {
+        ++playing_;
+        begin(begun_, begin_ns, false);
+        begin_ns = later(begin_ns, grow_spacing_ns);
+        any = true;
+    }
+    return any;
 }
 
 void Users::stop() {

@@ -51,6 +51,14 @@ class Users {
     /// As in Releases; the rules say whether others go on behind an answer without words.
     bool replied(std::uint32_t request, bool has_words);
     void stop();
+    /// So many users are to play; there are no more than the rules have, and never fewer. Those
+    /// that are new begin a little after `at_ns`, one after the other; they may be told again and
+    /// again. Nothing happens before the measurement, or when the time is up. True where any was.
+    bool grow(std::uint32_t users, std::int64_t at_ns);
+
+    /// Their first requests are armed meanwhile.
+    static constexpr std::int64_t grow_lead_ns = 100'000'000;
+    static constexpr std::int64_t grow_spacing_ns = 50'000'000;
 
     /// Nobody plays any more.
     bool over() const { return playing_ == 0; }
@@ -98,7 +106,8 @@ class Users {
     Releases releases_;
     std::vector<std::int64_t> recorded_ns_;  ///< [plan rows] behind the first row of the tree
     std::vector<User> users_;
-    std::uint32_t playing_ = 0;
+    std::uint32_t begun_ = 0;    ///< users that play, or did
+    std::uint32_t playing_ = 0;  ///< .. that play
     std::uint32_t in_flight_ = 0;
     std::uint32_t dropping_ = 0;      ///< requests that were taken as dropped, and have not ended
     std::int64_t end_ns_ = 0;         ///< of what has ended of all that was in flight

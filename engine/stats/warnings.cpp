@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/stats/cache_excess.hpp"
+#include "engine/stats/run_description.hpp"
 #include "engine/stats/summary.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/counted.hpp"
@@ -62,6 +63,18 @@ std::vector<std::string> warnings_of(const SummaryFigures& figures) {
         warnings.push_back(std::move(text));
     }
     return warnings;
+}
+
+void add_warnings(SummaryFigures& figures, const RunDescription& run) {
+    for (const std::string& argument : run.arguments) {
+        if (argument.starts_with("--grow=")) {
+            figures.warnings.push_back(
+                "the run adapted its load (" + argument + "): it ended with " +
+                counted(figures.phase.users, "user", "users") +
+                ", and its figures are of no one load and not to be published; repeat with a fixed "
+                "number (--users N)");
+        }
+    }
 }
 
 }  // namespace driftless

@@ -8,7 +8,10 @@
 namespace driftless {
 
 struct SummaryFigures;
+struct RunDescription;
 
 std::vector<std::string> warnings_of(const SummaryFigures& figures);
+/// Adds what follows from how the run was asked for: one that adapts its load.
+void add_warnings(SummaryFigures& figures, const RunDescription& run);
 
 }  // namespace driftless

@@ -55,11 +55,45 @@ class Users(Case):
             self.assertIn(f"users: {users} user", run.said)
             plan = run.json("run.json")["plan"]
             self.assertEqual(plan["users"], {
-                "count": users, "ramp_ns": 0, "order": "file", "recycle": False, "for_ns": None,
+                "count": users, "first": users, "grow": None, "ramp_ns": 0, "order": "file", "recycle": False, "for_ns": None,
                 "drain_ns": None, "on_failure": "end-tree", "on_429": "record",
                 "tree_idle_cap_ns": None, "system_idle_cap_ns": None, "start_within": [0, 0],
                 "start_by": "timeline", "prime": "exact", "warmup_requests": 0})  # fmt: skip
             self.assertIsNone(plan["prompts_digest"])
+
+    def test_users_are_added(self):
+        """While the figure leaves room, at most every other period; the summary and rules say it."""
+        run = self.play("--users", "1..4", "--grow", "ttft:p95:1s", "--period", "200ms",
+                        "--recycle", "--for", "2s", "--rules", "mlperf-agentic")
+        records = read_jsonl(run.folder / "requests.jsonl")
+        self.check_turns(records, 100)
+        self.check_trees(records, 4)
+        begun = {}
+        for record in records:
+            self.assertEqual(record["outcome"], "ok")
+            begun[record["user"]] = min(begun.get(record["user"], record["due_ns"]),
+                                        record["due_ns"])
+        self.assertEqual(sorted(begun), [0, 1, 2, 3])
+        self.assertEqual(begun[0], 0)
+        self.assertEqual([begun[user] - begun[1] for user in (1, 2, 3)], [0, 50 * MS, 100 * MS])
+        self.assertGreaterEqual(begun[1], 300 * MS)  # a period, and the lead of those who begin
+        periods = read_jsonl(run.folder / "periods.jsonl")
+        self.assertEqual(sum(one["users_added"] for one in periods), 4)
+        users = run.json("run.json")["plan"]["users"]
+        self.assertEqual((users["count"], users["first"], users["grow"]), (4, 1, "ttft:p95:1s"))
+        summary = run.json("summary.json")
+        self.assertIn("the run adapted its load", " ".join(summary["verdict"]["warnings"]))
+        self.assertIn("not to be published", " ".join(run.said.split()))
+        rules = {one["rule"]: one["state"] for one in summary["rules"]}
+        self.assertEqual(rules["--grow"], "violated")
+        again = subprocess.run([DRIFTLESS, "report", run.folder], capture_output=True, text=True,
+                               timeout=SECONDS_MAX, check=True)
+        self.assertIn("adapted its load", again.stdout)
+
+    def test_no_users_are_added_without_room(self):
+        run = self.play("--users", "1..4", "--grow", "ttft:1ms", "--period", "100ms",
+                        "--recycle", "--for", "600ms")
+        self.assertEqual({one["user"] for one in read_jsonl(run.folder / "requests.jsonl")}, {0})
 
     def test_the_trace_begins_anew(self):
         """Each pass is another workload to the server's cache, and hits what is foretold."""

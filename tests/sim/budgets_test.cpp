@@ -72,13 +72,15 @@ TEST(Budgets, MayCountWhatNoCacheHolds) {
 TEST(Budgets, AddUpWithACap) {
     SimOptions options;
     options.inflight_max = 2;
-    options.budgets.output = {100, milliseconds(200)};
+    options.server.pace.first = milliseconds(10);
+    options.budgets.output = {60, milliseconds(600)};
     const SimResult result = run(make_trace(6, 100), options);
     EXPECT_EQ(broken_laws(result), "");
     for (const LateCause cause : {LateCause::inflight, LateCause::budget}) {
         EXPECT_GT(std::count_if(result.records.begin(), result.records.end(),
                                 [cause](const Record& one) { return one.late_cause == cause; }),
-                  5);
+                  5)
+            << name_of(cause);
     }
     for (const Record& record : result.records) {
         EXPECT_TRUE(record.tainted.empty()) << record.row;

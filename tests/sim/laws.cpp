@@ -219,8 +219,7 @@ std::string untainted_rows_are_true(const SimResult& result) {
         }
         const auto left = result.parts_ns.find(record.row);
         const auto waited = result.waited.find(record.row);
-        const bool held = record.late_cause == LateCause::inflight ||
-                          record.late_cause == LateCause::budget;  // as the user wanted it
+        const bool held = is_wish(record.late_cause);  // as the user wanted it
         const std::int64_t late_ns = *record.fired_ns - record.due_ns - (held ? record.held_ns : 0);
         breaches.unless(late_ns <= result.limits.drift_ns, record,
                         "was fired late and is not tainted");
@@ -286,6 +285,7 @@ constexpr Law all_laws[] = {
     {"parts that waited are reported", parts_that_waited_are_reported},
     {"only a full cap holds back", only_a_full_cap_holds_back},
     {"budgets are kept", budgets_are_kept},
+    {"users begin when they are wanted", users_begin_when_wanted},
     {"sleeps of the host are reported", sleeps_of_the_host_are_reported},
     {"losses are reported", losses_are_reported},
     {"our limits taint", our_limits_taint},

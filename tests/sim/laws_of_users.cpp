@@ -142,4 +142,33 @@ std::string nothing_due_after_the_end(const SimResult& result) {
     return breaches.text();
 }
 
+// Those that are not there from the begin: not before more users were wanted. Nobody is wanted
+// less.
+std::string users_begin_when_wanted(const SimResult& result) {
+    Breaches breaches;
+    if (!has_users(result) || result.users.first() == result.users.users) {
+        return "";
+    }
+    std::map<std::uint32_t, const Record*> first;  // [user] the earliest due
+    for (const Record& record : result.records) {
+        if (!waited_in_vain(record) && record.user) {
+            const Record*& known = first[*record.user];
+            known = known == nullptr || record.due_ns < known->due_ns ? &record : known;
+        }
+    }
+    for (std::size_t i = 1; i < result.wanted.size(); ++i) {
+        breaches.unless(result.wanted[i].users > result.wanted[i - 1].users,
+                        "fewer users were wanted than before");
+    }
+    for (const auto& [user, record] : first) {
+        const auto wanted =
+            std::find_if(result.wanted.begin(), result.wanted.end(),
+                         [user](const SimResult::Wanted& one) { return one.users > user; });
+        const bool is_wanted = wanted != result.wanted.end() && wanted->at_ns <= record->due_ns;
+        breaches.unless(user < result.users.first() || is_wanted, *record,
+                        "is of a user that nobody wanted by then");
+    }
+    return breaches.text();
+}
+
 }  // namespace driftless::sim

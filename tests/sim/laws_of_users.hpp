@@ -16,5 +16,6 @@ std::string users_do_not_rest(const SimResult& result);
 std::string trees_are_played_whole(const SimResult& result);
 /// "nothing is due when the time is up"
 std::string nothing_due_after_the_end(const SimResult& result);
+std::string users_begin_when_wanted(const SimResult& result);
 
 }  // namespace driftless::sim

@@ -75,6 +75,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_start, "trees go on where they were primed"},
     {Bug::wide_budgets, "budgets are kept"},
     {Bug::file_order, "hits are expected in the order of the run"},
+    {Bug::eager_users, "users begin when they are wanted"},
     {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::forgotten_words, "prompts hold what was said"},
     {Bug::unfilled_prompts, "prompts are filled up"},

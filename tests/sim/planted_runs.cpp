@@ -12,6 +12,8 @@ SimResult run_of_users(Bug bug) {
     options.users.for_ns =
         bug == Bug::lost_time ? std::optional(milliseconds(30).ns) : std::nullopt;
     options.users.start.from = bug == Bug::early_start ? 0.2 : 0;
+    options.users.users_first = bug == Bug::eager_users ? 1 : 0;
+    options.grow.limit_ns = bug == Bug::eager_users ? 1 : 0;  // nobody is ever added
     options.users.order = bug == Bug::file_order ? TreeRule::shuffle : TreeRule::file;
     options.users.start.to = bug == Bug::early_start ? 0.8 : 0;
     options.bug = bug;
@@ -77,7 +79,7 @@ SimResult run_with(Bug bug) {
         return run(trace_of_turns(), options);
     }
     if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time ||
-        bug == Bug::early_start || bug == Bug::file_order) {
+        bug == Bug::early_start || bug == Bug::file_order || bug == Bug::eager_users) {
         return run_of_users(bug);
     }
     if (bug == Bug::forgotten_words || bug == Bug::unfilled_prompts) {

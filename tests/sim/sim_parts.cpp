@@ -230,6 +230,9 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.forecast.around = {options.server.overhead.pre, options.server.overhead.post};
     config.periods.length_ns = options.period_ns;
     config.periods.warms_up = options.users.start.warms_up();
+    config.periods.grow = options.grow;
+    config.periods.grow.users_first = options.users.first();
+    config.periods.grow.users_max = options.users.users;
     config.periods.for_ns = options.users.for_ns;
     config.periods.goodput.ttft_ns = milliseconds(20).ns;
     if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound

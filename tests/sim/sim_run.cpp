@@ -1,5 +1,6 @@
 #include "tests/sim/sim_run.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include "engine/live/live_run.hpp"
@@ -111,7 +112,14 @@ class Simulation {
     AssemblerConfig config() {
         AssemblerConfig made = assembler_of(lonely_ ? *lonely_ : trace_, plan_, dialect_, options_);
         made.histories = live_ ? &live_->histories : nullptr;
+        made.periods.users_wanted = &host_.users_wanted();
         return made;
+    }
+    const std::atomic<std::uint32_t>* users_wanted() {
+        eager_ = options_.users.users;
+        return !options_.grow.any()               ? nullptr
+               : options_.bug == Bug::eager_users ? &eager_
+                                                  : &host_.users_wanted();
     }
 
     void replay(RunOrder& order) {
@@ -137,7 +145,7 @@ class Simulation {
                 driver_,
                 {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
                  host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_,
-                 live_ ? &live_->replies : nullptr},
+                 live_ ? &live_->replies : nullptr, users_wanted()},
                 settings_of(options_));
             result_.first_due_ns = replay.first_due_ns();
             const OrderEnd end = order.play(replay);
@@ -301,6 +309,7 @@ class Simulation {
     SimDriver driver_;
     SimRunHost host_;
     char* leaked_ = nullptr;
+    std::atomic<std::uint32_t> eager_{0};  ///< all users, by a bug
 };
 
 }  // namespace

@@ -63,6 +63,7 @@ enum class Bug : std::uint8_t {
     early_start,       ///< behind their primers trees go on at once
     forgotten_words,   ///< answers are put into later prompts without their text
     unfilled_prompts,  ///< prompts that are too short get words of no length
+    eager_users,       ///< all users begin as soon as they may, whoever is wanted
     wide_budgets,      ///< token budgets are twice of what was asked for
     file_order,        ///< hits are forecast by the order of the file
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
@@ -89,6 +90,7 @@ struct SimOptions {
     ConnectionRule connection = ConnectionRule::reuse;
     bool closed = false;        ///< rows wait for those that the trace says they depend on
     UserRules users;            ///< with `closed`; none, where their number is 0
+    GrowRules grow;             ///< with users; its numbers of them follow from those
     std::int64_t drain_ns = 0;  ///< behind `users.for_ns`
     bool live = false;  ///< prompts hold the answers of the run; the trace is recorded words
     std::int64_t period_ns = 50'000'000;
@@ -214,7 +216,12 @@ struct SimResult {
     std::vector<Dependency> dependencies;          ///< of closed sessions
     UserRules users;                               ///< those that were asked for
     OptionalNs measured_from_ns;                   ///< of them; none: it did not come to that
-    std::uint64_t warmup_rows = 0;                 ///< that the summary has counted apart
+    struct Wanted {
+        std::int64_t at_ns = 0;  ///< run time
+        std::uint32_t users = 0;
+    };
+    std::vector<Wanted> wanted;     ///< whenever more users were wanted than before
+    std::uint64_t warmup_rows = 0;  ///< that the summary has counted apart
     std::map<std::uint32_t, std::int64_t> recorded_ns;  ///< [row] of users: due as recorded
     std::map<std::uint32_t, std::uint32_t> trees;       ///< [row] of users: a row of its tree
     SimPrompts prompts;

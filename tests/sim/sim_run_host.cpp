@@ -132,10 +132,18 @@ bool SimRunHost::turned() {
         drain(drain_all);
         const bool is_fast = options_.bug == Bug::fast_clock;
         writer_->look(zero_.ns + at_ns + (is_fast ? seconds(1).ns : 0));
+        note_wanted(at_ns);
         flush(at_ns);
     }
     const bool seems_over = writer_->counts().ended == plan_.rows.size();
     return ++result_.turns < most && !(looks_early && seems_over);
+}
+
+void SimRunHost::note_wanted(std::int64_t at_ns) {
+    const std::uint32_t users = users_wanted_;
+    if (users != (result_.wanted.empty() ? 0 : result_.wanted.back().users)) {
+        result_.wanted.push_back({at_ns, users});
+    }
 }
 
 void SimRunHost::stop_writer(RecordWriter& writer) {

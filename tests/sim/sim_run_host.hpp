@@ -45,6 +45,8 @@ class SimRunHost final : public RunHost {
     void drain(std::size_t events_max);
 
     const std::atomic<int>& stop_requests() const { return stop_requests_; }
+    /// How many users are to play: told by the writer.
+    std::atomic<std::uint32_t>& users_wanted() { return users_wanted_; }
     /// Bytes of fired.jsonl of the segments before it.
     std::uint64_t fired_before() const { return fired_before_; }
     /// The same of periods.jsonl.
@@ -55,6 +57,7 @@ class SimRunHost final : public RunHost {
     void note_beginning();
     void note_flushed(std::int64_t at_ns);
     void note_death();
+    void note_wanted(std::int64_t at_ns);
     void die_soon();
     void die();
     void die_at_the_end();
@@ -72,6 +75,7 @@ class SimRunHost final : public RunHost {
     SimResult& result_;
     RecordWriter* writer_ = nullptr;  ///< once it is started
     std::atomic<int> stop_requests_{0};
+    std::atomic<std::uint32_t> users_wanted_{0};
     Instant zero_;
     Random random_;  ///< when events are drained
     std::uint64_t fired_before_ = 0;

@@ -89,6 +89,23 @@ UserRules drawn_rules(std::uint64_t seed) {
     return rules;
 }
 
+namespace {
+
+/// In a third of the runs one user begins, or a few, and others are added.
+void draw_growth(std::uint64_t seed, SimOptions& options) {
+    Random random(mix64(mix64(seed ^ users_stream) + 1));
+    if (random.below(3) != 0 || options.users.users < 2) {
+        return;
+    }
+    options.users.users_first =
+        1 + static_cast<std::uint32_t>(random.below(options.users.users - 1));
+    options.grow.metric = static_cast<GrowMetric>(random.below(3));
+    options.grow.figure = static_cast<GrowFigure>(random.below(6));
+    options.grow.limit_ns = 1 + static_cast<std::int64_t>(random.below(400'000'000));
+}
+
+}  // namespace
+
 SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
     Trace trace = swarm_trace(seed, rows);
     plant_trees(trace, seed);
@@ -97,6 +114,7 @@ SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
     options.users = drawn_rules(seed);
     options.drain_ns = static_cast<std::int64_t>(Random(seed).below(200'000'000));
     draw_budgets(seed, trace, options);
+    draw_growth(seed, options);
     return run(trace, options);
 }
 

@@ -72,6 +72,8 @@ struct WorkloadFlags {
     std::optional<GapRule> gap;              ///< `--gap`; empty: end to start
     std::optional<std::int64_t> gap_cap_ns;  ///< `--gap-cap`
     std::string speed_text;                  ///< as typed, for run.json
+    UserCount user_count;                    ///< `--users`
+    std::optional<GrowRules> grow;           ///< `--grow`; its users once all flags are read
     UserRules users;  ///< `users.users` 0: there are none; whole once all flags are read
     std::optional<FailureRules> on_failure;   ///< `--on-failure`
     std::optional<StartWithin> start_within;  ///< `--start-within`

@@ -266,6 +266,11 @@ std::string contradiction(const ReplayOptions& options) {
     if (!options.request.stream && options.request.continuous_usage) {
         return "--continuous-usage counts chunks and --no-stream has none: give one";
     }
+    if (options.workload.grow && (options.results.period_ns == 0 || !options.request.stream)) {
+        return options.results.period_ns == 0
+                   ? "--grow goes by the figures of periods and --period none has none: give one"
+                   : "--grow goes by first tokens and --no-stream has none: remove one";
+    }
     if (!options.server.preflight && options.server.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";
     }

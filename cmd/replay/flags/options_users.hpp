@@ -15,7 +15,12 @@ inline void add_user_flags(Flags& flags, ReplayOptions& options) {
     UserRules& users = options.workload.users;
     flags.group("Users");
     flags.value("--users", "N", "N live session trees at any time; implies --sessions closed",
-                nullptr, parse_positive_u32, users.users);
+                nullptr, parse_user_count, options.workload.user_count);
+    flags.value("--grow", "METRIC:LIMIT",
+                "with --users A..B: begin with A, and add users up to B at the end of a\n"
+                "--period while ttft:p95:2s (or the like) holds with room; never for\n"
+                "figures to publish [none]",
+                nullptr, parse_grow_rules, options.workload.grow);
     flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
                 parse_duration_ns, users.ramp_ns);
     flags.value("--session-order", "HOW", "order in which trees are played: file, or shuffle",

@@ -1,6 +1,7 @@
 #include "cmd/replay/flags/session_flags.hpp"
 
 #include <array>
+#include <string>
 #include <utility>
 
 namespace driftless {
@@ -63,9 +64,32 @@ std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule outp
     return "";
 }
 
+/// Users that are added while the run goes on.
+std::string complete_growth(WorkloadFlags& workload) {
+    const UserCount& count = workload.user_count;
+    const std::string typed =
+        "--users " + std::to_string(count.first) + ".." + std::to_string(count.most);
+    if (count.first == count.most) {
+        return workload.grow ? "--grow adds users: give their least and most number, as in --users "
+                               "2..64"
+                             : "";
+    }
+    if (!workload.grow) {
+        return typed + " adds users by a metric: give --grow METRIC:LIMIT, too, or one number";
+    }
+    workload.users.users_first = count.first;
+    workload.grow->users_first = count.first;
+    workload.grow->users_max = count.most;
+    return "";
+}
+
 /// Users play closed sessions; what shapes them is nothing without them.
 std::string complete_users(WorkloadFlags& workload, OutputRule output) {
     UserRules& users = workload.users;
+    users.users = workload.user_count.most;
+    if (std::string why = complete_growth(workload); !why.empty()) {
+        return why;
+    }
     if (users.users == 0) {
         const char* const flag = flag_of_users(workload);
         return flag == nullptr ? "" : std::string(flag) + " is for users: give --users N, too";

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cmd/replay/flags/choose.hpp"
+#include "cmd/replay/flags/option_values.hpp"
 #include "cmd/values.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/schedule/due.hpp"
@@ -18,6 +19,16 @@ constexpr const char* failure_remedy =
 constexpr const char* within_remedy =
     "is not two shares of a recording, the lesser first; use 0.25:0.75 or 0:50%";
 
+constexpr const char* grow_remedy =
+    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft-due:max:5s or tpot:p99:50ms";
+constexpr std::array grow_metrics{Choice<GrowMetric>{"ttft", GrowMetric::ttft},
+                                  Choice<GrowMetric>{"ttft-due", GrowMetric::ttft_due},
+                                  Choice<GrowMetric>{"tpot", GrowMetric::tpot}};
+constexpr std::array grow_figures{
+    Choice<GrowFigure>{"avg", GrowFigure::avg}, Choice<GrowFigure>{"p50", GrowFigure::p50},
+    Choice<GrowFigure>{"p90", GrowFigure::p90}, Choice<GrowFigure>{"p95", GrowFigure::p95},
+    Choice<GrowFigure>{"p99", GrowFigure::p99}, Choice<GrowFigure>{"max", GrowFigure::max}};
+
 /// A share, or 0 in any spelling, which `parse_share` refuses.
 std::optional<double> share_or_none(std::string_view text) {
     const std::optional<Decimal> decimal =
@@ -31,6 +42,55 @@ std::optional<double> share_or_none(std::string_view text) {
 }
 
 }  // namespace
+
+Result<UserCount> parse_user_count(std::string_view text) {
+    const std::size_t dots = text.find("..");
+    const Result<std::uint32_t> first = parse_positive_u32(text.substr(0, dots));
+    if (dots == std::string_view::npos) {
+        return first ? Result<UserCount>(UserCount{first.value(), first.value()}) : first.error();
+    }
+    const Result<std::uint32_t> most = parse_positive_u32(text.substr(dots + 2));
+    if (!first || !most || most.value() <= first.value()) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not two numbers of users, the lesser first; use 8, or 2..64 with --grow"};
+    }
+    return UserCount{first.value(), most.value()};
+}
+
+Result<GrowRules> parse_grow_rules(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::size_t last = text.rfind(':');
+    if (colon == std::string_view::npos) {
+        return Error{ErrorCode::invalid, 0, grow_remedy};
+    }
+    GrowRules rules;
+    const Result<GrowMetric> metric = choose(text.substr(0, colon), grow_metrics, grow_remedy);
+    const Result<GrowFigure> figure =
+        colon == last ? Result<GrowFigure>(GrowFigure::avg)
+                      : choose(text.substr(colon + 1, last - colon - 1), grow_figures, grow_remedy);
+    const Result<std::int64_t> limit = parse_positive_duration_ns(text.substr(last + 1));
+    if (!metric || !figure || !limit) {
+        return Error{ErrorCode::invalid, 0, grow_remedy};
+    }
+    rules.metric = metric.value();
+    rules.figure = figure.value();
+    rules.limit_ns = limit.value();
+    return rules;
+}
+
+std::string text_of(const GrowRules& rules) {
+    if (!rules.any()) {
+        return "";
+    }
+    std::string text;
+    for (const Choice<GrowMetric>& metric : grow_metrics) {
+        text += metric.value == rules.metric ? metric.name : "";
+    }
+    for (const Choice<GrowFigure>& figure : grow_figures) {
+        text += figure.value == rules.figure ? ":" + std::string(figure.name) : "";
+    }
+    return text + ":" + duration_to_text(rules.limit_ns);
+}
 
 const char* name_of(TreeRule rule) {
     return rule == TreeRule::file ? "file" : "shuffle";

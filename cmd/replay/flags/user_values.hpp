@@ -5,10 +5,23 @@
 #include <string>
 #include <string_view>
 
+#include "engine/record/grow_rules.hpp"
 #include "engine/schedule/user_rules.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
+
+/// `--users`: "8", or "2..64" where `--grow` adds them.
+struct UserCount {
+    std::uint32_t first = 0;
+    std::uint32_t most = 0;
+};
+Result<UserCount> parse_user_count(std::string_view text);
+/// `--grow`: "ttft:2s", "ttft:p95:2s"; the metric is ttft, ttft-due or tpot, and its figure avg,
+/// p50, p90, p95, p99 or max. Sets all but the numbers of users.
+Result<GrowRules> parse_grow_rules(std::string_view text);
+/// As it is typed: "ttft:p95:2s"; empty where there is none.
+std::string text_of(const GrowRules& rules);
 
 /// "file" or "shuffle".
 Result<TreeRule> parse_tree_rule(std::string_view text);

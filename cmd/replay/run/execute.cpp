@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
@@ -25,6 +27,7 @@
 #include "engine/record/writer.hpp"
 #include "engine/rules/judge_rules.hpp"
 #include "engine/session/run_order.hpp"
+#include "engine/stats/warnings.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -103,6 +106,7 @@ class Execution final : private RunHost {
     EventRing ring_;
     std::optional<LiveRun> live_;  ///< `--assistant live`
     FiredMarks marks_;
+    std::atomic<std::uint32_t> users_wanted_{0};  ///< of `--grow`: set by the writer's thread
     ProgressLine line_;
     int code_ = exit_done;  ///< of what refused, or of the books
 };
@@ -153,11 +157,12 @@ int Execution::play() {
     if (prepared_.plan.rows.empty()) {
         end = order.play_without_rows();
     } else {
-        Run run(driver_,
-                {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
-                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_,
-                 live_ ? &live_->replies : nullptr},
-                settings_);
+        Run run(
+            driver_,
+            {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
+             prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_,
+             live_ ? &live_->replies : nullptr, options_.workload.grow ? &users_wanted_ : nullptr},
+            settings_);
         end = order.play(run);
     }
     const RecordWriter* const writer = order.writer();
@@ -173,6 +178,7 @@ OrderParts Execution::order_parts() {
         prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
     AssemblerConfig config = assembler_config(prepared_.file, prepared_.plan, requests_end());
     config.histories = live_ ? &live_->histories : nullptr;
+    config.periods.users_wanted = &users_wanted_;
     return {std::move(config),
             Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
             marks_, prepared_.resumed};
@@ -339,6 +345,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         read_written(folder_, figures, info.unfinished);
     }
     end.records = figures.rows + figures.warmup_rows;
+    add_warnings(figures, info.run);
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
         end.prompts_digest = prepared_.prompts.digest;
         end.clamped_rows = prepared_.prompts.clamped_rows;

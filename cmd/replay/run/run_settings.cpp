@@ -92,6 +92,7 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     config.periods.length_ns = options.results.period_ns;
     config.periods.goodput = options.results.goodput;
     config.periods.warms_up = options.workload.users.start.warms_up();
+    config.periods.grow = options.workload.grow.value_or(GrowRules());
     config.periods.for_ns = options.workload.users.for_ns;
     config.forecast = forecast_rules(file);
     return config;

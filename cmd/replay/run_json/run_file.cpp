@@ -84,7 +84,7 @@ void write_load(JsonWriter& json, const LoadFigures& load) {
     json.end_object();
 }
 
-void write_users(JsonWriter& json, const UserRules& rules) {
+void write_users(JsonWriter& json, const UserRules& rules, const std::optional<GrowRules>& grow) {
     json.key("users");
     if (rules.users == 0) {
         json.null();
@@ -92,6 +92,9 @@ void write_users(JsonWriter& json, const UserRules& rules) {
     }
     json.begin_object();
     json.key("count").unsigned_integer(rules.users);
+    json.key("first").unsigned_integer(rules.first());
+    json.key("grow");
+    grow ? json.string(text_of(*grow)) : json.null();
     json.key("ramp_ns").integer(rules.ramp_ns);
     json.key("order").string(name_of(rules.order));
     json.key("recycle").boolean(rules.recycle);
@@ -146,7 +149,7 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     flags.plan.limit ? json.unsigned_integer(*flags.plan.limit) : json.null();
     json.key("spread").boolean(flags.plan.spread);
     json.key("sessions").string(name_of(flags.files.sessions));
-    write_users(json, flags.users);
+    write_users(json, flags.users, flags.grow);
     json.key("rows").unsigned_integer(plan.rows.size());
     json.key("trees");
     workload.waiting ? json.unsigned_integer(workload.waiting->trees) : json.null();

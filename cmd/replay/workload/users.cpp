@@ -65,6 +65,9 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     Digest digest;
     digest.add_u64(waits_digest);
     digest.add_u64(rules.users);
+    if (rules.first() != rules.users) {
+        digest.add_u64(rules.first());
+    }
     digest.add_u64(static_cast<std::uint64_t>(rules.ramp_ns));
     digest.add_u64(static_cast<std::uint64_t>(rules.order));
     digest.add_u64(rules.recycle ? 1 : 0);
@@ -86,7 +89,9 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
 std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
     const std::string end = rules.for_ns ? "nothing is due after " + duration_to_text(*rules.for_ns)
                                          : "until all have ended";
-    return {counted(rules.users, "user plays", "users play") + " " +
+    const std::string growth =
+        rules.first() == rules.users ? "" : std::to_string(rules.first()) + " to ";
+    return {growth + counted(rules.users, "user plays", "users play") + " " +
             counted(trees, "session tree", "session trees") + " (" +
             counted(plan.rows.size(), "row", "rows") + "), one at a time each" +
             (rules.recycle ? ", again and again: " : ": ") + end};

@@ -71,7 +71,9 @@ Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const User
     if (users.users == 0) {
         return {figures, gaps, answered_in(trace, plan, speed, token_ns_estimated)};
     }
-    Plan rehearsed = rehearse(trace, plan, Schedule(trace, plan, speed, users), token_ns_estimated,
+    UserRules all = users;
+    all.users_first = 0;  // as if all of them began at once
+    Plan rehearsed = rehearse(trace, plan, Schedule(trace, plan, speed, all), token_ns_estimated,
                               std::max(plan.rows.size(), 2 * std::size_t{users.users}));
     return {figures, gaps, std::move(rehearsed)};
 }

@@ -7,7 +7,6 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* no_ramp = "the number of users stays as it begins";
 constexpr const char* no_graphs = "nothing is drawn; the figures are in the run's folder";
 constexpr const char* unused = "the tool itself reads it and uses it nowhere";
 constexpr const char* no_estimate = "only the tool's estimate of a working set goes by it";
@@ -22,8 +21,8 @@ constexpr ToolFlag flags[] = {
     {"--api-endpoint", Values::one, Becomes::flag, "--url"},
     {"--trace-directory", Values::one, Becomes::flag, ""},
     {"--output-dir", Values::one, Becomes::flag, "--out"},
-    {"--max-ttft", Values::one, Becomes::nothing, no_ramp},
-    {"--ttft-metric", Values::one, Becomes::nothing, no_ramp},
+    {"--max-ttft", Values::one, Becomes::together},
+    {"--ttft-metric", Values::one, Becomes::together},
     {"--min-output-tokens-per-req", Values::one, Becomes::nothing, unused},
     {"--start-users", Values::one, Becomes::together},
     {"--max-users", Values::one, Becomes::together},
@@ -40,8 +39,7 @@ constexpr ToolFlag flags[] = {
     {"--api-time-scale", Values::one, Becomes::nothing,
      "only --timing-strategy api-scaled uses it"},
     {"--test-duration", Values::one, Becomes::flag, "--for"},
-    {"--assessment-period", Values::one, Becomes::nothing,
-     "progress and files have periods of their own"},
+    {"--assessment-period", Values::one, Becomes::together},
     {"--max-context", Values::one, Becomes::refused,
      "the tool drops traces whose first request is longer, and cuts the others where they outgrow "
      "it: remove the flag and such files (driftless convert makes smaller traces)"},
@@ -57,7 +55,8 @@ constexpr ToolFlag flags[] = {
     {"--top-p", Values::one, Becomes::together},
     {"--top-k", Values::one, Becomes::together},
     {"--repetition-penalty", Values::one, Becomes::together},
-    {"--ttft-window", Values::one, Becomes::nothing, no_ramp},
+    {"--ttft-window", Values::one, Becomes::nothing,
+     "users are added by the mean of three periods at most"},
     {"--rate-limit-backoff", Values::one, Becomes::nothing, unused},
     {"--max-concurrent-requests", Values::one, Becomes::together},
     {"--max-prefill-concurrent", Values::one, Becomes::refused, no_phase_caps, "0"},
@@ -95,13 +94,25 @@ constexpr ToolFlag flags[] = {
 void finish_users(const KeptFlags& kept, Spelled& out) {
     const std::string start = kept.get("--start-users", "1");
     const std::string most = kept.get("--max-users", "50");
-    if (start != most) {
-        refuse_line(out, "--start-users " + start + ", --max-users " + most +
-                             ": users are not added while a run goes on; give both the same "
-                             "number, once for each number that is to be measured");
+    if (start == most) {
+        add_default(out, "--users", start);
+        for (const char* typed : {"--max-ttft", "--ttft-metric", "--assessment-period"}) {
+            if (kept.has(typed)) {
+                add_note(out, std::string(typed) + " " + kept.get(typed) +
+                                  " is ignored: " + "the number of users stays as it begins");
+            }
+        }
         return;
     }
-    add_default(out, "--users", start);
+    const std::string period = kept.get("--assessment-period", "30");
+    const std::string grow =
+        "ttft:" + kept.get("--ttft-metric", "avg") + ":" + kept.get("--max-ttft", "2.0") + "s";
+    add_default(out, "--users", start + ".." + most);
+    add_default(out, "--grow", grow);
+    add_default(out, "--period", period + "s");
+    add_note(out, "--start-users " + start + ", --max-users " + most + " are taken as --users " +
+                      start + ".." + most + " --grow " + grow + " --period " + period +
+                      "s: users are added at the end of a period, at most every other one");
 }
 
 void finish_seed(const KeptFlags& kept, Spelled& out) {

@@ -211,12 +211,23 @@ TEST(KvCacheTester, PullRequest993) {
     EXPECT_EQ(line.options.workload.users.users, 8U);
 }
 
-// Users that are added while the run goes on would be another load.
-TEST(KvCacheTester, RefusesToAddUsers) {
-    const Spelled out =
-        spell({"python", "trace_replay_tester.py", "--start-users", "2", "--max-users", "50"});
-    EXPECT_NE(out.refused.find("give both the same number"), std::string::npos) << out.refused;
-    EXPECT_NE(spell({"trace_replay_tester.py", "--start-users", "2"}).refused, "");
+// Users that are added while the run goes on, as the tool adds them.
+TEST(KvCacheTester, AddsUsers) {
+    const Words command{"trace_replay_tester.py", "--start-users", "2"};
+    const Words grown = spell(command).arguments;
+    EXPECT_TRUE(has_pair(grown, "--users", "2..50"));
+    EXPECT_TRUE(has_pair(grown, "--grow", "ttft:avg:2.0s"));
+    EXPECT_TRUE(has_pair(grown, "--period", "30s"));
+    const ReplayCommandLine line = parse_replay_options(
+        {"trace_replay_tester.py", "--api-endpoint", "http://a:1", "--trace-directory", "t",
+         "--start-users=10", "--max-users=100", "--ttft-metric", "p95", "--max-ttft", "1.5",
+         "--assessment-period", "15"},
+        "");
+    ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
+    EXPECT_EQ(line.options.workload.users.users, 100U);
+    EXPECT_EQ(line.options.workload.users.users_first, 10U);
+    EXPECT_EQ(text_of(*line.options.workload.grow), "ttft:p95:1.5s");
+    EXPECT_EQ(line.options.results.period_ns, 15'000'000'000);
 }
 
 TEST(KvCacheTester, SaysWhatSeveralFlagsSayTogether) {

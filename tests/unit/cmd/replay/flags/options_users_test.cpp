@@ -129,6 +129,28 @@ TEST(UserOptions, AreNothingWithoutUsers) {
     EXPECT_TRUE(says(refusal_with({"--drain", "5s"}), "give --for T, too"));
 }
 
+// As many as begin, and as many as there may be.
+TEST(UserOptions, MayBecomeMore) {
+    const WorkloadFlags workload =
+        options_with({"--users", "2..9", "--grow", "ttft:p95:2s"}).workload;
+    EXPECT_EQ(workload.users.users, 9u);
+    EXPECT_EQ(workload.users.first(), 2u);
+    ASSERT_TRUE(workload.grow);
+    EXPECT_EQ(workload.grow->users_first, 2u);
+    EXPECT_EQ(workload.grow->users_max, 9u);
+    EXPECT_EQ(users_with({}).users.first(), 4u);
+    EXPECT_TRUE(says(refusal_with({"--users", "2..9"}), "give --grow METRIC:LIMIT, too"));
+    EXPECT_TRUE(says(refusal_of_users({"--grow", "ttft:2s"}), "as in --users 2..64"));
+    EXPECT_TRUE(says(refusal_with({"--grow", "ttft:2s"}), "as in --users 2..64"));
+    const Words grown{"--users", "2..9", "--grow", "ttft:2s"};
+    Words blind = grown;
+    blind.insert(blind.end(), {"--period", "none"});
+    EXPECT_TRUE(says(refusal_with(blind), "--period none has none: give one"));
+    Words whole = grown;
+    whole.emplace_back("--no-stream");
+    EXPECT_TRUE(says(refusal_with(whole), "--no-stream has none: remove one"));
+}
+
 // Each in one line.
 TEST(UserOptions, RefuseContradictions) {
     const std::vector<std::pair<Words, std::string>> cases = {

@@ -93,6 +93,30 @@ TEST(UserValues, RefuseWhatIsNoPartOfARecording) {
     }
 }
 
+TEST(UserValues, ReadHowManyUsers) {
+    EXPECT_EQ(parse_user_count("8").value().first, 8u);
+    EXPECT_EQ(parse_user_count("8").value().most, 8u);
+    EXPECT_EQ(parse_user_count("2..64").value().first, 2u);
+    EXPECT_EQ(parse_user_count("2..64").value().most, 64u);
+    for (const char* text : {"", "0", "..", "2..", "..2", "2..2", "3..2", "0..2", "2...3",
+                             "2..3..4", "a..b", "2..4294967296", "-1..2"}) {
+        EXPECT_FALSE(parse_user_count(text)) << text;
+    }
+}
+
+TEST(UserValues, ReadWhatUsersAreAddedBy) {
+    EXPECT_EQ(text_of(parse_grow_rules("ttft:2s").value()), "ttft:avg:2s");
+    EXPECT_EQ(text_of(parse_grow_rules("ttft:p95:250ms").value()), "ttft:p95:250ms");
+    EXPECT_EQ(text_of(parse_grow_rules("ttft-due:max:1m").value()), "ttft-due:max:1m");
+    EXPECT_EQ(text_of(parse_grow_rules("tpot:p99:50ms").value()), "tpot:p99:50ms");
+    EXPECT_EQ(text_of(GrowRules()), "");
+    for (const char* text :
+         {"", ":", "ttft", "ttft:", "ttft:0", "ttft:p95", "ttft:p95:", "2s", "e2e:2s",
+          "ttft:p42:2s", "ttft:p95:2s:3s", "ttft::2s", "ttft:p95:-2s"}) {
+        EXPECT_FALSE(parse_grow_rules(text)) << text;
+    }
+}
+
 TEST(UserValues, ReadHowTreesBegin) {
     EXPECT_FALSE(parse_start_by_turns("timeline").value());
     EXPECT_TRUE(parse_start_by_turns("turns").value());
