@@ -60,7 +60,7 @@ std::vector<const Record*> in_order(const SimResult& result) {
 
 std::string hits_go_by_the_run(const SimResult& result) {
     const SimPrompts& prompts = result.prompts;
-    if (prompts.of_row.empty() || result.disk_failed) {
+    if (prompts.of_row.empty() || result.disk_failed || result.live) {  // words have no blocks
         return "";
     }
     Breaches breaches;
