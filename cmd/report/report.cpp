@@ -86,8 +86,9 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
                  static_cast<Long>(facts.rows), lost.all_known ? "" : "at least ",
                  static_cast<Long>(lost.rows));
     if (!live) {
-        std::fprintf(stderr, "report: driftless replay --resume %s goes on with it\n",
-                     folder.c_str());
+        std::fprintf(stderr, "report: driftless replay %s %s\n",
+                     facts.is_live ? "--from" : "--resume",
+                     (folder + (facts.is_live ? " plays it anew" : " goes on with it")).c_str());
     }
 }
 

@@ -261,6 +261,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     read_segments(segments, out, facts);
     read_plan(trace, plan, out, facts);
     read_request(request, out, facts);
+    out.is_live = request.find("live").is(JsonType::object);
     read_description(trace, plan, request, out, facts);
     read_calibration_facts(calibration, out, facts);
     read_rules(root, plan, out, facts);

@@ -65,6 +65,7 @@ struct RunFacts {
     std::optional<std::uint64_t>
         prompts_digest;      ///< of all rows; unknown where a run was cut short
     std::uint64_t rows = 0;  ///< selected
+    bool is_live = false;    ///< prompts held its own answers
     bool has_users = false;  ///< ... which users play: how many requests they send is not known
 
     // What prompts are made of, beside the rows: it stands in for a digest that is not known.

@@ -46,7 +46,7 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
         before = &spoken_[due.request - turn.back];
         before = before->has_ended && before->pass == due.pass ? before : nullptr;
     }
-    if (before != nullptr) {
+    if (before != nullptr && record.fired_ns) {
         record.live_turns = before->turns;
         const bool fills = turn.pad_at > 0 || before->short_by <= 0;
         if (before->knows_length && fills) {
@@ -81,7 +81,12 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     reply.request = due.request;
     reply.pass = due.pass;
     reply.attempt = due.attempt;
-    reply.whole = !spoken.history.empty() && fits(spoken);
+    const bool fits_in = fits(spoken);
+    reply.goes_on = !spoken.history.empty() && fits_in;
+    whys_[due.row] = reply.goes_on ? Why::none : fits_in ? Why::unread : Why::too_long;
+    if (!fits_in) {
+        std::string().swap(spoken.history);
+    }
     reply.short_by = spoken.short_by;
     spoken_[due.request] = std::move(spoken);
     reply.history = spoken_[due.request].history.data();

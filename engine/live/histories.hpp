@@ -25,7 +25,7 @@ namespace driftless {
 
 struct LiveRules {
     KeptWords kept;
-    /// Turns whose answer had no words are followed all the same (`--on-failure continue`).
+    /// Turns whose answer cannot be read are followed all the same (`--on-failure continue`).
     bool goes_on_unanswered = false;
 };
 
@@ -42,10 +42,22 @@ class Histories {
     /// `requests`: their numbers are below. All of it outlives this.
     Histories(const Trace& trace, const LiveTurns& live, const LiveRules& rules, ReplyRing& ring,
               std::size_t requests)
-        : trace_(trace), live_(live), rules_(rules), ring_(ring), spoken_(requests) {}
+        : trace_(trace),
+          live_(live),
+          rules_(rules),
+          ring_(ring),
+          spoken_(requests),
+          whys_(trace.rows.size()) {}
 
     /// Before anything has ended: what is longer, with the words that fill it up, is not sent.
     void bound(std::size_t bytes_max) { bytes_max_ = bytes_max; }
+
+    /// Why nobody goes on behind the row, by its position; null: nothing is wrong with its answer.
+    const char* why_ended(std::uint32_t row) const {
+        return whys_[row] == Why::none     ? nullptr
+               : whys_[row] == Why::unread ? "has an answer that cannot be gone on from"
+                                           : "has said more than a prompt has room for";
+    }
 
     /// The words of the row's answer are wanted.
     bool wants(std::uint32_t row) const { return live_.of(row).followers > 0; }
@@ -67,6 +79,8 @@ class Histories {
     };
 
     void append_own(const Due& due, const Spoken* before, std::string& out) const;
+    enum class Why : std::uint8_t { none, unread, too_long };
+
     bool fits(const Spoken& spoken) const;
     void note_length(const TraceRow& row, const Record& record, Spoken& spoken) const;
 
@@ -76,6 +90,7 @@ class Histories {
     ReplyRing& ring_;
     std::size_t bytes_max_ = SIZE_MAX;
     std::vector<Spoken> spoken_;    ///< [requests]
+    std::vector<Why> whys_;         ///< [rows of the trace]
     std::deque<TurnReply> unsent_;  ///< at most one a request
 };
 

@@ -15,7 +15,7 @@ struct TurnReply {
     /// Tokens that the next prompt lacks of its recorded length; 0: none, or nobody knows.
     std::int32_t short_by = 0;
     std::uint8_t attempt = 0;
-    bool whole = false;  ///< the answer had words to go on with, and there is room for all
+    bool goes_on = false;  ///< there is a history that the next prompt can hold
 };
 
 }  // namespace driftless

@@ -5,10 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/plan/live_turns.hpp"
@@ -35,20 +33,22 @@ class Conversations {
     LiveTurns finish();
 
   private:
-    /// The latest row of a session.
-    struct Turn {
-        std::uint32_t row = no_row;
-        std::vector<std::uint64_t> said;  ///< [messages] what each says, as a number
+    /// What a row says, of all its messages.
+    struct Said {
+        std::size_t messages = 0;
+        std::uint64_t digest = 0;
+        bool known = false;  ///< it was seen, and is sent
     };
 
-    bool waits_for(const TraceRow& row, std::uint32_t on) const;
-    std::size_t kept_from(const Turn& before, const std::vector<MessageSpan>& messages,
-                          const std::vector<std::uint64_t>& said) const;
+    bool may_follow(std::uint32_t row, std::uint32_t before) const;
+    std::uint32_t before_of(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                            const std::vector<std::uint64_t>& digests) const;
 
     const Trace& trace_;
     std::vector<std::uint32_t> place_of_;  ///< [rows of the trace] in the plan; no_row: not there
     std::vector<std::uint32_t> first_of_;  ///< [sessions] index of its first row
-    std::unordered_map<std::uint32_t, Turn> latest_;  ///< by session
+    std::vector<std::uint32_t> row_at_;    ///< [row index] position in `trace.rows`
+    std::vector<Said> said_;               ///< [rows of the trace]
     LiveTurns live_;
 };
 

@@ -117,8 +117,7 @@ void AnswerState::keep_text_of(const EventReading& reading) {
     const bool content = append_bounded(text.content, reading.content);
     const bool reasoning = append_bounded(text.reasoning, reading.reasoning);
     const bool tool_text = append_bounded(text.tool_text, reading.tool_text);
-    text.calls.take(reading.tool_calls);
-    text.cut = text.cut || !content || !reasoning || !tool_text || text.calls.is_cut();
+    text.cut = text.cut || !content || !reasoning || !tool_text;
 }
 
 void AnswerState::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
@@ -157,6 +156,10 @@ void AnswerState::take(const EventReading& reading, std::string_view data, std::
         }
     }
     take_usage(reading);
+    if (keeps_text) {
+        text.calls.take(reading.tool_calls);
+        text.cut = text.cut || text.calls.is_cut();
+    }
     if (reading.repeats_text) {
         take_tokens(without_repetition(reading), stamp_ns, coalesced);
     } else {

@@ -15,8 +15,8 @@ std::optional<std::uint32_t> length_of(std::uint32_t tokens) {
 
 }  // namespace
 
-std::string waited_in_vain(std::uint32_t row) {
-    return "row " + std::to_string(row) + ", which it waited for, failed";
+std::string waited_in_vain(std::uint32_t row, const char* why) {
+    return "row " + std::to_string(row) + ", which it waited for, " + why;
 }
 
 void fill_origin(Record& record, const Due& due, std::uint32_t number,
@@ -51,7 +51,10 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
         record.parent_end_ns = due.parent_end_ns;
     }
     if (due.failed_row != Due::none_failed) {
-        record.error = waited_in_vain(config.trace->rows[due.failed_row].index);
+        const char* const why =
+            config.histories == nullptr ? nullptr : config.histories->why_ended(due.failed_row);
+        record.error = waited_in_vain(config.trace->rows[due.failed_row].index,
+                                      why == nullptr ? "failed" : why);
     }
     record.input_length = length_of(row.input_length);
     record.output_length = length_of(asked_tokens(due, row));

@@ -12,7 +12,7 @@
 namespace driftless {
 
 /// What `error` says of a row that will not be sent, because of the row with that index.
-std::string waited_in_vain(std::uint32_t row);
+std::string waited_in_vain(std::uint32_t row, const char* why = "failed");
 
 /// `number`: of the sending, in the run.
 void fill_origin(Record& record, const Due& due, std::uint32_t number,

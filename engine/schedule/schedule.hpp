@@ -79,7 +79,7 @@ class Schedule {
     /// It has got its end, whether it had left or not. A turn of a user may come again.
     void ended(const Due& due, std::int64_t at_ns, const TurnEnd& end);
     /// The words of an answer have come back, or will not. False where nobody waits for them.
-    bool replied(std::uint32_t request, std::uint32_t pass, std::uint8_t attempt, bool has_words);
+    bool replied(std::uint32_t request, std::uint32_t pass, std::uint8_t attempt, bool goes_on);
     /// Somebody waits for words of an answer that has ended.
     bool awaits_words() const { return waiting_ != nullptr && waiting_->awaited() > 0; }
 

@@ -23,14 +23,16 @@ struct SaidCall {
 /// The calls of an answer: at most 256 of them, of 4 MiB in all; what is beyond is `cut`.
 class SaidCalls {
   public:
-    /// One event's list of calls, or of parts of them. Absent: nothing.
+    /// One event's list of calls, or of parts of them. Absent: nothing. Parts belong together by
+    /// their index, or follow one another where there is none; another id is another call.
     void take(const JsonValue& calls);
     void clear();
     const std::vector<SaidCall>& all() const { return calls_; }
     bool is_cut() const { return cut_; }
 
   private:
-    void append(std::string& to, const JsonValue& text);
+    SaidCall* call_of(const JsonValue& part);
+    void append(std::string& to, std::string_view text);
 
     std::vector<SaidCall> calls_;
     std::size_t bytes_ = 0;

@@ -25,6 +25,24 @@ std::string_view text_of(const JsonValue& value) {
     return value.as_string().value_or(std::string_view{});
 }
 
+/// Where the text of a message's content ends, which was written to `out` from `begin` on: of a
+/// list of parts, the text of the last one that has any. 0: there is none, or it was mended.
+std::size_t text_end_of(const JsonValue& content, const std::string& out, std::size_t begin) {
+    const std::string_view raw = content.raw();
+    if (std::string_view(out).substr(begin) != raw) {
+        return 0;
+    }
+    JsonValue text = content;
+    for (JsonValue part = content.is(JsonType::array) ? content.first() : JsonValue();
+         part.present(); part = part.next()) {
+        text = part.find("text").is(JsonType::string) ? part.find("text") : text;
+    }
+    const bool is_text = text.is(JsonType::string);
+    const std::string_view last = text.raw();
+    return is_text ? begin + static_cast<std::size_t>(last.data() + last.size() - raw.data()) - 1
+                   : 0;
+}
+
 }  // namespace
 
 // A value without the word null goes out as it stands; few have it.
@@ -148,9 +166,9 @@ std::size_t RecordedWords::write_message(JsonWriter& json, const JsonValue& mess
             ++fixes_.nulls;
         } else {
             json.key(key);
+            const std::size_t begin = out.size();
             write_clean(json, member, false);
-            const bool is_text = key == "content" && member.is(JsonType::string);
-            text_end = is_text ? out.size() - 1 : text_end;
+            text_end = key == "content" ? text_end_of(member, out, begin) : text_end;
         }
     }
     if (text_of(message.find("role")) == "tool") {

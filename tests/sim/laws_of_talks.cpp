@@ -39,7 +39,8 @@ std::string prompts_hold_what_was_said(const SimResult& result) {
         if (behind != result.goes_on_behind.end() && records.contains(behind->second)) {
             const Record& before = *records.at(behind->second);
             const std::uint32_t answered = is_whole(before.outcome) ? 1 : 0;
-            breaches.unless(told == before.live_turns.value_or(0) + answered, *record,
+            const bool is_known = before.fired_ns.has_value();
+            breaches.unless(!is_known || told == before.live_turns.value_or(0) + answered, *record,
                             "holds another number of answers than were given");
         }
         if (seen != result.truth.end() && seen->second.history) {

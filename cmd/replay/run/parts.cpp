@@ -128,7 +128,9 @@ Result<void> RequestPass::open(const Replies* replies) {
         all += rooms[planned];
     }
     if (!options.sending.arm_ahead.all) {
-        const std::size_t kept = std::max(largest, std::min(body_bytes_max, all));
+        // Answers may be longer than anybody has recorded.
+        const std::size_t wanted = replies != nullptr ? body_bytes_max : all;
+        const std::size_t kept = std::max(largest, std::min(body_bytes_max, wanted));
         shortage_ = bodies_warning(bytes_within(plan_, rooms, bodies_turnover_ns), kept);
         return bodies_.open(kept, largest);
     }

@@ -4,10 +4,18 @@
 #include <string>
 
 #include "cmd/exit_codes.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
 namespace {
+
+/// The members of `--extra-body` ask for several answers to each request.
+bool asks_for_several(const std::string& extra_body) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(extra_body);
+    return extra && extra.value().find("n").as_u64().value_or(1) > 1;
+}
 
 /// Why a run with these options cannot put its own answers into later prompts; empty: it can.
 std::string problem_of(const ReplayOptions& options, const Trace& trace) {
@@ -20,6 +28,9 @@ std::string problem_of(const ReplayOptions& options, const Trace& trace) {
     }
     if (options.workload.files.sessions != Sessions::closed) {
         return "a turn waits for the answer before it; give --sessions closed, or --users N";
+    }
+    if (asks_for_several(options.request.extra_body)) {
+        return "a conversation goes on from one answer; remove \"n\" from --extra-body";
     }
     if (start.is_inside() || start.warms_up()) {
         return "conversations begin at their first turns; remove --start-within and "
@@ -43,6 +54,11 @@ Assistant assistant_of(const RequestFlags& request, const Trace& trace) {
 int check_live(const ReplayOptions& options, const Trace& trace) {
     const Assistant assistant = assistant_of(options.request, trace);
     if (assistant == Assistant::recorded) {
+        if (!trace.deltas && text_of(options.request.live_keep) != text_of(KeptWords())) {
+            std::fputs("driftless: --live-keep is about live answers: give --assistant live, too\n",
+                       stderr);
+            return exit_usage;
+        }
         if (!trace.deltas) {
             return exit_done;
         }

@@ -73,6 +73,7 @@ struct ByHand {
     const TurnReply* end(std::uint32_t row, const std::string& content, bool whole = true,
                          const std::string& reasoning = "",
                          const std::vector<SaidCall>& calls = {}) {
+        record.fired_ns = 1;
         run.histories.ended(due(row), {content, reasoning, calls, whole}, record);
         return run.replies.take();
     }
@@ -183,19 +184,38 @@ TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
     EXPECT_EQ(run.record.padded_tokens, -4);
 }
 
+// Two rows that follow one: each has its history, whatever the other says.
+TEST(LiveTurns, BranchesGoOnFromTheRowThatTheyRepeat) {
+    Talk talk = talk_of({user("one"), user("one") + "," + answer("a") + "," + user("left"),
+                         user("one") + "," + answer("a") + "," + user("right"),
+                         user("one") + "," + answer("a") + "," + user("right") + "," + answer("b") +
+                             "," + user("on")});
+    talk.trace.dependencies[1].on = 0;
+    const TraceWithBodies bodies = live_of(std::move(talk));
+    EXPECT_EQ(bodies.live->figures.turns, 3u);
+    EXPECT_EQ(bodies.live->of(2).behind, 0u);
+    ByHand run(bodies);
+    (void)run.end(0, "said");
+    (void)run.end(1, "of the left");
+    EXPECT_EQ(messages_of(run.body(2)), user("one") + "," + answer("said") + "," + user("right"));
+    (void)run.end(2, "of the right");
+    EXPECT_EQ(messages_of(run.body(3)), user("one") + "," + answer("said") + "," + user("right") +
+                                            "," + answer("of the right") + "," + user("on"));
+}
+
 TEST(Histories, AnAnswerWithoutWordsIsGoneOnFromOnlyWhereThatIsWanted) {
     const TraceWithBodies bodies =
         live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
     ByHand strict(bodies);
     const TurnReply* reply = strict.end(0, "half", false);
     ASSERT_NE(reply, nullptr);
-    EXPECT_FALSE(reply->whole);
+    EXPECT_FALSE(reply->goes_on);
     LiveRules rules;
     rules.goes_on_unanswered = true;
     ByHand easy(bodies, rules);
     reply = easy.end(0, "half", false);
     ASSERT_NE(reply, nullptr);
-    EXPECT_TRUE(reply->whole);
+    EXPECT_TRUE(reply->goes_on);
     EXPECT_EQ(messages_of(easy.body(1)), user("one") + "," + user("two"));
     (void)easy.end(1, "x");
     EXPECT_EQ(easy.record.live_turns, 0u);
@@ -220,11 +240,15 @@ TEST(Histories, AnotherTryFindsTheSameHistory) {
 TEST(Histories, WhatIsTooLongIsNotSent) {
     const TraceWithBodies bodies =
         live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
-    ByHand run(bodies);
+    LiveRules rules;
+    rules.goes_on_unanswered = true;  // not even then
+    ByHand run(bodies, rules);
     run.run.histories.bound(60);
     const TurnReply* reply = run.end(0, std::string(100, 'x'));
     ASSERT_NE(reply, nullptr);
-    EXPECT_FALSE(reply->whole);
+    EXPECT_FALSE(reply->goes_on);
+    EXPECT_STREQ(run.run.histories.why_ended(0), "has said more than a prompt has room for");
+    EXPECT_EQ(run.run.histories.why_ended(1), nullptr);
 }
 
 TEST(Histories, KeepWhatIsAskedFor) {

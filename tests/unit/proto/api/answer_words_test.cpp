@@ -30,8 +30,37 @@ TEST(SaidCalls, PutsPartsTogetherByTheirIndex) {
 TEST(SaidCalls, CountsPlacesWhereThereIsNoIndex) {
     SaidCalls calls;
     take(calls, R"([{"id":"a","function":{"name":"f"}},{"id":"b","function":{"name":"g"}}, 3])");
-    ASSERT_EQ(calls.all().size(), 3u);
+    ASSERT_EQ(calls.all().size(), 2u);
     EXPECT_EQ(calls.all()[1].name, "g");
+}
+
+// What servers do beside the rules.
+TEST(SaidCalls, TellsCallsApartByTheirIds) {
+    SaidCalls calls;
+    take(calls, R"([{"index":0,"id":"a","function":null}])");
+    take(calls, R"([{"index":0,"function":{"name":"fo","arguments":"{"}}])");
+    take(calls, R"([{"index":0,"function":{"name":"o","arguments":"}"}}])");
+    take(calls, R"([{"index":0,"id":"b","function":{"name":"g","arguments":{"x":[1]}}}])");
+    take(calls, R"([{"id":"c","function":{"name":"h","arguments":"1"}}])");
+    take(calls, R"([{"function":{"arguments":"2"}}])");
+    take(calls, R"([{"function":{"name":"k","arguments":"3"}}])");
+    ASSERT_EQ(calls.all().size(), 4u);
+    EXPECT_EQ(calls.all()[0].id, "a");
+    EXPECT_EQ(calls.all()[0].name, "foo");
+    EXPECT_EQ(calls.all()[0].arguments, "{}");
+    EXPECT_EQ(calls.all()[1].arguments, R"({"x":[1]})");
+    EXPECT_EQ(calls.all()[2].arguments, "12");
+    EXPECT_EQ(calls.all()[3].name, "k");
+}
+
+TEST(SaidCalls, AreInTheOrderOfTheirIndices) {
+    SaidCalls calls;
+    take(
+        calls,
+        R"([{"index":1,"id":"b","function":{"name":"g"}},{"index":0,"id":"a","function":{"name":"f"}}])");
+    std::string message;
+    append_answer_message(message, "", "", calls.all(), {});
+    EXPECT_LT(message.find("\"a\""), message.find("\"b\""));
 }
 
 TEST(SaidCalls, AreBounded) {
