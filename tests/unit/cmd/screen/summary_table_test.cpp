@@ -101,6 +101,7 @@ TEST(SummaryTable, HasEightyColumns) {
     f.outputs_short = f.outputs_long = f.outputs_unknown = 1'234'567;
     f.itl_rows_left_out = 12'000;
     f.drift_left_out = 12'000;
+    f.sending.held_by_user.drift = f.sending.held_by_budget.held = of(1e9);
     f.sending.held_by_host.held = of(1e9);
     f.retransmitted_rows = f.retransmits = 1'234'567;
     f.follow_up_turns = f.overtaken_turns = 1'234'567;
@@ -122,7 +123,7 @@ TEST(SummaryTable, HasEightyColumns) {
     const std::string table = summary_table(f, i);
     for (const char* part :
          {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage may",
-          "held by --max-inflight", "held by a limit of this host",
+          "held by --max-inflight", "held by token budgets", "held by a limit of this host",
           "TCP segments of 1,234,567 rows", "in the server's blocks of 512",
           "split of the overhead unknown", "by up to -12345"}) {
         EXPECT_NE(table.find(part), table.npos) << part << table;
