@@ -1,5 +1,7 @@
 // Users over whole runs: a corpus that is gone through again is another one for the server, and a
 // run ends when its time is up.
+#include "engine/schedule/users.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,6 +92,39 @@ TEST(UsersRun, WhatDoesNotDrainIsCancelled) {
     }
     EXPECT_GT(cancelled, 0u);
     EXPECT_EQ(broken_laws(result), "");
+}
+
+// Users are added while answers come fast enough, the same ones in every run of a seed; and nobody
+// where they do not.
+TEST(UsersRun, UsersAreAdded) {
+    SimOptions options = played_by(4);
+    options.users.users_first = 1;
+    options.users.recycle = true;
+    options.users.for_ns = seconds(2).ns;
+    options.drain_ns = seconds(60).ns;
+    options.period_ns = milliseconds(100).ns;
+    options.grow.limit_ns = seconds(1).ns;
+    const SimResult grown = run(chains(5), options);
+    ASSERT_FALSE(grown.wanted.empty());
+    EXPECT_EQ(grown.wanted.front().users, 1u);
+    EXPECT_EQ(grown.wanted.back().users, 4u);
+    std::map<std::uint32_t, std::int64_t> begun;  // [user]
+    for (const Record& record : grown.records) {
+        const std::int64_t due_ns = begun.try_emplace(*record.user, record.due_ns).first->second;
+        begun[*record.user] = std::min(due_ns, record.due_ns);
+        EXPECT_TRUE(record.tainted.empty()) << record.row;
+    }
+    ASSERT_EQ(begun.size(), 4u);
+    EXPECT_GT(begun[1], Users::grow_lead_ns + options.period_ns);
+    EXPECT_EQ(begun[2] - begun[1], Users::grow_spacing_ns);
+    EXPECT_EQ(run(chains(5), options).jsonl, grown.jsonl);
+
+    options.grow.limit_ns = 1;
+    const SimResult same = run(chains(5), options);
+    EXPECT_EQ(same.wanted.back().users, 1u);
+    for (const Record& record : same.records) {
+        EXPECT_EQ(record.user, 0u);
+    }
 }
 
 }  // namespace

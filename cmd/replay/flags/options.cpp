@@ -204,8 +204,8 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--max-inflight", "N", "open exchanges at most [file limit - 64]", nullptr,
                 parse_positive_u32, options.sending.inflight_max);
     flags.value("--budget-input", "N/m",
-                "input tokens a minute (/s, /h): rows wait for a bucket of so many, which\n"
-                "is full at first; N/m:uncached: without what a cache should hold [none]",
+                "input tokens a minute (/s, /h): rows wait for a bucket of so many,\n"
+                "full at first; N/m:uncached: without what a cache should hold [none]",
                 nullptr, parse_input_budget, options.sending.budget_input);
     flags.value("--budget-output", "N/m", "the same for recorded output tokens [none]", nullptr,
                 parse_output_budget, options.sending.budget_output);

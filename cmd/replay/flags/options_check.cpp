@@ -212,6 +212,31 @@ std::string host_contradiction(const ReplayOptions& options) {
     return "";
 }
 
+std::string growth_contradiction(const ReplayOptions& options) {
+    if (options.workload.grow && options.results.period_ns == 0) {
+        return "--grow goes by the figures of periods and --period none has none: give one";
+    }
+    if (options.workload.grow && !options.request.stream) {
+        return "--grow goes by first tokens and --no-stream has none: remove one";
+    }
+    return "";
+}
+
+/// Flags of what stands in requests.
+std::string request_contradiction(const ReplayOptions& options) {
+    if (!options.request.length_member.empty() && !options.request.dialect->has_two_length_names) {
+        return std::string("--length-field does not go with --api ") +
+               options.request.dialect->name + ", which has one name for it: remove it";
+    }
+    if (options.request.traceparent && has_header(options.request, "traceparent")) {
+        return "--traceparent and --header traceparent exclude each other: give one";
+    }
+    if (!options.request.stream && options.request.continuous_usage) {
+        return "--continuous-usage counts chunks and --no-stream has none: give one";
+    }
+    return "";
+}
+
 std::string contradiction(const ReplayOptions& options) {
     if (options.workload.files.paths.empty()) {
         return "no trace is given: name a file, a directory or -";
@@ -256,20 +281,11 @@ std::string contradiction(const ReplayOptions& options) {
                    secrets.front().name + "\": give the key in --api-key or --header";
         }
     }
-    if (!options.request.length_member.empty() && !options.request.dialect->has_two_length_names) {
-        return std::string("--length-field does not go with --api ") +
-               options.request.dialect->name + ", which has one name for it: remove it";
+    if (const std::string why = request_contradiction(options); !why.empty()) {
+        return why;
     }
-    if (options.request.traceparent && has_header(options.request, "traceparent")) {
-        return "--traceparent and --header traceparent exclude each other: give one";
-    }
-    if (!options.request.stream && options.request.continuous_usage) {
-        return "--continuous-usage counts chunks and --no-stream has none: give one";
-    }
-    if (options.workload.grow && (options.results.period_ns == 0 || !options.request.stream)) {
-        return options.results.period_ns == 0
-                   ? "--grow goes by the figures of periods and --period none has none: give one"
-                   : "--grow goes by first tokens and --no-stream has none: remove one";
+    if (const std::string why = growth_contradiction(options); !why.empty()) {
+        return why;
     }
     if (!options.server.preflight && options.server.wait_ready_ns) {
         return "--wait-ready probes the server and --no-preflight forbids it: give one";

@@ -51,7 +51,9 @@ TEST(FullTable, TellsWhatWasHeldAndSentAgain) {
     SummaryFigures f = figures();
     EXPECT_EQ(full_table(f, {}).find("Held by"), std::string::npos);
     EXPECT_EQ(full_table(f, {}).find("sent again"), std::string::npos);
-    f.drift_left_out = 3;
+    f.sending.held_by_user.drift.count = f.drift_left_out = 3;
+    f.sending.held_by_budget.held.count = 2;
+    f.sending.held_by_budget.held.max = 9'000'000;
     f.sending.held_by_user.drift.max = 5'250'000;
     f.sending.held_by_host.held.count = 4;
     f.sending.held_by_host.held.max = 2'000'000;
@@ -62,6 +64,8 @@ TEST(FullTable, TellsWhatWasHeldAndSentAgain) {
     for (const char* line : {
              "Held by --max-inflight, left out:        3",
              "- late (median / P99 / worst, ms):       0.00 / 0.00 / 5.25",
+             "Held by token budgets, left out:         2",
+             "- held (median / P99 / worst, ms):       0.00 / 0.00 / 9.00",
              "Held by a limit of this host:            4",
              "- held (median / P99 / worst, ms):       0.00 / 0.00 / 2.00",
              "Segments sent again (rows, late rows):   7 (5, 2)",

@@ -71,6 +71,7 @@ TEST(Growing, EndsWithTheRun) {
         EXPECT_EQ(schedule.peek() != nullptr, at_ns < 10);
     }
     Schedule stopped = sessions.schedule(rules(1, 2));
+    stopped.fired(stopped.take(), 0);
     stopped.stop();
     stopped.grow(2, 5);
     EXPECT_EQ(stopped.peek(), nullptr);

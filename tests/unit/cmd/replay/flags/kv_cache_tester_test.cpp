@@ -226,7 +226,7 @@ TEST(KvCacheTester, AddsUsers) {
     ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.options.workload.users.users, 100U);
     EXPECT_EQ(line.options.workload.users.users_first, 10U);
-    EXPECT_EQ(text_of(*line.options.workload.grow), "ttft:p95:1.5s");
+    EXPECT_EQ(text_of(*line.options.workload.grow), "ttft:p95:1500ms");
     EXPECT_EQ(line.options.results.period_ns, 15'000'000'000);
 }
 
