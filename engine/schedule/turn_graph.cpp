@@ -10,12 +10,16 @@ namespace driftless {
 
 /// Counts those that wait for each, then files them behind each other.
 TurnGraph::TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies)
-    : copies_(copies), parents_(plan.rows.size()), begin_(plan.rows.size() + 1) {
+    : copies_(copies),
+      parents_(plan.rows.size()),
+      timed_(plan.rows.size()),
+      begin_(plan.rows.size() + 1) {
     CHECK(copies > 0);
     const PlannedRows planned(trace, plan);
     const auto each = [&](auto use) {
         for (const Dependency& one : trace.dependencies) {
-            CHECK(one.on < one.row);  // or none of them would end
+            // Or none of them would end. Barriers go by time, as all of their tree does.
+            CHECK(one.on < one.row || one.trigger == Trigger::over);
             const std::optional<std::uint32_t> child = planned.find(one.row);
             const std::optional<std::uint32_t> parent = planned.find(one.on);
             if (child && parent) {
@@ -23,9 +27,10 @@ TurnGraph::TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uin
             }
         }
     };
-    each([&](std::uint32_t parent, std::uint32_t child, const Dependency&) {
+    each([&](std::uint32_t parent, std::uint32_t child, const Dependency& one) {
         ++begin_[parent + 1];
         ++parents_[child];
+        timed_[child] += one.trigger == Trigger::over ? 0 : 1;
     });
     for (std::size_t i = 1; i < begin_.size(); ++i) {
         widest_ = std::max(widest_, begin_[i]);  // still a count

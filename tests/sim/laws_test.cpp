@@ -46,9 +46,9 @@ Trace dense_trace() {
 Trace trace_of_turns() {
     Trace trace = trace_with_a_gap(0);
     constexpr auto end = Trigger::completion;
-    trace.dependencies = {{1, 0, end, 0},   {2, 1, end, 0},        {11, 10, end, 100'000},
-                          {12, 11, end, 0}, {13, 11, end, 0},      {14, 12, end, 0},
-                          {14, 13, end, 0}, {rows - 1, 14, end, 0}};
+    trace.dependencies = {{1, 0, end, 0},   {2, 1, end, 0},   {11, 10, end, 100'000},
+                          {12, 11, end, 0}, {13, 11, end, 0}, {13, 12, Trigger::over, 0},
+                          {14, 12, end, 0}, {14, 13, end, 0}, {rows - 1, 14, end, 0}};
     return trace;
 }
 
@@ -90,8 +90,7 @@ SimResult run_with(Bug bug) {
         options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
         return run(trace_of_turns(), options);
     }
-    if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time ||
-        bug == Bug::early_start || bug == Bug::file_order) {
+    if (bug >= Bug::first_of_users && bug <= Bug::last_of_users) {
         return run_of_users(bug);
     }
     if (bug == Bug::blind_look) {
@@ -152,6 +151,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::split_trees, "users play one tree each"},
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
+    {Bug::no_barriers, "no turn before what its barrier names"},
     {Bug::file_order, "hits are expected in the order of the run"},
     {Bug::lonely_rows, "overtaken is what the instants say"},
     {Bug::uncounted_loss, "losses are reported"},

@@ -56,13 +56,17 @@ enum class Bug : std::uint8_t {
     early_forgetting,  ///< marks of a run that is resumed go before run.json names the new segment
     late_zero,         ///< time 0 is settled as if run.json were written in no time
     forgotten_past,    ///< a segment is not told of the rows that ended before it
+    fast_clock,        ///< the writer's clock is a second ahead
     extra_user,        ///< one user more plays than was asked for
     split_trees,       ///< some turns are held to be of no tree: their user goes on without them
     lost_time,         ///< users go on when their time is up
-    fast_clock,        ///< the writer's clock is a second ahead
     early_start,       ///< behind their primers trees go on at once
+    no_barriers,       ///< the schedule is not told of barriers
     file_order,        ///< hits are forecast by the order of the file
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
+    // Those that only users meet.
+    first_of_users = extra_user,
+    last_of_users = file_order,
 };
 
 /// When run.json cannot be written.
