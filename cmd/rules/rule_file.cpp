@@ -127,9 +127,11 @@ void read_rule(const toml::table& table, Reader& reader, RuleSet& out) {
         return;
     }
     rule.measure = *found;
-    if (rule.measure == Measure::digest ? rule.min || rule.max : !rule.equals.empty()) {
-        reader.fail(table, "[[rule]] " + rule.name +
-                               ": equals goes with measure digest, min and max with all others");
+    if (is_text(rule.measure) ? rule.min || rule.max : !rule.equals.empty()) {
+        reader.fail(
+            table,
+            "[[rule]] " + rule.name +
+                ": equals goes with the measures digest and barrier, min and max with all others");
     }
     if (rule.measure == Measure::unchecked && rule.why.empty()) {
         reader.fail(table, "[[rule]] " + rule.name + ": measure unchecked needs a why");

@@ -32,6 +32,11 @@ class PrefixSet {
         __builtin_prefetch(&slots_[static_cast<std::size_t>(prefix) & (slots_.size() - 1)]);
     }
 
+    bool contains(std::uint64_t prefix) const {
+        prefix = prefix == empty ? ~empty : prefix;
+        return slots_[find(prefix)] == prefix;
+    }
+
     /// True where the prefix was new.
     bool insert(std::uint64_t prefix) {
         prefix = prefix == empty ? ~empty : prefix;

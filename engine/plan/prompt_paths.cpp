@@ -16,8 +16,10 @@ class PathBuilder {
           lengths_(lengths),
           paths_(paths) {}
 
-    /// The node at which the prompt ends.
-    std::uint32_t enter(const TraceRow& row);
+    /// The node at which the prompt ends. `shared`: blocks that are the same in each pass.
+    std::uint32_t enter(const TraceRow& row, std::uint32_t shared);
+    /// Where prompts leave what is the same in each pass there is a node.
+    void mark_shared();
 
   private:
     std::uint32_t first_of(std::uint32_t name_space);
@@ -41,6 +43,7 @@ class PathBuilder {
     std::vector<std::uint64_t> ids_begins_;  ///< [node] of a prompt that passes there
     std::unordered_map<std::uint64_t, std::uint32_t> ways_;    ///< by node and id: the next node
     std::unordered_map<std::uint64_t, std::uint32_t> wholes_;  ///< by node and length
+    std::vector<std::uint32_t> shared_ends_;                   ///< nodes, maybe several times
     PromptPaths& paths_;
 };
 
@@ -105,7 +108,19 @@ std::uint32_t PathBuilder::whole(std::uint32_t node, std::uint32_t length) {
     return is_new ? add(node, length, ids_begins_[node]) : place->second;
 }
 
-std::uint32_t PathBuilder::enter(const TraceRow& row) {
+void PathBuilder::mark_shared() {
+    if (shared_ends_.empty()) {
+        return;
+    }
+    paths_.shared_.resize(paths_.count());
+    for (std::uint32_t node : shared_ends_) {
+        for (; node != PromptPaths::none && !paths_.shared_[node]; node = paths_.before(node)) {
+            paths_.shared_[node] = true;
+        }
+    }
+}
+
+std::uint32_t PathBuilder::enter(const TraceRow& row, std::uint32_t shared) {
     const std::uint32_t first = first_of(row.name_space);
     if (row.ids_count == 0 || size_ == 0) {
         return first;
@@ -114,17 +129,29 @@ std::uint32_t PathBuilder::enter(const TraceRow& row) {
     const std::uint32_t words = length - std::min(length, lengths_.post);
     const std::uint64_t named = std::uint64_t{row.ids_count} * size_;
     const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(words, named));
+    const std::uint64_t same = shared * std::uint64_t{size_};
+    if (shared > 0) {
+        const auto border = static_cast<std::uint32_t>(std::min<std::uint64_t>(end, same));
+        shared_ends_.push_back(along(first, row.ids_begin, border));
+    }
     const std::uint32_t node = along(first, row.ids_begin, end);
-    return named >= words ? whole(node, length) : node;
+    const std::uint32_t last = named >= words ? whole(node, length) : node;
+    if (shared > 0 && end <= same) {
+        shared_ends_.push_back(last);
+    }
+    return last;
 }
 
 PromptPaths::PromptPaths(const Trace& trace, std::span<const std::uint32_t> rows,
-                         ServedLengths lengths)
+                         ServedLengths lengths, std::span<const std::uint32_t> shared_blocks)
     : ends_(trace.rows.size(), none) {
     PathBuilder builder(trace, lengths, *this);
     for (const std::uint32_t row : rows) {
-        ends_[row] = builder.enter(trace.rows[row]);
+        const std::uint32_t index = trace.rows[row].index;
+        const std::uint32_t shared = index < shared_blocks.size() ? shared_blocks[index] : 0;
+        ends_[row] = builder.enter(trace.rows[row], shared);
     }
+    builder.mark_shared();
     nodes_.shrink_to_fit();
 }
 

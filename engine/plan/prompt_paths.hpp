@@ -33,8 +33,10 @@ struct ServedLengths {
 
 class PromptPaths {
   public:
-    /// `rows`: positions in `Trace::rows` of those that may be asked for.
-    PromptPaths(const Trace& trace, std::span<const std::uint32_t> rows, ServedLengths lengths);
+    /// `rows`: positions in `Trace::rows` of those that may be asked for. `shared_blocks`: [row
+    /// index] so many of its first blocks are the same in each pass; may be empty.
+    PromptPaths(const Trace& trace, std::span<const std::uint32_t> rows, ServedLengths lengths,
+                std::span<const std::uint32_t> shared_blocks = {});
 
     static constexpr std::uint32_t none = 0xFFFFFFFFu;
 
@@ -44,6 +46,8 @@ class PromptPaths {
     std::uint32_t before(std::uint32_t node) const { return nodes_[node].before; }
     /// Tokens from the beginning.
     std::uint32_t tokens(std::uint32_t node) const { return nodes_[node].tokens; }
+    /// All that leads to it is the same in each pass.
+    bool is_shared(std::uint32_t node) const { return !shared_.empty() && shared_[node]; }
     /// All nodes are below this.
     std::uint32_t count() const { return static_cast<std::uint32_t>(nodes_.size()); }
 
@@ -56,6 +60,7 @@ class PromptPaths {
     };
 
     std::vector<Node> nodes_;
+    std::vector<bool> shared_;         ///< [node]; empty: none is
     std::vector<std::uint32_t> ends_;  ///< [rows of the trace]
 };
 

@@ -51,6 +51,7 @@ struct PromptBuilder::State {
           keys(salted_seed(options.seed, options.cache_salt)),
           overhead(options.overhead),
           corpus(options.corpus),
+          shared_blocks(options.shared_blocks),
           cacheable(corpus == nullptr && trace.block_size > 0 &&
                     trace.block_size <= cached_block_tokens_max && options.block_cache_bytes > 0),
           cache(options.block_cache_bytes,
@@ -74,6 +75,7 @@ struct PromptBuilder::State {
     ContentKeys keys;
     Overhead overhead;
     const Corpus* corpus;
+    std::span<const std::uint32_t> shared_blocks;
     bool cacheable;
     BlockCache cache;
 };
@@ -94,7 +96,8 @@ Segment PromptBuilder::State::segment_at(const PromptCursor& cursor) const {
     }
     const std::uint64_t block = cursor.next_token / size;
     const std::uint64_t block_end = std::min((block + 1) * size, covered);
-    segment.key = keys.of_block(number_in_pass(row.name_space, cursor.pass),
+    const bool is_shared = row.index < shared_blocks.size() && block < shared_blocks[row.index];
+    segment.key = keys.of_block(number_in_pass(row.name_space, is_shared ? 0 : cursor.pass),
                                 trace.ids[row.ids_begin + block]);
     segment.begin = std::max(static_cast<std::uint32_t>(block * size), cursor.first_token);
     segment.end = std::min(static_cast<std::uint32_t>(block_end), cursor.end_token);

@@ -5,7 +5,8 @@
 /// lies at server tokens [k B, (k+1) B). What a block says depends on (seed, namespace, id) only,
 /// never on position or neighbours; a partial block is the head of the full one. Tokens beyond the
 /// ids come from (seed, row index) and are shared with nobody. A pass through the corpus, where it
-/// is gone through again, has namespaces and own tokens of its own. A salt stands beside the seed
+/// is gone through again, has namespaces and own tokens of its own, but for blocks that all passes
+/// are to share. A salt stands beside the seed
 /// and sets every block of a run apart from those of all other runs. A row that has a recorded body
 /// (`Trace::body_of`) is no prompt but that body, as it stands.
 ///
@@ -21,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,6 +49,9 @@ struct PromptOptions {
     std::size_t block_cache_bytes = 0;
     /// `--dataset`, tokenised with the tokenizer of the words; nullptr: words only. Not for ids.
     const Corpus* corpus = nullptr;
+    /// [row index] so many of its first blocks are the same in each pass (SystemBlocks); empty:
+    /// none. Outlives the builder.
+    std::span<const std::uint32_t> shared_blocks;
 };
 
 /// Where the building of one prompt stands. Plain value; belongs to whoever builds.

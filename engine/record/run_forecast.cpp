@@ -34,7 +34,8 @@ RunForecast::RunForecast(const Trace& trace, const Plan& plan, const ForecastRul
     : trace_(trace),
       rules_(rules),
       lengths_(lengths_of(rules.around)),
-      paths_(trace, rows_of(trace, plan, earlier), lengths_),
+      paths_(trace, rows_of(trace, plan, earlier), lengths_, rules.shared_blocks),
+      seen_by_all_(paths_.count()),
       passes_(rules.users) {
     for (std::uint32_t row = 0; earlier != nullptr && row < trace.rows.size(); ++row) {
         const auto before = earlier->find(trace.rows[row].index);
@@ -56,9 +57,12 @@ std::uint32_t RunForecast::enter(std::uint32_t row, std::uint32_t pass) {
     std::vector<bool>& seen = seen_[pass - first_pass_];
     std::uint32_t node = paths_.end_of(row);
     CHECK(node != PromptPaths::none);
-    while (node != PromptPaths::none && !seen[node]) {
-        seen[node] = true;
-        node = paths_.before(node);
+    for (; node != PromptPaths::none; node = paths_.before(node)) {
+        std::vector<bool>& there = paths_.is_shared(node) ? seen_by_all_ : seen;
+        if (there[node]) {
+            break;
+        }
+        there[node] = true;
     }
     return node == PromptPaths::none ? 0 : paths_.tokens(node);
 }

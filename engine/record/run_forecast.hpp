@@ -4,7 +4,7 @@
 /// A request can find what one that left before it has brought along: its prompt is in the cache
 /// from then on, whatever becomes of it. So of two requests that are open at once the one that left
 /// first is held to have been read first. What never left brings nothing. Passes through the corpus
-/// share nothing.
+/// share nothing, or the blocks that they are said to share.
 ///
 /// Used where that order is decided in the run (closed sessions, users). Where all instants are
 /// recorded, the forecast of the plan goes by the file (plan.hpp).
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/plan/plan.hpp"
@@ -33,6 +34,8 @@ struct ForecastRules {
     std::uint32_t users = 0;         ///< that begin with the run; 0: there are none
     AroundPrompt around;             ///< by the server's template
     std::uint32_t server_block = 0;  ///< tokens of its cache blocks; 0: not known
+    /// [row index] first blocks that all passes share; empty: none. Needed while it is made.
+    std::span<const std::uint32_t> shared_blocks;
 };
 
 /// Tokens that the cache holds.
@@ -59,6 +62,7 @@ class RunForecast {
     ForecastRules rules_;
     ServedLengths lengths_;
     PromptPaths paths_;
+    std::vector<bool> seen_by_all_;       ///< [node] of those that all passes share
     std::deque<std::vector<bool>> seen_;  ///< [pass - first_pass_][node]
     std::uint32_t first_pass_ = 0;
     std::vector<std::uint32_t> passes_;  ///< [user] of the tree that it plays, or played last

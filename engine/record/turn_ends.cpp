@@ -1,7 +1,6 @@
 #include "engine/record/turn_ends.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "proto/core/check.hpp"
 
@@ -54,13 +53,14 @@ std::optional<bool> TurnEnds::overtaken(const TraceRow& row, std::int64_t fired_
         first_ns = std::min(first_ns, end_of(index));
         last_ns = std::max(last_ns, end_of(index));
     };
-    const std::span<const Dependency> waits = trace_.dependencies_of(row);
-    for (const Dependency& one : waits) {
+    bool waits = false;
+    for (const Dependency& one : trace_.dependencies_of(row)) {
+        waits = waits || one.trigger != Trigger::over;
         if (one.trigger == Trigger::completion) {
             add(one.on);
         }
     }
-    if (waits.empty() && row.index < before_.size() && before_[row.index] != no_row) {
+    if (!waits && row.index < before_.size() && before_[row.index] != no_row) {
         add(before_[row.index]);
     }
     if (fired_ns < last_ns) {

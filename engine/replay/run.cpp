@@ -173,7 +173,8 @@ bool Run::turn() {
 void Run::take_replies(Instant now) {
     pacer_.note_ends();  // the schedule knows of an end before it hears of its words
     while (const TurnReply* reply = parts_.replies->take()) {  // one for each that has ended
-        if (parts_.schedule.replied(reply->request, reply->pass, reply->attempt, reply->goes_on)) {
+        if (parts_.schedule.replied(reply->request, reply->pass, reply->attempt, (now - zero_).ns,
+                                    reply->goes_on)) {
             pacer_.note_words(now);
         }
     }

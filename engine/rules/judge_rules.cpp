@@ -32,6 +32,7 @@ constexpr std::array measures{
     NamedMeasure{"cut_short", Measure::cut_short},
     NamedMeasure{"warmup_failures", Measure::warmup_failures},
     NamedMeasure{"overtaken", Measure::overtaken},
+    NamedMeasure{"barrier", Measure::barrier},
     NamedMeasure{"unchecked", Measure::unchecked},
 };
 

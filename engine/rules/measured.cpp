@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine/rules/judge_rules.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -142,6 +143,12 @@ Measured users_live(const RuleFacts& facts, const SummaryFigures& f) {
     return share_of(std::min(f.phase.users, facts.users), facts.users, "users sent requests");
 }
 
+/// It leaves no trace in a run that happens to go in that order.
+std::string barrier_of(const std::vector<std::string>& arguments) {
+    const std::vector<std::string> given = values_given(arguments, "--barrier");
+    return given.empty() ? "stream" : given.back();
+}
+
 Measured overtaken(const SummaryFigures& f) {
     if (f.follow_up_turns == 0) {
         return {std::nullopt, "no turn follows another"};
@@ -213,6 +220,8 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
                                                               " requests of the warm-up failed"};
         case Measure::overtaken:
             return overtaken(f);
+        case Measure::barrier:
+            return {std::nullopt, barrier_of(facts.arguments)};
         case Measure::unchecked:
             return {std::nullopt, rule.why};
     }

@@ -46,9 +46,14 @@ enum class Measure : std::uint8_t {
     cut_short,         ///< 1: the run was interrupted or killed
     warmup_failures,   ///< requests of the warm-up without a whole answer
     overtaken,         ///< turns that left before a turn before them had ended
+    barrier,           ///< compared with `equals`: what a turn waits for, stream or tree
     unchecked,         ///< nothing here tells: always unknown
 };
 std::optional<Measure> measure_of(std::string_view name);
+/// It is compared with `equals`, and has no number.
+constexpr bool is_text(Measure measure) {
+    return measure == Measure::digest || measure == Measure::barrier;
+}
 
 struct Rule {
     std::string name;

@@ -36,7 +36,8 @@ Plan rehearse(const Trace& trace, const Plan& plan, Schedule schedule, std::int6
             open.pop();
             schedule.ended(first.due, first.end_ns, true);
             if (schedule.awaits_words()) {
-                schedule.replied(first.due.request, first.due.pass, first.due.attempt, true);
+                schedule.replied(first.due.request, first.due.pass, first.due.attempt, first.end_ns,
+                                 true);
             }
             continue;
         }

@@ -106,17 +106,19 @@ void Releases::begin(std::span<const std::uint32_t> positions, std::uint32_t cop
     const std::int64_t first_ns = recorded_ns_[positions.front()];
     for (const std::uint32_t position : positions) {
         const std::uint32_t request = copy * graph_.rows() + position;
-        if (graph_.parents_of(position) == 0) {
+        if (graph_.begins_with_tree(position)) {
             PendingTurn& turn = turns_[request];
             CHECK(turn.state == TurnState::waiting);
             const std::int64_t behind_ns = turn.warms_up ? 0 : recorded_ns_[position] - first_ns;
-            const bool is_held = !warm_up_.is_over() && !turn.warms_up;
+            const bool is_held = !warm_up_.is_over() && !turn.warms_up && turn.parents == 0;
             turn.due_ns = is_held ? behind_ns : later(at_ns, behind_ns);
             turn.pauses = pauses;
-            make_known(request);
+            if (turn.parents == 0) {
+                make_known(request);
+            }
         }
     }
-    spread();
+    spread(at_ns);
 }
 
 void Releases::take(std::uint32_t request) {
@@ -223,10 +225,14 @@ void Releases::meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_pr
 
 void Releases::want_armed(std::uint32_t request) {
     PendingTurn& turn = turns_[request];
-    // What starts with a stage that has begun waits for the next one.
-    const bool may_warm_up = !turn.starts || warm_up_.stage() == WarmUp::Stage::priming;
+    // What starts with a stage that has begun waits for the next one, but for what others of that
+    // stage have held so long.
+    const bool is_late = turn.starts && warm_up_.stage() != WarmUp::Stage::priming;
+    const bool may_warm_up = !is_late || graph_.is_barred(request);
     if (!turn.warms_up && may_warm_up && warm_up_.take(turn.user)) {
         turn.warms_up = turn.one_token = true;
+        turn.starts = turn.starts && !is_late;
+        turn.parents -= is_late ? 1 : 0;
         // By the ends so far alone: there are no gaps.
         turn.due_ns = turn.parent_end_ns == Due::no_parent ? 0 : turn.parent_end_ns;
     }
@@ -305,7 +311,7 @@ void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
             meet(number, edge, turn.primes, at_ns);
         }
     }
-    spread();
+    spread(at_ns);
 }
 
 void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
@@ -316,10 +322,13 @@ void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
     if (goes_on && !turn.ever_left) {
         fired(request, at_ns);  // those behind it wait for that, too
     }
+    if (turn.state != TurnState::dropped) {  // else it was over when it was dropped
+        let_go(request, at_ns);
+    }
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t child = graph_.beside(request, edge.child);
         const bool by_end = edge.trigger == Trigger::completion;
-        if (is_out(turns_[child])) {
+        if (is_out(turns_[child]) || edge.trigger == Trigger::over) {
             continue;
         }
         if (by_end ? !goes_on : !turn.ever_left) {
@@ -331,7 +340,7 @@ void Releases::ended(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
             meet(child, edge, turn.primes, at_ns);
         }
     }
-    spread();
+    spread(at_ns);
 }
 
 void Releases::drop(std::uint32_t request, std::uint32_t failed) {
@@ -344,12 +353,15 @@ void Releases::drop(std::uint32_t request, std::uint32_t failed) {
 }
 
 /// What waits for those that have fallen falls, too. Ends: none falls twice. All that are dropped
-/// name the one that has failed.
-void Releases::spread() {
+/// name the one that has failed, at whose end they are over.
+void Releases::spread(std::int64_t at_ns) {
     while (const std::optional<Fallen::One> one = dropped_.take_unspread()) {
         for (const TurnGraph::Edge& edge : graph_.behind(one->request)) {
-            drop(graph_.beside(one->request, edge.child), one->failed);
+            if (edge.trigger != Trigger::over) {
+                drop(graph_.beside(one->request, edge.child), one->failed);
+            }
         }
+        let_go(one->request, at_ns);
     }
     while (const std::optional<Fallen::One> one = cut_.take_unspread()) {
         for (const TurnGraph::Edge& edge : graph_.behind(one->request)) {
@@ -372,7 +384,7 @@ void Releases::stop() {
             drop(request, Fallen::none);
         }
     }
-    spread();
+    spread(0);  // all that waited has fallen
 }
 
 }  // namespace driftless

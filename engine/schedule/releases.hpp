@@ -4,6 +4,8 @@
 ///
 /// A turn whose parents cannot release it any more (one of them never left, or has no whole answer)
 /// is dropped, and with it all that wait for it: nobody goes on behind an answer that never came.
+/// A turn that waits only until another is over (Trigger::over) is let go by any end of that, by
+/// its being dropped, too: it is due then, unless it is due later anyway.
 ///
 ///     waiting --last parent--> known --take--> taken
 ///        +----a parent failed--> dropped
@@ -152,7 +154,7 @@ class Releases {
     void ended(std::uint32_t request, std::int64_t at_ns, bool goes_on);
     /// The words of its answer are there, or (`goes_on` false) will never be. False where nobody
     /// waits for them.
-    bool replied(std::uint32_t request, bool goes_on);
+    bool replied(std::uint32_t request, std::int64_t at_ns, bool goes_on);
     /// Requests that have ended, and whose words others still wait for.
     std::uint32_t awaited() const { return awaited_; }
 
@@ -179,6 +181,7 @@ class Releases {
                !is_hidden(turn);
     }
     void move_left(std::uint32_t request, std::int64_t by_ns);
+    void let_go(std::uint32_t request, std::int64_t at_ns);
     void meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_primer, std::int64_t at_ns);
     void start(std::int64_t at_ns);
     void release_held(std::int64_t at_ns);
@@ -195,7 +198,7 @@ class Releases {
     void forget(Lookahead reader, const DueHeap::Entry& entry);
     void drop(std::uint32_t request, std::uint32_t failed);
     void cut(std::uint32_t request);
-    void spread();
+    void spread(std::int64_t at_ns);
     void forget_words(std::uint32_t request);
 
     const TurnGraph graph_;

@@ -1,5 +1,5 @@
 // What only users do with their requests: trees that are entered inside their recordings, the
-// stages of the warm-up, dues that move, and turns that are sent again.
+// stages of the warm-up, dues that move, barriers, and turns that are sent again.
 #include <algorithm>
 
 #include "engine/schedule/releases.hpp"
@@ -77,6 +77,25 @@ void Releases::release_held(std::int64_t at_ns) {
             turn.due_ns = later(at_ns, turn.due_ns);
             make_known(held.request);
         }
+    }
+}
+
+/// It is over, whatever became of it: so much those waited for that did not need more.
+void Releases::let_go(std::uint32_t request, std::int64_t at_ns) {
+    const PendingTurn& turn = turns_[request];
+    for (const TurnGraph::Edge& edge : graph_.behind(request)) {
+        const std::uint32_t number = graph_.beside(request, edge.child);
+        PendingTurn& child = turns_[number];
+        if (edge.trigger != Trigger::over || is_out(child)) {
+            continue;
+        }
+        if (!turn.ever_left) {
+            CHECK(child.unfired > 0);
+            if (--child.unfired == 0 && child.state == TurnState::waiting) {
+                want_armed(number);
+            }
+        }
+        meet(number, edge, turn.primes, at_ns);
     }
 }
 

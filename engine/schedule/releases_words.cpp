@@ -4,7 +4,7 @@
 
 namespace driftless {
 
-bool Releases::replied(std::uint32_t request, bool goes_on) {
+bool Releases::replied(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
     if (!turns_[request].awaits) {
         return false;
     }
@@ -27,7 +27,7 @@ bool Releases::replied(std::uint32_t request, bool goes_on) {
             make_known(number);
         }
     }
-    spread();
+    spread(at_ns);
     return true;
 }
 

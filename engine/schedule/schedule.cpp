@@ -179,12 +179,13 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, const TurnEnd& end) {
 }
 
 bool Schedule::replied(std::uint32_t request, std::uint32_t pass, std::uint8_t attempt,
-                       bool goes_on) {
+                       std::int64_t at_ns, bool goes_on) {
     CHECK(waiting_ != nullptr);
     const PendingTurn& turn = waiting_->turn(request);
     const bool is_its = turn.pass == pass && turn.attempt == attempt;
-    const bool is_awaited = is_its && (users_ != nullptr ? users_->replied(request, goes_on)
-                                                         : waiting_->replied(request, goes_on));
+    const bool is_awaited =
+        is_its && (users_ != nullptr ? users_->replied(request, at_ns, goes_on)
+                                     : waiting_->replied(request, at_ns, goes_on));
     if (is_awaited) {
         load_next();
         CHECK(left() == 0 || has_next_ || ended_ < taken_ || dropped() || awaits_words());

@@ -90,7 +90,8 @@ void link(const TurnGraph& graph, std::span<const std::uint32_t> rows, Rows& all
             Row& child = all[edge.child];
             const bool goes = !row.is_past || row.entered.primes;
             child.entered.parents += goes && !child.is_past ? 1 : 0;
-            child.entered.starts = child.entered.starts || (row.is_past && !child.is_past);
+            const bool times = edge.trigger != Trigger::over && row.is_past && !child.is_past;
+            child.entered.starts = child.entered.starts || times;
         }
     }
 }
@@ -122,7 +123,7 @@ StartPoint enter(const Trace& trace, const Plan& plan, const TurnGraph& graph,
             continue;
         }
         entered.position = position;
-        entered.starts = entered.starts || (!row.is_past && graph.parents_of(position) == 0);
+        entered.starts = entered.starts || (!row.is_past && graph.begins_with_tree(position));
         const std::int64_t recorded_ns = plan.rows[position].due_ns;
         entered.distance_ns = entered.primes
                                   ? at_most(place.at_ns - recorded_ns, bounds.lead_max_ns)

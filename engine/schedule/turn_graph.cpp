@@ -11,12 +11,16 @@ namespace driftless {
 /// Counts those that wait for each, then files them behind each other.
 TurnGraph::TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
                      const LiveTurns* live)
-    : copies_(copies), parents_(plan.rows.size()), begin_(plan.rows.size() + 1) {
+    : copies_(copies),
+      parents_(plan.rows.size()),
+      timed_(plan.rows.size()),
+      begin_(plan.rows.size() + 1) {
     CHECK(copies > 0);
     const PlannedRows planned(trace, plan);
     const auto each = [&](auto use) {
         for (const Dependency& one : trace.dependencies) {
-            CHECK(one.on < one.row);  // or none of them would end
+            // Or none of them would end. Barriers go by time, as all of their tree does.
+            CHECK(one.on < one.row || one.trigger == Trigger::over);
             const std::optional<std::uint32_t> child = planned.find(one.row);
             const std::optional<std::uint32_t> parent = planned.find(one.on);
             if (child && parent) {
@@ -35,6 +39,7 @@ TurnGraph::TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uin
     each([&](std::uint32_t parent, const Edge& edge) {
         ++begin_[parent + 1];
         ++parents_[edge.child];
+        timed_[edge.child] += edge.trigger == Trigger::over ? 0 : 1;
         children[parent] += edge.words ? 0 : 1;
         widest_ = std::max(widest_, children[parent]);
     });

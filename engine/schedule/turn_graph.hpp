@@ -1,5 +1,5 @@
 /// TurnGraph: which requests wait for which, and how long after it they are due. A plain table,
-/// made once: 8 bytes a row of the plan, 24 a dependency, and 24 a row that goes on behind the
+/// made once: 12 bytes a row of the plan, 24 a dependency, and 24 a row that goes on behind the
 /// words of an answer.
 ///
 /// Where users play there are copies of all requests: that of copy c and position p in the plan is
@@ -44,12 +44,21 @@ class TurnGraph {
     }
     /// How many requests that at the position waits for; one whose words it needs counts twice.
     std::uint32_t parents_of(std::uint32_t position) const { return parents_[position]; }
+    /// None of them says when it is due: that is so long after the begin of its tree as recorded,
+    /// or when the last of them is over, if that is later.
+    bool begins_with_tree(std::uint32_t position) const { return timed_[position] == 0; }
+    /// The request waits until others are over.
+    bool is_barred(std::uint32_t request) const {
+        const std::uint32_t position = request % rows();
+        return parents_[position] > timed_[position];
+    }
     /// The most requests that wait for one and the same.
     std::uint32_t widest() const { return widest_; }
 
   private:
     std::uint32_t copies_;
     std::vector<std::uint32_t> parents_;  ///< [plan rows]
+    std::vector<std::uint32_t> timed_;    ///< [plan rows] of those: not just until they are over
     std::vector<std::uint32_t> begin_;    ///< [plan rows + 1] into `edges_`
     std::vector<Edge> edges_;             ///< by the row that is waited for
     std::uint32_t widest_ = 0;

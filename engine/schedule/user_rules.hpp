@@ -56,6 +56,10 @@ struct UserRules {
     std::int64_t ramp_ns = 0;  ///< they begin within so long
     TreeRule order = TreeRule::file;
     bool recycle = false;  ///< the corpus begins anew when it is used up
+    /// What a pass has in common with all others: nothing, or the blocks of system and tools.
+    bool shares_system = false;
+    /// A turn waits for whatever of its tree had ended before it (engine/plan/barriers.hpp).
+    bool tree_barrier = false;
     /// Nothing is due so long after the begin of the measurement, or later; nothing: to the end.
     std::optional<std::int64_t> for_ns;
     /// Behind that: what is open then may end; nothing: `drain_default_ns`.

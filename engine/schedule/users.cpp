@@ -222,9 +222,9 @@ void Users::end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd
     take_cuts();
 }
 
-bool Users::replied(std::uint32_t request, bool goes_on) {
+bool Users::replied(std::uint32_t request, std::int64_t at_ns, bool goes_on) {
     User& user = users_[user_of(request)];
-    if (!releases_.replied(request, goes_on)) {
+    if (!releases_.replied(request, at_ns, goes_on)) {
         return false;
     }
     const bool plays_it = user.tree.tree == trees_.tree_of(position_of(request)) &&

@@ -49,7 +49,7 @@ class Users {
     void fired(std::uint32_t request, std::int64_t at_ns);
     void ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
     /// As in Releases.
-    bool replied(std::uint32_t request, bool goes_on);
+    bool replied(std::uint32_t request, std::int64_t at_ns, bool goes_on);
     void stop();
     /// So many users are to play; there are no more than the rules have, and never fewer. Those
     /// that are new begin a little after `at_ns`, one after the other; they may be told again and

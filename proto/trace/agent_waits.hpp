@@ -21,6 +21,7 @@ struct AgentThread {
     std::uint32_t session = no_session;
     std::vector<ThreadRequest> requests;
     AgentChains chains;
+    std::uint32_t system_tokens = 0;  ///< system prompt and tools, as declared
     // Of a sub-agent:
     std::size_t spawned_after = 0;  ///< so many requests of its parent
     bool joins = false;             ///< its parent waits for its end

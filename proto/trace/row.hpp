@@ -46,7 +46,11 @@ static_assert(sizeof(TraceRow) == 48);
 
 /// What a row waits for when sessions are closed: its turn cannot come before an answer has, or
 /// before another row was sent. Open-loop replay goes by `at_ns` alone.
-enum class Trigger : std::uint8_t { completion, dispatch };
+enum class Trigger : std::uint8_t {
+    completion,
+    dispatch,
+    over,  ///< whatever becomes of the other row; no trace says so (engine/plan/barriers.hpp)
+};
 
 struct Dependency {
     std::uint32_t row = 0;  ///< the `index` of the row that waits
@@ -80,8 +84,14 @@ struct Trace {
     BlockIds ids;  ///< all rows' block ids back to back
     std::vector<std::string> sessions;
     std::vector<Dependency> dependencies;  ///< by `row`; empty where rows do not wait for others
-    std::vector<TraceFilePart> files;      ///< in the order in which they were read
-    std::vector<Remark> remarks;           ///< what a format noticed; no reason to refuse
+    /// How long the answer to the row with index i took, as recorded; 0: not known. May be short,
+    /// or empty: read it through `answer_ns_of`.
+    std::vector<std::int64_t> answers_ns;
+    /// Tokens of system prompt and tools that the conversation of the row with index i declares, at
+    /// the begin of its prompts. May be short, or empty: read it through `system_tokens_of`.
+    std::vector<std::uint32_t> system_tokens;
+    std::vector<TraceFilePart> files;  ///< in the order in which they were read
+    std::vector<Remark> remarks;       ///< what a format noticed; no reason to refuse
     /// `--keep`: the JSON text of each row's kept columns ("{...}"), by `index`; empty where
     /// nothing is kept. Read it through `kept_of`.
     std::vector<std::string> kept;
@@ -132,6 +142,16 @@ struct Trace {
     /// The copy that the row belongs to.
     std::uint32_t copy_of(const TraceRow& row) const {
         return copy_rows == 0 ? 0 : row.index / copy_rows;
+    }
+    /// Copies share it.
+    std::int64_t answer_ns_of(const TraceRow& row) const {
+        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        return index < answers_ns.size() ? answers_ns[index] : 0;
+    }
+    /// Copies share it.
+    std::uint32_t system_tokens_of(const TraceRow& row) const {
+        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        return index < system_tokens.size() ? system_tokens[index] : 0;
     }
     /// The row's whole request body, JSON text; empty where it is made from lengths and ids. Copies
     /// share it.

@@ -56,6 +56,14 @@ struct Pace {
     }
 };
 
+/// Of a conversation or a sub-agent; 0 where it declares none.
+std::uint32_t declared_system(const JsonValue& json) {
+    const std::uint64_t tools = json.find("tool_tokens").as_u64().value_or(0);
+    const std::uint64_t system = json.find("system_tokens").as_u64().value_or(0);
+    const std::uint64_t most = row_tokens_max;
+    return static_cast<std::uint32_t>(std::min(most, std::min(most, tools) + system));
+}
+
 /// Reads one conversation.
 class Conversation {
   public:
@@ -70,7 +78,7 @@ class Conversation {
     void read_subagent(const JsonValue& entry);
     void read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread);
     bool read_blocks(const JsonValue& ids, const TraceRow& row);
-    ThreadRequest recorded(const JsonValue& json, const TraceRow& row);
+    ThreadRequest recorded(const JsonValue& json, const TraceRow& row, const AgentThread& thread);
     void name_chains(AgentThread& thread, const std::string& name, const std::string& key);
     void end();
 
@@ -150,6 +158,7 @@ void Conversation::read() {
     // Conversations may have one name; a sub-agent's begins with its conversation's.
     key_ = std::to_string(context_.line) + context_.place + "/" + name_;
     thread_.session = context_.draft.sessions().find(name_, key_);
+    thread_.system_tokens = declared_system(json_);
     const std::string outer = context_.place;
     std::size_t number = 0;
     for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
@@ -176,6 +185,7 @@ void Conversation::read_subagent(const JsonValue& entry) {
         "/" + std::string(entry.find("agent_id").as_string().value_or("agent of " + outer));
     AgentThread thread;
     thread.session = context_.draft.sessions().find(name_ + agent, key_ + agent);
+    thread.system_tokens = declared_system(entry);
     thread.spawned_after = thread_.requests.size();
     thread.joins = entry.find("status").as_string().value_or("") == "completed";
     // Times that begin before the spawn count from it. Sums of decimals may be off by a little.
@@ -216,14 +226,15 @@ void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, Age
     origin_ns_ = origin_ns_ < 0 ? *time : origin_ns_;
     row.at_ns = std::max(later(base_ns, *time) - origin_ns_, std::int64_t{0});
     row.session = thread.session;
-    thread.requests.push_back(recorded(json, row));
+    thread.requests.push_back(recorded(json, row, thread));
     context_.emit(row, json);
 }
 
 /// An answer without a recorded end took as long as the conversation's others for its tokens: its
 /// `think_time` counts from an older request, and the distance of the starts counts the answer
 /// twice (agentic.md 1.6).
-ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row) {
+ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row,
+                                     const AgentThread& thread) {
     const std::optional<std::int64_t> api_time = api_time_of(json);
     const Field first_token = field_of(json.find("ttft"), "ttft");
     const Result<std::int64_t> ttft = parse_time(first_token.text, context_.rules.time_unit);
@@ -236,6 +247,11 @@ ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row)
         "answers without a recorded end, which took as long as others for their "
         "tokens: the gaps behind them count from there",
         likely_ns > known_ns ? 1 : 0);
+    Trace& trace = context_.draft.trace();
+    trace.answers_ns.resize(context_.draft.rows() + std::size_t{1});
+    trace.answers_ns.back() = known_ns;
+    trace.system_tokens.resize(trace.answers_ns.size());
+    trace.system_tokens.back() = thread.system_tokens;
     const std::string_view model = json.find("model").as_string().value_or("");
     const auto number = static_cast<std::uint32_t>(models_.size());
     return {context_.draft.rows(), models_.emplace(model, number).first->second, row.at_ns,

@@ -58,7 +58,8 @@ class Users(Case):
                 "count": users, "first": users, "grow": None, "ramp_ns": 0, "order": "file", "recycle": False, "for_ns": None,
                 "drain_ns": None, "on_failure": "end-tree", "on_429": "record",
                 "tree_idle_cap_ns": None, "system_idle_cap_ns": None, "start_within": [0, 0],
-                "start_by": "timeline", "prime": "exact", "warmup_requests": 0})  # fmt: skip
+                "start_by": "timeline", "prime": "exact", "warmup_requests": 0,
+                "recycle_share": "none", "barrier": "stream"})  # fmt: skip
             self.assertIsNone(plan["prompts_digest"])
 
     def test_users_are_added(self):

@@ -257,6 +257,7 @@ constexpr Law all_laws[] = {
     {"turns wait for their parents", turns_wait},
     {"no release is lost", no_release_is_lost},
     {"failures end their trees", failures_end_trees},
+    {"no turn before what its barrier names", barriers_hold},
     {"users play one tree each", users_play_one_tree_each},
     {"users do not rest", users_do_not_rest},
     {"the warm-up comes first", warm_up_comes_first},

@@ -91,7 +91,7 @@ TurnsBefore turns_before(const Trace& trace) {
         const TraceRow& row = trace.rows[i];
         bool waits = false;
         for (const Dependency& one : trace.dependencies) {
-            waits = waits || one.row == row.index;
+            waits = waits || (one.row == row.index && one.trigger != Trigger::over);
             if (one.row == row.index && one.trigger == Trigger::completion) {
                 turns[row.index].push_back(one.on);
             }

@@ -1,6 +1,7 @@
 #include "tests/sim/laws_of_turns.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +23,7 @@ struct Turn {
     bool may_be_moved = false;  ///< to the left, by caps on idle time
     bool is_started = false;    ///< by the begin of the measurement, too
     bool is_told = true;        ///< records say all that decides whether it was released
+    bool is_timed = false;      ///< by more than that others are over
 };
 
 using GoesOnBehind = std::map<std::uint32_t, std::uint32_t>;
@@ -56,9 +58,7 @@ struct Tries {
     const Record* left = nullptr;  ///< the first that left
 };
 
-std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
-                                       const std::vector<Dependency>& dependencies,
-                                       const UserRules& rules = {}, const GoesOnBehind& live = {}) {
+std::map<std::uint32_t, Tries> tries_of(const std::vector<Record>& all) {
     std::map<std::uint32_t, Tries> records;
     for (const Record& record : all) {
         Tries& tries = records[record.row];
@@ -70,10 +70,31 @@ std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
             record.fired_ns && (tries.left == nullptr || record.attempt < tries.left->attempt);
         tries.left = is_left ? &record : tries.left;
     }
+    return records;
+}
+
+/// When nothing more became of the row; what waited in vain was over with the row that failed it.
+std::optional<std::int64_t> over_at(std::uint32_t row,
+                                    const std::map<std::uint32_t, Tries>& records) {
+    const Record& record = *records.at(row).last;
+    if (record.ended_ns || !record.error || record.outcome != Outcome::not_sent) {
+        return record.ended_ns;
+    }
+    const std::string& error = *record.error;  // "row N, which it waited for, failed"
+    const auto failed =
+        records.find(static_cast<std::uint32_t>(std::strtoul(error.c_str() + 4, nullptr, 10)));
+    return failed == records.end() ? std::nullopt : failed->second.last->ended_ns;
+}
+
+std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
+                                       const std::vector<Dependency>& dependencies,
+                                       const UserRules& rules = {}, const GoesOnBehind& live = {}) {
+    const std::map<std::uint32_t, Tries> records = tries_of(all);
     std::map<std::uint32_t, Turn> turns;
     for (const Dependency& one : dependencies) {
         const bool is_there = records.contains(one.row);
-        if (is_there && !records.contains(one.on) && rules.start.is_inside()) {
+        const bool is_over = one.trigger == Trigger::over;
+        if (is_there && !is_over && !records.contains(one.on) && rules.start.is_inside()) {
             turns[one.row].is_started = true;  // the other is over where the tree was entered
             turns[one.row].record = records.at(one.row).first;
         }
@@ -91,7 +112,9 @@ std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
         const Record& of = by_start ? *left : parent;
         const auto before = live.find(one.row);
         const bool words = before != live.end() && before->second == one.on;
-        const std::optional<std::int64_t> at_ns = released_by(of, wait, rules, words);
+        const std::optional<std::int64_t> at_ns =
+            is_over ? over_at(one.on, records) : released_by(of, wait, rules, words);
+        turn.is_timed = turn.is_timed || !is_over;
         turn.is_told = turn.is_told && (!words || !lost_words(of));
         turn.released = turn.released && at_ns;
         turn.released_ns = std::max(turn.released_ns, at_ns.value_or(0));
@@ -145,14 +168,14 @@ std::string turns_wait(const std::map<std::uint32_t, Turn>& turns) {
             breaches.unless(turn.released, record, "left behind a row that had failed");
             breaches.unless(*record.fired_ns >= turn.released_ns || turn.may_be_moved, record,
                             "left before its parents were done");
-            const bool is_exact = turn.is_exact && !turn.is_started;
+            const bool is_exact = turn.is_exact && !turn.is_started && turn.is_timed;
             breaches.unless(!is_exact || record.due_ns == turn.released_ns, record,
                             "was not due when its parents were done");
             breaches.unless(!record.parent_end_ns || record.due_ns >= *record.parent_end_ns, record,
                             "was due before its parents were done");
-            breaches.unless(
-                !turn.may_be_moved || turn.is_started || record.due_ns <= turn.released_ns, record,
-                "was due later than it is without caps");
+            breaches.unless(!turn.may_be_moved || turn.is_started || !turn.is_timed ||
+                                record.due_ns <= turn.released_ns,
+                            record, "was due later than it is without caps");
         }
     }
     return breaches.text();
@@ -187,6 +210,26 @@ std::string no_release_is_lost(const SimResult& result) {
 }
 std::string failures_end_trees(const SimResult& result) {
     return failures_end_trees(turns_of(result));
+}
+
+// Whatever became of them.
+std::string barriers_hold(const SimResult& result) {
+    if (result.disk_failed) {
+        return "";
+    }
+    Breaches breaches;
+    const std::map<std::uint32_t, Tries> records = tries_of(result.records);
+    for (const Dependency& one : result.dependencies) {
+        const bool both = records.contains(one.row) && records.contains(one.on);
+        if (one.trigger != Trigger::over || !both || records.at(one.row).left == nullptr) {
+            continue;
+        }
+        const Record& turn = *records.at(one.row).left;
+        const std::optional<std::int64_t> at_ns = over_at(one.on, records);
+        breaches.unless(at_ns && *turn.fired_ns >= *at_ns && turn.due_ns >= *at_ns, turn,
+                        "left before row " + std::to_string(one.on) + " was over");
+    }
+    return breaches.text();
 }
 
 std::string turns_wait_over_segments(const KilledRun& run) {

@@ -21,6 +21,8 @@ std::string turns_wait(const SimResult& result);
 std::string no_release_is_lost(const SimResult& result);
 /// "failures end their trees"
 std::string failures_end_trees(const SimResult& result);
+/// "no turn before what its barrier names"
+std::string barriers_hold(const SimResult& result);
 
 // The same of a run that dies and goes on, in whatever segment each of them ended. What was sent
 // again left when its parents had let it go before, and let others go then.

@@ -74,6 +74,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
     {Bug::wide_budgets, "budgets are kept"},
+    {Bug::no_barriers, "no turn before what its barrier names"},
     {Bug::file_order, "hits are expected in the order of the run"},
     {Bug::eager_users, "users begin when they are wanted"},
     {Bug::lonely_rows, "overtaken is what the instants say"},

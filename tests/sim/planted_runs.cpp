@@ -78,8 +78,7 @@ SimResult run_with(Bug bug) {
         options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
         return run(trace_of_turns(), options);
     }
-    if (bug == Bug::extra_user || bug == Bug::split_trees || bug == Bug::lost_time ||
-        bug == Bug::early_start || bug == Bug::file_order || bug == Bug::eager_users) {
+    if (bug >= Bug::first_of_users && bug <= Bug::last_of_users) {
         return run_of_users(bug);
     }
     if (bug == Bug::forgotten_words || bug == Bug::unfilled_prompts) {

@@ -66,7 +66,12 @@ Plan earlier(Plan plan) {
 Trace waits_of(const Trace& trace, Bug bug) {
     Trace waits = trace;
     for (Dependency& one : waits.dependencies) {
-        one.trigger = bug == Bug::early_turns ? Trigger::dispatch : one.trigger;
+        const bool is_early = bug == Bug::early_turns && one.trigger == Trigger::completion;
+        one.trigger = is_early ? Trigger::dispatch : one.trigger;
+    }
+    if (bug == Bug::no_barriers) {
+        std::erase_if(waits.dependencies,
+                      [](const Dependency& one) { return one.trigger == Trigger::over; });
     }
     if (bug == Bug::split_trees) {
         std::erase_if(waits.dependencies, [](const Dependency& one) { return one.row % 2 == 0; });

@@ -56,17 +56,21 @@ enum class Bug : std::uint8_t {
     early_forgetting,  ///< marks of a run that is resumed go before run.json names the new segment
     late_zero,         ///< time 0 is settled as if run.json were written in no time
     forgotten_past,    ///< a segment is not told of the rows that ended before it
+    fast_clock,        ///< the writer's clock is a second ahead
     extra_user,        ///< one user more plays than was asked for
     split_trees,       ///< some turns are held to be of no tree: their user goes on without them
     lost_time,         ///< users go on when their time is up
-    fast_clock,        ///< the writer's clock is a second ahead
     early_start,       ///< behind their primers trees go on at once
+    eager_users,       ///< all users begin as soon as they may, whoever is wanted
+    no_barriers,       ///< the schedule is not told of barriers
+    file_order,        ///< hits are forecast by the order of the file
     forgotten_words,   ///< answers are put into later prompts without their text
     unfilled_prompts,  ///< prompts that are too short get words of no length
-    eager_users,       ///< all users begin as soon as they may, whoever is wanted
     wide_budgets,      ///< token budgets are twice of what was asked for
-    file_order,        ///< hits are forecast by the order of the file
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
+    // Those that only users meet.
+    first_of_users = extra_user,
+    last_of_users = file_order,
 };
 
 /// When run.json cannot be written.

@@ -1,4 +1,7 @@
 // The swarm's traces, played by users.
+#include <algorithm>
+#include <vector>
+
 #include "proto/core/hash.hpp"
 #include "tests/sim/swarm.hpp"
 
@@ -7,6 +10,7 @@ namespace driftless::sim {
 namespace {
 
 constexpr std::uint64_t users_stream = 0x75736572;
+constexpr std::uint64_t barriers_stream = 0x62617273;
 
 /// Rows that follow each other become trees of up to 12: chains, forks and joins.
 void plant_trees(Trace& trace, std::uint64_t seed) {
@@ -36,6 +40,26 @@ void plant_trees(Trace& trace, std::uint64_t seed) {
                  at_once ? 0 : static_cast<std::int64_t>(random.below(30'000'000))});
         }
     }
+}
+
+/// Of a third of the seeds: some rows wait until others of their tree are over, too.
+void plant_barriers(Trace& trace, std::uint64_t seed) {
+    Random random(mix64(seed ^ barriers_stream));
+    if (random.below(3) > 0) {
+        return;
+    }
+    std::vector<Dependency> barriers;
+    std::uint32_t first = 0;
+    for (std::uint32_t row = 1; row < trace.rows.size(); ++row) {
+        first = trace.rows[row].session == trace.rows[row - 1].session ? first : row;
+        if (row > first && random.below(3) == 0) {
+            const auto on = static_cast<std::uint32_t>(first + random.below(row - first));
+            barriers.push_back({row, on, Trigger::over, 0});
+        }
+    }
+    trace.dependencies.insert(trace.dependencies.end(), barriers.begin(), barriers.end());
+    std::stable_sort(trace.dependencies.begin(), trace.dependencies.end(),
+                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
 }
 
 void draw_failures(Random& random, FailureRules& rules) {
@@ -109,6 +133,7 @@ void draw_growth(std::uint64_t seed, SimOptions& options) {
 SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
     Trace trace = swarm_trace(seed, rows);
     plant_trees(trace, seed);
+    plant_barriers(trace, seed);
     SimOptions options = swarm_options(seed);
     options.closed = true;
     options.users = drawn_rules(seed);

@@ -28,6 +28,13 @@ inline void add_user_flags(Flags& flags, ReplayOptions& options) {
     flags.on_off("--recycle",
                  "begin the trace anew when it is used up, sharing no block with before",
                  users.recycle);
+    flags.value("--recycle-share", "WHAT",
+                "what passes have in common: none, or the system and tool blocks", "none",
+                parse_shares_system, users.shares_system);
+    flags.value("--barrier", "WHAT",
+                "a turn waits for its stream and its joins, or also for what of its\n"
+                "tree had ended before it when recorded: stream, tree",
+                "stream", parse_tree_barrier, users.tree_barrier);
     flags.value("--for", "T", "nothing is due after this time [to the end]", nullptr,
                 parse_positive_duration_ns, users.for_ns);
     flags.value("--drain", "T", "after --for, time for open answers to end [60s]", nullptr,

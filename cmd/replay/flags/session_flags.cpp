@@ -22,10 +22,12 @@ std::string gap_contradiction(const WorkloadFlags& workload) {
 /// The first flag that shapes users; nullptr where none is given.
 const char* flag_of_users(const WorkloadFlags& workload) {
     const UserRules& users = workload.users;
-    const std::array<std::pair<bool, const char*>, 12> flags = {{
+    const std::array<std::pair<bool, const char*>, 14> flags = {{
         {users.ramp_ns > 0, "--user-ramp"},
         {users.order != TreeRule::file, "--session-order"},
         {users.recycle, "--recycle"},
+        {users.shares_system, "--recycle-share"},
+        {users.tree_barrier, "--barrier"},
         {users.for_ns.has_value(), "--for"},
         {workload.on_failure.has_value(), "--on-failure"},
         {users.failures.waits_for_429, "--on-429 wait"},
@@ -100,6 +102,9 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
     }
     if (users.recycle && !users.for_ns) {
         return "--recycle begins the trace anew again and again: give --for T, which ends the run";
+    }
+    if (users.shares_system && !users.recycle) {
+        return "--recycle-share is about passes, and the trace is played once: give --recycle, too";
     }
     if (users.for_ns && users.ramp_ns >= *users.for_ns) {
         return "--user-ramp is not shorter than --for: give less";

@@ -153,6 +153,16 @@ Result<bool> parse_start_by_turns(std::string_view text) {
     return choose(text, choices, "is not one of timeline, turns");
 }
 
+Result<bool> parse_tree_barrier(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"stream", false}, Choice<bool>{"tree", true}};
+    return choose(text, choices, "is not one of stream, tree");
+}
+
+Result<bool> parse_shares_system(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"none", false}, Choice<bool>{"system", true}};
+    return choose(text, choices, "is not one of none, system");
+}
+
 Result<bool> parse_prime_one_token(std::string_view text) {
     constexpr std::array choices{Choice<bool>{"exact", false}, Choice<bool>{"one-token", true}};
     return choose(text, choices, "is not one of exact, one-token");

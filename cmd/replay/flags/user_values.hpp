@@ -42,6 +42,10 @@ struct StartWithin {
 Result<StartWithin> parse_start_within(std::string_view text);
 /// `--start-by`: "timeline" or "turns"; true: turns.
 Result<bool> parse_start_by_turns(std::string_view text);
+/// `--barrier`: "stream" or "tree"; true: tree.
+Result<bool> parse_tree_barrier(std::string_view text);
+/// `--recycle-share`: "none" or "system"; true: system.
+Result<bool> parse_shares_system(std::string_view text);
 /// `--prime`: "exact" or "one-token"; true: one token.
 Result<bool> parse_prime_one_token(std::string_view text);
 

@@ -59,6 +59,11 @@ std::vector<RequestHead> heads_of(const Invocation& invocation) {
     return heads;
 }
 
+PromptOptions prompts_of(const Workload& workload, PromptOptions options) {
+    options.shared_blocks = workload.shared_blocks;
+    return options;
+}
+
 RowFields row_fields_of(const RequestFlags& request, const Workload& workload) {
     InputErrors errors;
     RowFields fields(request.row_headers, workload.trace, workload.plan, errors);
@@ -86,7 +91,8 @@ ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& ser
       served_(served),
       server_(server),
       words_(&words_for(server, invocation.options.prompts.ids_from, ids_)),
-      prompts_(served.workload.trace, *words_, prompt_options(invocation, server)),
+      prompts_(served.workload.trace, *words_,
+               prompts_of(served.workload, prompt_options(invocation, server))),
       heads_(heads_of(invocation)),
       frame_(std::move(frame)),
       row_fields_(row_fields_of(invocation.options.request, served.workload)) {}

@@ -59,6 +59,7 @@ ForecastRules forecast_rules(const RunFile& file) {
     const Overhead around = served_overhead(file.parts.server());
     rules.around = {around.pre, around.post};
     rules.server_block = served.server_block.value_or(0);
+    rules.shared_blocks = served.workload.shared_blocks;
     return rules;
 }
 

@@ -98,6 +98,8 @@ void write_users(JsonWriter& json, const UserRules& rules, const std::optional<G
     json.key("ramp_ns").integer(rules.ramp_ns);
     json.key("order").string(name_of(rules.order));
     json.key("recycle").boolean(rules.recycle);
+    json.key("recycle_share").string(rules.shares_system ? "system" : "none");
+    json.key("barrier").string(rules.tree_barrier ? "tree" : "stream");
     json.key("for_ns").optional_integer(rules.for_ns);
     json.key("drain_ns");
     rules.for_ns ? json.integer(rules.drain()) : json.null();

@@ -83,6 +83,9 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     digest.add_u64(rules.start.prime_one_token ? 1 : 0);
     digest.add_u64(rules.start.warmup_requests);
     digest.add_u64(rules.seed);
+    if (rules.shares_system) {  // else digests are those of versions without it
+        digest.add_u64(1);
+    }
     return digest.value();
 }
 

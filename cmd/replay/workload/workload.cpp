@@ -12,7 +12,9 @@
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/trace_errors.hpp"
+#include "engine/plan/barriers.hpp"
 #include "engine/plan/row_trees.hpp"
+#include "engine/plan/system_blocks.hpp"
 #include "engine/preflight/hints.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "proto/core/counted.hpp"
@@ -121,15 +123,70 @@ struct Timed {
     std::vector<std::string> notes;
 };
 
+/// Turns wait for what of their tree had ended, where the user says so.
+OrExit<BarredTrace> barred(const UserRules& users, const Plan& plan, Trace trace) {
+    if (!users.tree_barrier) {
+        return BarredTrace{std::move(trace), {}};
+    }
+    const bool ends_known = std::any_of(trace.answers_ns.begin(), trace.answers_ns.end(),
+                                        [](std::int64_t length_ns) { return length_ns > 0; });
+    if (!ends_known) {
+        std::fprintf(stderr,
+                     "driftless: --barrier tree: the trace does not say when answers had ended; "
+                     "--barrier stream waits for what it says\n");
+        return exit_input;
+    }
+    return add_barriers(plan, std::move(trace));
+}
+
+/// [row index] the first blocks that passes share, where the user says so.
+OrExit<std::vector<std::uint32_t>> shared_blocks(const UserRules& users, const Trace& trace,
+                                                 const Plan& plan,
+                                                 std::vector<std::string>& notes) {
+    if (!users.shares_system) {
+        return std::vector<std::uint32_t>();
+    }
+    SystemBlocks found = system_blocks(trace, plan);
+    if (found.rows == 0) {
+        std::fprintf(stderr,
+                     "driftless: --recycle-share system: no conversation of the trace declares "
+                     "system or tool tokens of a whole block, and no first requests of a tree "
+                     "have a block in common; --recycle-share none shares nothing\n");
+        return exit_input;
+    }
+    add_notes("users",
+              {"passes share up to " + counted(found.most, "block", "blocks") + " of " +
+               counted(found.rows, "row", "rows") + ", of system and tools"},
+              notes);
+    return std::move(found.blocks);
+}
+
+std::string barrier_note(const BarrierFigures& figures) {
+    std::string note = "barrier: " + counted(figures.rows, "row waits", "rows wait") + " for " +
+                       counted(figures.waits, "row", "rows") +
+                       " of other sessions of their trees that had ended before";
+    if (figures.trees_out_of_order > 0) {
+        note += "; not in " +
+                counted(figures.trees_out_of_order, "tree that is", "trees that are") +
+                " not in the order of their times";
+    }
+    return note;
+}
+
 /// Closed sessions: gaps by the rules, and a plan whose digest tells of them.
 OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recorded) {
     const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
     if (const int code = check_waits(trace, rules); code != exit_done) {
         return code;
     }
-    RetimedTrace retimed = retime(rules, recorded, std::move(trace));
-    const Speed speed = flags.plan.speed;
     const UserRules& users = flags.users;
+    RetimedTrace retimed = retime(rules, recorded, std::move(trace));
+    OrExit<BarredTrace> bars = barred(users, recorded, std::move(retimed.trace));
+    if (!bars) {
+        return bars.exit_code();
+    }
+    retimed.trace = std::move(bars.value().trace);
+    const Speed speed = flags.plan.speed;
     Plan plan = plan_of_waits(retimed.trace, std::move(recorded), speed, users);
     const std::uint32_t trees = users.users > 0 ? RowTrees(retimed.trace, plan).count() : 0;
     const int code = users.users > 0 ? check_users(users, trees, retimed.trace, plan) : exit_done;
@@ -138,10 +195,11 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     }
     Waiting waiting = waiting_of(retimed.trace, plan, speed, users, retimed.figures);
     waiting.trees = trees;
-    return Timed{std::move(retimed.trace),
-                 std::move(plan),
-                 std::move(waiting),
-                 {gap_note(rules, retimed.figures)}};
+    std::vector<std::string> notes = {gap_note(rules, retimed.figures)};
+    if (users.tree_barrier) {
+        notes.push_back(barrier_note(bars.value().figures));
+    }
+    return Timed{std::move(retimed.trace), std::move(plan), std::move(waiting), std::move(notes)};
 }
 
 OrExit<Timed> timed(const WorkloadFlags& flags, Trace trace, Plan recorded) {
@@ -206,9 +264,13 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     if (!models) {
         return models.exit_code();
     }
-    return Workload{std::move(trace),   load.value().figures, std::move(plan),
-                    std::move(waiting), flags.users,          std::move(models).value(),
-                    std::move(notes)};
+    OrExit<std::vector<std::uint32_t>> shared = shared_blocks(flags.users, trace, plan, notes);
+    if (!shared) {
+        return shared.exit_code();
+    }
+    return Workload{
+        std::move(trace), load.value().figures,      std::move(plan),  std::move(waiting),
+        flags.users,      std::move(models).value(), std::move(notes), std::move(shared).value()};
 }
 
 int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload) {

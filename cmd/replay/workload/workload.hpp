@@ -36,6 +36,8 @@ struct Workload {
     UserRules users;                 ///< `users.users` 0: there are none
     RowModels models;                ///< `--model` with a column; else of no row
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
+    /// [row index] first blocks that all passes share (`--recycle-share system`); empty: none.
+    std::vector<std::uint32_t> shared_blocks;
 };
 
 /// Reads and plans; prints notes on standard output and refusals on standard error. `sending` is

@@ -20,9 +20,10 @@ struct Built {
     bool operator==(const Built&) const = default;
 };
 
-Built build(PromptBuilder& builder, const TraceRow& row, std::uint32_t slice = 4096) {
+Built build(PromptBuilder& builder, const TraceRow& row, std::uint32_t slice = 4096,
+            std::uint32_t pass = 0) {
     std::string room(builder.room_of(row), '#');
-    PromptCursor cursor = builder.begin(row);
+    PromptCursor cursor = builder.begin(row, pass);
     while (!builder.fill(cursor, room.data(), slice)) {
     }
     room.resize(cursor.bytes);
@@ -262,6 +263,32 @@ TEST(PromptBuilder, CacheSizeNeverChangesBytes) {
             EXPECT_LE(small.cache_marks().bytes, std::size_t{16} << 10);
             EXPECT_GT(large.cache_marks().hits, large.cache_marks().misses);
         }
+    }
+}
+
+// Passes share the blocks that they are to share, to the word, and nothing behind them.
+TEST(PromptBuilder, PassesShareWhatTheyAreToShare) {
+    Trace trace;
+    trace.block_size = 64;
+    const TraceRow row = add_row(trace, 4 * 64 + 10, {1, 2, 3, 4});
+    const auto common = [&](PromptBuilder& builder, std::uint32_t a, std::uint32_t b) {
+        const std::vector<std::string> one = words(build(builder, row, 4096, a).text, ' ');
+        const std::vector<std::string> other = words(build(builder, row, 4096, b).text, ' ');
+        const auto parted = std::mismatch(one.begin(), one.end(), other.begin()).first;
+        return static_cast<std::uint32_t>(parted - one.begin());
+    };
+    PromptOptions options;
+    PromptBuilder apart(trace, WordTable::built_in(), options);
+    EXPECT_LT(common(apart, 0, 1), 8u);
+    for (const std::uint32_t blocks : {1u, 3u, 4u}) {
+        const std::vector<std::uint32_t> shared = {blocks};
+        options.shared_blocks = shared;
+        PromptBuilder builder(trace, WordTable::built_in(), options);
+        for (const std::uint32_t pass : {1u, 2u}) {
+            EXPECT_GE(common(builder, pass - 1, pass), 64 * blocks);
+            EXPECT_LT(common(builder, pass - 1, pass), 64 * blocks + 8);
+        }
+        EXPECT_EQ(build(builder, row), build(apart, row)) << "the first pass is as without";
     }
 }
 

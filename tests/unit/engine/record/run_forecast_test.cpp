@@ -139,6 +139,40 @@ TEST(RunForecast, KeepsPassesApart) {
     EXPECT_EQ(both.fired(due_of_row(0, 0, 2)).tokens, 0U);
 }
 
+// What all passes share one pass leaves to the next, and no more; where rows end inside of it, too.
+TEST(RunForecast, LeavesSharedBlocksToOtherPasses) {
+    Trace trace;
+    trace.block_size = block;
+    trace.name_spaces = 1;
+    const std::vector<std::vector<std::uint64_t>> prompts = {
+        {1, 2, 3, 4}, {1, 2}, {1, 2, 3, 5}, {7}};
+    for (const std::vector<std::uint64_t>& ids : prompts) {
+        TraceRow row;
+        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        row.ids_begin = trace.ids.size();
+        row.ids_count = static_cast<std::uint32_t>(ids.size());
+        row.input_length = row.ids_count * block + 2;
+        row.output_length = 1;
+        trace.ids.append(ids);
+        trace.rows.push_back(row);
+    }
+    const std::vector<std::uint32_t> shared = {3, 2, 3, 0};
+    ForecastRules rules = rules_for({});
+    rules.shared_blocks = shared;
+    RunForecast forecast(trace, plan_of(trace), rules, nullptr);
+    const auto blocks = [&](std::uint32_t row, std::uint32_t pass) {
+        return forecast.fired(due_of_row(row, pass)).tokens / block;
+    };
+    EXPECT_EQ(blocks(1, 0), 0U);
+    EXPECT_EQ(blocks(0, 0), 2U);
+    EXPECT_EQ(blocks(3, 0), 0U);
+    EXPECT_EQ(blocks(2, 1), 3U) << "the whole of what is shared";
+    EXPECT_EQ(blocks(0, 1), 3U);
+    EXPECT_EQ(blocks(0, 1), 4U) << "its own pass has more";
+    EXPECT_EQ(blocks(1, 2), 2U);
+    EXPECT_EQ(blocks(3, 2), 0U);
+}
+
 // A row that is sent again finds all of its own blocks but the last token's.
 TEST(RunForecast, FindsItsFirstTry) {
     Trace trace;

@@ -191,6 +191,18 @@ TEST(JudgeRules, ComparesTheDigestOfTheCorpus) {
     EXPECT_EQ(judge(rule, Played()).state, RuleState::violated);
 }
 
+TEST(JudgeRules, ComparesWhatTurnsWaitFor) {
+    Rule rule;
+    rule.measure = Measure::barrier;
+    rule.equals = "tree";
+    Played played;
+    EXPECT_EQ(judge(rule, played).state, RuleState::violated);
+    EXPECT_EQ(judge(rule, played).evidence, "stream");
+    played.facts.arguments = {"t", "--barrier=tree"};
+    EXPECT_EQ(judge(rule, played).state, RuleState::met);
+    EXPECT_EQ(judge(rule, played).bound, "tree");
+}
+
 TEST(JudgeRules, JudgesFlagsThatLeaveNoTrace) {
     RuleSet set{"s", "1", "here", {}, {}};
     set.flags.push_back({"--gap", "end-to-start", false, false, false, OtherValue::violated, ""});

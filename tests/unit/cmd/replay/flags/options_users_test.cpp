@@ -43,6 +43,10 @@ TEST(UserOptions, AreRead) {
     const UserRules users = users_with({"--session-order",
                                         "shuffle",
                                         "--recycle",
+                                        "--recycle-share",
+                                        "system",
+                                        "--barrier",
+                                        "tree",
                                         "--for",
                                         "10m",
                                         "--drain",
@@ -70,6 +74,8 @@ TEST(UserOptions, AreRead) {
                                 .users;
     EXPECT_EQ(users.order, TreeRule::shuffle);
     EXPECT_TRUE(users.recycle);
+    EXPECT_TRUE(users.shares_system);
+    EXPECT_TRUE(users.tree_barrier);
     EXPECT_EQ(users.for_ns, 600'000'000'000);
     EXPECT_EQ(users.drain(), 0);
     EXPECT_EQ(users.failures.rule, FailureRule::retry);
@@ -109,6 +115,8 @@ TEST(UserOptions, AreNothingWithoutUsers) {
         {{"--user-ramp", "5s"}, "--user-ramp"},
         {{"--session-order", "shuffle"}, "--session-order"},
         {{"--recycle"}, "--recycle"},
+        {{"--recycle-share", "system"}, "--recycle-share"},
+        {{"--barrier", "tree"}, "--barrier"},
         {{"--for", "5s"}, "--for"},
         {{"--on-failure", "end-tree"}, "--on-failure"},
         {{"--on-failure", "continue"}, "--on-failure"},
@@ -158,6 +166,8 @@ TEST(UserOptions, RefuseContradictions) {
          "--users plays closed sessions and --sessions open does not wait for answers: give one"},
         {{"--recycle"},
          "--recycle begins the trace anew again and again: give --for T, which ends the run"},
+        {{"--recycle-share", "system"},
+         "--recycle-share is about passes, and the trace is played once: give --recycle, too"},
         {{"--for", "5s", "--user-ramp", "5s"}, "--user-ramp is not shorter than --for: give less"},
         {{"--for", "5s", "--user-ramp", "6s"}, "--user-ramp is not shorter than --for: give less"},
         {{"--drain", "5s"}, "--drain is the time behind the end of --for: give --for T, too"},

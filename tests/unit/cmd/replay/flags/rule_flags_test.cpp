@@ -12,6 +12,7 @@ TEST(RuleFlags, SetsWhatTheUserLeftOut) {
     const ReplayOptions options = options_with({"--rules", "agentx", "--users", "8"});
     const UserRules& users = options.workload.users;
     EXPECT_TRUE(users.recycle);
+    EXPECT_TRUE(users.tree_barrier);
     EXPECT_EQ(users.for_ns, 3'600'000'000'000);
     EXPECT_EQ(users.start.from, 0.25);
     EXPECT_EQ(users.start.to, 0.75);

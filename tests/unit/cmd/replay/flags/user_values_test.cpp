@@ -117,6 +117,15 @@ TEST(UserValues, ReadWhatUsersAreAddedBy) {
     }
 }
 
+TEST(UserValues, ReadWhatTurnsWaitForAndPassesShare) {
+    EXPECT_FALSE(parse_tree_barrier("stream").value());
+    EXPECT_TRUE(parse_tree_barrier("tree").value());
+    EXPECT_EQ(refusal(parse_tree_barrier("trees")), "is not one of stream, tree");
+    EXPECT_FALSE(parse_shares_system("none").value());
+    EXPECT_TRUE(parse_shares_system("system").value());
+    EXPECT_EQ(refusal(parse_shares_system("all")), "is not one of none, system");
+}
+
 TEST(UserValues, ReadHowTreesBegin) {
     EXPECT_FALSE(parse_start_by_turns("timeline").value());
     EXPECT_TRUE(parse_start_by_turns("turns").value());
