@@ -49,9 +49,9 @@ Trace dense_trace() {
 Trace trace_of_turns() {
     Trace trace = trace_with_a_gap(0);
     constexpr auto end = Trigger::completion;
-    trace.dependencies = {
-        {1, 0, end, 0},   {2, 1, end, 0},   {11, 10, end, 100'000}, {12, 11, end, 0},
-        {13, 11, end, 0}, {14, 12, end, 0}, {14, 13, end, 0},       {planted_rows - 1, 14, end, 0}};
+    trace.dependencies = {{1, 0, end, 0},   {2, 1, end, 0},   {11, 10, end, 100'000},
+                          {12, 11, end, 0}, {13, 11, end, 0}, {13, 12, Trigger::over, 0},
+                          {14, 12, end, 0}, {14, 13, end, 0}, {planted_rows - 1, 14, end, 0}};
     return trace;
 }
 
