@@ -42,8 +42,7 @@ constexpr ToolFlag flags[] = {
     {"--api-time-scale", Values::one, Becomes::nothing,
      "only --timing-strategy api-scaled uses it"},
     {"--test-duration", Values::one, Becomes::flag, "--for"},
-    {"--assessment-period", Values::one, Becomes::nothing,
-     "progress and files have periods of their own"},
+    {"--assessment-period", Values::one, Becomes::flag, "--period"},
     {"--max-context", Values::one, Becomes::refused,
      "the tool drops traces whose first request is longer, and cuts the others where they outgrow "
      "it: remove the flag and such files (driftless convert makes smaller traces)"},
@@ -161,13 +160,7 @@ void finish_body(const KeptFlags& kept, Spelled& out) {
                  "--debug-trace is taken as --save-responses all; --save-prompts FILE writes "
                  "what is sent");
     }
-    if (const std::string name = kept.get("--tokenizer"); is_path(name)) {
-        add_flag(out, "--tokenizer", name);
-    } else if (!name.empty()) {
-        add_note(out, "--tokenizer " + name +
-                          " is ignored: words of one token each need none; --tokenizer FILE takes "
-                          "the model's own");
-    }
+    finish_tokenizer(kept, out);
 }
 
 /// Decoded tokens a second are the inverse of the time per token.
