@@ -22,8 +22,9 @@
 
 namespace driftless::mock {
 
-/// Open connections; more are accepted and closed at once, and counted.
-inline constexpr std::uint32_t connections_max = 10'000;
+/// Open connections; more are accepted and closed at once, and counted. 10,000 users need more of
+/// them: a turn that is released by an answer leaves beside the connection of that one.
+inline constexpr std::uint32_t connections_max = 16'384;
 /// Operations in flight: receive, send and cancel for each connection, accept and its cancel.
 inline constexpr std::uint32_t server_ops_max = 3 * connections_max + 2;
 

@@ -15,6 +15,7 @@
 #include "engine/record/fired_marks.hpp"
 #include "engine/rules/judge_rules.hpp"
 #include "engine/stats/warnings.hpp"
+#include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -38,17 +39,22 @@ bool goes_on(const std::string& folder) {
 /// theirs.
 Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
     if (live) {
-        return {past.open().size(), true};
-    }
-    if (facts.ended) {
-        return unrecorded_rows(facts, past, facts.rows_fired);
+        return {past.left_open(), true};
     }
     const Result<FiredMarks> marks =
         FiredMarks::open(facts.segments.back().run_id, facts.info.run.trace_rows);
-    const auto last = static_cast<std::uint32_t>(facts.segments.size() - 1);
-    return unrecorded_rows(
-        facts, past,
-        marks ? std::optional(past.left_before(last) + marks.value().count()) : std::nullopt);
+    return unrecorded_rows(facts, past,
+                           fired_in_all(facts, past, marks ? &marks.value() : nullptr));
+}
+
+void explain_users(const Unrecorded& lost, bool live) {
+    if (live) {
+        std::fprintf(stderr, "report: the run still goes on\n");
+        return;
+    }
+    std::fprintf(
+        stderr, "report: the run was killed; what its users had in flight has no record: %s%s\n",
+        lost.all_known ? "" : "at least ", counted(lost.rows, "request", "requests").c_str());
 }
 
 /// What is not in the table: why it is not the whole run, and what brings the rest.
@@ -72,9 +78,7 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
         return;
     }
     if (facts.has_users) {  // how many requests there would have been is not known
-        std::fprintf(stderr, "report: %s\n",
-                     live ? "the run still goes on"
-                          : "the run was killed; what its users had in flight has no record");
+        explain_users(lost, live);
         return;
     }
     const char* what = live          ? "the run still goes on"
@@ -126,7 +130,7 @@ int report(const ReportCommand& command) {
     figures.unrecorded = live ? 0 : lost.rows;
     figures.more_unrecorded = !lost.all_known;
     // Rows without a record may have left in the cache what others hit.
-    if (!past.open().empty() || lost.rows > 0 || !lost.all_known) {
+    if (past.left_open() > 0 || lost.rows > 0 || !lost.all_known) {
         figures.cache_excess = 0;
         figures.warnings = warnings_of(figures);
     }

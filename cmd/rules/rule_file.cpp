@@ -159,16 +159,24 @@ void read_tables(const toml::table& whole, const char* key, Reader& reader, Rule
     }
 }
 
-}  // namespace
-
-std::string read_rule_set(std::string_view text, RuleSet& out) {
-    toml::table whole;
+/// The library throws; nothing else here does. Empty where it is read, else what is wrong.
+std::string parse_toml(std::string_view text, toml::table& out) {
     try {
-        whole = toml::parse(text);
+        out = toml::parse(text);
     } catch (const toml::parse_error& error) {
         std::ostringstream line;
         line << "line " << error.source().begin.line << ": " << error.description();
         return line.str();
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string read_rule_set(std::string_view text, RuleSet& out) {
+    toml::table whole;
+    if (std::string why = parse_toml(text, whole); !why.empty()) {
+        return why;
     }
     Reader reader;
     reader.check_keys(whole, "", {"name", "version", "source", "commit", "flag", "rule"});

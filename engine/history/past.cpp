@@ -89,7 +89,11 @@ Result<void> Past::add_record(std::string_view line) {
     if (!is_first && known.attempt == 0) {
         return Error{ErrorCode::exists, 0, "the row has a record already"};
     }
-    open_.erase(number);
+    open_.erase(known.row);
+    if (has_users_ && known.fired_ns) {
+        std::int64_t& last_ns = last_left_ns_.try_emplace(number, *known.fired_ns).first->second;
+        last_ns = std::max(last_ns, *known.fired_ns);
+    }
     left_in_[known.segment] += known.fired_ns ? 1 : 0;
     lacks_chunks_ = lacks_chunks_ || (known.outcome == Outcome::ok && !known.has_chunks);
     for (const OptionalNs& stamp : {known.fired_ns, known.ended_ns}) {
@@ -138,10 +142,13 @@ Result<void> Past::add_fired(std::string_view line) {
     }
     known_ns_ = std::max(known_ns_, *fired_ns);
     const auto pass = root.value().find("pass").as_u64().value_or(0);
-    const std::uint64_t number =
-        number_in_pass(static_cast<std::uint32_t>(*row), static_cast<std::uint32_t>(pass));
-    if (!ended_.contains(number)) {
-        open_[number] = left;
+    const auto index = static_cast<std::uint32_t>(*row);
+    if (has_users_) {  // a row leaves again in the next pass, or when it has failed
+        const auto last =
+            last_left_ns_.find(number_in_pass(index, static_cast<std::uint32_t>(pass)));
+        users_open_ += last == last_left_ns_.end() || *fired_ns > last->second ? 1 : 0;
+    } else if (!ended_.contains(index)) {
+        open_[index] = left;
     }
     return {};
 }

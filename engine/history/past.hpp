@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "engine/history/run_facts.hpp"
 #include "engine/schedule/earlier_rows.hpp"
@@ -37,7 +38,9 @@ struct LineBytes {
 class Past {
   public:
     explicit Past(const RunFacts& facts)
-        : closed_(facts.info.run.sessions == "closed"), summary_(facts.goodput, facts.overhead) {}
+        : closed_(facts.info.run.sessions == "closed"),
+          has_users_(facts.has_users),
+          summary_(facts.goodput, facts.overhead) {}
 
     // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
     // the row has a record already. `doing` is the key or says what is wrong.
@@ -54,9 +57,10 @@ class Past {
     bool has_record(std::uint32_t row) const { return ended_.contains(row); }
     /// The rows with a record, by `number_in_pass`.
     const RowEnds& ends() const { return ended_; }
-    /// Rows that left and have no record, by `number_in_pass`, which is the row where there are no
-    /// users: how they left, the last time.
-    const std::map<std::uint64_t, Left>& open() const { return open_; }
+    /// Rows that left and have no record, where there are no users: how they left, the last time.
+    const std::map<std::uint32_t, Left>& open() const { return open_; }
+    /// Requests that left and have no record, as far as fired.jsonl tells: with users, too.
+    std::uint64_t left_open() const { return has_users_ ? users_open_ : open_.size(); }
     /// The latest instant that any line speaks of; 0 where nothing had happened yet.
     std::int64_t known_ns() const { return known_ns_; }
     /// A record came without its chunks (`--chunks none`): gaps between tokens are not known.
@@ -66,11 +70,16 @@ class Past {
 
   private:
     bool closed_;
+    bool has_users_;
     EarlierRows rows_;
     Summary summary_;
     ClientTotals client_;
     RowEnds ended_;
-    std::map<std::uint64_t, Left> open_;              ///< the same
+    std::map<std::uint32_t, Left> open_;  ///< without users
+    std::uint64_t users_open_ = 0;
+    /// With users: when a row left for the last time, of its tries that have a record, by
+    /// `number_in_pass`.
+    std::unordered_map<std::uint64_t, std::int64_t> last_left_ns_;
     std::map<std::uint32_t, std::uint64_t> left_in_;  ///< by segment: rows with a record
     std::int64_t known_ns_ = 0;
     bool lacks_chunks_ = false;

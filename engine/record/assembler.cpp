@@ -164,11 +164,16 @@ void Assembler::on_fired(RowState& state, const Event& event) {
     }
 }
 
-/// Where rows repeat, those that wait for others were not sent before these had ended.
+/// Where rows repeat, those that wait for answers were not sent before these had ended.
 void Assembler::note_turn(const TraceRow& row) {
     const bool was_sent = record_.fired_ns && record_.ended_ns;
     if (!turns_) {
-        record_.overtaken = was_sent && record_.parent_end_ns ? std::optional(false) : std::nullopt;
+        const auto waits = config_.trace->dependencies_of(row);
+        const bool follows = std::any_of(waits.begin(), waits.end(), [](const Dependency& one) {
+            return one.trigger == Trigger::completion;
+        });
+        record_.overtaken =
+            was_sent && follows && record_.parent_end_ns ? std::optional(false) : std::nullopt;
         return;
     }
     if (was_sent) {

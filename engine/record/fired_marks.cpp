@@ -33,8 +33,8 @@ Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows) {
     CHECK(fd >= 0);
     FiredMarks marks;
     const std::size_t words = words_for(rows);
-    void* const memory = ::mmap(nullptr, (words + 1) * sizeof(Word), PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_POPULATE, fd, 0);
+    void* const memory =
+        ::mmap(nullptr, bytes_for(words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (memory == MAP_FAILED) {
         return closing(fd, error_from_errno(errno, "map the marks of a run"));
     }
@@ -53,7 +53,7 @@ Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t row
     }
     const std::size_t words = words_for(rows);
     // Taken now: a page that the file system has no room for would kill us at the store.
-    const int failure = ::posix_fallocate(fd, 0, static_cast<off_t>((words + 1) * sizeof(Word)));
+    const int failure = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes_for(words)));
     if (failure != 0) {
         remove(run_id);
         return closing(fd, error_from_errno(failure, "take memory for the marks of a run"));
@@ -86,7 +86,7 @@ Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows)
                        {ErrorCode::denied, 0, "open the marks of a run: others may write them"});
     }
     const Error other{ErrorCode::invalid, 0, "open the marks of a run: they are of another one"};
-    if (facts.st_size != static_cast<off_t>((words + 1) * sizeof(Word))) {
+    if (facts.st_size != static_cast<off_t>(bytes_for(words))) {
         return closing(fd, other);
     }
     Result<FiredMarks> marks = map(fd, rows);
@@ -112,7 +112,7 @@ void FiredMarks::remove(const std::string& run_id) {
 
 FiredMarks::~FiredMarks() {
     if (bits_ != nullptr) {
-        (void)::munmap(bits_, (words_ + 1) * sizeof(Word));
+        (void)::munmap(bits_, bytes_for(words_));
     }
 }
 

@@ -2,6 +2,9 @@
 /// trace, set before the first byte of the row is handed to the kernel. Whoever resumes a run that
 /// was killed reads it, and needs no guess about what its files had not been told yet.
 ///
+/// Users send a row once in each pass, and again where it has failed. So requests are counted, too:
+/// `report` then knows how many of them left and have no record.
+///
 /// The memory is a POSIX shared one (/dev/shm) with the name of the run: it survives SIGKILL, not
 /// the end of the host or its container. A mapped file in the run's folder would survive those too,
 /// but each time the kernel has written such a page back, the next store to it waits for the file
@@ -52,8 +55,19 @@ class FiredMarks {
                (bits_[row / bits_of_word].load(std::memory_order_relaxed) >> row % bits_of_word &
                 1) != 0;
     }
+    /// A request may leave, of whatever row. Once for each, and from that thread.
+    void count_request() {
+        if (words_ > 0) {
+            std::atomic<std::uint64_t>& requests = bits_[words_ + 1];
+            requests.store(requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        }
+    }
     /// How many rows are marked.
     std::uint64_t count() const;
+    /// How many requests may have left.
+    std::uint64_t requests() const {
+        return words_ > 0 ? bits_[words_ + 1].load(std::memory_order_relaxed) : 0;
+    }
 
   private:
     using Word = std::atomic<std::uint64_t>;
@@ -63,9 +77,11 @@ class FiredMarks {
     static constexpr std::size_t words_for(std::size_t rows) {
         return (rows + bits_of_word - 1) / bits_of_word;
     }
+    /// Of the bits, and behind them the number of rows and the number of requests.
+    static constexpr std::size_t bytes_for(std::size_t words) { return (words + 2) * sizeof(Word); }
     static Result<FiredMarks> map(int fd, std::size_t rows);
 
-    Word* bits_ = nullptr;  ///< [words_] and one more, which holds the number of rows
+    Word* bits_ = nullptr;  ///< [words_] and two more (`bytes_for`)
     std::size_t words_ = 0;
 };
 

@@ -26,6 +26,9 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
     info.connection = lane.taken_as;
     if (marks_ != nullptr) {
         marks_->mark(row.due.row);
+        if (row.tries == 0) {
+            marks_->count_request();
+        }
     }
     lanes_.exchanges.prepare(lane, row,
                              answer_limits(asked_tokens(row.due, trace_.rows[row.due.row]),

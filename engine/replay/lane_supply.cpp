@@ -1,5 +1,7 @@
 #include "engine/replay/lane_supply.hpp"
 
+#include <algorithm>
+
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -19,11 +21,14 @@ std::uint32_t LaneSupply::wanted(std::uint32_t target) const {
         return (settings_.connections_fixed + targets - 1) / targets;
     }
     std::uint64_t all = 0;
+    std::uint64_t crowds = 0;
     for (std::uint32_t number = 0; number < targets; ++number) {
         all += ahead_.connections_wanted(number);
+        crowds += ahead_.largest_crowd(number);
     }
+    const std::uint64_t most = std::max<std::uint64_t>(idle_max, crowds);
     const std::uint64_t own = ahead_.connections_wanted(target);
-    return static_cast<std::uint32_t>(all <= idle_max ? own : own * idle_max / all);
+    return static_cast<std::uint32_t>(all <= most ? own : own * most / all);
 }
 
 std::uint32_t LaneSupply::in_stock(std::uint32_t target) const {

@@ -27,8 +27,8 @@ class LaneSupply {
     /// `--connections` busy ones, too.
     std::uint32_t in_stock(std::uint32_t target) const;
 
-    /// Kept ready ahead of need, at most.
-    static constexpr std::uint32_t idle_max = 1024;
+    /// Kept ready ahead of need, at most; more where more rows of one instant come within a second.
+    static constexpr std::uint32_t idle_max = RowsAhead::crowd_min;
 
   private:
     std::uint32_t wanted(std::uint32_t target) const;

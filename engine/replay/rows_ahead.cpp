@@ -22,7 +22,13 @@ bool begins_instant(std::int64_t before_ns, const Due& due) {
 
 RowsAhead::RowsAhead(const Trace& trace, Schedule& schedule, const Armer& armer,
                      std::size_t targets, bool sticky)
-    : trace_(trace), schedule_(schedule), armer_(armer), soon_(targets), bursts_(targets) {
+    : trace_(trace),
+      schedule_(schedule),
+      armer_(armer),
+      soon_(targets),
+      bursts_(targets),
+      latest_(targets),
+      crowds_(targets) {
     note_all_dues(sticky ? trace.sessions.size() : 0);
 }
 
@@ -54,6 +60,8 @@ Due RowsAhead::take() {
     if (schedule_.has_passed(Lookahead::connecting, due)) {
         CHECK(soon_[target_of(due)] > 0);
         --soon_[target_of(due)];
+        std::erase_if(crowds_[target_of(due)],
+                      [&due](const Crowd& crowd) { return crowd.due_ns < due.due_ns; });
     }
     if (schedule_.has_passed(Lookahead::guarding, due)) {
         CHECK(near_rows_ > 0);
@@ -70,8 +78,28 @@ void RowsAhead::look_ahead_a_second(std::int64_t at_ns) {
     while (const std::optional<Due> due =
                schedule_.within(Lookahead::connecting, at_ns + second_ns)) {
         ++soon_[target_of(*due)];
+        note_crowd(target_of(*due), due->due_ns);
         schedule_.pass(Lookahead::connecting, *due);
     }
+}
+
+void RowsAhead::note_crowd(std::uint32_t target, std::int64_t due_ns) {
+    Crowd& latest = latest_[target];
+    latest = {due_ns, latest.due_ns == due_ns ? latest.rows + 1 : 1};
+    std::vector<Crowd>& crowds = crowds_[target];
+    if (latest.rows == crowd_min + 1) {
+        crowds.push_back(latest);
+    } else if (latest.rows > crowd_min && !crowds.empty()) {
+        crowds.back() = latest;
+    }
+}
+
+std::uint32_t RowsAhead::largest_crowd(std::uint32_t target) const {
+    std::uint32_t most = 0;
+    for (const Crowd& crowd : crowds_[target]) {
+        most = std::max(most, crowd.rows);
+    }
+    return stopped_ ? 0 : most;
 }
 
 std::uint32_t RowsAhead::connections_wanted(std::uint32_t target) const {

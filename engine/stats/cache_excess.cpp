@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "proto/core/check.hpp"
 
@@ -40,7 +41,7 @@ void CacheExcess::add(const Record& record, std::uint64_t template_pre) {
 }
 
 std::uint64_t CacheExcess::tokens() const {
-    std::vector<Row> rows = rows_;
+    std::vector<Row> rows(rows_.begin(), rows_.end());
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.row < b.row; });
     // By time of the fire: the last place, in the order of the file, of all that had left by then.
     std::vector<std::pair<std::int64_t, std::size_t>> left;

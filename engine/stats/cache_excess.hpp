@@ -12,7 +12,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <deque>
 
 #include "proto/record/record.hpp"
 
@@ -41,7 +41,7 @@ class CacheExcess {
         std::int64_t seen_ns;  ///< its prompt had been looked up by then
     };
 
-    std::vector<Row> rows_;
+    std::deque<Row> rows_;
 };
 
 }  // namespace driftless

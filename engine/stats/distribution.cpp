@@ -19,7 +19,7 @@ Distribution Sample::distribution() const {
     if (values_.empty()) {
         return result;
     }
-    std::vector<double> sorted = values_;
+    std::vector<double> sorted(values_.begin(), values_.end());
     std::sort(sorted.begin(), sorted.end());
     const auto count = static_cast<double>(sorted.size());
     double sum = 0;

@@ -64,11 +64,19 @@ void PhaseMarks::add_first(const Record& record) {
     Digest key;
     key.add(*record.tree);
     key.add_u64(record.pass);
-    const auto [place, is_new] = first_.try_emplace(key.value());
-    First& first = place->second;
-    if (!is_new && first.request <= record.request) {
+    if (record.user) {
+        of_users_.resize(std::max<std::size_t>(of_users_.size(), *record.user + std::size_t{1}));
+    }
+    First& first = record.user ? of_users_[*record.user] : first_[key.value()];
+    if (first.is_known && first.tree != key.value()) {
+        add_tree(first, figures_.first_turns);
+        first = {};
+    }
+    if (first.is_known && first.request <= record.request) {
         return;
     }
+    first.is_known = true;
+    first.tree = key.value();
     first.request = record.request;
     first.input = record.input_length.value_or(0);
     first.cached = record.cached_tokens;
@@ -76,18 +84,24 @@ void PhaseMarks::add_first(const Record& record) {
         record.expected_cached_server.value_or(record.expected_cached_tokens.value_or(0));
 }
 
+void PhaseMarks::add_tree(const First& first, FirstTurnFigures& turns) {
+    turns.trees += first.is_known ? 1 : 0;
+    if (first.cached) {
+        ++turns.reported;
+        turns.input_tokens += first.input;
+        turns.cached_tokens += tokens_of(*first.cached);
+        turns.expected_tokens += tokens_of(first.expected);
+    }
+}
+
 PhaseFigures PhaseMarks::figures() const {
     PhaseFigures figures = figures_;
     figures.users = static_cast<std::uint64_t>(std::count(users_.begin(), users_.end(), true));
-    FirstTurnFigures& turns = figures.first_turns;
-    turns.trees = first_.size();
-    for (const auto& [key, first] : first_) {
-        if (first.cached) {
-            ++turns.reported;
-            turns.input_tokens += first.input;
-            turns.cached_tokens += tokens_of(*first.cached);
-            turns.expected_tokens += tokens_of(first.expected);
-        }
+    for (const First& first : of_users_) {
+        add_tree(first, figures.first_turns);
+    }
+    for (const auto& [tree, first] : first_) {
+        add_tree(first, figures.first_turns);
     }
     return figures;
 }

@@ -1,7 +1,10 @@
 /// PhaseMarks: what rules ask of a run beside its latencies: how far the measurement reached, how
 /// many users took part, which requests did not fit the server's context, and what the first
-/// request of each tree hit. Takes records in any order, those of the warm-up too. 48 bytes a tree.
-/// Pure.
+/// request of each tree hit. Takes records of the warm-up too, in any order, but that a user's are
+/// in the order of the trees that it plays, as they end. Pure.
+///
+/// 48 bytes a user: what a tree has shown is added up when its user plays the next one. Where there
+/// are no users, 64 bytes a tree: none is played twice.
 #pragma once
 
 #include <cstdint>
@@ -41,17 +44,21 @@ class PhaseMarks {
 
   private:
     struct First {
+        std::uint64_t tree = 0;  ///< a digest of its name and pass
         std::uint32_t request = 0;
         std::uint32_t input = 0;
+        bool is_known = false;
         std::optional<std::int64_t> cached;
         std::int64_t expected = 0;
     };
 
     void add_first(const Record& record);
+    static void add_tree(const First& first, FirstTurnFigures& turns);
 
-    PhaseFigures figures_;
-    std::vector<bool> users_;                         ///< [user] it sent something
-    std::unordered_map<std::uint64_t, First> first_;  ///< by tree and pass
+    PhaseFigures figures_;         ///< `first_turns` of the trees that users have done with
+    std::vector<bool> users_;      ///< [user] it sent something
+    std::vector<First> of_users_;  ///< [user] of the tree that it plays
+    std::unordered_map<std::uint64_t, First> first_;  ///< by `tree`, where there are no users
 };
 
 }  // namespace driftless

@@ -1,7 +1,6 @@
 #include "engine/stats/run_timeline.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "proto/core/check.hpp"
 
@@ -46,9 +45,9 @@ void RunTimeline::add(const Record& record) {
     if (!record.fired_ns.has_value()) {
         return;
     }
-    steps_.push_back({*record.fired_ns, record.segment, 1});
+    segment.fired_ns.push_back(*record.fired_ns);
     if (const OptionalNs end = record.ended_ns ? record.ended_ns : record.done_ns; end) {
-        steps_.push_back({*end, record.segment, -1});
+        segment.ended_ns.push_back(*end);
     }
     add_tokens(record, segment);
 }
@@ -76,31 +75,32 @@ void RunTimeline::add_tokens(const Record& record, Segment& segment) {
 }
 
 // An end makes room for what fires at the same instant.
-std::uint64_t RunTimeline::max_open() const {
-    std::vector<Step> steps = steps_;
-    std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-        return std::tie(a.segment, a.at_ns, a.change) < std::tie(b.segment, b.at_ns, b.change);
-    });
-    std::int64_t most = 0;
-    std::int64_t open = 0;
-    std::uint32_t segment = 0;
-    for (const Step& step : steps) {
-        open = step.segment == segment ? open : 0;
-        segment = step.segment;
-        open += step.change;
-        most = std::max(most, open);
+std::uint64_t RunTimeline::max_open(const Segment& segment) {
+    std::vector<std::int64_t> fired(segment.fired_ns.begin(), segment.fired_ns.end());
+    std::vector<std::int64_t> ended(segment.ended_ns.begin(), segment.ended_ns.end());
+    CHECK(ended.size() <= fired.size());
+    std::sort(fired.begin(), fired.end());
+    std::sort(ended.begin(), ended.end());
+    std::size_t over = 0;
+    std::uint64_t most = 0;
+    for (std::size_t left = 0; left < fired.size(); ++left) {
+        while (over < ended.size() && ended[over] <= fired[left]) {
+            ++over;
+        }
+        CHECK(over <= left + 1);  // none ended before it left
+        most = std::max<std::uint64_t>(most, left + 1 - over);
     }
-    CHECK(most >= 0);
-    return static_cast<std::uint64_t>(most);
+    return most;
 }
 
 RunTimelineFigures RunTimeline::figures() const {
     RunTimelineFigures figures;
-    figures.max_concurrent_requests = max_open();
     figures.rows_without_chunks = rows_without_chunks_;
     std::uint64_t best = 0;
     for (const auto& [number, segment] : segments_) {
         const std::int64_t begin_ns = segment.has_warm_up ? segment.first_due_ns : segment.begin_ns;
+        figures.max_concurrent_requests =
+            std::max(figures.max_concurrent_requests, max_open(segment));
         figures.duration_ns += std::max<std::int64_t>(0, segment.end_ns - begin_ns);
         for (const std::uint64_t tokens : segment.tokens_in_second) {
             best = std::max(best, tokens);

@@ -1,6 +1,6 @@
 /// RunTimeline: what records say of the run's time: how long it was active, how many requests were
 /// open at once, its best second. Fed with records one by one, in any order, so that it can be
-/// rebuilt from `requests.jsonl`; it judges nothing. 32 bytes a row, 8 bytes a second.
+/// rebuilt from `requests.jsonl`; it judges nothing. 16 bytes a row, 8 bytes a second.
 ///
 /// The segments of a run that was killed and resumed followed one another, but their stamps may
 /// overlap: a later one begins at the due instant of its first row, which may lie before the last
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -46,19 +47,13 @@ class RunTimeline {
         std::int64_t begin_ns = 0;
         std::int64_t end_ns = 0;
         std::vector<std::uint64_t> tokens_in_second;
+        std::deque<std::int64_t> fired_ns;  ///< of each request that left
+        std::deque<std::int64_t> ended_ns;  ///< of those whose end is known
     };
-    /// A request opens or ends.
-    struct Step {
-        std::int64_t at_ns;
-        std::uint32_t segment;
-        std::int32_t change;
-    };
-
     void add_tokens(const Record& record, Segment& segment);
-    std::uint64_t max_open() const;
+    static std::uint64_t max_open(const Segment& segment);
 
     std::map<std::uint32_t, Segment> segments_;
-    std::vector<Step> steps_;
     std::uint64_t rows_without_chunks_ = 0;
     bool has_unstamped_tokens_ = false;  ///< some answer had tokens and no chunk (--no-stream)
 };

@@ -40,9 +40,11 @@ void Sending::add(const Record& record) {
     row.wire_delay_ns = record.wire_ns.has_value() ? *record.wire_ns - *record.fired_ns : -1;
     row.receive_delay_ns = record.receive_delay_ns.value_or(-1);
     row.submit_ns = record.submit_ns.value_or(-1);
-    row.held_ns = record.held_ns;
     row.cause = record.late_cause;
     rows_.push_back(row);
+    if (is_wish(row.cause) || row.cause == LateCause::limit) {
+        held_.push_back({record.held_ns, row.drift_ns, row.cause});
+    }
 }
 
 SendingFigures Sending::figures() const {
@@ -50,6 +52,12 @@ SendingFigures Sending::figures() const {
     Sample drift, submit, wire_delay, wire_drift, receive_delay;
     std::array<Sample, late_cause_count> by_cause;
     CapSamples by_user, by_budget, by_host;
+    for (const Held& one : held_) {
+        CapSamples& of = one.cause == LateCause::limit    ? by_host
+                         : one.cause == LateCause::budget ? by_budget
+                                                          : by_user;
+        of.add(one.held_ns, one.drift_ns);
+    }
     for (const Row& row : rows_) {
         if (!row.left) {
             continue;
@@ -59,12 +67,7 @@ SendingFigures Sending::figures() const {
         add_known(wire_delay, row.wire_delay_ns);
         add_known(receive_delay, row.receive_delay_ns);
         if (is_wish(row.cause)) {
-            CapSamples& held = row.cause == LateCause::budget ? by_budget : by_user;
-            held.add(row.held_ns, row.drift_ns);
             continue;
-        }
-        if (row.cause == LateCause::limit) {
-            by_host.add(row.held_ns, row.drift_ns);
         }
         CHECK(static_cast<std::size_t>(row.cause) < by_cause.size());
         drift.add(static_cast<double>(row.drift_ns));
@@ -90,7 +93,7 @@ SendingFigures Sending::figures() const {
 // Rows of one instant are fired in file order, so that the rank is their place in it; a row that
 // did not leave, or was held back, has a place too, as far as it is known.
 std::vector<RankFigures> Sending::by_rank(std::uint32_t& instant_rows_max) const {
-    std::vector<Row> rows = rows_;
+    std::vector<Row> rows(rows_.begin(), rows_.end());
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
         return std::tie(a.due_ns, a.row) < std::tie(b.due_ns, b.row);
     });

@@ -1,6 +1,7 @@
 /// Sending: how late each row left, and why: stage by stage from its due instant to the wire, by
 /// cause, and by its place among the rows of the same instant. Fed with records one by one, in any
-/// order, so that it can be rebuilt from `requests.jsonl`; it judges nothing. 56 bytes a row.
+/// order, so that it can be rebuilt from `requests.jsonl`; it judges nothing. 48 bytes a row, 24
+/// more one that a cap held back.
 ///
 ///     due --drift--> fired --wire delay--> on the wire
 ///                      `---- submit ----'  the call that hands the row over, which mostly reaches
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "engine/stats/distribution.hpp"
@@ -60,15 +62,21 @@ class Sending {
         std::int64_t wire_delay_ns;     ///< -1: unknown
         std::int64_t receive_delay_ns;  ///< -1: unknown
         std::int64_t submit_ns;         ///< -1: unknown
-        std::int64_t held_ns;
         std::uint32_t row;
         LateCause cause;
         bool left;
     };
 
+    struct Held {
+        std::int64_t held_ns;
+        std::int64_t drift_ns;
+        LateCause cause;
+    };
+
     std::vector<RankFigures> by_rank(std::uint32_t& instant_rows_max) const;
 
-    std::vector<Row> rows_;
+    std::deque<Row> rows_;
+    std::deque<Held> held_;
 };
 
 }  // namespace driftless

@@ -1,7 +1,8 @@
 /// Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 /// it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
-/// nothing. Memory: 128 bytes a row, 32 a tainted row, two histograms, 8 bytes a
-/// second of the run (its ClientTotals: 48 more).
+/// nothing. Memory: 136 bytes a request that is ok (exact percentiles of its times 40, when and how
+/// late it left 48, what was open 16, hits of the cache 32), 32 a tainted one, two histograms, 8
+/// bytes a second of the run (its ClientTotals: 48 more). `figures` takes 104 more while it sorts.
 ///
 /// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
 /// `short_output` and `long_output` are counted beside them. Drift is over all rows that left, but

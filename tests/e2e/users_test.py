@@ -1,5 +1,8 @@
 """Users: so many session trees are live, each turn waits for its answer, and one tree for another."""
 
+import json
+import pathlib
+import re
 import subprocess
 import unittest
 
@@ -191,8 +194,18 @@ class Users(Case):
             run.communicate()
         report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,
                                 capture_output=True, text=True, timeout=SECONDS_MAX)
-        self.assertIn("the run was killed; what its users had in flight has no record",
-                      report.stderr)
+        said = re.search("the run was killed; what its users had in flight has no record: ([0-9]+) request",
+                         report.stderr)
+        lost = int(said.group(1))
+        records, fired = (read_jsonl(folder / name, whole=False)
+                          for name in ("requests.jsonl", "fired.jsonl"))
+        self.assertGreaterEqual(lost, len(fired) - sum(one["fired_ns"] is not None for one in records))
+        self.assertLessEqual(lost, 2 * 400)  # half a second of two users, at 400 turns a second each
+        run_id = json.loads((folder / "run.json").read_text())["run_id"]
+        pathlib.Path(f"/dev/shm/driftless-{run_id}").unlink()
+        report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,
+                                capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertIn("has no record: at least ", report.stderr)
         again = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], check=False,
                                capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertEqual(again.returncode, 2)

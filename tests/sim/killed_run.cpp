@@ -170,7 +170,8 @@ class KilledSimulation {
         host_died_ = fate.host && result.killed;
         if (host_died_) {
             machine_.marks.clear();
-            lose_ends(result, fate.dice);
+            certain_ = lose_ends(disk_, result, fate.dice) > 0 && certain_;
+            lines_lost_ = true;
         }
     }
 
@@ -192,24 +193,6 @@ class KilledSimulation {
             marks.mark(row);
         }
         return marks;
-    }
-
-    /// Each file is as it was at some flush of the last second.
-    void lose_ends(const SimResult& result, std::uint64_t dice) {
-        Random random(mix64(dice));
-        const auto& flushes = result.flushes;
-        const auto first = std::find_if(flushes.begin(), flushes.end(), [&](const Flushed& flush) {
-            return flush.at_ns >= result.died_ns - unsynced_ns;
-        });
-        const auto count = static_cast<std::uint64_t>(flushes.end() - first);
-        certain_ = certain_ && count > 0;
-        lines_lost_ = true;
-        for (std::size_t i = 0; i < std::size(flushed_files); ++i) {
-            const Flushed& flushed =
-                count == 0 ? flushes.back()
-                           : *(first + static_cast<std::ptrdiff_t>(random.below(count)));
-            disk_.cut(flushed_files[i], flushed.bytes[i]);
-        }
     }
 
     void look_back() {
@@ -238,6 +221,22 @@ class KilledSimulation {
 };
 
 }  // namespace
+
+std::size_t lose_ends(const SimDisk& disk, const SimResult& result, std::uint64_t dice) {
+    Random random(mix64(dice));
+    const auto& flushes = result.flushes;
+    const auto first = std::find_if(flushes.begin(), flushes.end(), [&](const Flushed& flush) {
+        return flush.at_ns >= result.died_ns - unsynced_ns;
+    });
+    const auto count = static_cast<std::uint64_t>(flushes.end() - first);
+    for (std::size_t i = 0; i < std::size(flushed_files); ++i) {
+        const Flushed& flushed = count == 0
+                                     ? flushes.back()
+                                     : *(first + static_cast<std::ptrdiff_t>(random.below(count)));
+        disk.cut(flushed_files[i], flushed.bytes[i]);
+    }
+    return count;
+}
 
 KilledRun run_killed(const Trace& trace, const SimOptions& options,
                      const std::vector<Fate>& fates) {

@@ -59,6 +59,10 @@ struct KilledRun {
     std::string rebuilt;          ///< summary.json of the files in the end
 };
 
+/// The host of a run has died with it: each file is as it was at some flush of the last second.
+/// Returns how many flushes there were then; 0: the last one before.
+std::size_t lose_ends(const SimDisk& disk, const SimResult& result, std::uint64_t dice);
+
 /// `fates` are those of its segments; the last one does not die, and its disk has room.
 KilledRun run_killed(const Trace& trace, const SimOptions& options, const std::vector<Fate>& fates);
 

@@ -11,7 +11,9 @@ namespace {
 
 struct Supply : ByHand {
     explicit Supply(std::uint32_t rows, const Options& options = {})
-        : ByHand(std::vector<SmallRow>(rows), options) {}
+        : Supply(std::vector<SmallRow>(rows), options) {}
+    explicit Supply(const std::vector<SmallRow>& rows, const Options& options = {})
+        : ByHand(rows, options) {}
 
     /// Opens what is wanted, and waits until it stands.
     std::uint32_t open_all() {
@@ -81,10 +83,32 @@ TEST(LaneSupply, SharesWhatMayStandIdle) {
     Supply few(1024, servers(2));
     (void)few.supply.open_one(few.driver.now());
     EXPECT_EQ(few.lanes.parts.targets[0].wanted, 512u);
-    Supply many(4000, servers(2));
+    std::vector<SmallRow> rows(2000);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        rows[row].due = Duration{static_cast<std::int64_t>(row) * 100'000};
+    }
+    Supply many(rows, servers(2));
+    many.ahead.look_ahead_a_second(0);
     EXPECT_EQ(many.open_all(), LaneSupply::idle_max);
     EXPECT_EQ(many.lanes.parts.targets[0].wanted, 512u);
     EXPECT_EQ(many.lanes.parts.targets[1].wanted, 512u);
+}
+
+// Rows of one instant leave together, each on its own connection: all of them stand by then, and
+// when they have left no more are kept than before.
+TEST(LaneSupply, StandsReadyForAllRowsOfAnInstant) {
+    std::vector<SmallRow> rows(2100);
+    rows.back().due = milliseconds(500);
+    Supply lanes(rows, servers(1));
+    lanes.ahead.look_ahead_a_second(0);
+    EXPECT_EQ(lanes.ahead.largest_crowd(0), 2099u);
+    EXPECT_EQ(lanes.open_all(), 2099u);
+    for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+        EXPECT_EQ(lanes.ahead.largest_crowd(0), 2099u);
+        (void)lanes.ahead.take();
+    }
+    (void)lanes.ahead.take();
+    EXPECT_EQ(lanes.ahead.largest_crowd(0), 0u);
 }
 
 // `--connections 5` at two servers: three each, whatever rows need, busy ones included.

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "engine/session/run_order.hpp"
 #include "proto/json/document.hpp"
@@ -42,9 +43,9 @@ std::string time_zero_leaves_time(const SimResult& result) {
 // A disk that is full takes a part of the records; the writer counts all of them none the less.
 std::string one_record_per_row(const SimResult& result) {
     Breaches breaches;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // [row, attempt]
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> seen;
     for (const Record& record : result.records) {
-        const bool is_new = seen.emplace(record.row, record.attempt).second;
+        const bool is_new = seen.emplace(record.pass, record.row, record.attempt).second;
         breaches.unless(is_new, record, "has two records");
     }
     breaches.unless(result.counts.ended == result.rows,
@@ -197,10 +198,10 @@ std::string rows_are_who_they_say(const SimResult& result) {
         const bool traced = found != result.truth.end() && !found->second.traceparent.empty();
         breaches.unless(!traced || record.trace_id == found->second.traceparent.substr(3, 32),
                         record, "has another trace than the server was told");
+        const bool is_first = record.pass == 0 && record.attempt == 0;
         const std::string name = "sim-" + std::to_string(record.row) +
-                                 (record.attempt == 0 ? ""
-                                                      : "." + std::to_string(record.pass) + "." +
-                                                            std::to_string(record.attempt));
+                                 (is_first ? "" : "." + std::to_string(record.pass)) +
+                                 (record.attempt == 0 ? "" : "." + std::to_string(record.attempt));
         for (const RecordedHeader& header : record.headers) {
             breaches.unless(!header.value || *header.value == name, record,
                             "has a header of another row's answer");

@@ -4,6 +4,7 @@
 
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {
 
@@ -35,9 +36,7 @@ std::string marks_say_who_left(const SimResult& result) {
     for (const auto& [row, truth] : result.truth) {
         breaches.unless(marked.contains(row), "row " + std::to_string(row) + " left unmarked");
     }
-    const FailureRules& rules = result.users.failures;
-    const bool repeats = rules.retries_max > 0 || rules.waits_for_429;
-    if (result.disk_failed && repeats) {
+    if (result.disk_failed && rows_repeat(result.users)) {
         return "";  // the record of the try that left may be among those that were lost
     }
     std::set<std::uint32_t> fired;  // by any of their records
@@ -57,6 +56,8 @@ std::string marks_say_who_left(const SimResult& result) {
     }
     breaches.unless(result.disk_failed || wanted.size() == marked.size(),
                     "marks: " + of(marked.size(), wanted.size()));
+    breaches.unless(result.sent.size() == result.requests_marked,
+                    "requests by the marks: " + of(result.requests_marked, result.sent.size()));
     return breaches.text();
 }
 

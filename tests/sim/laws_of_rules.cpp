@@ -80,35 +80,38 @@ std::string trees_go_on_where_primed(const SimResult& result) {
         result.users.idle.any()) {
         return "";
     }
-    std::map<std::uint32_t, const Record*> primers;  // [tree]
+    using InPass = std::pair<std::uint32_t, std::uint32_t>;  // and a row, of a tree or itself
+    std::map<InPass, const Record*> primers;                 // [tree]
+    const auto tree_of = [&](const Record& record) {
+        return InPass(record.pass, result.trees.at(record.row));
+    };
+    std::set<InPass> sent;
     for (const Record& record : result.records) {
-        if (record.phase == Phase::warmup && record.attempt == 0) {
-            const bool is_first = primers.try_emplace(result.trees.at(record.row), &record).second;
+        if (record.phase == Phase::profile) {
+            sent.emplace(record.pass, record.row);
+        } else if (record.attempt == 0) {
+            const bool is_first = primers.try_emplace(tree_of(record), &record).second;
             breaches.unless(is_first, record, "primes a session that has a primer");
         }
     }
-    std::set<std::uint32_t> waiting;  // for rows that are no primers, as far as they were sent
-    std::set<std::uint32_t> sent;
-    for (const Record& record : result.records) {
-        if (record.phase == Phase::profile) {
-            sent.insert(record.row);
-        }
-    }
+    std::set<InPass> waiting;  // for rows that are no primers, as far as they were sent
     for (const Dependency& one : result.dependencies) {
-        if (sent.contains(one.on)) {
-            waiting.insert(one.row);
+        for (const auto& [pass, row] : sent) {
+            if (row == one.on) {
+                waiting.emplace(pass, one.row);
+            }
         }
     }
     std::optional<std::int64_t> later_ns;
     for (const Record& record : result.records) {
-        const auto primer = primers.find(result.trees.at(record.row));
+        const auto primer = primers.find(tree_of(record));
         if (primer == primers.end() || record.phase != Phase::profile || record.attempt > 0) {
             continue;
         }
         const Record& before = *primer->second;
         breaches.unless(result.recorded_ns.at(record.row) >= result.recorded_ns.at(before.row),
                         record, "was recorded before the primer of its tree");
-        if (waiting.contains(record.row) || is_nominal(record)) {
+        if (waiting.contains({record.pass, record.row}) || is_nominal(record)) {
             continue;
         }
         const std::int64_t behind_ns =

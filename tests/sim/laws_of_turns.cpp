@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/breaches.hpp"
@@ -58,10 +59,16 @@ struct Tries {
     const Record* left = nullptr;  ///< the first that left
 };
 
-std::map<std::uint32_t, Tries> tries_of(const std::vector<Record>& all) {
-    std::map<std::uint32_t, Tries> records;
+/// [pass, row]
+template <class Value>
+using ByRow = std::map<std::pair<std::uint32_t, std::uint32_t>, Value>;
+
+using Turns = ByRow<Turn>;
+
+ByRow<Tries> tries_of(const std::vector<Record>& all) {
+    ByRow<Tries> records;
     for (const Record& record : all) {
-        Tries& tries = records[record.row];
+        Tries& tries = records[{record.pass, record.row}];
         const bool is_first = tries.first == nullptr || record.attempt < tries.first->attempt;
         const bool is_last = tries.last == nullptr || record.attempt > tries.last->attempt;
         tries.first = is_first ? &record : tries.first;
@@ -73,69 +80,88 @@ std::map<std::uint32_t, Tries> tries_of(const std::vector<Record>& all) {
     return records;
 }
 
+std::uint32_t last_pass_of(const std::vector<Record>& records) {
+    std::uint32_t last = 0;
+    for (const Record& record : records) {
+        last = std::max(last, record.pass);
+    }
+    return last;
+}
+
 /// When nothing more became of the row; what waited in vain was over with the row that failed it.
-std::optional<std::int64_t> over_at(std::uint32_t row,
-                                    const std::map<std::uint32_t, Tries>& records) {
-    const Record& record = *records.at(row).last;
+std::optional<std::int64_t> over_at(std::uint32_t pass, std::uint32_t row,
+                                    const ByRow<Tries>& records) {
+    const Record& record = *records.at({pass, row}).last;
     if (record.ended_ns || !record.error || record.outcome != Outcome::not_sent) {
         return record.ended_ns;
     }
     const std::string& error = *record.error;  // "row N, which it waited for, failed"
-    const auto failed =
-        records.find(static_cast<std::uint32_t>(std::strtoul(error.c_str() + 4, nullptr, 10)));
+    const auto number = static_cast<std::uint32_t>(std::strtoul(error.c_str() + 4, nullptr, 10));
+    const auto failed = records.find({pass, number});
     return failed == records.end() ? std::nullopt : failed->second.last->ended_ns;
 }
 
-std::map<std::uint32_t, Turn> turns_of(const std::vector<Record>& all,
-                                       const std::vector<Dependency>& dependencies,
-                                       const UserRules& rules = {}, const GoesOnBehind& live = {}) {
-    const std::map<std::uint32_t, Tries> records = tries_of(all);
-    std::map<std::uint32_t, Turn> turns;
+void add_turns(const ByRow<Tries>& records, std::uint32_t pass, const Dependency& one,
+               const UserRules& rules, const GoesOnBehind& live, Turns& turns) {
+    const auto row = records.find({pass, one.row});
+    const auto on = records.find({pass, one.on});
+    const bool is_over = one.trigger == Trigger::over;
+    if (row == records.end()) {
+        return;
+    }
+    if (on == records.end()) {
+        if (rules.start.is_inside() && !is_over) {  // it is over where the tree was entered
+            turns[row->first].is_started = true;
+            turns[row->first].record = row->second.first;
+        }
+        return;
+    }
+    Turn& turn = turns[row->first];
+    turn.record = row->second.first;
+    Dependency wait = one;
+    const Record& parent = *on->second.last;
+    const bool warms_up = turn.record->phase == Phase::warmup || parent.phase == Phase::warmup;
+    wait.delay_ns = warms_up ? 0 : one.delay_ns;
+    const Record* const left = on->second.left;
+    const bool by_start = one.trigger == Trigger::dispatch && left != nullptr;
+    const Record& of = by_start ? *left : parent;
+    const auto before = live.find(one.row);
+    const bool words = before != live.end() && before->second == one.on;
+    const std::optional<std::int64_t> at_ns =
+        is_over ? over_at(pass, one.on, records) : released_by(of, wait, rules, words);
+    turn.is_timed = turn.is_timed || !is_over;
+    turn.is_told = turn.is_told && (!words || !lost_words(of));
+    turn.released = turn.released && at_ns;
+    turn.released_ns = std::max(turn.released_ns, at_ns.value_or(0));
+    turn.is_exact = turn.is_exact && !warms_up && !rules.idle.any();
+    turn.may_be_moved = rules.idle.any();
+    turn.is_started = turn.is_started || parent.phase == Phase::warmup;
+}
+
+Turns turns_of(const std::vector<Record>& all, const std::vector<Dependency>& dependencies,
+               const UserRules& rules = {}, const GoesOnBehind& live = {}) {
+    const ByRow<Tries> records = tries_of(all);
+    Turns turns;
+    const std::uint32_t last_pass = last_pass_of(all);
     for (const Dependency& one : dependencies) {
-        const bool is_there = records.contains(one.row);
-        const bool is_over = one.trigger == Trigger::over;
-        if (is_there && !is_over && !records.contains(one.on) && rules.start.is_inside()) {
-            turns[one.row].is_started = true;  // the other is over where the tree was entered
-            turns[one.row].record = records.at(one.row).first;
+        for (std::uint32_t pass = 0; pass <= last_pass; ++pass) {
+            add_turns(records, pass, one, rules, live, turns);
         }
-        if (!is_there || !records.contains(one.on)) {
-            continue;
-        }
-        Turn& turn = turns[one.row];
-        turn.record = records.at(one.row).first;
-        Dependency wait = one;
-        const Record& parent = *records.at(one.on).last;
-        const bool warms_up = turn.record->phase == Phase::warmup || parent.phase == Phase::warmup;
-        wait.delay_ns = warms_up ? 0 : one.delay_ns;
-        const Record* const left = records.at(one.on).left;
-        const bool by_start = one.trigger == Trigger::dispatch && left != nullptr;
-        const Record& of = by_start ? *left : parent;
-        const auto before = live.find(one.row);
-        const bool words = before != live.end() && before->second == one.on;
-        const std::optional<std::int64_t> at_ns =
-            is_over ? over_at(one.on, records) : released_by(of, wait, rules, words);
-        turn.is_timed = turn.is_timed || !is_over;
-        turn.is_told = turn.is_told && (!words || !lost_words(of));
-        turn.released = turn.released && at_ns;
-        turn.released_ns = std::max(turn.released_ns, at_ns.value_or(0));
-        turn.is_exact = turn.is_exact && !warms_up && !rules.idle.any();
-        turn.may_be_moved = rules.idle.any();
-        turn.is_started = turn.is_started || parent.phase == Phase::warmup;
     }
     std::erase_if(turns, [](const auto& one) { return !one.second.is_told; });
     return turns;
 }
 
 /// Where every record is there: a disk may have been full.
-std::map<std::uint32_t, Turn> turns_of(const SimResult& result) {
+Turns turns_of(const SimResult& result) {
     return result.disk_failed
-               ? std::map<std::uint32_t, Turn>()
+               ? Turns()
                : turns_of(result.records, result.dependencies, result.users, result.goes_on_behind);
 }
 
 /// Of a run that lost no lines. Rows that were sent again, and those that wait for them, have two
 /// stories.
-std::map<std::uint32_t, Turn> turns_of(const KilledRun& run) {
+Turns turns_of(const KilledRun& run) {
     std::set<std::uint32_t> again;
     for (const Life& life : run.lives) {
         if (life.lines_lost || life.result.disk_failed) {
@@ -143,10 +169,10 @@ std::map<std::uint32_t, Turn> turns_of(const KilledRun& run) {
         }
         again.insert(life.again.begin(), life.again.end());
     }
-    std::map<std::uint32_t, Turn> turns = turns_of(run.records, run.dependencies);
+    Turns turns = turns_of(run.records, run.dependencies);
     for (const Dependency& one : run.dependencies) {
         if (again.contains(one.row) || again.contains(one.on)) {
-            turns.erase(one.row);
+            turns.erase({0, one.row});
         }
     }
     std::erase_if(turns, [](const auto& one) {  // it left, or not: nobody knows when
@@ -160,7 +186,7 @@ bool was_stopped(const KilledRun& run) {
                        [](const Life& life) { return life.result.stopped; });
 }
 
-std::string turns_wait(const std::map<std::uint32_t, Turn>& turns) {
+std::string turns_wait(const Turns& turns) {
     Breaches breaches;
     for (const auto& [row, turn] : turns) {
         const Record& record = *turn.record;
@@ -181,7 +207,7 @@ std::string turns_wait(const std::map<std::uint32_t, Turn>& turns) {
     return breaches.text();
 }
 
-std::string no_release_is_lost(const std::map<std::uint32_t, Turn>& turns) {
+std::string no_release_is_lost(const Turns& turns) {
     Breaches breaches;
     for (const auto& [row, turn] : turns) {
         breaches.unless(!turn.released || turn.record->outcome != Outcome::not_sent, *turn.record,
@@ -190,7 +216,7 @@ std::string no_release_is_lost(const std::map<std::uint32_t, Turn>& turns) {
     return breaches.text();
 }
 
-std::string failures_end_trees(const std::map<std::uint32_t, Turn>& turns) {
+std::string failures_end_trees(const Turns& turns) {
     Breaches breaches;
     for (const auto& [row, turn] : turns) {
         breaches.unless(turn.released || turn.record->outcome == Outcome::not_sent, *turn.record,
@@ -218,16 +244,19 @@ std::string barriers_hold(const SimResult& result) {
         return "";
     }
     Breaches breaches;
-    const std::map<std::uint32_t, Tries> records = tries_of(result.records);
-    for (const Dependency& one : result.dependencies) {
-        const bool both = records.contains(one.row) && records.contains(one.on);
-        if (one.trigger != Trigger::over || !both || records.at(one.row).left == nullptr) {
-            continue;
+    const ByRow<Tries> records = tries_of(result.records);
+    for (const auto& [place, tries] : records) {
+        for (const Dependency& one : result.dependencies) {
+            const auto [pass, row] = place;
+            if (one.trigger != Trigger::over || one.row != row || tries.left == nullptr ||
+                !records.contains({pass, one.on})) {
+                continue;
+            }
+            const Record& turn = *tries.left;
+            const std::optional<std::int64_t> at_ns = over_at(pass, one.on, records);
+            breaches.unless(at_ns && *turn.fired_ns >= *at_ns && turn.due_ns >= *at_ns, turn,
+                            "left before row " + std::to_string(one.on) + " was over");
         }
-        const Record& turn = *records.at(one.row).left;
-        const std::optional<std::int64_t> at_ns = over_at(one.on, records);
-        breaches.unless(at_ns && *turn.fired_ns >= *at_ns && turn.due_ns >= *at_ns, turn,
-                        "left before row " + std::to_string(one.on) + " was over");
     }
     return breaches.text();
 }

@@ -97,6 +97,10 @@ UserRules played_rules(const SimOptions& options) {
     return rules;
 }
 
+bool rows_repeat(const UserRules& rules) {
+    return rules.recycle || rules.failures.retries_max > 0 || rules.failures.waits_for_429;
+}
+
 // Of each row the smallest one that it hangs together with: until nothing changes any more.
 std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace) {
     std::map<std::uint32_t, std::uint32_t> trees;
@@ -309,7 +313,7 @@ bool is_calm(const SimOptions& options) {
 
 mock::CoreOptions server_of(const SimOptions& options) {
     mock::CoreOptions server = options.server;
-    server.keep_log = true;
+    server.keep_log = !options.unwatched;
     server.overhead.pre += options.bug == Bug::wrong_count ? 1 : 0;
     return server;
 }

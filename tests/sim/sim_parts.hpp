@@ -47,6 +47,8 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
                              const SimOptions& options);
 /// The rules that the schedule is told, and [row] a row of its tree, found the slow way.
 UserRules played_rules(const SimOptions& options);
+/// Users may send a row several times: in several passes, or again where it has failed.
+bool rows_repeat(const UserRules& rules);
 std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace);
 /// The trace as the schedule of closed sessions is told of it.
 Trace waits_of(const Trace& trace, Bug bug);

@@ -44,7 +44,9 @@ class Simulation {
           host_(trace_, plan_, options, segment, driver_, ring_, marks_, result_) {
         result_.period_ns = options.period_ns;
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
-        witness_.watch(driver_);
+        if (!options.unwatched) {
+            witness_.watch(driver_);
+        }
         for (const Planned& planned : plan_.rows) {
             const TraceRow& row = trace_.rows[planned.row];
             if (!options.closed || trace_.dependencies_of(row).empty()) {
@@ -223,6 +225,7 @@ class Simulation {
         result_.body_bytes_held = bodies_.used_bytes();
         if (!result_.in_turn) {
             result_.marked = marked_rows(trace_, marks_);
+            result_.requests_marked = marks_.requests();
         }
         while (ring_.front() != nullptr) {
             ++result_.events_left;
@@ -230,26 +233,29 @@ class Simulation {
         }
     }
 
-    /// Of its own rows; those of the segments before it are told apart by its plan.
     /// What others have seen of a row is told of none of its records where it has several.
     void forget_several_tries() {
-        const FailureRules& rules = options_.users.failures;
-        if (result_.disk_failed && (rules.retries_max > 0 || rules.waits_for_429)) {
+        const bool repeats = rows_repeat(options_.users);
+        if (result_.disk_failed && repeats) {
             result_.truth.clear();  // records of several tries may be lost
             result_.waited.clear();
             result_.parts_ns.clear();
+            result_.last_reads.clear();
             result_.unread_ns.clear();
         }
+        std::set<std::uint32_t> seen;
         for (const Record& record : result_.records) {
-            if (record.attempt > 0) {
+            if (!seen.insert(record.row).second) {
                 result_.truth.erase(record.row);
                 result_.waited.erase(record.row);
                 result_.parts_ns.erase(record.row);
+                result_.last_reads.erase(record.row);
                 result_.unread_ns.erase(record.row);
             }
         }
     }
 
+    /// Of its own rows; those of the segments before it are told apart by its plan.
     void read_files() {
         std::set<std::uint32_t> own;
         for (const Planned& planned : plan_.rows) {

@@ -109,6 +109,9 @@ struct SimOptions {
     Duration run_json_written{0};  ///< ... and with the time 0 that holds
     RunJsonFault run_json_fault = RunJsonFault::none;
     bool overload = false;  ///< more comes than can be read: it may wait for any time
+    /// Nobody watches: what a run keeps is what the product keeps, and the simulated world.
+    bool unwatched = false;
+    std::vector<std::int64_t> weighed_at_ns;  ///< run times at which the heap is weighed
     Bug bug = Bug::none;
 };
 
@@ -165,6 +168,14 @@ struct Flushed {
 };
 inline constexpr const char* flushed_files[] = {"requests.jsonl", "fired.jsonl", "client.jsonl",
                                                 "periods.jsonl"};
+
+/// A request that left, as the engine has told.
+struct SentRequest {
+    std::uint32_t row = 0;
+    std::uint32_t pass = 0;
+    std::uint32_t attempt = 0;
+    std::int64_t fired_ns = 0;  ///< run time
+};
 
 struct SimResult {
     // What was written.
@@ -243,10 +254,12 @@ struct SimResult {
     // What its end tells whoever resumes it.
     bool stood = false;  ///< it had begun: run.json names it
     bool killed = false;
-    bool in_turn = false;           ///< while the engine was at work
-    std::int64_t first_due_ns = 0;  ///< of its first row
-    std::int64_t died_ns = 0;       ///< run time
-    std::set<std::uint32_t> left;   ///< rows that were fired, whatever the files say
+    bool in_turn = false;               ///< while the engine was at work
+    std::int64_t first_due_ns = 0;      ///< of its first row
+    std::int64_t died_ns = 0;           ///< run time
+    std::set<std::uint32_t> left;       ///< rows that were fired, whatever the files say
+    std::vector<SentRequest> sent;      ///< each time
+    std::uint64_t requests_marked = 0;  ///< that may have left, by its marks
     std::vector<Flushed> flushes;
     std::string summary;  ///< `summary_of` the writer's sums
 
@@ -268,7 +281,12 @@ struct SimResult {
     std::size_t body_bytes_held = 0;
     std::uint64_t events_left = 0;
     std::uint64_t turns = 0;
-    bool ended = false;  ///< within the bound on turns
+    struct Weight {
+        std::uint64_t heap_bytes = 0;  ///< in use
+        std::uint64_t records = 0;     ///< given by then
+    };
+    std::vector<Weight> weights;  ///< at `weighed_at_ns`
+    bool ended = false;           ///< within the bound on turns
 };
 
 SimResult run(const Trace& trace, const SimOptions& options);

@@ -1,5 +1,7 @@
 #include "tests/sim/sim_run_host.hpp"
 
+#include <malloc.h>
+
 #include <filesystem>
 
 #include "engine/session/run_order.hpp"
@@ -127,6 +129,7 @@ bool SimRunHost::turned() {
     if (dead_) {
         return false;
     }
+    weigh(at_ns);
     const bool looks_early = options_.bug == Bug::early_look;
     if (looks_early || random_.uniform() < options_.drain_share) {
         drain(drain_all);
@@ -212,6 +215,7 @@ void SimRunHost::die_soon() {
         driver_.die_after(segment_.kill->steps, [this] {
             result_.in_turn = true;
             result_.marked = marked_rows(trace_, marks_);
+            result_.requests_marked = marks_.requests();
             die();
         });
     }
@@ -244,15 +248,34 @@ void SimRunHost::drain(std::size_t events_max) {
         return;
     }
     for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
-        if (event->kind == EventKind::fired) {
-            result_.left.insert(
-                trace_.rows[plan_.rows[event->request % plan_.rows.size()].row].index);
+        if (!options_.unwatched) {
+            note_sent(*event);
         }
         if (writer_->drain(ring_, 1) == 0) {
             break;
         }
         event = ring_.front();
     }
+}
+
+void SimRunHost::note_sent(const Event& event) {
+    if (event.kind == EventKind::armed) {
+        armed_[event.request] = event.armed_due();
+    } else if (event.kind == EventKind::fired) {
+        const Due& due = armed_.at(event.request);
+        const std::uint32_t row = trace_.rows[due.row].index;
+        result_.left.insert(row);
+        result_.sent.push_back({row, due.pass, due.attempt, event.stamp_ns - zero_.ns});
+    }
+}
+
+void SimRunHost::weigh(std::int64_t at_ns) {
+    const std::size_t done = result_.weights.size();
+    if (done == options_.weighed_at_ns.size() || at_ns < options_.weighed_at_ns[done]) {
+        return;
+    }
+    const struct mallinfo2 heap = ::mallinfo2();
+    result_.weights.push_back({heap.uordblks + heap.hblkhd, writer_->counts().ended});
 }
 
 /// As the writer's thread does when it has drained.
@@ -265,6 +288,9 @@ void SimRunHost::flush(std::int64_t at_ns) {
 }
 
 void SimRunHost::note_flushed(std::int64_t at_ns) {
+    if (options_.unwatched) {
+        return;
+    }
     Flushed& flushed = result_.flushes.emplace_back();
     flushed.at_ns = at_ns;
     for (std::size_t i = 0; i < flushed.bytes.size(); ++i) {

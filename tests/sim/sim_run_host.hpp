@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -63,6 +64,8 @@ class SimRunHost final : public RunHost {
     void die_at_the_end();
     void let_arrive();
     void flush(std::int64_t at_ns);
+    void note_sent(const Event& event);
+    void weigh(std::int64_t at_ns);
     std::int64_t first_due_ns() const;
 
     const Trace& trace_;
@@ -77,7 +80,8 @@ class SimRunHost final : public RunHost {
     std::atomic<int> stop_requests_{0};
     std::atomic<std::uint32_t> users_wanted_{0};
     Instant zero_;
-    Random random_;  ///< when events are drained
+    Random random_;                       ///< when events are drained
+    std::map<std::uint32_t, Due> armed_;  ///< [request] that was told of last
     std::uint64_t fired_before_ = 0;
     std::uint64_t periods_before_ = 0;
     std::int64_t flush_at_ns_ = 0;

@@ -7,6 +7,7 @@
 
 #include "proto/trace/row.hpp"
 #include "tests/sim/killed_run.hpp"
+#include "tests/sim/killed_users.hpp"
 #include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
@@ -55,5 +56,7 @@ std::vector<Fate> swarm_fates(std::uint64_t seed);
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows);
 /// The same in a run whose rows wait for each other.
 KilledRun run_killed_closed_swarm(std::uint64_t seed, std::uint32_t rows);
+/// Users with all their rules, in a run that dies (swarm_users.cpp).
+KilledUsers run_killed_users_swarm(std::uint64_t seed, std::uint32_t rows);
 
 }  // namespace driftless::sim

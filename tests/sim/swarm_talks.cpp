@@ -91,6 +91,7 @@ SimResult run_talks_swarm(std::uint64_t seed, std::uint32_t rows) {
     if (seed % 2 == 1) {
         options.users = drawn_rules(seed);
         options.users.start = {};
+        options.users.recycle = false;
         options.drain_ns = static_cast<std::int64_t>(Random(seed).below(200'000'000));
     }
     const mock::TemplateTokens& overhead = options.server.overhead;

@@ -87,6 +87,15 @@ TEST(Swarm, LawsHoldUnderClosedSessions) {
     EXPECT_GT(dropped, 0u);
 }
 
+TEST(Swarm, UsersOfTheSameSeedAreTheSame) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const SimResult first = run_users_swarm(seed, rows);
+        const SimResult again = run_users_swarm(seed, rows);
+        ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
+        ASSERT_TRUE(first.periods_jsonl == again.periods_jsonl) << "seed " << seed;
+    }
+}
+
 // Trees that users play, one behind the other, to their ends or until the time is up.
 TEST(Swarm, LawsHoldUnderUsers) {
     constexpr std::uint64_t seeds_of_users = 200;

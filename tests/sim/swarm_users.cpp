@@ -110,6 +110,7 @@ UserRules drawn_rules(std::uint64_t seed) {
     if (rules.ramp_ns == 0) {
         draw_start(random, rules.start);
     }
+    rules.recycle = rules.for_ns && random.below(2) == 0;
     return rules;
 }
 
@@ -128,19 +129,42 @@ void draw_growth(std::uint64_t seed, SimOptions& options) {
     options.grow.limit_ns = 1 + static_cast<std::int64_t>(random.below(400'000'000));
 }
 
-}  // namespace
-
-SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
-    Trace trace = swarm_trace(seed, rows);
+/// A trace that is gone through again is short: in the time that there is it is, several times.
+Trace users_trace(std::uint64_t seed, std::uint32_t rows) {
+    Trace trace = swarm_trace(seed, drawn_rules(seed).recycle ? rows / 8 : rows);
     plant_trees(trace, seed);
     plant_barriers(trace, seed);
+    return trace;
+}
+
+SimOptions users_options(std::uint64_t seed, const Trace& trace) {
     SimOptions options = swarm_options(seed);
     options.closed = true;
     options.users = drawn_rules(seed);
+    // Whole requests are sent as they stand: there is no second pass of them.
+    options.users.recycle = options.users.recycle && trace.body_ends.empty();
     options.drain_ns = static_cast<std::int64_t>(Random(seed).below(200'000'000));
     draw_budgets(seed, trace, options);
     draw_growth(seed, options);
-    return run(trace, options);
+    return options;
+}
+
+}  // namespace
+
+SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
+    const Trace trace = users_trace(seed, rows);
+    return run(trace, users_options(seed, trace));
+}
+
+// No disk is full: such a run ends by itself, before its time.
+KilledUsers run_killed_users_swarm(std::uint64_t seed, std::uint32_t rows) {
+    const Trace trace = users_trace(seed, rows);
+    SimOptions options = users_options(seed, trace);
+    options.disk = {};
+    Fate fate = swarm_fates(seed).front();
+    fate.dies = true;
+    fate.resuming = false;
+    return run_killed_users(trace, options, fate);
 }
 
 }  // namespace driftless::sim

@@ -8,6 +8,7 @@
 #include "cmd/replay/run_json/json_strings.hpp"
 #include "cmd/replay/run_json/run_file_end.hpp"
 #include "cmd/replay/run_json/run_file_preflight.hpp"
+#include "cmd/replay/run_json/run_file_users.hpp"
 #include "cmd/replay/workload/dataset.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/trace_values.hpp"
@@ -81,55 +82,6 @@ void write_load(JsonWriter& json, const LoadFigures& load) {
     json.key("rows_sharing").unsigned_integer(load.rows_sharing);
     json.key("copies").unsigned_integer(load.copies);
     json.key("copies_within_ns").integer(load.within_ns);
-    json.end_object();
-}
-
-void write_users(JsonWriter& json, const UserRules& rules, const std::optional<GrowRules>& grow) {
-    json.key("users");
-    if (rules.users == 0) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("count").unsigned_integer(rules.users);
-    json.key("first").unsigned_integer(rules.first());
-    json.key("grow");
-    grow ? json.string(text_of(*grow)) : json.null();
-    json.key("ramp_ns").integer(rules.ramp_ns);
-    json.key("order").string(name_of(rules.order));
-    json.key("recycle").boolean(rules.recycle);
-    json.key("recycle_share").string(rules.shares_system ? "system" : "none");
-    json.key("barrier").string(rules.tree_barrier ? "tree" : "stream");
-    json.key("for_ns").optional_integer(rules.for_ns);
-    json.key("drain_ns");
-    rules.for_ns ? json.integer(rules.drain()) : json.null();
-    json.key("on_failure").string(text_of(rules.failures));
-    json.key("on_429").string(rules.failures.waits_for_429 ? "wait" : "record");
-    json.key("tree_idle_cap_ns").optional_integer(rules.idle.tree_ns);
-    json.key("system_idle_cap_ns").optional_integer(rules.idle.system_ns);
-    json.key("start_within").begin_array();
-    json.number(rules.start.from).number(rules.start.to).end_array();
-    json.key("start_by").string(rules.start.by_turns ? "turns" : "timeline");
-    json.key("prime").string(rules.start.prime_one_token ? "one-token" : "exact");
-    json.key("warmup_requests").unsigned_integer(rules.start.warmup_requests);
-    json.end_object();
-}
-
-/// Null where nothing waits.
-void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
-                const std::optional<Waiting>& waiting) {
-    json.key("gaps");
-    if (!waiting) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("rule").string(name_of(flags.gap.value_or(GapRule::end_to_start)));
-    json.key("cap_ns").optional_integer(flags.gap_cap_ns);
-    json.key("gaps").unsigned_integer(waiting->gaps.gaps);
-    json.key("capped").unsigned_integer(waiting->gaps.capped);
-    json.key("derived_ns").integer(waiting->gaps.derived_ns);
-    json.key("kept_ns").integer(waiting->gaps.kept_ns);
     json.end_object();
 }
 

@@ -1,10 +1,10 @@
-// sim_swarm FIRST COUNT [killed|closed|killed_closed|users|talks]: so many simulated runs of 200
-// rows from seed FIRST on, one process for each CPU that it may use (taskset chooses them); with
-// `killed`, runs that die and are resumed; with `closed`, runs whose rows wait for each other; with
-// `killed_closed`, both; with `users`, runs of users that play trees; with `talks`, conversations
-// that hold the answers of the run. Prints every seed that breaks
-// a law or dies, then what the runs met and how long they took. Exit 1 when a law was broken, 2 for
-// wrong words.
+// sim_swarm FIRST COUNT [killed|closed|killed_closed|users|killed_users|talks]: so many simulated
+// runs of 200 rows from seed FIRST on, one process for each CPU that it may use (taskset chooses
+// them); with `killed`, runs that die and are resumed; with `closed`, runs whose rows wait for each
+// other; with `killed_closed`, both; with `users`, runs of users that play trees; with
+// `killed_users`, such runs that die; with `talks`, conversations that hold the answers of the run.
+// Prints every seed that breaks a law or dies, then what the runs met and how long they took. Exit
+// 1 when a law was broken, 2 for wrong words.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -20,6 +20,7 @@
 
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/sim/laws_of_killed_users.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
@@ -29,7 +30,7 @@ constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t tell_every = 5'000;
 constexpr std::size_t workers_max = 64;
 
-enum class Mode : std::uint8_t { alive, killed, closed, killed_closed, users, talks };
+enum class Mode : std::uint8_t { alive, killed, closed, killed_closed, users, killed_users, talks };
 
 /// One process's share, in memory that its parent sees: of a process that died, too.
 struct Share {
@@ -88,9 +89,22 @@ std::string run_killed(Share& share, Mode mode) {
     return broken_laws(run);
 }
 
+std::string run_killed_users(Share& share) {
+    const KilledUsers run = run_killed_users_swarm(share.next, rows);
+    share.segments += run.died.stood ? 1 : 0;
+    share.handshakes += run.whole.handshakes;
+    share.resumed += run.whole.resumed;
+    for (const Record& record : run.records) {
+        count(share, record);
+    }
+    return broken_laws(run);
+}
+
 void run_one(Share& share, Mode mode) {
     const bool dies = mode == Mode::killed || mode == Mode::killed_closed;
-    const std::string broken = dies ? run_killed(share, mode) : run_alive(share, mode);
+    const std::string broken = mode == Mode::killed_users ? run_killed_users(share)
+                               : dies                     ? run_killed(share, mode)
+                                                          : run_alive(share, mode);
     ++share.runs;
     if (!broken.empty()) {
         ++share.broken;
@@ -200,13 +214,13 @@ int main(int argc, char** argv) {
                       : word == "killed_closed" ? Mode::killed_closed
                       : word == "users"         ? Mode::users
                       : word == "talks"         ? Mode::talks
+                      : word == "killed_users"  ? Mode::killed_users
                                                 : Mode::alive;
     if (argc != 3 && mode == Mode::alive) {
         std::fprintf(
             stderr,
-            "usage: sim_swarm FIRST COUNT [killed|closed|killed_closed|users|talks]  (seeds; runs "
-            "of "
-            "200 rows)\n");
+            "usage: sim_swarm FIRST COUNT [killed|closed|killed_closed|users|killed_users|talks]\n"
+            "(seeds; runs of 200 rows)\n");
         return 2;
     }
     return driftless::sim::swarm(std::strtoull(argv[1], nullptr, 10),

@@ -9,7 +9,6 @@ namespace driftless {
 namespace {
 
 constexpr const char* no_sweep_of_metrics = "the metrics of the server are not read by a replay";
-constexpr const char* own_periods = "progress and files have periods of their own";
 constexpr const char* by_header =
     "sessions are told to routers by headers, not in bodies: --session-headers agentx";
 constexpr const char* not_cut = "prompts are never cut: remove it";
@@ -47,8 +46,8 @@ constexpr ToolFlag flags[] = {
     {"--synthesis-max-osl", Values::one, Becomes::refused, not_cut},
     {"--failed-request-threshold", Values::one, Becomes::nothing,
      "failures do not end the run; --rules compares their share"},
-    {"--stats-interval", Values::one, Becomes::nothing, own_periods},
-    {"--slice-duration", Values::one, Becomes::nothing, own_periods},
+    {"--stats-interval", Values::one, Becomes::together},
+    {"--slice-duration", Values::one, Becomes::together},
     {"--use-server-token-count", Values::none, Becomes::nothing,
      "the server's counts are always taken where it gives them"},
     {"--no-gpu-telemetry", Values::none, Becomes::nothing, "there is none"},
@@ -180,18 +179,30 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
     }
 }
 
+/// Slices of its results, or how often they are shown: lines of periods.jsonl.
+void finish_period(const KeptFlags& kept, Spelled& out) {
+    const std::string_view typed =
+        kept.has("--slice-duration") ? "--slice-duration" : "--stats-interval";
+    const std::string length = kept.get(typed);
+    if (is_positive(length)) {
+        add_default(out, "--period", length);
+        add_note(out, std::string(typed) + " " + length + " is taken as --period " + length);
+    } else if (!length.empty()) {
+        add_note(out, std::string(typed) + " " + length + " is ignored: it is not a period");
+    }
+    if (kept.has("--slice-duration") && kept.has("--stats-interval")) {
+        add_note(out, "--stats-interval " + kept.get("--stats-interval") +
+                          " is ignored: periods.jsonl has the lines of --slice-duration");
+    }
+}
+
 void finish(const KeptFlags& kept, Spelled& out) {
     finish_load(kept, out);
     finish_start(kept, out);
     finish_dataset(kept, out);
     finish_inputs(kept.get("--extra-inputs"), out);
-    if (const std::string name = kept.get("--tokenizer"); is_path(name)) {
-        add_flag(out, "--tokenizer", name);
-    } else if (!name.empty()) {
-        add_note(out, "--tokenizer " + name +
-                          " is ignored: words of one token each need none; --tokenizer FILE takes "
-                          "the model's own");
-    }
+    finish_tokenizer(kept, out);
+    finish_period(kept, out);
     if (kept.has("--scenario")) {
         finish_scenario(kept.get("--scenario"), out);
     }

@@ -96,7 +96,10 @@ void finish_users(const KeptFlags& kept, Spelled& out) {
     const std::string most = kept.get("--max-users", "50");
     if (start == most) {
         add_default(out, "--users", start);
-        for (const char* typed : {"--max-ttft", "--ttft-metric", "--assessment-period"}) {
+        if (kept.has("--assessment-period")) {
+            add_default(out, "--period", kept.get("--assessment-period"));
+        }
+        for (const char* typed : {"--max-ttft", "--ttft-metric"}) {
             if (kept.has(typed)) {
                 add_note(out, std::string(typed) + " " + kept.get(typed) +
                                   " is ignored: " + "the number of users stays as it begins");
@@ -170,13 +173,7 @@ void finish_body(const KeptFlags& kept, Spelled& out) {
                  "--debug-trace is taken as --save-responses all; --save-prompts FILE writes "
                  "what is sent");
     }
-    if (const std::string name = kept.get("--tokenizer"); is_path(name)) {
-        add_flag(out, "--tokenizer", name);
-    } else if (!name.empty()) {
-        add_note(out, "--tokenizer " + name +
-                          " is ignored: words of one token each need none; --tokenizer FILE takes "
-                          "the model's own");
-    }
+    finish_tokenizer(kept, out);
 }
 
 /// Decoded tokens a second are the inverse of the time per token.

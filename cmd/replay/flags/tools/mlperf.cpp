@@ -258,21 +258,30 @@ class Config {
     std::vector<std::string> headers_;
 };
 
+/// The library throws; nothing else here does. Empty where the file is read, else what is wrong.
+std::string read_leaves(const std::string& file, Leaves& leaves) {
+    try {
+        leaves = leaves_of(YAML::LoadFile(file));
+    } catch (const YAML::BadFile&) {
+        return " cannot be read";
+    } catch (const YAML::Exception& error) {
+        return ": line " + std::to_string(error.mark.line + 1) + ": " + error.msg;
+    }
+    return "";
+}
+
 void finish(const KeptFlags& kept, Spelled& out) {
     const std::string file = kept.has("--config") ? kept.get("--config") : kept.get("-c");
     if (file.empty()) {
         refuse_line(out, "inference-endpoint: --config FILE is missing");
         return;
     }
-    try {
-        const Leaves leaves = leaves_of(YAML::LoadFile(file));
-        Config(file, leaves, out).translate();
-    } catch (const YAML::BadFile&) {
-        refuse_line(out, "--config " + file + " cannot be read");
-    } catch (const YAML::Exception& error) {
-        refuse_line(out, "--config " + file + ": line " + std::to_string(error.mark.line + 1) +
-                             ": " + error.msg);
+    Leaves leaves;
+    if (const std::string why = read_leaves(file, leaves); !why.empty()) {
+        refuse_line(out, "--config " + file + why);
+        return;
     }
+    Config(file, leaves, out).translate();
 }
 
 }  // namespace

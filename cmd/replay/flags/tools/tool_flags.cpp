@@ -32,6 +32,12 @@ std::size_t count_values(std::span<const std::string> behind) {
                                     behind.begin());
 }
 
+/// Not its name on a hub.
+bool is_path(std::string_view text) {
+    return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") ||
+           text.ends_with(".json") || text.ends_with(".tiktoken") || text.ends_with(".model");
+}
+
 }  // namespace
 
 const ToolTable* table_of(ForeignTool tool) {
@@ -165,9 +171,15 @@ bool is_positive(std::string_view text) {
     return !scaled || scaled.value().value > 0;
 }
 
-bool is_path(std::string_view text) {
-    return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") ||
-           text.ends_with(".json") || text.ends_with(".tiktoken") || text.ends_with(".model");
+void finish_tokenizer(const KeptFlags& kept, Spelled& out) {
+    const std::string name = kept.get("--tokenizer");
+    if (is_path(name)) {
+        add_flag(out, "--tokenizer", name);
+    } else if (!name.empty()) {
+        add_note(out, "--tokenizer " + name +
+                          " is ignored: words of one token each need none; --tokenizer FILE takes "
+                          "the model's own");
+    }
 }
 
 }  // namespace driftless

@@ -95,7 +95,7 @@ void extend_members(std::string& members, std::string_view name, std::string_vie
 void add_members(Spelled& out, const std::string& members);
 /// Whether a decimal is above 0.
 bool is_positive(std::string_view text);
-/// A tokenizer's place on this host, not its name on a hub.
-bool is_path(std::string_view text);
+/// A tokenizer's place on this host is ours, too; its name on a hub is noted. `--tokenizer`.
+void finish_tokenizer(const KeptFlags& kept, Spelled& out);
 
 }  // namespace driftless

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,71 @@ TEST(RealTraces, WekaConversations) {
         EXPECT_EQ(got.trace.sessions.size(), 1 + one.subagents) << one.file;
         EXPECT_EQ(got.trace.tail_rule, TailRule::floor) << one.file;
     }
+}
+
+/// How the ids of consecutive requests of a conversation relate.
+struct Steps {
+    std::size_t pairs = 0;
+    std::size_t prefixes = 0;  ///< what they have in common is their common beginning
+    std::size_t appended = 0;  ///< the first is a whole prefix of the second
+    std::size_t diverged = 0;  ///< both go on, differently
+    std::size_t tails = 0;     ///< .. in the last block of the first
+    std::size_t shrunk = 0;    ///< the second has fewer
+    bool operator==(const Steps&) const = default;
+};
+
+void add_step(const Trace& trace, const TraceRow& before, const TraceRow& row, Steps& steps) {
+    std::set<std::uint64_t> old;
+    for (std::size_t at = 0; at < before.ids_count; ++at) {
+        old.insert(trace.ids[before.ids_begin + at]);
+    }
+    std::size_t common = 0;
+    std::size_t prefix = 0;
+    for (std::size_t at = 0; at < row.ids_count; ++at) {
+        const std::uint64_t id = trace.ids[row.ids_begin + at];
+        common += old.contains(id) ? 1 : 0;
+        prefix += prefix == at && at < before.ids_count && trace.ids[before.ids_begin + at] == id;
+    }
+    const bool both = prefix < before.ids_count && prefix < row.ids_count;
+    ++steps.pairs;
+    steps.prefixes += common == prefix ? 1 : 0;
+    steps.appended += prefix == before.ids_count && prefix < row.ids_count ? 1 : 0;
+    steps.diverged += both ? 1 : 0;
+    steps.tails += both && prefix + 1 == before.ids_count ? 1 : 0;
+    steps.shrunk += row.ids_count < before.ids_count ? 1 : 0;
+}
+
+// The structure that prompts are made of: ids are prefixes, every block is whole, and each request
+// of a conversation begins with its first id. Counted by another program from the files.
+TEST(RealTraces, WekaIdsArePrefixes) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    const Reading got = read(shared("weka"), Sessions::open);
+    ASSERT_TRUE(got.usable);
+    const Trace& trace = got.trace;
+    Steps steps;
+    std::size_t whole = 0;
+    std::size_t first = 0;
+    std::size_t exact = 0;
+    std::map<std::uint32_t, const TraceRow*> last;  // [session] of conversations
+    for (const TraceRow& row : trace.rows) {
+        whole += row.ids_count == row.input_length / 64 ? 1 : 0;
+        if (trace.sessions[row.session].find('/') != std::string::npos) {
+            continue;  // a sub-agent
+        }
+        exact += row.input_length % 64 == 0 ? 1 : 0;
+        first += trace.ids[row.ids_begin] == 1 ? 1 : 0;
+        const TraceRow*& before = last[row.session];
+        if (before != nullptr) {
+            add_step(trace, *before, row, steps);
+        }
+        before = &row;
+    }
+    EXPECT_EQ(whole, 663U);
+    EXPECT_EQ(first, 501U);
+    EXPECT_EQ(exact, 11U);
+    EXPECT_EQ(steps, (Steps{489, 489, 450, 39, 22, 5}));
 }
 
 // Under closed sessions agents that were recorded in one line are apart: the requests of each

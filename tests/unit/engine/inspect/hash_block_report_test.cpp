@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "proto/json/document.hpp"
 #include "tests/unit/engine/inspect/make_trace.hpp"
 
@@ -67,6 +73,73 @@ TEST(HashBlockReport, EqualsThePublishedSimulator) {
         EXPECT_EQ(number(summary, "set_cache_hit_blocks"), expected.set_hits);
         EXPECT_EQ(number(summary, "set_cache_total_blocks"), expected.set_total);
         EXPECT_EQ(summary.find("set_cache_hit_rate").raw(), expected.set_rate);
+    }
+}
+
+struct Counted {
+    std::map<std::string, std::uint64_t> actions;
+    std::uint64_t hit_tokens = 0;
+    std::uint64_t set_hits = 0;
+};
+
+// The published simulator, line by line: each request against all before it. Those of sub-agents
+// are left out.
+Counted simulated(const Trace& trace) {
+    std::vector<std::vector<std::uint64_t>> prior;
+    std::set<std::uint64_t> seen;
+    Counted counted;
+    for (const TraceRow& row : trace.rows) {
+        if (trace.sessions[row.session].find('/') != std::string::npos) {
+            continue;
+        }
+        std::vector<std::uint64_t> ids;
+        for (std::uint64_t at = 0; at < row.ids_count; ++at) {
+            ids.push_back(trace.ids[row.ids_begin + at]);
+        }
+        std::size_t most = 0;
+        for (const std::vector<std::uint64_t>& one : prior) {
+            std::size_t shared = 0;
+            while (shared < std::min(one.size(), ids.size()) && one[shared] == ids[shared]) {
+                ++shared;
+            }
+            most = std::max(most, shared);
+        }
+        ++counted.actions[prior.empty()        ? "first"
+                          : ids.empty()        ? "no_hash_ids"
+                          : most == 0          ? "miss"
+                          : most == ids.size() ? "hit"
+                                               : "partial_hit"];
+        counted.hit_tokens += std::min<std::uint64_t>(most * 64, row.input_length);
+        for (const std::uint64_t id : ids) {
+            counted.set_hits += seen.contains(id) ? 1 : 0;
+        }
+        seen.insert(ids.begin(), ids.end());
+        prior.push_back(std::move(ids));
+    }
+    return counted;
+}
+
+// On every conversation that is there, what it would count request by request.
+TEST(HashBlockReport, EqualsTheSimulatorLineByLine) {
+    for (const char* const file :
+         {"trace_0001", "trace_0026", "trace_0091", "trace_0103", "trace_0174", "trace_0187",
+          "trace_0242", "trace_0277", "trace_0279", "trace_0291", "trace_0295", "trace_0504"}) {
+        const std::string path = shared_trace(std::string("weka/") + file + ".json");
+        if (path.empty()) {
+            GTEST_SKIP() << "no real traces in " << SHARED_DATA;
+        }
+        SCOPED_TRACE(file);
+        const Trace trace = read_or_die(path);
+        const Counted expected = simulated(trace);
+        const Report report(trace, path);
+        const JsonValue summary = report.root.find("summary");
+        for (const char* const action : {"first", "hit", "partial_hit", "miss", "no_hash_ids"}) {
+            const auto found = expected.actions.find(action);
+            EXPECT_EQ(number(summary, action), found == expected.actions.end() ? 0 : found->second)
+                << action;
+        }
+        EXPECT_EQ(number(summary, "hash_block_hit_tokens"), expected.hit_tokens);
+        EXPECT_EQ(number(summary, "set_cache_hit_blocks"), expected.set_hits);
     }
 }
 

@@ -223,6 +223,58 @@ Trace random_trace(std::uint32_t block_size, int rows) {
     return trace;
 }
 
+std::uint64_t shared(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    const std::size_t least = std::min(a.size(), b.size());
+    std::size_t at = 0;
+    while (at < least && a[at] == b[at]) {
+        ++at;
+    }
+    return at;
+}
+
+// Tokens of the blocks that rows have in common, where they are of one tree; in others ids mean
+// nothing.
+std::uint64_t wanted(const Trace& trace, const TraceRow& a, const TraceRow& b) {
+    std::uint64_t blocks = 0;
+    while (a.name_space == b.name_space && blocks < std::min(a.ids_count, b.ids_count) &&
+           trace.ids[a.ids_begin + blocks] == trace.ids[b.ids_begin + blocks]) {
+        ++blocks;
+    }
+    return std::min<std::uint64_t>(blocks * trace.block_size,
+                                   std::min(a.input_length, b.input_length));
+}
+
+// Any two rows share the blocks that their ids share, and some words by chance; rows of other trees
+// share nothing, whatever their ids; nor does a row share something with itself in another pass.
+TEST(PromptBuilder, KeepsThePrefixLawInRandomTraces) {
+    constexpr std::uint64_t by_chance = 8;  // words that rows have in common by accident
+    for (const std::uint32_t block : {16U, 64U}) {
+        Trace trace = random_trace(block, 60);
+        Random random(block);
+        for (TraceRow& row : trace.rows) {
+            row.name_space = static_cast<std::uint32_t>(random.below(4));
+        }
+        trace.name_spaces = 4;
+        PromptBuilder builder(trace, WordTable::built_in(), {});
+        std::vector<std::vector<std::string>> prompts;
+        for (const TraceRow& row : trace.rows) {
+            prompts.push_back(words(build(builder, row).text, ' '));
+            ASSERT_EQ(prompts.back().size(), row.input_length);
+            const auto again = words(build(builder, row, 4096, 1).text, ' ');
+            ASSERT_EQ(again.size(), row.input_length);
+            EXPECT_LT(shared(prompts.back(), again), by_chance) << row.index;
+        }
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            for (std::size_t k = 0; k < i; ++k) {
+                const std::uint64_t law = wanted(trace, trace.rows[i], trace.rows[k]);
+                const std::uint64_t got = shared(prompts[i], prompts[k]);
+                EXPECT_GE(got, law) << i << " and " << k;
+                EXPECT_LT(got, law + by_chance) << i << " and " << k;
+            }
+        }
+    }
+}
+
 // However the work is sliced, the bytes and the digest are the same.
 TEST(PromptBuilder, SlicingNeverChangesBytes) {
     const Trace trace = random_trace(64, 30);

@@ -30,6 +30,9 @@ TEST_F(Marks, OutliveAKill) {
         Result<FiredMarks> marks = FiredMarks::create(id_, rows);
         for (const std::uint32_t row : left) {
             marks.value().mark(row);
+            marks.value().count_request();
+            marks.value().mark(row);  // in the next pass
+            marks.value().count_request();
         }
         ::kill(::getpid(), SIGKILL);
     }
@@ -41,6 +44,8 @@ TEST_F(Marks, OutliveAKill) {
     for (std::uint32_t row = 0; row < rows; ++row) {
         EXPECT_EQ(marks.value().marked(row), left.contains(row)) << row;
     }
+    EXPECT_EQ(marks.value().count(), left.size());
+    EXPECT_EQ(marks.value().requests(), 2 * left.size());
 }
 
 TEST_F(Marks, AreOfOneRun) {

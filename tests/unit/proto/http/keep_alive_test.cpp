@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/http/response.hpp"
+#include "tests/unit/proto/http/cuts.hpp"
 
 namespace driftless {
 namespace {
@@ -52,13 +52,9 @@ KeepAliveLimits scan(const std::vector<std::string_view>& pieces) {
 TEST(KeepAlive, IsReadWholeByteByByteAndAtEverySplit) {
     for (const Case& wanted : cases) {
         const std::string head = head_of(wanted);
-        const std::string_view all = head;
-        std::vector<std::string_view> bytes;
-        for (std::size_t at = 0; at <= all.size(); ++at) {
-            EXPECT_EQ(scan({all.substr(0, at), all.substr(at)}), wanted.limits) << head << at;
-            bytes.push_back(all.substr(at, 1));
-        }
-        EXPECT_EQ(scan(bytes), wanted.limits) << head;
+        each_cut(head, [&](const std::vector<std::string_view>& pieces) {
+            EXPECT_EQ(scan(pieces), wanted.limits) << head << pieces[0].size();
+        });
     }
 }
 
@@ -90,21 +86,11 @@ TEST(KeepAlive, BoundsItsValue) {
 TEST(KeepAlive, BelongsToOneFinalHead) {
     const std::string interim = "HTTP/1.1 103 Early Hints\r\nKeep-Alive: timeout=1\r\n\r\n";
     const std::string head = interim + head_of({"Keep-Alive: timeout=5, max=9\r\n", {}});
-    for (std::size_t at = 0; at <= head.size(); ++at) {
-        ResponseParser parser;
-        for (std::string_view piece :
-             {std::string_view(head).substr(0, at), std::string_view(head).substr(at)}) {
-            for (ResponsePiece got = ResponsePiece::head_bytes;
-                 got != ResponsePiece::need_more && got != ResponsePiece::done;) {
-                const ResponseParser::Step step = parser.feed(piece);
-                piece.remove_prefix(step.consumed);
-                got = step.piece;
-            }
-        }
-        EXPECT_EQ(parser.keep_alive_limits(), (KeepAliveLimits{5, 9})) << at;
+    each_parsed(head, [](ResponseParser& parser) {
+        EXPECT_EQ(parser.keep_alive_limits(), (KeepAliveLimits{5, 9}));
         parser.reset();
         EXPECT_EQ(parser.keep_alive_limits(), KeepAliveLimits{});
-    }
+    });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/http/response.hpp"
+#include "tests/unit/proto/http/cuts.hpp"
 
 namespace driftless {
 namespace {
@@ -76,13 +76,9 @@ std::optional<std::int64_t> scan(const std::vector<std::string_view>& pieces) {
 TEST(RetryAfter, IsReadWholeByteByByteAndAtEverySplit) {
     for (const Case& wanted : cases) {
         const std::string head = head_of(wanted.fields);
-        const std::string_view all = head;
-        std::vector<std::string_view> bytes;
-        for (std::size_t at = 0; at <= all.size(); ++at) {
-            EXPECT_EQ(scan({all.substr(0, at), all.substr(at)}), wanted.wait_ns) << head << at;
-            bytes.push_back(all.substr(at, 1));
-        }
-        EXPECT_EQ(scan(bytes), wanted.wait_ns) << head;
+        each_cut(head, [&](const std::vector<std::string_view>& pieces) {
+            EXPECT_EQ(scan(pieces), wanted.wait_ns) << head << pieces[0].size();
+        });
     }
 }
 
@@ -114,24 +110,13 @@ TEST(RetryAfter, BelongsToOneFinalHead) {
     const std::string interim = "HTTP/1.1 103 Early Hints\r\nRetry-After: 1\r\n\r\n";
     for (const std::string fields : {"Retry-After: 5\r\n", "X: y\r\n"}) {
         const std::string head = interim + head_of(fields);
-        for (std::size_t at = 0; at <= head.size(); ++at) {
-            ResponseParser parser;
-            for (std::string_view piece :
-                 {std::string_view(head).substr(0, at), std::string_view(head).substr(at)}) {
-                for (ResponsePiece got = ResponsePiece::head_bytes;
-                     got != ResponsePiece::need_more && got != ResponsePiece::done;) {
-                    const ResponseParser::Step step = parser.feed(piece);
-                    piece.remove_prefix(step.consumed);
-                    got = step.piece;
-                }
-            }
-            const bool is_said = fields.front() == 'R';
+        const bool is_said = fields.front() == 'R';
+        each_parsed(head, [is_said](ResponseParser& parser) {
             EXPECT_EQ(parser.retry_after_ns(),
-                      is_said ? std::optional(5 * second_ns) : std::nullopt)
-                << at;
+                      is_said ? std::optional(5 * second_ns) : std::nullopt);
             parser.reset();
             EXPECT_EQ(parser.retry_after_ns(), std::nullopt);
-        }
+        });
     }
 }
 

@@ -173,6 +173,8 @@ TEST(Aiperf, InferencexReplayCommand) {
                                                "3600",
                                                "--start-within",
                                                "0.25:0.75",
+                                               "--period",
+                                               "1.0",
                                                "--rules",
                                                "agentx-mvp"}));
     const ReplayCommandLine line = parse_replay_options(command, "");
@@ -192,6 +194,17 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
               (Words{"F", "--max-inflight", "4", "--duration", "60"}));
     EXPECT_NE(spell(profile({"--concurrency", "4,8"})).refused, "");
     EXPECT_NE(spell({"t", "--concurrency", "4"}).refused, "") << "no tool is named";
+}
+
+// Slices of its results, or how often they are shown; ours beside them stands.
+TEST(Aiperf, SlicesArePeriods) {
+    EXPECT_EQ(spell(profile({"--stats-interval", "30"})).arguments, (Words{"--period", "30"}));
+    const Spelled both = spell(profile({"--stats-interval", "30", "--slice-duration", "1.0"}));
+    EXPECT_EQ(both.arguments, (Words{"--period", "1.0"}));
+    EXPECT_NE(both.notes.back().find("--stats-interval 30 is ignored"), std::string::npos);
+    EXPECT_EQ(spell(profile({"--period", "5s", "--slice-duration", "1"})).arguments,
+              (Words{"--period", "5s"}));
+    EXPECT_EQ(spell(profile({"--stats-interval", "0"})).arguments, Words());
 }
 
 TEST(Aiperf, RefusesWhatWouldBeAnotherLoad) {

@@ -56,7 +56,7 @@ constexpr Expected of_main[] = {
     {"--timing-strategy", "think-only", "--gap", "end-to-start"},
     {"--api-time-scale", "0.2", nullptr},
     {"--test-duration", "1800", "--for", "1800"},
-    {"--assessment-period", "30", nullptr},
+    {"--assessment-period", "30", "--period", "30"},
     {"--max-context", "128000", "refused"},
     {"--tokenizer", "Qwen/Qwen2.5-Coder-32B-Instruct", nullptr},
     {"--chunk-size", "64", nullptr},
