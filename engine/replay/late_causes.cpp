@@ -65,6 +65,14 @@ void LateCauses::note_caps(Instant now) {
     }
 }
 
+void LateCauses::note_take(Instant at) {
+    const Instant full = lanes_.parts.budgets.overflows();
+    if (settings_.budgets.any() && full < at) {
+        lost_.free(full);
+        lost_.fill(at);
+    }
+}
+
 void LateCauses::note_fire(Instant at, Instant done) {
     CHECK(at <= done);
     full_ = full_ || lanes_.in_flight.full();
@@ -106,11 +114,16 @@ LateCause LateCauses::before_turn(Instant due) const {
 }
 
 // For how long this has held back a row that was due then. Places that were free meanwhile, as
-// while this process was stopped, would have taken it: what fills them now is a consequence.
+// while this process was stopped, would have taken it: what fills them now is a consequence. Tokens
+// of a budget come at their instants, however late others take theirs, but for those that a full
+// bucket had no room for.
 Duration LateCauses::held(Instant due, LateCause cause) const {
     const Instant until = blocked_until(cause);
-    const Duration room = is_wish(cause) && due < until ? room_.between(due, until) : Duration{0};
-    return until - due - room;
+    if (due >= until || !is_wish(cause)) {
+        return until - due;
+    }
+    const RoomTimes& room = cause == LateCause::budget ? lost_ : room_;
+    return until - due - room.between(due, until);
 }
 
 void LateCauses::begin(RowUnderway& row, Instant due, Instant now) const {

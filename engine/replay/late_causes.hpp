@@ -15,11 +15,15 @@ namespace driftless {
 class LateCauses {
   public:
     LateCauses(Driver& driver, const ReplaySettings& settings, Lanes& lanes, EventRing& ring)
-        : driver_(driver), settings_(settings), lanes_(lanes), ring_(ring) {}
+        : driver_(driver), settings_(settings), lanes_(lanes), ring_(ring) {
+        lost_.fill(Instant{});
+    }
 
     /// At the beginning of each step: a cap that is full, a budget that is used up, or a ring
     /// without room, holds back every row, whatever else it waits for.
     void note_caps(Instant now);
+    /// A row leaves at that instant, and takes its tokens behind this.
+    void note_take(Instant at);
     /// A row has left: it may have taken the last place, or the last tokens.
     void note_fire(Instant at, Instant done);
     /// The next row is due, and this keeps it (`none`: nothing does).
@@ -76,6 +80,7 @@ class LateCauses {
     bool short_ = false;  ///< a token budget was used up, when last asked
     bool shut_ = false;   ///< one of them that the user asked for, when last asked
     RoomTimes room_;      ///< when they let one more row go
+    RoomTimes lost_;      ///< when a bucket of tokens ran over
 };
 
 }  // namespace driftless

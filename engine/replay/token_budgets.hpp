@@ -27,6 +27,8 @@ class TokenBucket {
     /// It is above 0 from here on; before this it is not. The past where it has no bound.
     Instant opens() const { return rate_.tokens == 0 ? Instant{INT64_MIN / 2} : opens_; }
     void take(std::uint64_t tokens, Instant at);
+    /// It is full from here on, if nobody takes any: what would come then is lost.
+    Instant overflows() const { return opens() + rate_.period; }
 
   private:
     const TokenRate rate_;
@@ -45,6 +47,11 @@ class TokenBudgets {
     bool open() const { return opens() <= now_; }
     /// When it may, if none leaves before.
     Instant opens() const { return std::max(input_.opens(), output_.opens()); }
+
+    /// When the bucket that has to be waited for is full.
+    Instant overflows() const {
+        return input_.opens() > output_.opens() ? input_.overflows() : output_.overflows();
+    }
 
     /// A request of so many tokens leaves; of its input an unlimited prefix cache holds `cached`.
     void take(std::uint32_t input, std::uint32_t cached, std::uint32_t output, Instant at);

@@ -84,6 +84,28 @@ std::vector<UsedUp> used_up(const SimResult& result, std::int64_t until_ns) {
     return all;
 }
 
+std::vector<UsedUp> ran_over(const SimResult& result, std::int64_t until_ns) {
+    const bool of_input = result.budgets.input.tokens > 0;
+    const TokenRate& rate = of_input ? result.budgets.input : result.budgets.output;
+    const auto tokens = static_cast<Whole>(rate.tokens);
+    const Whole full = tokens * rate.period.ns;
+    std::vector<UsedUp> all;
+    Whole level = full;  // times the period
+    std::int64_t at_ns = INT64_MIN / 2;
+    for (const Left& row : left_by(result, of_input)) {
+        if (row.at_ns >= until_ns) {
+            break;
+        }
+        const auto full_ns = at_ns + static_cast<std::int64_t>((full - level) / tokens);
+        if (full_ns < row.at_ns) {
+            all.push_back({full_ns, row.at_ns});
+        }
+        level = std::min(full, level + tokens * (row.at_ns - at_ns)) - row.tokens * rate.period.ns;
+        at_ns = row.at_ns;
+    }
+    return all;
+}
+
 // In any time no more tokens leave than a bucket, what that time refills, and the last request.
 std::string budgets_are_kept(const SimResult& result) {
     Breaches breaches;

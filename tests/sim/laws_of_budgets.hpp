@@ -17,6 +17,10 @@ struct UsedUp {
 };
 std::vector<UsedUp> used_up(const SimResult& result, std::int64_t until_ns);
 
+/// When the bucket was full and nobody took of it, of rows that left before `until_ns`; of a run
+/// with one budget.
+std::vector<UsedUp> ran_over(const SimResult& result, std::int64_t until_ns);
+
 std::string budgets_are_kept(const SimResult& result);
 
 }  // namespace driftless::sim

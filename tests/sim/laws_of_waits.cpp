@@ -158,6 +158,18 @@ std::int64_t room_ns(const SimResult& result, const Record& held) {
     return room_ns;
 }
 
+// For how long tokens of its budget were lost while a row waited: the bucket was full, and it was
+// we who sent nothing. Those that others took late were there in time for the next.
+std::int64_t lost_ns(const SimResult& result, const Record& held) {
+    std::int64_t lost_ns = 0;
+    for (const UsedUp& stretch : ran_over(result, *held.fired_ns)) {
+        const std::int64_t both_ns =
+            std::min(stretch.to_ns, *held.fired_ns) - std::max(stretch.from_ns, held.due_ns);
+        lost_ns += both_ns > RoomTimes::unseen_max.ns ? both_ns : 0;
+    }
+    return lost_ns;
+}
+
 }  // namespace
 
 // What --max-inflight or a budget held back the user wanted to wait, but only while as many rows
@@ -167,12 +179,15 @@ std::int64_t room_ns(const SimResult& result, const Record& held) {
 // and nothing of it where the host slept: its clock stood still.
 std::string only_a_full_cap_holds_back(const SimResult& result) {
     Breaches breaches;
+    const bool two_budgets = result.budgets.input.tokens > 0 && result.budgets.output.tokens > 0;
     for (const Record& record : result.records) {
+        const bool by_budget = record.late_cause == LateCause::budget;
         if (!is_wish(record.late_cause) || !record.fired_ns || result.disk_failed ||
-            !result.sleeps.empty()) {
+            !result.sleeps.empty() || (by_budget && two_budgets)) {
             continue;
         }
-        const std::int64_t wanted_ns = *record.drift_ns - room_ns(result, record);
+        const std::int64_t wanted_ns =
+            *record.drift_ns - (by_budget ? lost_ns(result, record) : room_ns(result, record));
         breaches.unless(record.held_ns <= wanted_ns + RoomTimes::unseen_max.ns, record,
                         "was held by the cap for " + std::to_string(wanted_ns) + " ns, and says " +
                             std::to_string(record.held_ns));
