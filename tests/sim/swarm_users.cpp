@@ -1,5 +1,6 @@
 // The swarm's traces, played by users.
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "proto/core/hash.hpp"
@@ -58,8 +59,10 @@ void plant_barriers(Trace& trace, std::uint64_t seed) {
         }
     }
     trace.dependencies.insert(trace.dependencies.end(), barriers.begin(), barriers.end());
-    std::stable_sort(trace.dependencies.begin(), trace.dependencies.end(),
-                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    std::sort(trace.dependencies.begin(), trace.dependencies.end(),
+              [](const Dependency& a, const Dependency& b) {
+                  return std::tie(a.row, a.on, a.trigger) < std::tie(b.row, b.on, b.trigger);
+              });
 }
 
 void draw_failures(Random& random, FailureRules& rules) {
