@@ -38,23 +38,45 @@ bool Histories::fits(const Spoken& spoken) const {
     return spoken.history.size() + words * live_.pad_word.size() <= bytes_max_;
 }
 
+/// What was said up to the answer that the row goes on from; null: there is none of this pass.
+Histories::Spoken* Histories::before(const Due& due) {
+    const LiveTurn& turn = live_.of(due.row);
+    if (turn.behind == no_row) {
+        return nullptr;
+    }
+    CHECK(due.request >= turn.back);
+    Spoken& before = spoken_[due.request - turn.back];
+    return before.has_ended && before.pass == due.pass ? &before : nullptr;
+}
+
+void Histories::complete(const LiveTurn& turn, const Spoken& before, Record& record) const {
+    if (!record.fired_ns) {
+        return;
+    }
+    record.live_turns = before.turns;
+    const bool fills = turn.pad_at > 0 || before.short_by <= 0;
+    if (before.knows_length && fills) {
+        record.padded_tokens = before.short_by;
+    }
+}
+
+/// The history that the row went on from: itself where nobody else needs it, else a copy.
+std::string Histories::said_before(const LiveTurn& turn, const SaidWords& said,
+                                   Spoken* before) const {
+    if (before == nullptr) {
+        return {};
+    }
+    return is_last_user(turn, said) ? std::move(before->history) : before->history;
+}
+
 void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     const LiveTurn& turn = live_.of(due.row);
-    Spoken* before = nullptr;
-    if (turn.behind != no_row) {
-        CHECK(due.request >= turn.back);
-        before = &spoken_[due.request - turn.back];
-        before = before->has_ended && before->pass == due.pass ? before : nullptr;
-    }
-    if (before != nullptr && record.fired_ns) {
-        record.live_turns = before->turns;
-        const bool fills = turn.pad_at > 0 || before->short_by <= 0;
-        if (before->knows_length && fills) {
-            record.padded_tokens = before->short_by;
-        }
+    Spoken* const before = this->before(due);
+    if (before != nullptr) {
+        complete(turn, *before, record);
     }
     if (turn.followers == 0) {
-        if (before != nullptr && said.whole && live_.of(turn.behind).followers == 1) {
+        if (before != nullptr && is_last_user(turn, said)) {
             std::string().swap(before->history);
         }
         return;
@@ -65,10 +87,7 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     spoken.has_ended = true;
     spoken.turns = (before == nullptr ? 0 : before->turns) + (said.whole ? 1 : 0);
     if (goes_on && (turn.behind == no_row || before != nullptr)) {
-        if (before != nullptr) {
-            const bool alone = said.whole && live_.of(turn.behind).followers == 1;
-            spoken.history = alone ? std::move(before->history) : before->history;
-        }
+        spoken.history = said_before(turn, said, before);
         append_own(due, before, spoken.history);
         if (said.whole) {
             spoken.history += ',';
@@ -77,21 +96,26 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
             note_length(trace_.rows[due.row], record, spoken);
         }
     }
-    TurnReply reply;
-    reply.request = due.request;
-    reply.pass = due.pass;
-    reply.attempt = due.attempt;
+    tell(due, std::move(spoken));
+}
+
+/// Keeps what was said up to the end of the request, and tells the engine where it is.
+void Histories::tell(const Due& due, Spoken spoken) {
     const bool fits_in = fits(spoken);
-    reply.goes_on = !spoken.history.empty() && fits_in;
-    whys_[due.row] = reply.goes_on ? Why::none : fits_in ? Why::unread : Why::too_long;
+    const bool goes_on = !spoken.history.empty() && fits_in;
+    whys_[due.row] = goes_on ? Why::none : fits_in ? Why::unread : Why::too_long;
     if (!fits_in) {
         std::string().swap(spoken.history);
     }
-    reply.short_by = spoken.short_by;
-    spoken_[due.request] = std::move(spoken);
-    reply.history = spoken_[due.request].history.data();
-    reply.bytes = spoken_[due.request].history.size();
-    unsent_.push_back(reply);
+    Spoken& kept = spoken_[due.request];
+    kept = std::move(spoken);
+    unsent_.push_back({.history = kept.history.data(),
+                       .bytes = kept.history.size(),
+                       .request = due.request,
+                       .pass = due.pass,
+                       .short_by = kept.short_by,
+                       .attempt = due.attempt,
+                       .goes_on = goes_on});
     flush();
 }
 

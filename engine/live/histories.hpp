@@ -68,6 +68,9 @@ class Histories {
     void flush();
 
   private:
+    /// Why nobody goes on.
+    enum class Why : std::uint8_t { none, unread, too_long };
+
     /// At the end of a request.
     struct Spoken {
         std::string history;
@@ -78,9 +81,15 @@ class Histories {
         bool has_ended = false;
     };
 
+    Spoken* before(const Due& due);
+    void complete(const LiveTurn& turn, const Spoken& before, Record& record) const;
+    /// Nobody else needs the history that the row went on from.
+    bool is_last_user(const LiveTurn& turn, const SaidWords& said) const {
+        return said.whole && live_.of(turn.behind).followers == 1;
+    }
+    std::string said_before(const LiveTurn& turn, const SaidWords& said, Spoken* before) const;
     void append_own(const Due& due, const Spoken* before, std::string& out) const;
-    enum class Why : std::uint8_t { none, unread, too_long };
-
+    void tell(const Due& due, Spoken spoken);
     bool fits(const Spoken& spoken) const;
     void note_length(const TraceRow& row, const Record& record, Spoken& spoken) const;
 

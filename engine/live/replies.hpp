@@ -1,9 +1,8 @@
 /// Replies: the engine's side of live assistants: what has come back from the writer, by the
 /// request that it is an answer to, and the body of a request that goes on behind one, in pieces.
-/// Owned by the engine thread; memory is taken when it is made, 40 bytes a request.
+/// Owned by the engine thread; memory is taken when it is made, 32 bytes a request.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

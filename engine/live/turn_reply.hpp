@@ -17,5 +17,6 @@ struct TurnReply {
     std::uint8_t attempt = 0;
     bool goes_on = false;  ///< there is a history that the next prompt can hold
 };
+static_assert(sizeof(TurnReply) == 32);  // the engine keeps one of each request
 
 }  // namespace driftless

@@ -34,8 +34,8 @@ struct LiveTurn {
 struct LiveFigures {
     std::uint64_t conversations = 0;  ///< first rows that others follow
     std::uint64_t turns = 0;          ///< rows behind an answer of this run
-    /// Rows that come after another one of their session and say something else before their own
-    /// words than that one and an answer: their recorded words stand as they are.
+    /// Rows that are not the first of their session and repeat none of the rows that they wait for:
+    /// their recorded words stand as they are.
     std::uint64_t edited = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/prompt/conversations.hpp"
+#include "engine/prompt/live_bodies.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/counted.hpp"
 
@@ -57,7 +57,7 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
     CHECK(trace.recorded && trace.copy_rows == 0);
     RecordedFigures figures;
     RecordedComposer composer(dialect, spec);
-    std::optional<Conversations> conversations;
+    std::optional<LiveBodies> conversations;
     if (assistant == Assistant::live) {
         conversations.emplace(trace, plan);
     }
@@ -76,7 +76,7 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
                                     : composer.compose(request, row.output_length, bodies);
             if (made && conversations && !request.empty() &&
                 conversations->take(position, composer.messages(), before, bodies) !=
-                    Conversations::Found::fits) {
+                    LiveBodies::Found::fits) {
                 made = no_turn_before;
             }
             if (!made) {

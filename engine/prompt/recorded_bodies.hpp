@@ -19,8 +19,8 @@ namespace driftless {
 
 struct RecordedFigures {
     std::uint64_t requests = 0;  ///< bodies made
-    std::uint64_t unbounded =
-        0;  ///< of these, answers whose length the trace does not say: their own limits hold
+    /// Of these, answers whose length the trace does not say: their own limits hold.
+    std::uint64_t unbounded = 0;
     RecordedFixes fixes;
 };
 
@@ -40,8 +40,8 @@ enum class Assistant : std::uint8_t {
 /// Makes the bodies of the plan's rows; those of other rows are dropped. Nothing where some cannot
 /// be sent with this dialect, and `errors` names them by file and line.
 ///
-/// Live: a row that repeats the messages of the row before it in its session, then an answer, and
-/// that waits for the end of that row, keeps the messages behind that answer alone
+/// Live: a row that waits for the answer to another row of its session, and that repeats the
+/// messages of that row, then an answer, keeps the messages behind that answer alone
 /// (live_turns.hpp).
 std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
                                                     const BodySpec& spec, Assistant assistant,

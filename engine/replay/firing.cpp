@@ -46,10 +46,12 @@ void Firing::let_go(Lane& lane, RowUnderway& row, Instant due, FiredInfo info) {
     lanes_.exchanges.fired(lane, first ? at : row.fired);
     if (first) {
         const TraceRow& said = trace_.rows[row.due.row];
-        late_.note_take(at);
-        lanes_.parts.budgets.take(said.input_length,
-                                  schedule_.planned(row.due).expected_cached_tokens,
-                                  asked_tokens(row.due, said), at);
+        if (lanes_.parts.budgets.any()) {
+            late_.note_take(at);
+            lanes_.parts.budgets.take(said.input_length,
+                                      schedule_.planned(row.due).expected_cached_tokens,
+                                      asked_tokens(row.due, said), at);
+        }
         schedule_.fired(row.due, row.due.due_ns + (at - due).ns);
         info.late_cause = late_.of(row, due, at - due);
         info.submit_ns = taken

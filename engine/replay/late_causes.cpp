@@ -67,7 +67,7 @@ void LateCauses::note_caps(Instant now) {
 
 void LateCauses::note_take(Instant at) {
     const Instant full = lanes_.parts.budgets.overflows();
-    if (settings_.budgets.any() && full < at) {
+    if (full < at) {
         lost_.free(full);
         lost_.fill(at);
     }

@@ -41,6 +41,8 @@ class TokenBudgets {
     explicit TokenBudgets(const BudgetRules& rules)
         : rules_(rules), input_(rules.input), output_(rules.output) {}
 
+    bool any() const { return rules_.any(); }
+
     /// What is asked of them from here on is meant of this instant.
     void look(Instant now) { now_ = now; }
     /// A request may leave.

@@ -1,4 +1,4 @@
-/// Conversations: finds, while the bodies of a trace are made, which of them go on behind the
+/// LiveBodies: finds, while the bodies of a trace are made, which of them go on behind the
 /// answer to another one, and cuts from these what was said before. Used by recorded_bodies.cpp
 /// alone. Bytes in, bytes out.
 #pragma once
@@ -11,15 +11,16 @@
 
 #include "engine/plan/live_turns.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/plan/planned_rows.hpp"
 #include "proto/api/recorded.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
 
-class Conversations {
+class LiveBodies {
   public:
     /// Trace and plan outlive it.
-    Conversations(const Trace& trace, const Plan& plan);
+    LiveBodies(const Trace& trace, const Plan& plan);
 
     enum class Found : std::uint8_t {
         fits,        ///< its body may be sent
@@ -40,14 +41,14 @@ class Conversations {
         bool known = false;  ///< it was seen, and is sent
     };
 
-    bool may_follow(std::uint32_t row, std::uint32_t before) const;
+    std::uint32_t sent_before(std::uint32_t row, const Dependency& one) const;
     std::uint32_t before_of(std::uint32_t row, const std::vector<MessageSpan>& messages,
                             const std::vector<std::uint64_t>& digests) const;
 
     const Trace& trace_;
-    std::vector<std::uint32_t> place_of_;  ///< [rows of the trace] in the plan; no_row: not there
+    const Plan& plan_;
+    const PlannedRows planned_;
     std::vector<std::uint32_t> first_of_;  ///< [sessions] index of its first row
-    std::vector<std::uint32_t> row_at_;    ///< [row index] position in `trace.rows`
     std::vector<Said> said_;               ///< [rows of the trace]
     LiveTurns live_;
 };

@@ -1,7 +1,8 @@
-#include "engine/prompt/conversations.hpp"
+#include "engine/prompt/live_bodies.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "proto/core/check.hpp"
@@ -18,10 +19,8 @@ std::uint32_t offset_of(std::size_t bytes) {
 
 }  // namespace
 
-Conversations::Conversations(const Trace& trace, const Plan& plan)
-    : trace_(trace),
-      place_of_(trace.rows.size(), no_row),
-      first_of_(trace.sessions.size(), no_row) {
+LiveBodies::LiveBodies(const Trace& trace, const Plan& plan)
+    : trace_(trace), plan_(plan), planned_(trace, plan), first_of_(trace.sessions.size(), no_row) {
     for (const TraceRow& row : trace.rows) {
         if (row.session != no_session) {
             first_of_[row.session] = std::min(first_of_[row.session], row.index);
@@ -29,29 +28,29 @@ Conversations::Conversations(const Trace& trace, const Plan& plan)
     }
     live_.turns.resize(trace.rows.size());
     said_.resize(trace.rows.size());
-    for (std::uint32_t row = 0; row < trace.rows.size(); ++row) {
-        row_at_.resize(std::max<std::size_t>(row_at_.size(), trace.rows[row].index + 1), no_row);
-        row_at_[trace.rows[row].index] = row;
-    }
-    for (std::uint32_t place = 0; place < plan.rows.size(); ++place) {
-        place_of_[plan.rows[place].row] = place;
-    }
 }
 
-/// It was sent before, in the same session.
-bool Conversations::may_follow(std::uint32_t row, std::uint32_t before) const {
-    return said_[before].known && trace_.rows[before].session == trace_.rows[row].session &&
-           place_of_[before] < place_of_[row];
+/// Position in `trace.rows` of what the row waits for, where it was sent before in the same
+/// session. `no_row`: not so.
+std::uint32_t LiveBodies::sent_before(std::uint32_t row, const Dependency& one) const {
+    const std::optional<std::uint32_t> place = planned_.find(one.on);
+    const std::optional<std::uint32_t> own = planned_.find(trace_.rows[row].index);
+    if (one.trigger != Trigger::completion || !place || !own || *place >= *own) {
+        return no_row;
+    }
+    const std::uint32_t before = plan_.rows[*place].row;
+    const bool same_session = trace_.rows[before].session == trace_.rows[row].session;
+    return said_[before].known && same_session ? before : no_row;
 }
 
 /// The row that it goes on behind, of those whose answers it waits for: the one that says most of
 /// what it repeats. `no_row`: none. `digests`: of the messages up to each.
-std::uint32_t Conversations::before_of(std::uint32_t row, const std::vector<MessageSpan>& messages,
-                                       const std::vector<std::uint64_t>& digests) const {
+std::uint32_t LiveBodies::before_of(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                                    const std::vector<std::uint64_t>& digests) const {
     std::uint32_t best = no_row;
     for (const Dependency& one : trace_.dependencies_of(trace_.rows[row])) {
-        const std::uint32_t before = one.on < row_at_.size() ? row_at_[one.on] : no_row;
-        if (before == no_row || one.trigger != Trigger::completion || !may_follow(row, before)) {
+        const std::uint32_t before = sent_before(row, one);
+        if (before == no_row) {
             continue;
         }
         const Said& said = said_[before];
@@ -64,9 +63,8 @@ std::uint32_t Conversations::before_of(std::uint32_t row, const std::vector<Mess
     return best;
 }
 
-Conversations::Found Conversations::take(std::uint32_t row,
-                                         const std::vector<MessageSpan>& messages,
-                                         std::size_t begin, std::string& bodies) {
+LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                                   std::size_t begin, std::string& bodies) {
     const TraceRow& whose = trace_.rows[row];
     if (messages.empty() || whose.session == no_session) {
         return Found::fits;
@@ -95,18 +93,18 @@ Conversations::Found Conversations::take(std::uint32_t row,
     if (before != no_row) {
         LiveTurn& parent = live_.turns[before];
         turn.behind = before;
-        turn.back = place_of_[row] - place_of_[before];
+        turn.back = *planned_.find(whose.index) - *planned_.find(trace_.rows[before].index);
         live_.figures.conversations += parent.followers == 0 && parent.behind == no_row ? 1 : 0;
         ++parent.followers;
         ++live_.figures.turns;
     } else if (!is_first) {
         ++live_.figures.edited;
     }
-    said_[row] = {messages.size(), digests.back(), place_of_[row] != no_row};
+    said_[row] = {messages.size(), digests.back(), planned_.contains(whose.index)};
     return Found::fits;
 }
 
-LiveTurns Conversations::finish() {
+LiveTurns LiveBodies::finish() {
     return std::move(live_);
 }
 
