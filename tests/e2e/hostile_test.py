@@ -3,10 +3,10 @@ the terminal's cursor, redirects. What it says is shown harmlessly and believed 
 
 import http.server
 import json
-import threading
 import unittest
 
 from harness import Case, SAMPLE, mock
+from keeper import served
 
 DONE, PREFLIGHT = 0, 4
 NASTY = "\x1b]0;owned\x07\x1b[2Jbad\nkey\x9b31m"
@@ -52,14 +52,9 @@ class Odd(http.server.BaseHTTPRequestHandler):
 
 class Hostile(Case):
     def beside(self, *flags, model="m", refusal="", location="", count=lambda words: words + 4):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Odd)
-        server.model, server.refusal, server.location = model, refusal, location
-        server.count = count
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        url = f"http://127.0.0.1:{server.server_port}"
-        return self.replay(SAMPLE, "--url", url, "--limit", 3, "--speed", 50, *flags)
+        server = self.enterContext(served(Odd, model=model, refusal=refusal, location=location,
+                                          count=count))  # fmt: skip
+        return self.replay(SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, *flags)
 
     def test_terminal_gets_no_control_byte(self):
         for flags, server in (

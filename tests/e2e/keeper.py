@@ -1,4 +1,4 @@
-"""A server that keeps every request and answers it with one token."""
+"""Servers of a test's own, and one that keeps every request and answers it with one token."""
 
 import contextlib
 import http.server
@@ -30,17 +30,23 @@ class Keeper(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def keeper():
-    """Its `kept` has (path, head, body) of each request."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Keeper)
-    server.kept = []
+def served(handler, **members):
+    """A server of that handler, at its `url`, with these members for the handler to use."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.url = f"http://127.0.0.1:{server.server_port}"
+    for name, value in members.items():
+        setattr(server, name, value)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server
     finally:
         server.shutdown()
         server.server_close()
+
+
+def keeper():
+    """Its `kept` has (path, head, body) of each request."""
+    return served(Keeper, kept=[])
 
 
 def kept_bodies(server):

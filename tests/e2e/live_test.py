@@ -1,12 +1,11 @@
 """Conversations that are replayed live: each prompt holds what this server has said in this run."""
 
-import contextlib
 import http.server
 import json
-import threading
 import unittest
 
 from harness import Case, SAMPLE, mock, read_jsonl, row_of
+from keeper import served
 
 TALKS = SAMPLE.parent.parent / "golden" / "traces" / "talks"
 WORDS = ['quotes " and \\', "line\nbreak\ttab", "caf\u00e9 \u4f60\u597d \U0001f600", "plain", "\u0001 \u007f", ""]
@@ -46,17 +45,8 @@ class Talker(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@contextlib.contextmanager
 def talker(say):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Talker)
-    server.say, server.asked = say, []
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
+    return served(Talker, say=say, asked=[])
 
 
 class Live(Case):

@@ -6,11 +6,11 @@ import json
 import os
 import pathlib
 import subprocess
-import threading
 import unittest
 import urllib.parse
 
 from harness import Case, SAMPLE, mock
+from keeper import served
 
 DONE, USAGE, PREFLIGHT, NO_SUCCESS = 0, 2, 4, 5
 KEY = "sk-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -107,17 +107,12 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
 class Secrets(Case):
     def serve(self, places, before, key=KEY):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-        server.places, server.before, server.key, server.said = places, before, key, set()
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        return server, f"http://127.0.0.1:{server.server_port}"
+        return self.enterContext(served(Echo, places=places, before=before, key=key, said=set()))
 
     def replay_beside(self, places, *flags, before=0, key=KEY):
         flags = flags or ("--api-key", key)
-        server, url = self.serve(places, before, key)
-        run = self.replay(SAMPLE, "--url", url, "--limit", 3, "--speed", 50, *flags)
+        server = self.serve(places, before, key)
+        run = self.replay(SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, *flags)
         self.assertEqual(server.said, places, run.complained)
         return run
 
@@ -205,7 +200,7 @@ class Secrets(Case):
                 refused = self.replay(SAMPLE, *flags)
                 self.assertEqual(refused.code, USAGE)
                 self.expect_no_part(refused, flags)
-        server, url = self.serve(set(), 0)
+        url = self.serve(set(), 0).url
         flags = ("--url", url, "--limit", 3, "--speed", 50)
         first = self.replay_well(SAMPLE, *flags, "--endpoint", endpoint)
         self.expect_no_part(first, "--endpoint")

@@ -12,12 +12,6 @@
 namespace driftless {
 namespace {
 
-ReadOptions closed() {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
-    return options;
-}
-
 std::string session(const std::string& id, const std::string& turns) {
     return R"({"session_id":")" + id + R"(","turns":[)" + turns + "]}";
 }
@@ -27,7 +21,7 @@ TEST(AiperfTurns, AreRowsOfNewMessages) {
                                            R"("output_length":50,"extra":{"k":1}})"),
                               R"({"turns":[{"texts":["a","b"]}],"type":"multi_turn"})",
                               session("s", R"({"texts":[{"name":"n","contents":["x","y"]}]})")},
-                             closed());
+                             closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     const Trace& trace = got.trace;
     EXPECT_EQ(trace.format, "aiperf-multi-turn");
@@ -67,7 +61,7 @@ TEST(AiperfTurns, BeginWithASystemPrompt) {
         read({session("s", R"({"role":"system","texts":["be","kind"]},{"text":"q"},)"
                            R"({"role":"system","text":"now be short"})"),
               session("t", R"({"role":"system","text":"x","delay":5})")},
-             closed());
+             closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.rows.size(), 3U);
     const TraceRow& first = got.trace.rows[0];
@@ -80,7 +74,7 @@ TEST(AiperfTurns, BeginWithASystemPrompt) {
 }
 
 TEST(AiperfTurns, CountWhatIsNotSent) {
-    const Reading got = read({session("s", R"({"text":"q","image":"a.png"})")}, closed());
+    const Reading got = read({session("s", R"({"text":"q","image":"a.png"})")}, closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.remarks.size(), 2U);
     EXPECT_STREQ(got.trace.remarks[0].one, "turn with images, sounds or films, which are not sent");
@@ -89,7 +83,7 @@ TEST(AiperfTurns, CountWhatIsNotSent) {
 TEST(AiperfTurns, AreRefused) {
     const auto refused = [](const std::string& turns, const std::string& field,
                             const std::string& what) {
-        ReadOptions options = closed();
+        ReadOptions options = closed_sessions();
         options.format = "multi_turn";
         const Reading got = read({R"({"session_id":"s","turns":)" + turns + "}"}, options);
         ASSERT_EQ(got.errors.count, 1U) << turns;
@@ -110,7 +104,7 @@ TEST(AiperfTurns, AreRefused) {
     refused(R"([{"text":"a","delay":-1}])", "turns[0].delay", "is negative");
     refused(R"([{"role":"system","text":"a"}])", "turns", "no question");
     const Reading graph =
-        read({R"({"session_id":"s","turns":[{"messages":[],"forks":["t"]}]})"}, closed());
+        read({R"({"session_id":"s","turns":[{"messages":[],"forks":["t"]}]})"}, closed_sessions());
     EXPECT_NE(graph.first_error().find("with forks (dag_jsonl)"), std::string::npos);
 }
 

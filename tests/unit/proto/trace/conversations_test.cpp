@@ -15,8 +15,7 @@ namespace {
 
 /// Read as closed sessions, where the format is not named.
 Reading read_closed(const std::vector<std::string>& lines, const std::string& format = "") {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
+    ReadOptions options = closed_sessions();
     options.format = format;
     return read(lines, options);
 }

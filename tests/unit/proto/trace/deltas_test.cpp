@@ -12,12 +12,6 @@
 namespace driftless {
 namespace {
 
-ReadOptions closed() {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
-    return options;
-}
-
 /// A row of the session with these messages, as role:words; members stand behind. One without any
 /// has the length of its answer.
 std::string row_of(const std::string& session, const std::vector<std::string>& messages,
@@ -55,7 +49,7 @@ TEST(Deltas, AreReadFromMooncakeRows) {
             read({row_of("a", {"system:s", "user:q1"}, mode + R"(,"output_length":50)"),
                   row_of("b", {"user:q2"}, mode),
                   row_of("a", {"tool:r"}, mode + R"(,"delay":1500.5,"output_length":8)")},
-                 closed());
+                 closed_sessions());
         ASSERT_TRUE(got.usable) << got.first_error();
         const Trace& trace = got.trace;
         EXPECT_TRUE(trace.deltas);
@@ -109,7 +103,7 @@ TEST(Deltas, InheritTools) {
         read({row_of("a", {"user:1"}, live + "," + tools("x")), row_of("b", {"user:2"}, live),
               row_of("a", {"user:3"}, live + R"(,"tools":null)"),
               row_of("a", {"user:4"}, live + "," + tools("y")), row_of("a", {"user:5"}, live)},
-             closed());
+             closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     const char* expected[] = {"x", "", "x", "y", "y"};
     for (const TraceRow& row : got.trace.rows) {
@@ -121,7 +115,7 @@ TEST(Deltas, InheritTools) {
     EXPECT_EQ(canonical_round_trip(got.trace), "");
     const Reading history = read({row_of("a", {"user:1"}, R"("output_length":9,)" + tools("x")),
                                   row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
-                                 closed());
+                                 closed_sessions());
     ASSERT_TRUE(history.usable) << history.first_error();
     EXPECT_EQ(history.trace.body_of(history.trace.rows[1]).find("tools"), std::string::npos);
 }
@@ -130,7 +124,7 @@ TEST(Deltas, InheritTools) {
 TEST(Deltas, DoNotMix) {
     const std::string delta = row_of("a", {"user:q"}, live);
     const auto refused = [&](const std::vector<std::string>& lines, const std::string& what) {
-        const Reading got = read(lines, closed());
+        const Reading got = read(lines, closed_sessions());
         EXPECT_FALSE(got.usable);
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
         EXPECT_NE(got.first_error().find("assistant_responses live in all, or in none"),
@@ -145,14 +139,14 @@ TEST(Deltas, DoNotMix) {
     const Reading beside = read(
         {delta, R"({"session_id":"b","text_input":"x"})",
          R"({"messages":[{"role":"user","content":"q"}],"timestamp":0,"message_mode":"delta"})"},
-        closed());
+        closed_sessions());
     EXPECT_TRUE(beside.usable) << beside.first_error();
 }
 
 TEST(Deltas, RefuseWhatCannotBePutTogether) {
     const auto refused = [&](const std::string& line, const std::string& field,
                              const std::string& what) {
-        const Reading got = read({line}, closed());
+        const Reading got = read({line}, closed_sessions());
         ASSERT_EQ(got.errors.count, 1U) << line;
         EXPECT_EQ(got.errors.list[0].field, field);
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
@@ -175,7 +169,7 @@ TEST(Deltas, RefuseWhatCannotBePutTogether) {
 // A session that does not say so and looks like it is counted once, and sent as it stands.
 TEST(Deltas, AreSuspected) {
     const auto suspected = [](const std::vector<std::string>& lines) {
-        const Reading got = read(lines, closed());
+        const Reading got = read(lines, closed_sessions());
         EXPECT_TRUE(got.usable) << got.first_error();
         EXPECT_FALSE(got.trace.deltas);
         return count_of(got.trace, looks_fresh);
@@ -192,8 +186,8 @@ TEST(Deltas, AreSuspected) {
                          row_of("a", {"user:q", "assistant:x", "user:r"}, ""),
                          row_of("b", {"user:q"}, "")}),
               0U);
-    const Reading odd =
-        read({row_of("a", {"user:q"}, live), row_of("a", {"assistant:x"}, live)}, closed());
+    const Reading odd = read({row_of("a", {"user:q"}, live), row_of("a", {"assistant:x"}, live)},
+                             closed_sessions());
     EXPECT_EQ(count_of(odd.trace, "behind the server's own"), 1U);
 }
 
@@ -202,7 +196,7 @@ TEST(Deltas, SurviveWriting) {
     const Reading got = read({row_of("a", {"user:q"}, live + R"(,"timestamp":0)"),
                               row_of("a", {"user:r"}, live + R"(,"delay":5,"output_length":2)"),
                               R"({"timestamp":9,"text_input":"x"})"},
-                             closed());
+                             closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     TraceWriter mooncake(got.trace, mooncake_target, all_rows(got.trace));
     const std::vector<std::string> lines = lines_of(mooncake);
@@ -228,7 +222,7 @@ TEST(Deltas, AreReadFromSglang) {
         R"({"messages":[{"role":"user","content":"r"}],"prompt_tokens":90}],[],)"
         R"([{"messages":[{"role":"user","content":"t"}]}]]})";
     EXPECT_NE(read({turns}).first_error().find("--sessions closed"), std::string::npos);
-    ReadOptions options = closed();
+    ReadOptions options = closed_sessions();
     options.default_output = 220;
     const Reading got = read({turns}, options);
     ASSERT_TRUE(got.usable) << got.first_error();

@@ -12,12 +12,6 @@
 namespace driftless {
 namespace {
 
-ReadOptions closed() {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
-    return options;
-}
-
 std::string bundle(const std::string& adapter, const std::string& cells) {
     return R"({"schema_version":"0.1.0","adapter_id":"inferencex_)" + adapter + R"(","exports":[)" +
            cells + "]}";
@@ -43,7 +37,7 @@ const std::string hello = R"({"role":"user","content":"hi"})";
 TEST(Isb1, ReadsSessions) {
     const Reading got = read({bundle("multiturn", cell("t1", R"("s1")", {hello, hello}) + "," +
                                                       cell("t2", "null", {hello}))},
-                             closed());
+                             closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     const Trace& trace = got.trace;
     EXPECT_EQ(trace.format, "isb1");
@@ -69,7 +63,7 @@ TEST(Isb1, ReadsEvents) {
         read({bundle("trace_replay",
                      R"({"trace_id":"t1","trace_metadata":{"session_id":"s1"},"events":[)" +
                          event("5") + "," + event("30") + "," + event("20") + "]}")},
-             closed());
+             closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     const Trace& trace = got.trace;
     ASSERT_EQ(trace.rows.size(), 3U);
@@ -88,7 +82,7 @@ TEST(Isb1, ReadsAConversationOnce) {
     const std::string other = cell("t1", R"("s1")", {hello, hello});
     const Reading got = read({bundle("multiturn", one + "," + one + "," + other),
                               bundle("multiturn", one), bundle("multiturn", other)},
-                             closed());
+                             closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 1U);
     ASSERT_EQ(got.trace.remarks.size(), 2U);
@@ -99,7 +93,8 @@ TEST(Isb1, ReadsAConversationOnce) {
 
 TEST(Isb1, SendsBlocksAsItsClientDoes) {
     const auto content = [](const std::string& message) {
-        const Reading got = read({bundle("multiturn", cell("t", R"("s")", {message}))}, closed());
+        const Reading got =
+            read({bundle("multiturn", cell("t", R"("s")", {message}))}, closed_sessions());
         EXPECT_TRUE(got.usable) << got.first_error();
         std::string body(got.trace.body_of(got.trace.rows[0]));
         return body.substr(13, body.size() - 15);
@@ -136,7 +131,7 @@ TEST(Isb1, SendsBlocksAsItsClientDoes) {
 TEST(Isb1, RefusesWhatItCannotPlace) {
     const auto refused = [](const std::string& line, const std::string& field,
                             const std::string& what) {
-        ReadOptions options = closed();
+        ReadOptions options = closed_sessions();
         options.format = "isb1";
         const Reading got = read({line}, options);
         ASSERT_EQ(got.errors.count, 1U) << line;

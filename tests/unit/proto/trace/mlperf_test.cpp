@@ -24,8 +24,7 @@ const std::string call =
 const std::string result = R"("tool_results":[{"tool_call_id":"f:0","content":"r"}])";
 
 Reading closed(const std::vector<std::string>& lines, std::uint32_t default_output = 0) {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
+    ReadOptions options = closed_sessions();
     options.default_output = default_output;
     return read(lines, options);
 }
@@ -149,8 +148,7 @@ TEST(MlPerf, GoesOnWithTheNextConversation) {
 
 // The same names in another file are other conversations.
 TEST(MlPerf, BeginsAnewWithEachFile) {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
+    ReadOptions options = closed_sessions();
     Trace trace;
     InputErrors errors;
     TraceReader reader(options, trace, errors);

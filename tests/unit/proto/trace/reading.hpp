@@ -30,6 +30,13 @@ inline Reading read(const std::vector<std::string>& lines, const ReadOptions& op
     return reading;
 }
 
+/// Traces whose turns wait for the turns before them.
+inline ReadOptions closed_sessions() {
+    ReadOptions options;
+    options.sessions = Sessions::closed;
+    return options;
+}
+
 inline std::string row(const std::string& time, int input, int output, const std::string& ids) {
     return R"({"timestamp": )" + time + R"(, "input_length": )" + std::to_string(input) +
            R"(, "output_length": )" + std::to_string(output) + R"(, "hash_ids": [)" + ids + "]}";

@@ -40,9 +40,7 @@ std::string run(const std::vector<std::string>& events, const std::string& id = 
 }
 
 Reading closed(const std::vector<std::string>& lines) {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
-    return read(lines, options);
+    return read(lines, closed_sessions());
 }
 
 TEST(TensorRt, ReadsRequestsAndTools) {

@@ -30,8 +30,7 @@ std::string conversation(const std::vector<std::string>& requests) {
 }
 
 Reading closed(const std::vector<std::string>& requests, FlatAgents agents = FlatAgents::chains) {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
+    ReadOptions options = closed_sessions();
     options.flat_agents = agents;
     return read({conversation(requests)}, options);
 }
