@@ -57,6 +57,12 @@ void TraceDraft::note_doubt(UnitDoubt doubt) {
 }
 
 void TraceDraft::finish() {
+    remark(
+        "session whose name is in another file, too, read as one of its own (where they are one, "
+        "put both files into one)",
+        "sessions whose names are in other files, too, read as ones of their own (where they are "
+        "one, put the files into one)",
+        sessions_.namesakes());
     ids_.finish();
     std::stable_sort(trace_.dependencies.begin(), trace_.dependencies.end(),
                      [](const Dependency& a, const Dependency& b) { return a.row < b.row; });

@@ -4,6 +4,13 @@
 
 namespace driftless {
 
+void SessionTurns::begin_file() {
+    numbers_.clear();
+    for (; of_earlier_ < trace_.sessions.size(); ++of_earlier_) {
+        earlier_.insert(trace_.sessions[of_earlier_]);
+    }
+}
+
 std::uint32_t SessionTurns::find(std::string_view name, std::string_view key) {
     const auto known = numbers_.find(key);
     if (known != numbers_.end()) {
@@ -11,7 +18,8 @@ std::uint32_t SessionTurns::find(std::string_view name, std::string_view key) {
     }
     const auto made = static_cast<std::uint32_t>(trace_.sessions.size());
     std::string fixed;  // a CSV may name it in any bytes; records are JSON
-    trace_.sessions.emplace_back(to_valid_utf8(name, fixed));
+    const std::string& kept = trace_.sessions.emplace_back(to_valid_utf8(name, fixed));
+    namesakes_ += earlier_.contains(kept) ? 1 : 0;
     tails_.emplace_back();
     numbers_.emplace(key, made);
     return made;

@@ -4,9 +4,12 @@
 /// each, and makes a turn wait for the turn before it. Part of a TraceDraft.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "proto/trace/numbers_by_name.hpp"
@@ -28,7 +31,9 @@ class SessionTurns {
     explicit SessionTurns(Trace& trace) : trace_(trace) {}
 
     /// Names begin anew.
-    void begin_file() { numbers_.clear(); }
+    void begin_file();
+    /// Sessions whose name stands in an earlier file, too: they are others.
+    std::uint64_t namesakes() const { return namesakes_; }
 
     /// The session of that name in this file, made where it is new.
     std::uint32_t find(std::string_view name) { return find(name, name); }
@@ -42,8 +47,11 @@ class SessionTurns {
 
   private:
     Trace& trace_;
-    NumbersByName numbers_;           ///< by key, of this file
-    std::vector<SessionTail> tails_;  ///< [Trace::sessions]
+    NumbersByName numbers_;                    ///< by key, of this file
+    std::vector<SessionTail> tails_;           ///< [Trace::sessions]
+    std::unordered_set<std::string> earlier_;  ///< names of earlier files
+    std::size_t of_earlier_ = 0;               ///< sessions of `Trace` that these are
+    std::uint64_t namesakes_ = 0;
 };
 
 }  // namespace driftless

@@ -78,12 +78,15 @@ TEST(TraceDraft, SharesNamesAcrossSegmentsOnly) {
         }
         draft.begin_file("a");
         const std::uint32_t session = draft.sessions().find("s");
+        draft.sessions().find("of this file alone");
         draft.name_request("r");
         const std::uint32_t first = draft.add({}).name_space;
         draft.begin_file("b");
         EXPECT_EQ(draft.sessions().find("s") == session, one_log);
         EXPECT_EQ(draft.find_request("r"), one_log ? 0 : no_row);
         EXPECT_EQ(draft.add({}).name_space == first, one_log);
+        draft.finish();
+        EXPECT_EQ(trace.remarks.size(), one_log ? 0U : 1U) << "people may take them for one session";
     }
 }
 
