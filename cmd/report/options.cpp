@@ -2,6 +2,7 @@
 
 #include "cmd/options_flags.hpp"
 #include "cmd/table_kind.hpp"
+#include "cmd/threshold_values.hpp"
 
 namespace driftless {
 
@@ -17,8 +18,10 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace
   driftless report runs/20261121T062957Z-trace --table full
   driftless report runs/20261121T062957Z-trace --json | jq .p99_ttft_ms
+  driftless report runs/20261121T062957Z-trace --fail-if "ttft:p99 > 2s"
 
-Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read.)";
+Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read,
+8 a --fail-if that was given here holds.)";
 
 ReportCommandLine refused(const std::string& why) {
     ReportCommandLine line;
@@ -42,6 +45,9 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
                 line.command.table);
     flags.on_off("--json", "what summary.json holds (summary.schema.json)", line.command.json);
+    flags.values("--fail-if", "COND",
+                 "exit 8 where it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
+                 line.command.fail_if);
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     } catch (const CLI::CallForHelp&) {

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "cmd/screen/summary_table.hpp"
+#include "engine/stats/thresholds.hpp"
 
 namespace driftless {
 
 struct ReportCommand {
     std::string folder;
     bool json = false;
+    std::vector<Threshold> fail_if;  ///< empty: those of the run, for its summary alone
     TableKind table = TableKind::compact;
 };
 

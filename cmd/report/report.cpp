@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cmd/exit_codes.hpp"
@@ -10,10 +11,12 @@
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/summary_table.hpp"
+#include "cmd/threshold_values.hpp"
 #include "engine/history/past.hpp"
 #include "engine/history/unrecorded.hpp"
 #include "engine/record/fired_marks.hpp"
 #include "engine/rules/judge_rules.hpp"
+#include "engine/stats/thresholds.hpp"
 #include "engine/stats/warnings.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -109,6 +112,24 @@ std::string judge(const RunFacts& facts, const SummaryFigures& figures,
     return "";
 }
 
+/// The thresholds that were given here, or those of the run. False: one of the run's cannot be
+/// read.
+bool thresholds_of(const ReportCommand& command, const RunFacts& facts,
+                   std::vector<Threshold>& out) {
+    out = command.fail_if;
+    if (!out.empty()) {
+        return true;
+    }
+    for (const std::string& text : values_given(facts.rules.arguments, "--fail-if")) {
+        Result<Threshold> threshold = parse_threshold(text);
+        if (!threshold) {
+            return false;
+        }
+        out.push_back(std::move(threshold).value());
+    }
+    return true;
+}
+
 int report(const ReportCommand& command) {
     std::string folder = command.folder;
     while (folder.size() > 1 && folder.back() == '/') {
@@ -144,6 +165,11 @@ int report(const ReportCommand& command) {
     if (why = judge(facts, figures, info.rules); !why.empty()) {
         return refuse(why, exit_input);
     }
+    std::vector<Threshold> thresholds;
+    if (!thresholds_of(command, facts, thresholds)) {
+        return refuse("run.json: arguments: a --fail-if that cannot be read", exit_input);
+    }
+    info.thresholds = judge_thresholds(thresholds, figures);
     if (past.records() < facts.rows && !facts.has_users) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
     }
@@ -152,7 +178,7 @@ int report(const ReportCommand& command) {
                                  : printable_lines(summary_table(figures, info, command.table));
     std::fputs(text.c_str(), stdout);
     explain(folder, facts, past, files.value(), lost, live);
-    return exit_done;
+    return !command.fail_if.empty() && any_fails(info.thresholds) ? exit_threshold : exit_done;
 }
 
 }  // namespace

@@ -365,12 +365,21 @@ std::string rules_table(const std::vector<RuleFinding>& findings) {
     return lines.take();
 }
 
+/// Those of `--fail-if`; nothing without it.
+std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
+    Lines lines;
+    for (const ThresholdFinding& one : findings) {
+        lines.add(one.fails ? "Fails" : "Within", one.condition + ": " + value_text(one));
+    }
+    return lines.take();
+}
+
 }  // namespace
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
     const std::string table =
         kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
-    return table + rules_table(info.rules);
+    return table + rules_table(info.rules) + thresholds_table(info.thresholds);
 }
 
 }  // namespace driftless

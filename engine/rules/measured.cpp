@@ -68,19 +68,6 @@ std::string digest_text(std::uint64_t digest) {
     return text;
 }
 
-std::uint64_t of_outcome(const SummaryFigures& f, Outcome outcome) {
-    return f.outcomes[static_cast<std::size_t>(outcome)];
-}
-
-/// Requests whose failure is not ours to have made: those that were never sent did not fail.
-std::uint64_t failed(const SummaryFigures& f) {
-    return f.failed - std::min(f.failed, of_outcome(f, Outcome::not_sent));
-}
-
-std::uint64_t answered(const SummaryFigures& f) {
-    return f.completed + f.short_output + f.long_output;
-}
-
 Measured first_turn_hits(const SummaryFigures& f) {
     const FirstTurnFigures& turns = f.phase.first_turns;
     if (turns.reported == 0 || turns.input_tokens == 0) {
@@ -196,11 +183,11 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
         case Measure::token_coverage:
             return coverage(facts, f, f.phase.last_token_ns, "last token");
         case Measure::error_share:
-            return share_of(failed(f), answered(f) + failed(f), "requests failed");
+            return share_of(f.failed_sent(), f.ended_sent(), "requests failed");
         case Measure::answered:
-            return count_of(answered(f), "request was answered", "requests were answered");
+            return count_of(f.answered(), "request was answered", "requests were answered");
         case Measure::overflow_share:
-            return share_of(f.phase.context_overflows, answered(f) + failed(f),
+            return share_of(f.phase.context_overflows, f.ended_sent(),
                             "requests were longer than the server's context");
         case Measure::duration: {
             const double seconds = phase_seconds(facts, f);

@@ -12,7 +12,9 @@
 /// every row (itl, chunk gaps, the best second) is unknown where those of one row were not kept.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +35,7 @@
 #include "engine/stats/sending.hpp"
 #include "engine/stats/taint.hpp"
 #include "engine/stats/tainted.hpp"
+#include "engine/stats/threshold_finding.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -52,8 +55,8 @@ namespace driftless {
 /// 11: `dropped`, `run.sessions`.
 /// 12: `follow_up_turns`, `overtaken_turns`, `run.trace_dependencies`.
 /// 13: `censored` (no longer among `failed`), `retries`, `warmup`.
-/// 14: `rules`. 15: `live`.
-inline constexpr int summary_schema = 15;
+/// 14: `rules`. 15: `live`. 16: `thresholds`.
+inline constexpr int summary_schema = 16;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -177,6 +180,15 @@ struct SummaryFigures {
     PhaseFigures phase;                 ///< what rules ask for
     std::vector<UrlFigures> urls;       ///< by the server that a row was sent to
     std::vector<std::string> warnings;  ///< warnings.hpp
+
+    /// Whole answers, of whatever length.
+    std::uint64_t answered() const { return completed + short_output + long_output; }
+    /// Rows that failed after they were sent, or when they should have been: those that a failed
+    /// row kept from being sent did not.
+    std::uint64_t failed_sent() const {
+        return failed - std::min(failed, outcomes[static_cast<std::size_t>(Outcome::not_sent)]);
+    }
+    std::uint64_t ended_sent() const { return answered() + failed_sent(); }
 };
 
 class Summary {
@@ -240,10 +252,11 @@ struct SummaryInfo {
     std::vector<std::pair<std::string, std::string>> labels;  ///< `--label K=V`
     std::string verdict = "uncalibrated";
     std::vector<std::string> verdict_reasons;
-    TaintLimits limits;                    ///< under which it was judged; 0: none
-    const ClientTotals* client = nullptr;  ///< null: nobody counted
-    std::vector<RuleFinding> rules;        ///< `--rules`; empty: none were asked for
-    std::optional<Unfinished> unfinished;  ///< none: every row has its record
+    TaintLimits limits;                        ///< under which it was judged; 0: none
+    const ClientTotals* client = nullptr;      ///< null: nobody counted
+    std::vector<RuleFinding> rules;            ///< `--rules`; empty: none were asked for
+    std::vector<ThresholdFinding> thresholds;  ///< `--fail-if`
+    std::optional<Unfinished> unfinished;      ///< none: every row has its record
 };
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.

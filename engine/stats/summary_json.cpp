@@ -313,6 +313,7 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_kept(json, f, info.limits);
     json.end_object();
     write_rules(json, info.rules);
+    write_thresholds(json, info.thresholds);
 }
 
 }  // namespace

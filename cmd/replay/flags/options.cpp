@@ -13,6 +13,7 @@
 #include "cmd/replay/flags/rule_flags.hpp"
 #include "cmd/replay/flags/spelling.hpp"
 #include "cmd/table_kind.hpp"
+#include "cmd/threshold_values.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless {
@@ -47,6 +48,7 @@ Examples:
   driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
   driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
   driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
+  driftless replay trace.jsonl --url http://a:8000 --fail-if "ttft:p99 > 2s"
   driftless replay trace.jsonl --url https://llm.example.com/v1 --ca our-ca.pem
   driftless replay trace.jsonl --url http://a:8000 --header "X-Session: {session}"
   driftless replay trace.jsonl --dry-run
@@ -55,7 +57,7 @@ Examples:
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
 5 no request was answered whole, 6 not certified, or a rule violated that had to be met,
-7 the host lacks or fails, 130 interrupted.)";
+7 the host lacks or fails, 8 a --fail-if holds, 130 interrupted.)";
 
 /// The lines of `--help` behind its flags, one of them for each API.
 std::string footer() {
@@ -277,11 +279,14 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                  options.calibration.require_certified);
 }
 
-void add_rule_flags(Flags& flags, RuleFlags& rules) {
+void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
     flags.group("Rules");
     flags.values("--rules", "NAME|FILE", "published rules: what they fix is set, the run is judged",
                  parse_text, rules.typed);
     flags.on_off("--require-rules", "exit 6 where one of them is violated", rules.required);
+    flags.values("--fail-if", "COND",
+                 "exit 8 where it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
+                 results.fail_if);
 }
 
 void add_again_flags(Flags& flags, ReplayOptions& options) {
@@ -357,7 +362,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_user_flags(flags, options);
     add_output_flags(flags, options);
     add_host_flags(flags, options);
-    add_rule_flags(flags, options.rules);
+    add_rule_flags(flags, options.rules, options.results);
     add_again_flags(flags, options);
     try {
         app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));

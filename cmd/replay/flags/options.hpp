@@ -31,6 +31,7 @@
 #include "engine/replay/settings.hpp"
 #include "engine/schedule/user_rules.hpp"
 #include "engine/stats/taint.hpp"
+#include "engine/stats/thresholds.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/field_template.hpp"
@@ -148,6 +149,7 @@ struct ResultFlags {
     bool chunks = true;        ///< chunk arrays in the records
     std::uint64_t save_responses = 0;
     GoodputLimits goodput;
+    std::vector<Threshold> fail_if;
     std::int64_t period_ns = 0;  ///< of periods.jsonl; 0: there is none
     std::vector<std::pair<std::string, std::string>> labels;
     bool progress = true;

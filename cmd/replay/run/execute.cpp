@@ -11,12 +11,12 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/replay/run/judged.hpp"
 #include "cmd/replay/run/run_settings.hpp"
 #include "cmd/replay/run/written_figures.hpp"
 #include "cmd/replay/run_json/anchors.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
 #include "cmd/replay/workload/waiting.hpp"
-#include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
@@ -25,7 +25,6 @@
 #include "engine/io/sockets.hpp"
 #include "engine/live/live_run.hpp"
 #include "engine/record/writer.hpp"
-#include "engine/rules/judge_rules.hpp"
 #include "engine/session/run_order.hpp"
 #include "engine/stats/warnings.hpp"
 #include "proto/json/printable.hpp"
@@ -87,8 +86,6 @@ class Execution final : private RunHost {
     bool write_run_json(Instant zero, Lasting lasting);
     RunMarks marks_of(Run& run);
     RunEnd end_of(Run& run);
-    static int exit_code(bool interrupted, const SummaryFigures& figures, bool failed,
-                         bool refuted);
 
     const PreparedRun& prepared_;
     const ReplayOptions& options_;
@@ -321,21 +318,6 @@ RunEnd Execution::end_of(Run& run) {
     return end;
 }
 
-// 130 before 7 before 5 before 6 (design, section 4).
-int Execution::exit_code(bool interrupted, const SummaryFigures& figures, bool failed,
-                         bool refuted) {
-    if (interrupted) {
-        return exit_interrupted;
-    }
-    if (failed) {
-        return exit_host;
-    }
-    if (figures.completed + figures.short_output + figures.long_output == 0) {
-        return exit_no_success;
-    }
-    return refuted ? exit_not_certified : exit_done;
-}
-
 void Execution::close_books(const RecordWriter& writer, Run* run) {
     RunEnd end = run != nullptr ? end_of(*run) : RunEnd();
     SummaryInfo info = summary_info(prepared_.file, progress_.segments.front().clock.zero_utc_ns);
@@ -351,22 +333,13 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         end.clamped_rows = prepared_.prompts.clamped_rows;
     }
     info.clamped_rows = end.clamped_rows;
-    const Judgement judged = judge_run(prepared_.file.calibration, figures, writer.client());
-    info.verdict = name_of(judged.verdict);
-    info.verdict_reasons = judged.reasons;
-    info.limits = prepared_.file.calibration.limits;
-    info.client = &writer.client();
-    info.rules = judge_rules(options_.rules.chosen.sets, rule_facts(prepared_.file, end), figures,
-                             same_value);
+    judge(prepared_.file, end, figures, writer.client(), info);
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
     const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
     const bool failed = writer.failed() || !summed;
-    const bool uncertified =
-        options_.calibration.require_certified && judged.verdict != Verdict::certified;
-    const bool unruly = options_.rules.required && any_violated(info.rules);
-    end.exit_code = exit_code(end.interrupted, figures, failed, uncertified || unruly);
+    end.exit_code = exit_code_of(prepared_.file, end.interrupted, figures, info, failed);
     end.verdict = info.verdict;
     end.verdict_reasons = info.verdict_reasons;
     end.marks.resident_max = read_memory_marks().resident_max;

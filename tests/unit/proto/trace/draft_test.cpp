@@ -86,7 +86,8 @@ TEST(TraceDraft, SharesNamesAcrossSegmentsOnly) {
         EXPECT_EQ(draft.find_request("r"), one_log ? 0 : no_row);
         EXPECT_EQ(draft.add({}).name_space == first, one_log);
         draft.finish();
-        EXPECT_EQ(trace.remarks.size(), one_log ? 0U : 1U) << "people may take them for one session";
+        EXPECT_EQ(trace.remarks.size(), one_log ? 0U : 1U)
+            << "people may take them for one session";
     }
 }
 

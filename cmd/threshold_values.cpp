@@ -1,0 +1,145 @@
+#include "cmd/threshold_values.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+Error remedy(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+std::string without_blanks(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c != ' ' && c != '\t') {
+            out += c;
+        }
+    }
+    return out;
+}
+
+struct CompareWord {
+    std::string_view word;
+    Compare compare;
+};
+// The longer ones first.
+constexpr std::array compare_words = {
+    CompareWord{">=", Compare::at_least}, CompareWord{"<=", Compare::at_most},
+    CompareWord{">", Compare::above}, CompareWord{"<", Compare::below}};
+
+bool read_statistic(std::string_view name, Threshold& out) {
+    constexpr std::array<std::pair<std::string_view, Statistic>, 4> words = {
+        {{"mean", Statistic::mean},
+         {"avg", Statistic::mean},
+         {"min", Statistic::min},
+         {"max", Statistic::max}}};
+    for (const auto& [word, statistic] : words) {
+        if (name == word) {
+            out.statistic = statistic;
+            return true;
+        }
+    }
+    name = name == "median" ? "p50" : name;
+    for (std::size_t i = 0; i < percentiles.size() && name.starts_with('p'); ++i) {
+        if (name.substr(1) == percentiles[i].name) {
+            out.statistic = Statistic::percentile;
+            out.percentile = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/// A plain decimal number from 0 on.
+std::optional<double> read_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && std::isfinite(value) && value >= 0 && !text.starts_with('-')
+               ? std::optional(value)
+               : std::nullopt;
+}
+
+Result<double> read_bound(FigureUnit unit, std::string_view text) {
+    if (text.starts_with('+') || text.starts_with('-')) {
+        return remedy(
+            "compares with another run, which one run cannot: give a bound of its own, "
+            "as in \"ttft:p99 > 2s\"");
+    }
+    if (unit == FigureUnit::time) {
+        const bool bare = text.find_first_not_of("0123456789.") == text.npos;
+        const Result<std::int64_t> ns =
+            bare ? Result<std::int64_t>(remedy("")) : parse_duration_ns(text);
+        return ns ? Result<double>(static_cast<double>(ns.value()))
+                  : Result<double>(remedy("needs a bound with its unit, as in \"ttft:p99 > 2s\""));
+    }
+    const bool percent = text.ends_with('%');
+    const std::optional<double> value =
+        read_number(percent ? text.substr(0, text.size() - 1) : text);
+    if (unit == FigureUnit::number) {
+        return value && !percent ? Result<double>(*value)
+                                 : remedy("needs a plain number, as in \"completed < 240\"");
+    }
+    if (!value || *value > (percent ? 100 : 1)) {
+        return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
+    }
+    return percent ? *value / 100 : *value;
+}
+
+}  // namespace
+
+Result<Threshold> parse_threshold(std::string_view text) {
+    const std::string condition = without_blanks(text);
+    const std::string_view all = condition;
+    const std::size_t at = all.find_first_of("<>");
+    if (at == all.npos) {
+        return remedy(
+            "compares nothing; say when the run fails, as in \"ttft:p99 > 2s\" or "
+            "\"errors > 0.1 %\"");
+    }
+    Threshold out;
+    out.text = std::string(text);
+    std::string_view bound;
+    for (const auto& [word, compare] : compare_words) {
+        if (all.substr(at).starts_with(word)) {
+            out.compare = compare;
+            bound = all.substr(at + word.size());
+            break;
+        }
+    }
+    const std::string_view left = all.substr(0, at);
+    const std::size_t colon = left.find(':');
+    const std::string_view name = left.substr(0, colon);
+    out.figure = find_figure(name == "e2el" ? "e2e" : name);
+    if (out.figure == nullptr) {
+        return remedy(
+            "names no figure; there are ttft, ttft_due, tpot, itl, e2e, chunk_gap and drift (each "
+            "with :p99 or the like), errors, good, tainted, overtaken, completed, failed, "
+            "request_throughput, output_throughput, total_token_throughput and request_goodput");
+    }
+    if (out.figure->unit == FigureUnit::time
+            ? colon == left.npos || !read_statistic(left.substr(colon + 1), out)
+            : colon != left.npos) {
+        return remedy(
+            "needs a statistic for a time, and none for anything else: p25, p50, p75, "
+            "p90, p95, p99, p99.9, mean, min or max, as in \"ttft:p99 > 2s\"");
+    }
+    const Result<double> value = read_bound(out.figure->unit, bound);
+    if (!value) {
+        return value.error();
+    }
+    out.bound = value.value();
+    return out;
+}
+
+}  // namespace driftless

@@ -1,0 +1,58 @@
+"""--fail-if: a run whose figures lie beyond a bound ends with 8, and a report may ask the same later."""
+
+import json
+import subprocess
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, mock
+
+BEYOND = 8
+
+
+class Thresholds(Case):
+    def play(self, server, *flags):
+        return self.replay(SAMPLE, "--url", server.url, "--limit", 10, "--speed", 50, *flags)
+
+    def report(self, folder, *flags):
+        return subprocess.run([DRIFTLESS, "report", folder, *flags], capture_output=True, text=True)
+
+    def test_a_figure_beyond_its_bound(self):
+        with mock("--ttft", "20ms", "--itl", "1ms") as server:
+            run = self.play(server, "--fail-if", "ttft:p50 > 1ms", "--fail-if", "errors > 0 %")
+        self.assertEqual(run.code, BEYOND, run.complained)
+        first, second = run.json("summary.json")["thresholds"]
+        self.assertEqual((first["fail_if"], first["fails"], first["unit"]), ("ttft:p50 > 1ms", True, "ms"))
+        self.assertEqual(first["value"], run.json("summary.json")["p50_ttft_ms"])
+        self.assertEqual((second["value"], second["fails"]), (0, False))
+        self.assertIn("ttft:p50 > 1ms", run.said)
+        self.assertEqual(run.json("run.json")["end"]["exit_code"], BEYOND)
+
+        plain = self.report(run.folder, "--json")  # the run's own are told, and judge no report
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        self.assertEqual(json.loads(plain.stdout)["thresholds"], [first, second])
+        self.assertEqual(self.report(run.folder, "--fail-if", "ttft:p50 > 1h").returncode, 0)
+        self.assertEqual(self.report(run.folder, "--fail-if", "completed < 11").returncode, BEYOND)
+
+    def test_within_its_bounds(self):
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.play(server, "--fail-if", "ttft:p50 > 1h", "--fail-if", "completed < 10")
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertEqual([one["fails"] for one in run.json("summary.json")["thresholds"]], [False, False])
+
+    def test_a_server_that_fails(self):
+        """No answer at all goes before; some failures are a share of what was sent."""
+        with mock("--ttft", "1ms", "--itl", "1ms", "--fault-row", "500:3", "--fault-row", "500:4") as server:
+            flags = ("--no-preflight", "--model", "mock-model")
+            run = self.play(server, *flags, "--fail-if", "errors > 1 %")
+        self.assertEqual(run.code, BEYOND, run.complained)
+        summary = run.json("summary.json")
+        self.assertEqual(summary["thresholds"][0]["value"], 0.2)
+
+    def test_refused(self):
+        run = self.replay(SAMPLE, "--dry-run", "--fail-if", "ttft:p99 > 2")
+        self.assertEqual(run.code, 2)
+        self.assertIn('--fail-if "ttft:p99 > 2" needs a bound with its unit', run.complained)
+
+
+if __name__ == "__main__":
+    unittest.main()
