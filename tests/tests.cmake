@@ -18,17 +18,19 @@ endif()
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-# A process for each test; under sanitizers, where a process takes long to start, one for each eighth.
-# A digest is of millions of characters: TokenizerGolden reads them by the same code.
-function(add_gtests target)
+# A process for each test; under sanitizers, where a process takes long to start, so many shards that
+# none runs for a minute. A digest is of millions of characters: TokenizerGolden reads them by the same
+# code.
+function(add_gtests target shards)
   if(NOT MODE STREQUAL "fuzz")
     gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60)
     return()
   endif()
-  foreach(shard RANGE 7)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
     add_test(NAME ${target}.${shard} COMMAND ${target} --gtest_brief=1 --gtest_filter=-TokenizerDigest.*)
     set_tests_properties(${target}.${shard} PROPERTIES COST 100 ENVIRONMENT
-      "GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${shard}")
+      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 
@@ -49,7 +51,7 @@ target_compile_options(unit_tests PRIVATE -O0 $<$<CXX_COMPILER_ID:Clang>:-Wno-de
 set_source_files_properties(
   tests/unit/engine/prompt/tokenizer/digest_test.cpp tests/unit/engine/prompt/tokenizer/golden.cpp
   PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
-add_gtests(unit_tests)
+add_gtests(unit_tests 16)
 
 # sim: the product's replay in virtual time, a seed per run.
 # sim_swarm runs as many seeds as it is told, on as many CPUs.
@@ -63,7 +65,7 @@ target_link_options(sim INTERFACE -Wl,--wrap=write)  # sim_disk.hpp stands betwe
 add_executable(sim_tests ${sim_tests_sources})
 target_link_libraries(sim_tests PRIVATE sim GTest::gtest_main)
 target_compile_options(sim_tests PRIVATE -O0)  # as of unit_tests
-add_gtests(sim_tests)
+add_gtests(sim_tests 32)
 add_executable(sim_swarm tests/sim/swarm/sim_swarm.cpp)
 target_link_libraries(sim_swarm PRIVATE sim)
 if(MODE STREQUAL "fuzz")

@@ -176,6 +176,15 @@ class Case(unittest.TestCase):
             time.sleep(0.005)  # polls a file that another process writes
         return process
 
+    def long_enough(self, play, enough, seconds):
+        """What `play(seconds)` gives of a run that lasts long enough to hold what the test looks at: on
+        a machine that is busy with others, less happens in a second."""
+        for times in (1, 4, 16, 64):
+            played = play(seconds * times)
+            if enough(played):
+                return played
+        raise AssertionError(f"nothing to look at in a run of {seconds * times} s")
+
     def start(self, *flags, until="fired.jsonl", **how):
         """A replay that has sent its first rows, and its folder."""
         command, folder = self.command(*flags)
