@@ -152,10 +152,9 @@ target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in time runs alone. That, what waits for many seconds or rows, and what looks at words
 # says little under sanitizers, and costs the most there.
-set(measured_e2e backpressure_test client_test losses_test network_test spoilers_test truth_test
-    verdict_test wire_test)
-set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test figures_test formats_test habits_test
-    resume_test screen_test secrets_test)
+set(measured_e2e client_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
+set(timed_e2e ${measured_e2e} backpressure_test calibration_test dataset_test durable_test exact_test
+    figures_test formats_test habits_test resume_test screen_test secrets_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
@@ -172,6 +171,6 @@ foreach(test ${e2e_tests})
     set(cost 60)
   endif()
   add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
-  set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone} COST ${cost} TIMEOUT 300 ENVIRONMENT
+  set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone} COST ${cost} TIMEOUT 900 ENVIRONMENT
     "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data;HUNG_DISK_LIBRARY=$<TARGET_FILE:hung_disk>")
 endforeach()
