@@ -18,17 +18,19 @@ endif()
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-# A process for each test; under sanitizers, where a process takes long to start, one for each eighth.
-# A digest is of millions of characters: TokenizerGolden reads them by the same code.
-function(add_gtests target)
+# A process for each test; under sanitizers, where a process takes long to start, so many shards that
+# none runs for a minute. A digest is of millions of characters: TokenizerGolden reads them by the same
+# code.
+function(add_gtests target shards)
   if(NOT MODE STREQUAL "fuzz")
     gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60)
     return()
   endif()
-  foreach(shard RANGE 7)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
     add_test(NAME ${target}.${shard} COMMAND ${target} --gtest_brief=1 --gtest_filter=-TokenizerDigest.*)
     set_tests_properties(${target}.${shard} PROPERTIES COST 100 ENVIRONMENT
-      "GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${shard}")
+      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 
@@ -49,7 +51,7 @@ target_compile_options(unit_tests PRIVATE -O0 $<$<CXX_COMPILER_ID:Clang>:-Wno-de
 set_source_files_properties(
   tests/unit/engine/prompt/tokenizer/digest_test.cpp tests/unit/engine/prompt/tokenizer/golden.cpp
   PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
-add_gtests(unit_tests)
+add_gtests(unit_tests 16)
 
 # sim: the product's replay in virtual time, a seed per run.
 # sim_swarm runs as many seeds as it is told, on as many CPUs.
@@ -63,7 +65,7 @@ target_link_options(sim INTERFACE -Wl,--wrap=write)  # sim_disk.hpp stands betwe
 add_executable(sim_tests ${sim_tests_sources})
 target_link_libraries(sim_tests PRIVATE sim GTest::gtest_main)
 target_compile_options(sim_tests PRIVATE -O0)  # as of unit_tests
-add_gtests(sim_tests)
+add_gtests(sim_tests 32)
 add_executable(sim_swarm tests/sim/swarm/sim_swarm.cpp)
 target_link_libraries(sim_swarm PRIVATE sim)
 if(MODE STREQUAL "fuzz")
@@ -150,10 +152,9 @@ target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in time runs alone. That, what waits for many seconds or rows, and what looks at words
 # says little under sanitizers, and costs the most there.
-set(measured_e2e backpressure_test client_test losses_test network_test spoilers_test truth_test
-    verdict_test wire_test)
-set(timed_e2e ${measured_e2e} dataset_test durable_test exact_test figures_test formats_test habits_test
-    resume_test screen_test secrets_test)
+set(measured_e2e client_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
+set(timed_e2e ${measured_e2e} backpressure_test calibration_test dataset_test durable_test exact_test
+    figures_test formats_test habits_test resume_test screen_test secrets_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
@@ -170,6 +171,6 @@ foreach(test ${e2e_tests})
     set(cost 60)
   endif()
   add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
-  set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone} COST ${cost} TIMEOUT 300 ENVIRONMENT
+  set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone} COST ${cost} TIMEOUT 900 ENVIRONMENT
     "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data;HUNG_DISK_LIBRARY=$<TARGET_FILE:hung_disk>")
 endforeach()

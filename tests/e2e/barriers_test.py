@@ -94,12 +94,14 @@ class Barriers(Case):
                 if one["turn"] == 1 and "/" not in one["session"] and one["cached_tokens"] is not None}  # fmt: skip
 
     def test_what_passes_share(self):
-        flags = ("--recycle", "--for", "1s", "--speed", 100)
         for share, blocks in (("none", 0), ("system", SYSTEM)):
-            run, records = self.play(self.write_trace(), *flags, "--recycle-share", share)
+            trace = self.write_trace()
+            run, records = self.long_enough(
+                lambda seconds: self.play(trace, "--recycle", "--for", f"{seconds}s", "--speed",
+                                          100, "--recycle-share", share),
+                lambda played: max(number for number, _ in self.first_hits(played[1])) > 1, 1)
             hits = self.first_hits(records)
             later = {hit for (number, _), hit in hits.items() if number > 0}
-            self.assertGreater(max(number for number, _ in hits), 1)
             self.assertEqual(later, {blocks * BLOCK}, share)
             for one in records:
                 if one["cached_tokens"] is not None:

@@ -225,7 +225,7 @@ class Closed(Case):
         for a row that was lost is not sent."""
         # Long gaps: answers are in the file before the kill. Short ones: they never are.
         rows = []
-        for session, turns, delay_ms in (("a", 3, 1200), ("b", 3, 1200), ("c", 18, 100)):
+        for session, turns, delay_ms in (("a", 3, 2000), ("b", 3, 2000), ("c", 30, 100)):
             rows.append((f"{session}0", [], 0))
             rows += [(f"{session}{turn}", [f"{session}{turn - 1}"], delay_ms)
                      for turn in range(1, turns)]

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl, send_signal
 
 HOST, INTERRUPTED = 7, 130
 
@@ -127,8 +127,8 @@ class Durable(Case):
             disk.unlink()
             time.sleep(1)  # two flushes: the writer hangs
             for _ in range(2):
-                process.send_signal(signal.SIGINT)
-                time.sleep(0.3)  # two signals at once would be one
+                send_signal(process, signal.SIGINT)
+            time.sleep(0.3)  # in which it might end
             self.assertIsNone(process.poll())
             process.send_signal(signal.SIGINT)
             run = self.finish(process, folder)

@@ -117,15 +117,22 @@ class Heads(Case):
         heads = []
         for _ in range(2):
             with keeper() as server:
-                run = self.replay_well(WEKA, "--url", server.url, *self.BLIND, "--speed", 100,
-                                       "--users", 1, "--recycle", "--for", "400ms",
-                                       "--session-headers", "agentx", "--header",
-                                       "X-Where: {tree} {pass} {user}")
+                run = self.long_enough(
+                    lambda seconds: self.replay_well(
+                        WEKA, "--url", server.url, *self.BLIND, "--speed", 100, "--users", 1,
+                        "--recycle", "--for", f"{seconds}s", "--session-headers", "agentx",
+                        "--header", "X-Where: {tree} {pass} {user}"),
+                    lambda run: max(one["pass"] for one in
+                                    read_jsonl(run.folder / "requests.jsonl")) > 0, 0.4)
             records = {(one["pass"], one["row"]): one
                        for one in read_jsonl(run.folder / "requests.jsonl")}
             seen = {}
+            run_id = run.json("run.json")["run_id"]
             for _, head, _ in server.kept:
-                row, _, number = head["X-Request-Id"].rpartition("-")[2].partition(".")
+                mine, _, row = head["X-Request-Id"].rpartition("-")
+                if mine != run_id:
+                    continue  # of a run that was too short
+                row, _, number = row.partition(".")
                 record = records[int(number or 0), int(row)]
                 session = f"{record['session']}-{record['pass']}"
                 for name in ("X-Correlation-ID", "X-Session-ID", "X-Session-Affinity",

@@ -40,7 +40,7 @@ class Limits(Case):
 
     def test_total_timeout(self):
         run, outcomes = self.outcomes(
-            "--timeout-total", "300ms", "--no-preflight", "--model", "m", between_ms=100
+            "--timeout-total", "600ms", "--no-preflight", "--model", "m", between_ms=200
         )
         self.assertEqual((run.code, outcomes), (5, {"timeout_total"}))
         for record in run.records().values():

@@ -91,11 +91,11 @@ class Mock(Case):
         rows = self.sample_rows()
         for row, tokens in enumerate(shared_tokens(rows, lambda a, b: a < b)):
             self.assertEqual(records[row]["expected_cached_tokens"], tokens, f"row {row}")
-        # Rows of one instant may overtake each other on their way: those that share more with each
-        # other than with earlier instants may find either.
-        times = [row["timestamp"] for row in rows]
-        earlier = shared_tokens(rows, lambda a, b: times[a] < times[b])
-        ever = shared_tokens(rows, lambda a, b: times[a] <= times[b])
+        # Rows may overtake each other on their way. Those that were read at one instant, and share more
+        # with each other than with earlier ones, may find either.
+        read = [seen[row]["last_byte_ns"] for row in range(len(rows))]
+        earlier = shared_tokens(rows, lambda a, b: read[a] < read[b])
+        ever = shared_tokens(rows, lambda a, b: read[a] <= read[b])
         settled = [row for row in records if ever[row] == earlier[row]]
         self.assertGreater(len(settled), len(rows) // 2)
         for row in settled:

@@ -74,7 +74,7 @@ class Overtaken(Case):
                 ("c0", [], 0), ("c1", [("c0", "dispatch")], 5),
                 ("c2", ["c0", "c1"], 20)]  # fmt: skip
         trace = self.write("t.jsonl", agentic(rows))
-        with mock("--ttft", "60ms", "--itl", "5ms") as server:
+        with mock("--ttft", "400ms", "--itl", "5ms") as server:
             run = self.replay_well(trace, "--url", server.url, *OPEN)
             waited = self.replay_well(trace, "--url", server.url, *CLOSED)
             full = self.replay_well(trace, "--url", server.url, *OPEN, "--table", "full")
@@ -106,7 +106,7 @@ class Overtaken(Case):
             for number, session in enumerate(sessions)
         ]  # fmt: skip
         trace = self.write("t.jsonl", "".join(json.dumps(row) + "\n" for row in (header, *rows)))
-        with mock("--ttft", "80ms", "--itl", "1ms") as server:
+        with mock("--ttft", "400ms", "--itl", "1ms") as server:
             run = self.replay_well(trace, "--url", server.url)
         _, summary = self.check(run.folder, {2: [0], 4: [2], 5: [1], 6: [5]})
         self.assertEqual(summary["follow_up_turns"], 4)

@@ -38,6 +38,11 @@ def allow_ports(first, last):
     return None
 
 
+def keep_ports():
+    """Ports stay with connections that have ended for a minute; else, on loopback, for a second."""
+    pathlib.Path("/proc/sys/net/ipv4/tcp_tw_reuse").write_text("0")
+
+
 def lose(port, share, bytes_min=200):
     """Loses that share of the packets to the port that are at least so large: no handshake, no
     acknowledgement. They are lost where they come in, behind the sender's own queues. By classic

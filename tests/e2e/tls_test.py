@@ -173,7 +173,9 @@ class Tls(Case):
             self.assertEqual(record["outcome"], "ok", record["error"])
         self.expect_lanes_in_time(run)
         end = run.json("run.json")["end"]
-        self.assertEqual((end["stale_retries"], end["idle_limit_ns"]), (0, 1_000_000_000))
+        self.assertEqual(end["idle_limit_ns"], 1_000_000_000)
+        if self.had_the_cpu(run):
+            self.assertEqual(end["stale_retries"], 0)
         self.assertGreater(end["retired_idle"], 0)
 
     def test_wrong_certificates(self):

@@ -70,7 +70,8 @@ class WarmStart(Case):
         run, records = self.play("--users", TREES, "--start-within", "0.3:0.7", "--speed", 4)
         self.assertEqual(run.code, 0)
         begin_ns = run.json("run.json")["end"]["measured_from_ns"]
-        places = set()
+        last_ns = max(one["ended_ns"] for one in records if one["phase"] == "warmup")
+        places, waits = set(), set()
         for turns in self.sessions(records).values():
             primer, behind = turns[0], turns[1:]
             self.assertEqual([one["phase"] for one in turns],
@@ -79,15 +80,21 @@ class WarmStart(Case):
                              list(range(TURNS - len(turns) + 1, TURNS + 1)))
             self.assertLessEqual(primer["ended_ns"], begin_ns)
             self.assertEqual(primer["output_tokens"], 5)
-            # Both are as far from the place as recorded.
-            self.assertAlmostEqual(behind[0]["due_ns"] - primer["due_ns"], STEP_S / 4 * 1e9,
-                                   delta=1)
-            place = (primer["turn"] - 1) * STEP_S + (begin_ns - primer["due_ns"]) * 4 / 1e9
+            # Both are as far from the place as recorded, but for a primer that ends behind its place:
+            # then the measurement waits for it.
+            wait_ns = behind[0]["due_ns"] - primer["due_ns"] - int(STEP_S / 4 * 1e9)
+            self.assertGreaterEqual(wait_ns, -1)
+            if wait_ns > 1:
+                self.assertEqual(begin_ns, last_ns)
+            waits.add(wait_ns)
+            place_ns = begin_ns - max(wait_ns, 0)
+            place = (primer["turn"] - 1) * STEP_S + (place_ns - primer["due_ns"]) * 4 / 1e9
             self.assertTrue(0.3 <= place / ((TURNS - 1) * STEP_S) <= 0.7, place)
             places.add(round(place, 6))
             # What the primer has left is in the cache.
             self.assertEqual(behind[0]["cached_tokens"], 64 * (primer["turn"] + 1))
         self.assertGreater(len(places), 1)
+        self.assertLessEqual(max(waits) - min(waits), 2)
         self.assertIn("Warm-up", run.said)
         again = self.play("--users", TREES, "--start-within", "0.3:0.7", "--speed", 4)[1]
         keys = [sorted((one["row"], one["phase"]) for one in each) for each in (records, again)]
@@ -158,13 +165,15 @@ class WarmStart(Case):
             ends = max(ends, record["ended_ns"])
 
     def test_the_end_cuts_off_what_does_not_drain(self):
-        run, records = self.play("--users", 2, "--recycle", "--for", "300ms", "--drain", "50ms",
-                                 "--speed", 10, itl="60ms")
+        run, records = self.long_enough(
+            lambda seconds: self.play("--users", 2, "--recycle", "--for", f"{seconds}s", "--drain",
+                                      "50ms", "--speed", 10, itl="60ms"),
+            lambda played: {one["censored"] for one in played[1]} == {True, False}, 0.3)
         self.assertEqual(run.code, 0)
+        for_ns = run.json("run.json")["plan"]["users"]["for_ns"]
         cut = [one for one in records if one["censored"]]
-        self.assertTrue(cut)
         self.assertEqual({one["outcome"] for one in cut}, {"cancelled"})
-        self.assertTrue(all(one["ended_ns"] >= 350 * MS for one in cut))
+        self.assertTrue(all(one["ended_ns"] >= for_ns + 50 * MS for one in cut))
         self.assertEqual(run.json("summary.json")["failed"], 0)
         self.assertIn("cut off", run.said)
 
@@ -172,15 +181,17 @@ class WarmStart(Case):
         """Trees fail at once: their users pause, longer each time."""
         run, folder = self.start(self.trace, "--url", "http://127.0.0.1:9", *UNASKED,
                                  "--users", 2, "--recycle", "--for", "1h", until="requests.jsonl")
-        time.sleep(1.2)
+        while (folder / "requests.jsonl").read_text().count("connect_failed") < 2 * 4:
+            time.sleep(0.05)  # until each has paused three times
         run.send_signal(signal.SIGINT)
         run.communicate()
         records = read_jsonl(folder / "requests.jsonl")
         failed = [one for one in records if one["outcome"] == "connect_failed"]
-        self.assertLessEqual(len(failed), 2 * 6)
-        dues = sorted(one["due_ns"] for one in failed if one["user"] == 0)
-        for before, after, pause_ns in zip(dues, dues[1:], PAUSES):
-            self.assertGreaterEqual(after - before, pause_ns)
+        for user in (0, 1):
+            dues = sorted(one["due_ns"] for one in failed if one["user"] == user)
+            self.assertGreater(len(dues), 3)
+            for before, after, pause_ns in zip(dues, dues[1:], PAUSES):
+                self.assertGreaterEqual(after - before, pause_ns)
 
     def test_refusals(self):
         for flags, said in (

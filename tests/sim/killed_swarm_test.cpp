@@ -16,7 +16,7 @@ constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t seeds_for_all = 300;
 
 TEST(KilledSwarm, SameSeedSameBytes) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= repeats(20); ++seed) {
         const KilledRun first = run_killed_swarm(seed, rows);
         const KilledRun again = run_killed_swarm(seed, rows);
         ASSERT_FALSE(first.jsonl.empty());

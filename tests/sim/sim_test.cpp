@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/plan/load.hpp"
+#include "tests/sim/effort.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"
 
@@ -280,6 +281,7 @@ TEST(Simulation, ASteppedClockGivesNoAbsurdFigures) {
 // A writer that stalls while rows wait for a connection, or fail to get one, holds them back: no
 // place in the ring that an open row needs for its end is taken by another one's fire or end.
 TEST(Simulation, FullRingHoldsWaitingRowsBack) {
+    const auto many = static_cast<std::uint32_t>(repeats(20) * rows);
     for (const double refuse : {0.0, 0.5, 1.0}) {
         SimOptions options;
         options.seed = 11;
@@ -287,7 +289,7 @@ TEST(Simulation, FullRingHoldsWaitingRowsBack) {
         options.drain_share = 0.00002;
         options.connections_fixed = 2;
         options.weather.refuse_connect = refuse;
-        EXPECT_EQ(broken_laws(run(make_trace(11, 20 * rows), options)), "") << refuse;
+        EXPECT_EQ(broken_laws(run(make_trace(11, many), options)), "") << refuse;
     }
 }
 

@@ -28,7 +28,7 @@ void play_seeds(std::uint64_t count, SimResult (*run_seed)(std::uint64_t, std::u
 
 // Same seed: byte-identical files, whatever the weather.
 TEST(Swarm, SameSeedSameBytes) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= repeats(20); ++seed) {
         const SimResult first = run_swarm(seed, rows);
         const SimResult again = run_swarm(seed, rows);
         ASSERT_FALSE(first.fired_jsonl.empty());
@@ -88,7 +88,7 @@ TEST(Swarm, LawsHoldUnderClosedSessions) {
 }
 
 TEST(Swarm, UsersOfTheSameSeedAreTheSame) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= repeats(20); ++seed) {
         const SimResult first = run_users_swarm(seed, rows);
         const SimResult again = run_users_swarm(seed, rows);
         ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
@@ -129,7 +129,7 @@ TEST(Swarm, LawsHoldInTalks) {
 
 // The second ring changes no byte from run to run.
 TEST(Swarm, SameSeedSameTalks) {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= repeats(10); ++seed) {
         ASSERT_TRUE(run_talks_swarm(seed, rows).jsonl == run_talks_swarm(seed, rows).jsonl)
             << "seed " << seed;
     }

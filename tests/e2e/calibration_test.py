@@ -1,0 +1,131 @@
+"""Which calibration a replay goes by: the saved one, its own, none; and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+from calibrated import HOG, LARGE_NS, Calibrated
+from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, may_raise_priority, mock
+
+USAGE = 2
+HOST = 7
+
+
+class Calibrations(Calibrated):
+    def test_what_cannot_be_certified_is_refused_before_the_start(self):
+        with mock() as server:
+            flags = (SAMPLE, "--url", server.url, "--require-certified", "--calibration")
+            for calibration in ("none", self.scratch / "missing.json"):
+                run = self.replay(*flags, calibration)
+                self.assertEqual(run.code, USAGE, run.complained)
+                self.assertIn("--calibration", run.complained)
+                self.assertFalse(run.folder.exists())
+
+    def test_a_calibration_that_is_named_must_be_there(self):
+        """Nothing is sent: the server would answer the row."""
+        broken = self.write("broken.json", "{}")
+        with mock() as server:
+            for path, why in ((self.scratch / "missing.json", "missing.json cannot be opened"),
+                              (broken, "broken.json is not a file of driftless calibrate")):
+                run = self.replay(SAMPLE, "--url", server.url, "--limit", 1, "--calibration", path)
+                self.assertEqual(run.code, USAGE, run.said)
+                self.assertIn(why, run.complained)
+                self.assertNotIn("server:", run.said)
+                self.assertFalse(run.folder.exists())
+
+    def test_a_replay_measures_its_host_itself(self):
+        """Nothing saved: it measures for up to 2 s, says so, and no limit is above the bar."""
+        env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}
+        with mock() as server:
+            begin = time.monotonic()
+            run = self.replay(SAMPLE, "--url", server.url, "--limit", 5, "--calibration", "auto",
+                              env=env)
+            took_s = time.monotonic() - begin
+        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn("calibration: measuring this host for 2 s (driftless calibrate has not "
+                      "run on this host)\n", run.said)
+        self.assertIn("s before this run", self.reasons(run))
+        self.assertNotIn("no rehearsal", run.said)
+        self.assertNotEqual(self.verdict(run), "uncalibrated")
+        facts = run.json("run.json")["calibration"]
+        self.assertIsNone(facts["why_not"])
+        self.assertGreater(facts["measured_ns"], 500_000_000)
+        self.assertLess(facts["measured_ns"], 1_000_000_000 * took_s)
+        for limit in ("drift_ns", "drift_most_ns", "receive_delay_ns", "wire_ns"):
+            self.assertLessEqual(facts[limit], 5_000_000)
+        self.assertFalse((self.scratch / "driftless").exists())  # nothing is saved unasked
+        told = subprocess.run([DRIFTLESS, "report", str(run.folder), "--json"], capture_output=True,
+                              text=True, timeout=SECONDS_MAX, check=False)
+        self.assertEqual(told.stdout, (run.folder / "summary.json").read_text())
+
+    def test_figures_of_a_busy_host_are_not_saved(self):
+        """Two busy programs on the engine's core: calibrate says what it saw, and saves nothing."""
+        cpu = str(max(os.sched_getaffinity(0)))
+        out = self.scratch / "noisy.json"
+        command = [DRIFTLESS, "calibrate", "--quick", "--cpu", cpu, "--out", str(out)]
+        hogs = [subprocess.Popen([sys.executable, "-c", HOG, cpu]) for _ in range(2)]
+        try:
+            refused = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX,
+                                     check=False)
+            saved = out.exists()
+            accepted = subprocess.run([*command, "--accept-noise"], capture_output=True, text=True,
+                                      timeout=SECONDS_MAX, check=False)
+        finally:
+            for hog in hogs:
+                hog.kill()
+                hog.wait(timeout=SECONDS_MAX)
+        self.assertEqual(refused.returncode, HOST, refused.stdout)
+        self.assertIn("other programs had the engine's CPU for", refused.stderr)
+        self.assertIn("--accept-noise", refused.stderr)
+        self.assertFalse(saved)
+        self.assertEqual(accepted.returncode, 0, accepted.stderr)
+        with mock() as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--limit", 5, "--calibration", out)
+        self.assertIn("warning: while this host was measured other programs had", run.complained)
+        self.assertLessEqual(run.json("summary.json")["verdict"]["limits"]["sent_last_ns"],
+                             5_000_000)
+
+    def test_another_host_is_not_this_one(self):
+        path = self.calibration(LARGE_NS)
+        figures = json.loads(path.read_text())
+        figures["kernel"] = "Linux 1.0"
+        path.write_text(json.dumps(figures))
+        with mock() as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--speed", 8, "--calibration", path)
+        self.assertEqual(self.verdict(run), "uncalibrated")
+        self.assertIn("Linux 1.0", run.said)
+
+    def test_a_thread_before_all_others_has_a_floor_of_its_own(self):
+        """Kept beside the ordinary one, which holds where there is no other."""
+        env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}
+        kept = self.scratch / "driftless" / "calibration-realtime.json"
+        done = subprocess.run([DRIFTLESS, "calibrate", "--quick", "--accept-noise", "--realtime"],
+                              env=env,
+                              capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+        if not may_raise_priority():
+            self.assertEqual(done.returncode, HOST)
+            self.assertIn("CAP_SYS_NICE", done.stderr)
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("before ordinary threads\n", done.stdout)
+        date = json.loads(kept.read_text())["date"]
+        with mock() as server:
+            flags = (SAMPLE, "--url", server.url, "--limit", 5)
+            run = self.replay(*flags, "--realtime", "--calibration", "auto", env=env)
+            self.assertIn(f"calibration: of {date}\n", run.said)
+            run = self.replay(*flags, "--calibration", "auto", env=env)
+            self.assertIn("driftless calibrate has not run on this host", run.said)
+            run = self.replay(*flags, "--calibration", kept)
+            self.assertIn("was made with --realtime, this run goes without", run.said)
+            self.assertEqual(self.verdict(run), "uncalibrated")
+            kept.unlink()
+            kept.with_name("calibration.json").write_text(json.dumps(self.measured))
+            run = self.replay(*flags, "--realtime", "--calibration", "auto", env=env)
+            self.assertIn("of an ordinary thread (driftless calibrate --realtime)", run.said)
+
+
+if __name__ == "__main__":
+    unittest.main()
