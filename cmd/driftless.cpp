@@ -44,7 +44,7 @@ constexpr Command command_list[] = {
      &driftless::run_inspect, true},
     {"convert", "write a trace anew: another format, a part of it, more or less of it",
      &driftless::run_convert},
-    {"synth", "make a workload without a recording: random, prefix, chat, agents, stress",
+    {"synth", "make a workload without a recording: random, prefix, chat, agents, stress, like",
      &driftless::run_synth},
     {"calibrate", "measure what this host can promise, for the verdict of a replay",
      &driftless::run_calibrate},

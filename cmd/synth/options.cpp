@@ -5,6 +5,7 @@
 #include "cmd/options_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/synth/kinds.hpp"
+#include "cmd/trace_values.hpp"
 #include "cmd/values.hpp"
 #include "proto/trace/fields.hpp"
 #include "proto/trace/mooncake.hpp"
@@ -20,6 +21,7 @@ constexpr const char* kinds_help =
     "  prefix               groups of rows that begin with one prefix\n"
     "  chat                 conversations that grow turn by turn\n"
     "  agents               trees of agents with sub-agents, pauses of tools and compaction\n"
+    "  like TRACE           whole trees of a real trace, to another length, rate or user count\n"
     "  stress reuse         a set share of each prompt is in the prefix cache\n"
     "  stress working-set   a working set that grows past the size of a cache\n"
     "  stress offload       a working set that fits a cache, one that does not, and the first\n"
@@ -73,13 +75,6 @@ constexpr std::array kinds{
             "Makes prompts that many rows continue at one instant.\n"},
 };
 
-Result<const TraceTarget*> parse_synth_target(std::string_view text) {
-    if (const TraceTarget* target = find_trace_target(text); target != nullptr) {
-        return target;
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of canonical, mooncake"};
-}
-
 Result<std::uint32_t> parse_block_size(std::string_view text) {
     const Result<std::uint32_t> size = parse_positive_row_tokens(text);
     return size && size.value() <= 65536
@@ -92,7 +87,7 @@ void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) 
     flags.value("-o,--out", "FILE", "file to write, which must not be there; - for standard output",
                 "-", parse_text, options.out);
     flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
-                parse_synth_target, options.target);
+                parse_trace_target, options.target);
     flags.value("--block-size", "TOKENS", "tokens of a block [16; mooncake: 512]", nullptr,
                 parse_block_size, block_size);
     flags.value("--seed", "N", "the same seed makes the same trace", "0", parse_count,
@@ -330,7 +325,7 @@ SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments) 
     help.kind = SynthCommandLine::Kind::help;
     help.text = kinds_help;
     if (arguments.empty()) {
-        return refused("no kind is given: name random, prefix, chat, agents or stress");
+        return refused("no kind is given: name random, prefix, chat, agents, stress or like");
     }
     if (arguments[0] == "--help" || arguments[0] == "-h") {
         return help;
@@ -359,7 +354,7 @@ SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments) 
                        "; it is reuse, working-set, offload, compaction, reactivation or fan-out");
     }
     return refused("unknown kind " + arguments[0] +
-                   "; it is random, prefix, chat, agents or stress");
+                   "; it is random, prefix, chat, agents, stress or like");
 }
 
 }  // namespace driftless

@@ -1,12 +1,11 @@
 #include "cmd/synth/synth.hpp"
 
-#include <sys/stat.h>
-
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/synth/histograms.hpp"
+#include "cmd/synth/like/like.hpp"
 #include "cmd/synth/options.hpp"
 #include "engine/input/sink.hpp"
 #include "engine/synth/synth_text.hpp"
@@ -16,16 +15,6 @@ namespace driftless {
 namespace {
 
 constexpr std::size_t write_bytes = std::size_t{256} << 10;
-
-int refuse_existing(const std::string& path) {
-    struct stat facts{};
-    if (path == "-" || ::lstat(path.c_str(), &facts) != 0) {
-        return exit_done;
-    }
-    std::fprintf(stderr, "driftless: --out %s: exists already; name a new file or remove it\n",
-                 path.c_str());
-    return exit_usage;
-}
 
 /// What a person should know of a pattern; empty: nothing.
 std::string pattern_line(const SynthSpec& spec) {
@@ -92,6 +81,9 @@ int write_rows(const SynthOptions& options) {
 }  // namespace
 
 int run_synth(int argc, char** argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "like") {
+        return run_like(std::vector<std::string>(argv + 2, argv + argc));
+    }
     SynthCommandLine line = parse_synth_options(std::vector<std::string>(argv + 1, argv + argc));
     if (line.kind == SynthCommandLine::Kind::help) {
         std::fputs(line.text.c_str(), stdout);
@@ -101,7 +93,7 @@ int run_synth(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", line.text.c_str());
         return exit_usage;
     }
-    if (const int code = refuse_existing(line.options.out); code != exit_done) {
+    if (const int code = refuse_existing_file("--out", line.options.out); code != exit_done) {
         return code;
     }
     if (const std::string why = read_histograms(line.options.spec); !why.empty()) {
