@@ -18,6 +18,7 @@
 #include "cmd/report/report.hpp"
 #include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/synth/synth.hpp"
 #include "cmd/version.hpp"
 
 namespace {
@@ -43,6 +44,8 @@ constexpr Command command_list[] = {
      &driftless::run_inspect, true},
     {"convert", "write a trace anew: another format, a part of it, more or less of it",
      &driftless::run_convert},
+    {"synth", "make a workload without a recording: random, prefix, chat, agents, stress, like",
+     &driftless::run_synth},
     {"calibrate", "measure what this host can promise, for the verdict of a replay",
      &driftless::run_calibrate},
     {"mock", "serve as an inference server to rehearse against", &driftless::run_mock},

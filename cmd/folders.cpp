@@ -24,6 +24,16 @@ int refuse_folder(const std::string& folder) {
     return exit_usage;
 }
 
+int refuse_existing_file(const char* flag, const std::string& path) {
+    struct stat facts{};
+    if (path == "-" || ::lstat(path.c_str(), &facts) != 0) {
+        return exit_done;
+    }
+    std::fprintf(stderr, "driftless: %s %s: exists already; name a new file or remove it\n", flag,
+                 path.c_str());
+    return exit_usage;
+}
+
 int fail_new_file(const char* flag, const std::string& path, const Error& error) {
     const int code = fail_host((flag + (" " + path)).c_str(), error);
     return error.code == ErrorCode::exists ? exit_usage : code;

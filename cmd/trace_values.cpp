@@ -112,4 +112,11 @@ const char* name_of(Sessions sessions) {
                                           : "closed";
 }
 
+Result<const TraceTarget*> parse_trace_target(std::string_view text) {
+    if (const TraceTarget* target = find_trace_target(text); target != nullptr) {
+        return target;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of canonical, mooncake"};
+}
+
 }  // namespace driftless

@@ -9,6 +9,7 @@
 
 #include "proto/core/result.hpp"
 #include "proto/trace/format.hpp"
+#include "proto/trace/write.hpp"
 
 namespace driftless {
 
@@ -30,5 +31,7 @@ Result<IdScope> parse_hash_scope(std::string_view text);
 /// "recorded", "open" or "closed".
 Result<Sessions> parse_sessions(std::string_view text);
 const char* name_of(Sessions sessions);
+/// A format that is written: "canonical" or "mooncake".
+Result<const TraceTarget*> parse_trace_target(std::string_view text);
 
 }  // namespace driftless

@@ -1,7 +1,5 @@
 #include "cmd/convert/convert.hpp"
 
-#include <sys/stat.h>
-
 #include <cstdio>
 
 #include "cmd/convert/from_logs.hpp"
@@ -10,13 +8,11 @@
 #include "cmd/folders.hpp"
 #include "cmd/load_values.hpp"
 #include "cmd/trace_errors.hpp"
-#include "engine/input/sink.hpp"
+#include "cmd/write_trace.hpp"
 
 namespace driftless {
 
 namespace {
-
-constexpr std::size_t write_bytes = std::size_t{256} << 10;
 
 /// One conversion. What a person should know goes to standard output, or to standard error where
 /// the trace goes there.
@@ -26,18 +22,16 @@ class Conversion {
         : options_(options), say_(options.out == "-" ? stderr : stdout) {}
 
     int run() {
-        int code = check_out();
+        int code = refuse_existing_file("--out", options_.out);
         code = code == exit_done ? read() : code;
         code = code == exit_done ? select() : code;
         return code == exit_done ? write() : code;
     }
 
   private:
-    int check_out() const;
     int read();
     int select();
     int write();
-    int fail(const Error& error) const;
     void say(const char* topic, const std::vector<std::string>& lines) const;
 
     const ConvertOptions& options_;
@@ -45,16 +39,6 @@ class Conversion {
     Trace trace_;
     std::vector<WrittenRow> rows_;
 };
-
-int Conversion::check_out() const {
-    struct stat facts{};
-    if (options_.out == "-" || ::lstat(options_.out.c_str(), &facts) != 0) {
-        return exit_done;
-    }
-    std::fprintf(stderr, "driftless: --out %s: exists already; name a new file or remove it\n",
-                 options_.out.c_str());
-    return exit_usage;
-}
 
 void Conversion::say(const char* topic, const std::vector<std::string>& lines) const {
     for (const std::string& line : lines) {
@@ -99,39 +83,8 @@ int Conversion::select() {
     return exit_done;
 }
 
-int Conversion::fail(const Error& error) const {
-    return fail_new_file("--out", options_.out, error);
-}
-
 int Conversion::write() {
-    const std::size_t rows = rows_.size();
-    TraceWriter writer(trace_, *options_.target, std::move(rows_));
-    Result<OutputSink> sink = OutputSink::create(options_.out);
-    if (!sink) {
-        return fail(sink.error());
-    }
-    std::string text;
-    std::uint64_t bytes = 0;
-    for (bool more = true; more;) {
-        more = writer.next(text);
-        if (!more || text.size() >= write_bytes) {
-            bytes += text.size();
-            const Result<void> written = sink.value().write(text);
-            if (!written) {
-                return fail(written.error());
-            }
-            text.clear();
-        }
-    }
-    const Result<void> finished = sink.value().finish();
-    if (!finished) {
-        return fail(finished.error());
-    }
-    say("loss", writer.losses());
-    std::fprintf(say_, "wrote: %s: %zu rows, format %s, %llu bytes before compression\n",
-                 options_.out.c_str(), rows, options_.target->name,
-                 static_cast<unsigned long long>(bytes));
-    return exit_done;
+    return write_trace(trace_, *options_.target, std::move(rows_), options_.out, say_);
 }
 
 }  // namespace

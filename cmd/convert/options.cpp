@@ -28,13 +28,6 @@ Examples:
 
 Exit codes: 0 done, 2 usage (an output file that exists, too), 3 input refused, 7 the host fails.)";
 
-Result<const TraceTarget*> parse_target(std::string_view text) {
-    if (const TraceTarget* target = find_trace_target(text); target != nullptr) {
-        return target;
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of canonical, mooncake"};
-}
-
 void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.group("Logs");
     flags.on_off("--from-logs", "read logs of requests instead of a trace", logs.wanted);
@@ -142,8 +135,8 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
     flags.group("Output");
     flags.value("-o,--out", "FILE", "file to write, which must not be there; - for standard output",
                 nullptr, parse_text, options.out);
-    flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical", parse_target,
-                options.target);
+    flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
+                parse_trace_target, options.target);
     flags.group("Trace");
     add_trace_flags(flags, options.files);
     flags.value("--keep", "A,B", "columns of the trace or log that are carried along [none]",

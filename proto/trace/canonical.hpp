@@ -14,7 +14,12 @@
 /// the header says `"uncovered":true`.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
+#include "proto/json/write.hpp"
 #include "proto/trace/format.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
 
@@ -24,5 +29,63 @@ inline constexpr std::string_view canonical_schema = "driftless.trace";
 inline constexpr std::uint64_t canonical_version = 1;
 /// Keys of a header and of a row.
 std::span<const std::string_view> canonical_columns();
+
+// Lines of the format, for whoever writes them: a trace (write_canonical.cpp) or rows that are made
+// one by one (engine/synth).
+
+struct CanonicalHeader {
+    std::uint32_t block_size = 0;
+    TailRule tail_rule = TailRule::ceil;
+    std::string_view source;  ///< name of the trace
+    std::string_view format;  ///< that it was read as
+};
+/// Writes the members that every header has. The caller opens and closes the object.
+void write_canonical_header(JsonWriter& json, const CanonicalHeader& header);
+
+/// What a line says of a row beside its ids and waits. Lengths, namespace and turn of 0 are left
+/// out.
+struct CanonicalRow {
+    std::int64_t at_ns = 0;
+    std::uint32_t input_length = 0;
+    std::uint32_t output_length = 0;
+    std::uint32_t name_space = 0;
+    std::optional<std::string_view> session;
+    std::optional<std::uint32_t> session_number;
+    std::uint32_t turn = 0;
+};
+/// Writes the members in their order. `ids`: any range of numbers with `empty`. The caller opens
+/// and closes the object; waits come next.
+template <typename Ids>
+void write_canonical_row(JsonWriter& json, const CanonicalRow& row, const Ids& ids) {
+    json.key("at_ns").integer(row.at_ns);
+    if (row.input_length > 0) {
+        json.key("input_length").unsigned_integer(row.input_length);
+    }
+    if (row.output_length > 0) {
+        json.key("output_length").unsigned_integer(row.output_length);
+    }
+    if (!ids.empty()) {
+        json.key("hash_ids").begin_array();
+        for (const std::uint64_t id : ids) {
+            json.unsigned_integer(id);
+        }
+        json.end_array();
+    }
+    if (row.name_space != 0) {
+        json.key("name_space").unsigned_integer(row.name_space);
+    }
+    if (row.session) {
+        json.key("session").string(*row.session);
+    }
+    if (row.session_number) {
+        json.key("session_number").unsigned_integer(*row.session_number);
+    }
+    if (row.turn != 0) {
+        json.key("turn").unsigned_integer(row.turn);
+    }
+}
+/// Writes one element of `after`: a row that this one waits for, by its number in the file.
+void write_canonical_wait(JsonWriter& json, std::uint32_t on, Trigger trigger,
+                          std::int64_t delay_ns);
 
 }  // namespace driftless

@@ -8,10 +8,19 @@
 /// kvcache-ai/Mooncake, FAST25-release/README.md; trace-formats sections 1 and 2.
 #pragma once
 
+#include <cstdint>
+
 #include "proto/trace/format.hpp"
 
 namespace driftless {
 
 extern const TraceFormat mooncake_format;
+
+/// Tokens of a block where a reader is not told another size.
+inline constexpr std::uint32_t mooncake_block_size = 512;
+
+/// The nearest whole millisecond, in nanoseconds, as the format's times are written. Readers refuse
+/// a fraction as a time that may be in seconds, and ours does; rounding keeps the order.
+std::int64_t whole_ms(std::int64_t at_ns);
 
 }  // namespace driftless

@@ -9,14 +9,7 @@ void begin(TraceWriter& writer, std::string& out) {
     const Trace& trace = writer.trace();
     JsonWriter json(out);
     json.begin_object();
-    json.key("schema").string(canonical_schema);
-    json.key("version").unsigned_integer(canonical_version);
-    json.key("block_size").unsigned_integer(trace.block_size);
-    json.key("tail_rule").string(trace.tail_rule == TailRule::ceil ? "ceil" : "floor");
-    json.key("source").begin_object();
-    json.key("name").string(trace.name);
-    json.key("format").string(trace.format);
-    json.end_object();
+    write_canonical_header(json, {trace.block_size, trace.tail_rule, trace.name, trace.format});
     if (!writer.body_api().empty()) {
         json.key("body_api").string(writer.body_api());
     }
@@ -42,11 +35,7 @@ void write_dependencies(TraceWriter& writer, const TraceRow& row, JsonWriter& js
             json.key("after").begin_array();
             begun = true;
         }
-        json.begin_object();
-        json.key("row").unsigned_integer(on);
-        json.key("trigger").string(one.trigger == Trigger::dispatch ? "dispatch" : "completion");
-        json.key("delay_ns").integer(one.delay_ns);
-        json.end_object();
+        write_canonical_wait(json, on, one.trigger, one.delay_ns);
     }
     if (begun) {
         json.end_array();
@@ -58,32 +47,15 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     const TraceRow& row = trace.rows[written.position];
     JsonWriter json(out);
     json.begin_object();
-    json.key("at_ns").integer(written.at_ns);
-    if (row.input_length > 0) {
-        json.key("input_length").unsigned_integer(row.input_length);
-    }
-    if (row.output_length > 0) {
-        json.key("output_length").unsigned_integer(row.output_length);
-    }
-    if (row.ids_count > 0) {
-        json.key("hash_ids").begin_array();
-        for (const std::uint64_t id : trace.ids_of(row)) {
-            json.unsigned_integer(id);
-        }
-        json.end_array();
-    }
-    if (row.name_space != 0) {
-        json.key("name_space").unsigned_integer(row.name_space);
-    }
+    CanonicalRow line{written.at_ns, row.input_length, row.output_length, row.name_space,
+                      std::nullopt,  std::nullopt,     row.turn};
     if (row.session != no_session) {
-        json.key("session").string(trace.sessions[row.session]);
+        line.session = trace.sessions[row.session];
         if (writer.namesakes(row.session) > 1) {
-            json.key("session_number").unsigned_integer(row.session);
+            line.session_number = row.session;
         }
     }
-    if (row.turn != 0) {
-        json.key("turn").unsigned_integer(row.turn);
-    }
+    write_canonical_row(json, line, trace.ids_of(row));
     write_dependencies(writer, row, json);
     if (const std::string_view body = writer.body_of(row); !body.empty()) {
         json.key(writer.recorded() ? "recorded" : "body").raw(body);
@@ -93,6 +65,26 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
 }
 
 }  // namespace
+
+void write_canonical_header(JsonWriter& json, const CanonicalHeader& header) {
+    json.key("schema").string(canonical_schema);
+    json.key("version").unsigned_integer(canonical_version);
+    json.key("block_size").unsigned_integer(header.block_size);
+    json.key("tail_rule").string(header.tail_rule == TailRule::ceil ? "ceil" : "floor");
+    json.key("source").begin_object();
+    json.key("name").string(header.source);
+    json.key("format").string(header.format);
+    json.end_object();
+}
+
+void write_canonical_wait(JsonWriter& json, std::uint32_t on, Trigger trigger,
+                          std::int64_t delay_ns) {
+    json.begin_object();
+    json.key("row").unsigned_integer(on);
+    json.key("trigger").string(trigger == Trigger::dispatch ? "dispatch" : "completion");
+    json.key("delay_ns").integer(delay_ns);
+    json.end_object();
+}
 
 constinit const TraceTarget canonical_target = {
     .name = "canonical",

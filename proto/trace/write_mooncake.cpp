@@ -11,15 +11,6 @@
 namespace driftless {
 namespace {
 
-constexpr std::uint32_t usual_block_size = 512;
-
-/// The nearest whole millisecond. Readers refuse a fraction as a time that may be in seconds, and
-/// ours does; rounding keeps the order.
-std::int64_t whole_ms(std::int64_t at_ns) {
-    constexpr std::int64_t ms = 1'000'000;
-    return at_ns > time_max_ns - ms ? at_ns / ms * ms : (at_ns + ms / 2) / ms * ms;
-}
-
 /// The one wait that the format can say: for the answer of the turn before. Nothing else.
 const Dependency* wait_for_turn(const TraceWriter& writer, const TraceRow& row,
                                 std::uint32_t turn_before) {
@@ -73,7 +64,7 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     const Trace& trace = writer.trace();
     const TraceRow& row = trace.rows[written.position];
     if (writer.number_of(row.index) == 0 && trace.block_size != 0 &&
-        trace.block_size != usual_block_size) {
+        trace.block_size != mooncake_block_size) {
         writer.lose("blocks of " + std::to_string(trace.block_size) +
                     " tokens, which readers must be told (--block-size " +
                     std::to_string(trace.block_size) + "): the format has 512");
@@ -109,6 +100,11 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
 }
 
 }  // namespace
+
+std::int64_t whole_ms(std::int64_t at_ns) {
+    constexpr std::int64_t ms = 1'000'000;
+    return at_ns > time_max_ns - ms ? at_ns / ms * ms : (at_ns + ms / 2) / ms * ms;
+}
 
 constinit const TraceTarget mooncake_target = {
     .name = "mooncake",
