@@ -55,6 +55,10 @@ class Table {
     std::string text_;
 };
 
+std::string rate_text(const std::optional<double>& rate) {
+    return rate ? fmt::format("{:.3f}", *rate) : "-";
+}
+
 void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.count("Successful requests:", f.completed);
     if (f.short_output > 0) {
@@ -93,6 +97,12 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
     table.number("Benchmark duration (s):", static_cast<double>(f.duration_ns) / 1e9);
     table.count("Total input tokens:", f.input_tokens);
     table.count("Total generated tokens:", f.output_tokens);
+    if (!info.run.rate.empty()) {
+        table.line("Rate asked:", fmt::format("{} ({})", info.run.rate, info.run.arrivals));
+        table.line("Rate planned / sent (1/s):",
+                   fmt::format("{} / {}", rate_text(info.run.planned_rate),
+                               rate_text(f.timeline.sent_rate)));
+    }
     table.number("Request throughput (req/s):", f.request_throughput);
     if (f.request_goodput.has_value()) {
         table.number("Request goodput (req/s):", *f.request_goodput);

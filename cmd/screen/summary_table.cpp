@@ -154,12 +154,31 @@ std::string bounds(const GoodputLimits& limits) {
     return text.substr(1);
 }
 
-void add_load(Lines& lines, const SummaryFigures& f) {
+/// Asked, planned and sent, where rows arrive at a rate.
+void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
+    if (run.rate.empty()) {
+        return;
+    }
+    const bool trees = run.arriving == "trees";
+    const std::string rate = run.asked_rate ? fmt::format("{:g}/s", *run.asked_rate) : run.rate;
+    std::string text =
+        fmt::format("{}{} asked ({})", rate, trees ? " sessions" : "", run.arrivals);
+    if (run.planned_rate) {
+        text += fmt::format(", {:.3f}/s planned", *run.planned_rate);
+    }
+    if (f.timeline.sent_rate) {
+        text += fmt::format(", {:.3f}/s {}sent", *f.timeline.sent_rate, trees ? "requests " : "");
+    }
+    lines.add("Rate", text);
+}
+
+void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
     const double seconds = static_cast<double>(f.duration_ns) / ns_per_s;
     const double sent = f.duration_ns > 0 ? static_cast<double>(f.fired) / seconds : 0;
     lines.add("Load", fmt::format("{} sent in {:.2f} s: {:.2f}/s, {:.2f} ok/s; {} open at most",
                                   grouped(f.fired), seconds, sent, f.request_throughput,
                                   grouped(f.timeline.max_concurrent_requests)));
+    add_rate(lines, f, run);
     const auto whole = [](double rate) {
         return grouped(static_cast<std::uint64_t>(std::llround(rate)));
     };
@@ -341,7 +360,7 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     Lines lines;
     lines.rule("Result");
     add_verdict(lines, f, info);
-    add_load(lines, f);
+    add_load(lines, f, info.run);
     add_latencies(lines, f, info);
     add_urls(lines, f.urls);
     add_prompts(lines, f, info);

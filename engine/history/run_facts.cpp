@@ -147,6 +147,12 @@ void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFac
     run.duration_ns = plan.find("duration_ns").as_i64();
     run.limit = plan.find("limit").as_u64();
     run.last_due_ns = plan.find("last_due_ns").as_i64().value_or(0);
+    const JsonValue arrivals = plan.find("arrivals");
+    run.rate = std::string(arrivals.find("rate").as_string().value_or(""));
+    run.asked_rate = arrivals.find("asked_rate").as_double();
+    run.arrivals = std::string(arrivals.find("law").as_string().value_or(""));
+    run.arriving = std::string(arrivals.find("of").as_string().value_or(""));
+    run.planned_rate = arrivals.find("planned_rate").as_double();
     run.sessions = std::string(plan.find("sessions").as_string().value_or("recorded"));
     run.spread = plan.find("spread").as_bool().value_or(false);
 }

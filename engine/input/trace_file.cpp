@@ -19,7 +19,7 @@ struct Reading {
             std::vector<std::string>& notes_in)
         : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep,
                   files.map, files.sessions, files.id_scope, files.default_output,
-                  files.output_free, files.model_column, files.flat_agents},
+                  files.output_free, files.times_free, files.model_column, files.flat_agents},
                  trace_in, errors_in),
           trace(trace_in),
           errors(errors_in),

@@ -102,24 +102,6 @@ bool inside(const TraceRow& row, const PlanOptions& options) {
            row.at_ns < options.end_ns.value_or(due_max);
 }
 
-void sum_up(const Trace& trace, Plan& plan) {
-    Digest digest;
-    std::uint32_t burst = 0;
-    std::int64_t instant = -1;
-    for (const Planned& planned : plan.rows) {
-        const TraceRow& row = trace.rows[planned.row];
-        digest.add_u64(row.index);
-        digest.add_u64(static_cast<std::uint64_t>(planned.due_ns));
-        burst = planned.due_ns == instant ? burst + 1 : 1;
-        instant = planned.due_ns;
-        plan.burst_rows_max = std::max(plan.burst_rows_max, burst);
-        plan.input_tokens += row.input_length;
-        plan.output_tokens += row.output_length;
-    }
-    plan.schedule_digest = digest.value();
-    plan.last_due_ns = instant;
-}
-
 }  // namespace
 
 Result<Speed> parse_speed(std::string_view text) {
@@ -179,6 +161,28 @@ Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan) {
     return plan;
 }
 
+Plan summed_up(const Trace& trace, Plan plan) {
+    plan = expect_cached(trace, plan.post_tokens, std::move(plan));
+    plan.burst_rows_max = 0;
+    plan.input_tokens = plan.output_tokens = 0;
+    Digest digest;
+    std::uint32_t burst = 0;
+    std::int64_t instant = -1;
+    for (const Planned& planned : plan.rows) {
+        const TraceRow& row = trace.rows[planned.row];
+        digest.add_u64(row.index);
+        digest.add_u64(static_cast<std::uint64_t>(planned.due_ns));
+        burst = planned.due_ns == instant ? burst + 1 : 1;
+        instant = planned.due_ns;
+        plan.burst_rows_max = std::max(plan.burst_rows_max, burst);
+        plan.input_tokens += row.input_length;
+        plan.output_tokens += row.output_length;
+    }
+    plan.schedule_digest = digest.value();
+    plan.last_due_ns = instant;
+    return plan;
+}
+
 /// Window of trace time, then rows, then wall time.
 std::vector<Planned> select_rows(const Trace& trace, const PlanOptions& options) {
     std::vector<Planned> rows;
@@ -211,9 +215,7 @@ Result<Plan> make_plan(const Trace& trace, const PlanOptions& options) {
     if (plan.rows.back().due_ns > due_max / 4) {
         return Error{ErrorCode::out_of_range, 0, "plan the rows: at this speed they take decades"};
     }
-    plan = expect_cached(trace, 0, std::move(plan));
-    sum_up(trace, plan);
-    return plan;
+    return summed_up(trace, std::move(plan));
 }
 
 }  // namespace driftless

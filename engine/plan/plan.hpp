@@ -72,6 +72,9 @@ std::vector<Planned> select_rows(const Trace& trace, const PlanOptions& options)
 /// Errors: invalid, where nothing is selected; out_of_range, where the last row is due in 73 years.
 Result<Plan> make_plan(const Trace& trace, const PlanOptions& options);
 
+/// The same rows, with all that is said of them: sums, digest and forecast of cached tokens.
+Plan summed_up(const Trace& trace, Plan plan);
+
 /// Positions in `plan.rows` by the rows' order in the file. Nearly free where the plan goes by it.
 std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan);
 

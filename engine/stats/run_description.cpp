@@ -28,6 +28,15 @@ void write_run(JsonWriter& json, const RunDescription& run) {
     json.key("limit");
     run.limit ? json.unsigned_integer(*run.limit) : json.null();
     json.key("last_due_ns").integer(run.last_due_ns);
+    const auto text = [&json](std::string_view key, const std::string& value) {
+        json.key(key);
+        value.empty() ? json.null() : json.string(value);
+    };
+    text("rate", run.rate);
+    text("arrivals", run.arrivals);
+    text("arriving", run.arriving);
+    json.key("planned_rate");
+    run.planned_rate ? json.number(*run.planned_rate) : json.null();
     json.key("sessions").string(run.sessions);
     json.key("spread").boolean(run.spread);
     json.key("seed").unsigned_integer(run.seed);

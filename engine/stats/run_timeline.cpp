@@ -93,10 +93,24 @@ std::uint64_t RunTimeline::max_open(const Segment& segment) {
     return most;
 }
 
+std::optional<double> RunTimeline::sent_rate(const Segment& segment) {
+    if (segment.fired_ns.size() < 2) {
+        return std::nullopt;
+    }
+    const auto [first, last] =
+        std::minmax_element(segment.fired_ns.begin(), segment.fired_ns.end());
+    const double seconds = static_cast<double>(*last - *first) / ns_per_s;
+    const auto gaps = static_cast<double>(segment.fired_ns.size() - 1);
+    return seconds > 0 ? std::optional(gaps / seconds) : std::nullopt;
+}
+
 RunTimelineFigures RunTimeline::figures() const {
     RunTimelineFigures figures;
     figures.rows_without_chunks = rows_without_chunks_;
     std::uint64_t best = 0;
+    if (segments_.size() == 1) {
+        figures.sent_rate = sent_rate(segments_.begin()->second);
+    }
     for (const auto& [number, segment] : segments_) {
         const std::int64_t begin_ns = segment.has_warm_up ? segment.first_due_ns : segment.begin_ns;
         figures.max_concurrent_requests =

@@ -28,6 +28,9 @@ struct RunTimelineFigures {
     /// Output tokens of a second of a segment, from time 0, at most; a chunk without a count is one
     /// token. Unknown where chunks of a row are not known.
     std::optional<std::uint64_t> max_output_tokens_per_s;
+    /// Requests a second, from the first fire to the last. Unknown of fewer than two instants, and
+    /// of several segments.
+    std::optional<double> sent_rate;
     std::uint64_t rows_without_chunks = 0;  ///< they had tokens, but nobody kept the stamps
 };
 
@@ -51,6 +54,7 @@ class RunTimeline {
         std::deque<std::int64_t> ended_ns;  ///< of those whose end is known
     };
     void add_tokens(const Record& record, Segment& segment);
+    static std::optional<double> sent_rate(const Segment& segment);
     static std::uint64_t max_open(const Segment& segment);
 
     std::map<std::uint32_t, Segment> segments_;

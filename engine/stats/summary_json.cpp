@@ -83,7 +83,14 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.key("model_id").string(info.model_id);
     write_text(json, "tokenizer_id", info.tokenizer_id);
     write_count(json, "num_prompts", f.rows);
-    json.key("request_rate").string("trace");
+    json.key("request_rate");
+    if (info.run.asked_rate) {
+        json.number(*info.run.asked_rate);
+    } else {
+        json.string(info.run.rate.empty() ? "trace" : info.run.rate);
+    }
+    json.key("sent_rate");
+    f.timeline.sent_rate ? json.number(*f.timeline.sent_rate) : json.null();
     json.key("max_concurrency");
     info.max_concurrency ? json.unsigned_integer(*info.max_concurrency) : json.null();
     json.key("duration").number(static_cast<double>(f.duration_ns) / 1e9);

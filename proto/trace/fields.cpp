@@ -107,11 +107,16 @@ void refuse_missing(const RowContext& context, std::string_view name, std::strin
 }  // namespace
 
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field) {
+    if (!field.present && context.rules.times_free) {
+        return 0;
+    }
     if (!field.present) {
         std::string remedy = "every row needs its arrival time";
         if (context.object.present()) {
-            remedy += "; where no row has one, this adds some, 100 apart: jq -c '." +
-                      std::string(field.name) + " = input_line_number * 100' FILE";
+            remedy +=
+                "; where no row has one, replay --rate R sends them at a rate, and this adds some, "
+                "100 apart: jq -c '." +
+                std::string(field.name) + " = input_line_number * 100' FILE";
         }
         refuse_missing(context, field.name, std::move(remedy));
         return std::nullopt;

@@ -51,6 +51,7 @@ struct RowRules {
     FlatAgents flat_agents = FlatAgents::chains;
     std::uint32_t default_output = 0;  ///< for rows without an output length; 0: none
     bool output_free = false;  ///< rows need no output length: answers are not limited by it
+    bool times_free = false;   ///< rows need no times: others decide when they are sent
     bool unit_stated = false;  ///< the user named the format or the unit of its times
     std::vector<MappedColumn> map;
 };

@@ -13,7 +13,9 @@ FormatChoice::FormatChoice(const ReadOptions& options, TraceDraft& draft)
     : options_(options), draft_(draft) {
     rules_.lenient = options.lenient;
     rules_.unit_stated = !options.time_unit.empty() || !options.format.empty();
-    rules_.sessions = options.sessions;
+    const bool need_no_arrivals = options.times_free && options.sessions == Sessions::recorded;
+    rules_.sessions = need_no_arrivals ? Sessions::open : options.sessions;
+    rules_.times_free = options.times_free;
     rules_.flat_agents = options.flat_agents;
     rules_.default_output = options.default_output;
     rules_.output_free = options.output_free;

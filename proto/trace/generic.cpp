@@ -92,8 +92,7 @@ std::string names_of(const CsvRow& row) {
 
 /// Added where the map names no column of times at all.
 constexpr const char* no_times =
-    "; name the one with arrival times; where there is none add it, because this version has no "
-    "rate to send rows without times at";
+    "; name the one with arrival times; where there is none, replay --rate R sends rows at a rate";
 
 /// The three columns that every row needs must be there from the first row on: a map that names
 /// them wrongly is one error, not one a row.
@@ -101,7 +100,9 @@ template <typename Source>
 bool check_needed(RowContext& context, const Fields& fields, const Source& source) {
     for (const Key key : {key_time, key_in, key_out}) {
         const std::string_view column = fields.of[key].name;
-        if (context.draft.rows() == 0 && !has(source, column)) {
+        const bool is_free =
+            key == key_time && context.rules.times_free && column == keys[key_time];
+        if (context.draft.rows() == 0 && !is_free && !has(source, column)) {
             context.refuse("--map", std::string(keys[key]) + "=" + std::string(column),
                            "does not name a column",
                            "columns are " + names_of(source) +

@@ -21,6 +21,9 @@ struct ReadOptions {
     IdScope id_scope = IdScope::format;           ///< `--hash-scope`
     std::uint32_t default_output = 0;             ///< `--default-output`; 0: none
     bool output_free = false;                     ///< `--output free`: rows need no output length
+    /// Rows need no times, and conversations no arrivals: a rate or open requests decide when they
+    /// are sent. Times that are there are read.
+    bool times_free = false;
     std::string model_column;                     ///< `--map model=COLUMN`: one of those in `keep`
     FlatAgents flat_agents = FlatAgents::chains;  ///< `--flat-agents`
 };

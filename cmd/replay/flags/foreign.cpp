@@ -77,17 +77,16 @@ constinit const Foreign::Translated Foreign::translations[] = {
     {"--data", &Foreign::take_data},
     {"--data-args", &Foreign::take_data_arguments},
     {"--constraint", &Foreign::take_constraint},
-    {"--rate", &Foreign::take_rate},
     {"--rate-type", &Foreign::take_rate_type},
     {"--dataset-name", &Foreign::take_dataset_name},
     {"--ready-check-timeout-sec", &Foreign::take_ready_check},
-    {"--max-concurrency", &Foreign::take_max_concurrency},
     {"--mooncake-slowdown-factor", &Foreign::take_slowdown},
     {"--mooncake-num-rounds", &Foreign::take_rounds},
 };
 
-Foreign::Foreign(const std::vector<std::string>& arguments)
-    : has_dataset_path_(std::any_of(arguments.begin(), arguments.end(), [](const auto& one) {
+Foreign::Foreign(const std::vector<std::string>& arguments, ForeignTool tool)
+    : rates_(tool),
+      has_dataset_path_(std::any_of(arguments.begin(), arguments.end(), [](const auto& one) {
           return one == "--dataset-path" || one.starts_with("--dataset-path=");
       })) {}
 
@@ -122,6 +121,9 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     if (const char* why = why_refused_flag(typed); why != nullptr) {
         refuse(out, typed, "", why);
         return 0;
+    }
+    if (const auto taken = rates_.take(typed, next, out); taken) {
+        return taken;
     }
     for (const Translated& one : translations) {
         if (one.typed != typed) {
@@ -171,20 +173,11 @@ void Foreign::take_trace_mode(std::string_view value, Spelled& out) {
 }
 
 void Foreign::take_profile(std::string_view value, Spelled& out) {
-    take_profile_of("--profile", value, out);
+    rates_.take_profile("--profile", value, out);
 }
 
 void Foreign::take_rate_type(std::string_view value, Spelled& out) {
-    take_profile_of("--rate-type", value, out);
-}
-
-void Foreign::take_profile_of(const std::string& flag, std::string_view value, Spelled& out) {
-    if (value != "replay" && value != "kind=replay") {
-        refuse(out, flag, value, "the only profile here is replay");
-        return;
-    }
-    has_replay_profile_ = true;
-    note_ignored(out, flag + " replay", recorded_schedule_reason);
+    rates_.take_profile("--rate-type", value, out);
 }
 
 void Foreign::take_backend(std::string_view value, Spelled& out) {
@@ -255,12 +248,6 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
     }
 }
 
-/// GuideLLM's rate of a replay stretches: 2 takes twice as long. Of its other profiles, and of most
-/// tools, it is requests a second: `finish` asks for the profile.
-void Foreign::take_rate(std::string_view value, Spelled&) {
-    rate_ = value;
-}
-
 void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
     const auto known = [value](const Name& name) { return name.typed == value; };
     if (std::any_of(std::begin(format_names), std::end(format_names), known)) {
@@ -279,14 +266,6 @@ void Foreign::take_ready_check(std::string_view value, Spelled& out) {
     if (value != "0") {
         add(out, "--wait-ready", value);
     }
-}
-
-/// vllm bench's cap is ours; to others the name means users in a closed loop.
-void Foreign::take_max_concurrency(std::string_view value, Spelled& out) {
-    out.notes.push_back("--max-concurrency " + std::string(value) + " is taken as --max-inflight " +
-                        std::string(value) +
-                        ": rows leave at their recorded instants, and wait while so many are open");
-    add(out, "--max-inflight", value);
 }
 
 /// SGLang's: 2 takes twice as long.
@@ -353,14 +332,12 @@ void Foreign::add_times(Spelled& out) const {
 }
 
 void Foreign::finish(Spelled& out) {
-    if (!rate_.empty() && !has_replay_profile_) {
-        refuse(out, "--rate", rate_,
-               "is requests a second in some tools, and how far a trace is stretched in GuideLLM's "
-               "replay profile; requests leave at the recorded instants: write --speed X (2 is "
-               "twice as fast), or give --profile replay, too");
+    rates_.finish(out);
+    if (rates_.arrive() && !kind_.empty()) {
+        add_columns(out);  // its times say nothing then
         return;
     }
-    scale_ = rate_.empty() ? scale_ : rate_;
+    scale_ = rates_.stretch().empty() ? scale_ : rates_.stretch();
     if (!kind_.empty()) {
         add_columns(out);
     }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/replay/flags/foreign_rates.hpp"
+#include "cmd/replay/flags/program_words.hpp"
 #include "cmd/replay/flags/spelling.hpp"
 
 namespace driftless {
@@ -17,7 +19,7 @@ namespace driftless {
 /// Collects what foreign flags say; knows nothing of CLI11 and its rules.
 class Foreign {
   public:
-    explicit Foreign(const std::vector<std::string>& arguments);
+    Foreign(const std::vector<std::string>& arguments, ForeignTool tool);
 
     /// Takes a flag that is foreign here. `next` is what stands behind it, or nullptr. Returns how
     /// many arguments behind the flag were its value (0 or 1); nothing where it is no such flag.
@@ -44,15 +46,12 @@ class Foreign {
     void take_trace_mode(std::string_view value, Spelled& out);
     void take_profile(std::string_view value, Spelled& out);
     void take_rate_type(std::string_view value, Spelled& out);
-    void take_profile_of(const std::string& flag, std::string_view value, Spelled& out);
     void take_backend(std::string_view value, Spelled& out);
     void take_data(std::string_view value, Spelled& out);
     void take_data_arguments(std::string_view value, Spelled& out);
     void take_constraint(std::string_view value, Spelled& out);
-    void take_rate(std::string_view value, Spelled& out);
     void take_dataset_name(std::string_view value, Spelled& out);
     void take_ready_check(std::string_view value, Spelled& out);
-    void take_max_concurrency(std::string_view value, Spelled& out);
     void take_slowdown(std::string_view value, Spelled& out);
     void take_rounds(std::string_view value, Spelled& out);
 
@@ -60,11 +59,10 @@ class Foreign {
     void add_columns(Spelled& out) const;
     void add_times(Spelled& out) const;
 
+    ForeignRates rates_;
     bool has_dataset_path_ = false;
     // GuideLLM's data, said by several flags.
     std::string kind_;  ///< "trace_synthetic", "mooncake", "weka"; empty: not said
-    std::string rate_;  ///< `--rate`; means something with the replay profile only
-    bool has_replay_profile_ = false;
     std::string scale_;  ///< seconds of due time per unit of trace time
     std::string time_column_ = "timestamp";
     std::string input_column_ = "input_length";

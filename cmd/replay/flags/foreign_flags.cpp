@@ -60,24 +60,21 @@ struct Refused {
     std::string_view typed;
     const char* why;
 };
-constexpr const char* recorded_only =
-    "requests leave at the recorded instants, not at a rate; --speed X changes the pace (2 is "
-    "twice as fast), --replicate N the load";
-constexpr const char* closed_loop =
-    "tools mean different things by it; --users N keeps N sessions with their sub-agents live, "
-    "each turn sent when the last one has ended, and --max-inflight N holds rows back while N are "
-    "open";
+constexpr const char* write_rate =
+    "requests a second are --rate R; without it they leave at their recorded instants";
 constexpr Refused refused_flags[] = {
-    {"--concurrency", closed_loop},
-    {"--num-users", closed_loop},
+    {"--num-users",
+     "tools mean different things by it; --users N keeps N sessions with their sub-agents live, "
+     "each turn sent when the last one has ended; --concurrency N keeps N single rows open, and "
+     "--max-inflight N holds rows back while N are open"},
     {"--no-fixed-schedule",
-     "requests follow the recorded schedule; --speed X changes its pace (2 is twice as fast)"},
-    {"--request-rate", recorded_only},
-    {"--qps", recorded_only},
-    {"--rps", recorded_only},
-    {"--user-centric-rate", recorded_only},
-    {"--burstiness", recorded_only},
-    {"--ramp-up-strategy", recorded_only},
+     "requests follow the recorded schedule; --rate R sends them at a rate, --speed X changes the "
+     "recorded pace (2 is twice as fast)"},
+    {"--qps", write_rate},
+    {"--rps", write_rate},
+    {"--user-centric-rate",
+     "it spaces the turns of each user; --rate R is requests a second, --users N keeps N sessions "
+     "live"},
 };
 
 }  // namespace

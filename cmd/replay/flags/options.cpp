@@ -8,6 +8,7 @@
 #include "cmd/options_trace.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
+#include "cmd/replay/flags/options_rates.hpp"
 #include "cmd/replay/flags/options_users.hpp"
 #include "cmd/replay/flags/row_headers.hpp"
 #include "cmd/replay/flags/rule_flags.hpp"
@@ -359,6 +360,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_server_flags(flags, server, options);
     add_prompt_flags(flags, options);
     add_schedule_flags(flags, options);
+    add_rate_flags(flags, options);
     add_user_flags(flags, options);
     add_output_flags(flags, options);
     add_host_flags(flags, options);

@@ -18,10 +18,12 @@
 #include "cmd/replay/flags/described_api.hpp"
 #include "cmd/replay/flags/limit_values.hpp"
 #include "cmd/replay/flags/live_values.hpp"
+#include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/input/trace_file.hpp"
+#include "engine/plan/arrivals.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/plan/gaps.hpp"
 #include "engine/plan/load.hpp"
@@ -65,6 +67,14 @@ inline constexpr std::size_t record_headers_max = 8;
 /// `--save-responses all`.
 inline constexpr std::uint64_t save_all_responses = std::numeric_limits<std::uint64_t>::max();
 
+/// What says the rate of rows, as typed: one of three, or none.
+struct RateFlags {
+    std::optional<TypedRate> rate;          ///< `--rate`
+    std::optional<TypedRamp> ramp;          ///< `--ramp`
+    std::string shape_file;                 ///< `--shape`; empty: none
+    std::optional<TypedArrivals> arrivals;  ///< `--arrivals`
+};
+
 /// Which rows are sent, and when. `plan.seed` is the seed of everything.
 struct WorkloadFlags {
     TraceFiles files;
@@ -73,6 +83,9 @@ struct WorkloadFlags {
     std::optional<GapRule> gap;              ///< `--gap`; empty: end to start
     std::optional<std::int64_t> gap_cap_ns;  ///< `--gap-cap`
     std::string speed_text;                  ///< as typed, for run.json
+    RateFlags rates;
+    /// Rows arrive at a rate; empty: as recorded, or as users play. Once all flags are read.
+    std::optional<ArrivalRules> arrivals;
     UserCount user_count;                    ///< `--users`
     std::optional<GrowRules> grow;           ///< `--grow`; its users once all flags are read
     UserRules users;  ///< `users.users` 0: there are none; whole once all flags are read

@@ -6,6 +6,7 @@
 #include "cmd/replay/flags/model_option.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/row_headers.hpp"
+#include "cmd/replay/flags/rate_flags.hpp"
 #include "cmd/replay/flags/session_flags.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/trace_values.hpp"
@@ -308,6 +309,9 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
                                    options.request.described);
     if (why.empty()) {
         why = complete_sessions(options.workload, options.request.output);
+    }
+    if (why.empty()) {
+        why = complete_rates(options.workload);
     }
     if (why.empty()) {
         why = contradiction(options);

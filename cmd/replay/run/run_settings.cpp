@@ -2,6 +2,7 @@
 
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/workload/rates.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/trace_values.hpp"
@@ -120,6 +121,13 @@ RunDescription description_of(const RunFile& file) {
     run.duration_ns = plan.duration_ns;
     run.limit = plan.limit;
     run.last_due_ns = last_due_ns(workload.waiting, workload.plan);
+    if (const auto facts = arrival_facts(options.workload, workload.trace, workload.plan); facts) {
+        run.rate = facts->rate;
+        run.asked_rate = facts->asked_rate;
+        run.arrivals = facts->law;
+        run.arriving = facts->of;
+        run.planned_rate = facts->planned_rate;
+    }
     run.sessions = name_of(options.workload.files.sessions);
     run.spread = plan.spread;
     run.seed = plan.seed;

@@ -102,6 +102,7 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.key("limit");
     flags.plan.limit ? json.unsigned_integer(*flags.plan.limit) : json.null();
     json.key("spread").boolean(flags.plan.spread);
+    write_arrivals(json, flags, workload);
     json.key("sessions").string(name_of(flags.files.sessions));
     write_users(json, flags.users, flags.grow);
     json.key("rows").unsigned_integer(plan.rows.size());

@@ -2,6 +2,7 @@
 
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
+#include "cmd/replay/workload/rates.hpp"
 
 namespace driftless {
 
@@ -33,6 +34,25 @@ void write_users(JsonWriter& json, const UserRules& rules, const std::optional<G
     json.key("start_by").string(rules.start.by_turns ? "turns" : "timeline");
     json.key("prime").string(rules.start.prime_one_token ? "one-token" : "exact");
     json.key("warmup_requests").unsigned_integer(rules.start.warmup_requests);
+    json.end_object();
+}
+
+void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload& workload) {
+    json.key("arrivals");
+    const std::optional<ArrivalFacts> facts = arrival_facts(flags, workload.trace, workload.plan);
+    if (!facts) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rate").string(facts->rate);
+    json.key("asked_rate");
+    facts->asked_rate ? json.number(*facts->asked_rate) : json.null();
+    json.key("law").string(facts->law);
+    json.key("of").string(facts->of);
+    json.key("planned_rate");
+    facts->planned_rate ? json.number(*facts->planned_rate) : json.null();
+    json.key("seed").unsigned_integer(flags.plan.seed);
     json.end_object();
 }
 

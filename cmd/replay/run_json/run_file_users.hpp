@@ -17,4 +17,7 @@ void write_users(JsonWriter& json, const UserRules& rules, const std::optional<G
 void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
                 const std::optional<Waiting>& waiting);
 
+/// The key `arrivals`: null where rows do not arrive at a rate.
+void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload& workload);
+
 }  // namespace driftless

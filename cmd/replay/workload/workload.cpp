@@ -8,6 +8,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
+#include "cmd/replay/workload/rates.hpp"
 #include "cmd/replay/workload/users.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/plots.hpp"
@@ -76,7 +77,11 @@ std::vector<std::string> session_notes(const SendingFlags& sending, const Trace&
 }
 
 OrExit<Plan> plan_of(const WorkloadFlags& flags, const Trace& trace) {
-    Result<Plan> plan = make_plan(trace, flags.plan);
+    PlanOptions options = flags.plan;
+    if (flags.arrivals) {
+        options.duration_ns.reset();  // of arrivals, which are not known yet
+    }
+    Result<Plan> plan = make_plan(trace, options);
     if (!plan && plan.error().code == ErrorCode::out_of_range) {
         std::fprintf(stderr,
                      "driftless: --speed %s: the last selected row would be due after more than 73 "
@@ -173,6 +178,20 @@ std::string barrier_note(const BarrierFigures& figures) {
     return note;
 }
 
+/// Rows, or session trees, come at a rate where the user says so.
+OrExit<Plan> arrived(const WorkloadFlags& flags, const Trace& trace, Plan plan) {
+    if (!flags.arrivals) {
+        return plan;
+    }
+    Result<Plan> retimed = arrive(*flags.arrivals, trace, std::move(plan));
+    if (!retimed) {
+        std::fprintf(stderr, "driftless: %s\n",
+                     arrival_refusal(flags.rates, retimed.error()).c_str());
+        return exit_input;
+    }
+    return std::move(retimed).value();
+}
+
 /// Closed sessions: gaps by the rules, and a plan whose digest tells of them.
 OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recorded) {
     const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
@@ -187,7 +206,11 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     }
     retimed.trace = std::move(bars.value().trace);
     const Speed speed = flags.plan.speed;
-    Plan plan = plan_of_waits(retimed.trace, std::move(recorded), speed, users);
+    OrExit<Plan> at_rate = arrived(flags, retimed.trace, std::move(recorded));
+    if (!at_rate) {
+        return at_rate.exit_code();
+    }
+    Plan plan = plan_of_waits(retimed.trace, std::move(at_rate).value(), speed, users);
     const std::uint32_t trees = users.users > 0 ? RowTrees(retimed.trace, plan).count() : 0;
     const int code = users.users > 0 ? check_users(users, trees, retimed.trace, plan) : exit_done;
     if (code != exit_done) {
@@ -204,7 +227,9 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
 
 OrExit<Timed> timed(const WorkloadFlags& flags, Trace trace, Plan recorded) {
     if (flags.files.sessions != Sessions::closed) {
-        return Timed{std::move(trace), std::move(recorded), {}, {}};
+        OrExit<Plan> plan = arrived(flags, trace, std::move(recorded));
+        return plan ? OrExit<Timed>(Timed{std::move(trace), std::move(plan).value(), {}, {}})
+                    : plan.exit_code();
     }
     return close_sessions(flags, std::move(trace), std::move(recorded));
 }
@@ -254,6 +279,9 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     }
     auto& [trace, plan, waiting, gaps] = ready.value();
     std::printf("%s\n", selection_text(trace, plan, waiting, flags).c_str());
+    if (flags.arrivals) {
+        add_notes("rate", arrival_notes(flags, trace, plan), notes);
+    }
     add_notes("sessions", waiting_notes(waiting, plan, flags.users), notes);
     add_notes("gaps", gaps, notes);
     if (flags.users.users > 0) {

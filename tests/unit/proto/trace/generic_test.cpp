@@ -177,8 +177,7 @@ TEST(Generic, ChecksTheMap) {
     EXPECT_EQ(
         untimed.first_error(),
         "t.jsonl:2: --map \"time=time\" does not name a column; columns are in, out; name the "
-        "one with arrival times; where there is none add it, because this version has no rate "
-        "to send rows without times at");
+        "one with arrival times; where there is none, replay --rate R sends rows at a rate");
     const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
               "--map \"session=usr\" names a column that no row has; other columns are user");

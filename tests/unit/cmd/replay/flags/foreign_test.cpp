@@ -164,30 +164,88 @@ TEST(Foreign, GuidellmScalesOfMilliseconds) {
     EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0"}), "");
 }
 
-// `--rate` is requests a second to most people: it stretched the trace tenfold in silence.
-TEST(Foreign, RateNeedsTheReplayProfile) {
-    EXPECT_NE(refusal({"t", "--url", "h", "--rate", "10"}).find("--rate \"10\": "),
-              std::string::npos);
-    EXPECT_NE(refusal({"t", "--url", "h", "--rate=10"}).find("--speed X"), std::string::npos);
+// `--rate` is requests a second; GuideLLM's replay profile alone stretches a trace by it.
+TEST(Foreign, RateIsARateButInTheReplayProfile) {
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10"}),
+              (Words{"t", "--url", "h", "--rate", "10"}));
     EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10", "--profile", "replay"}),
               (Words{"t", "--url", "h", "--speed", "0.1"}));
     EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
               (Words{"t", "--url", "h", "--speed", "2"}));
-    EXPECT_TRUE(
-        refusal({"t", "--rate-type", "constant"}).starts_with("--rate-type \"constant\": "));
-    EXPECT_NE(refusal({"t", "--url", "h", "--request-rate", "inf"}), "");
+    EXPECT_EQ(refusal({"guidellm", "benchmark", "--data", "t", "--rate", "10"}),
+              "--rate 10: GuideLLM's --profile says what it is a rate of: give --profile constant, "
+              "poisson, concurrent or replay, too");
+    EXPECT_TRUE(refusal({"t", "--rate-type", "sweep"}).starts_with("--rate-type \"sweep\": "));
     EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
+    EXPECT_NE(refusal({"t", "--rate", "1", "--request-rate", "1"}), "");
 }
 
-// A closed loop is another workload; a cap of vllm bench is ours.
-TEST(Foreign, ConcurrencyIsRefusedWithTheReason) {
-    const std::string why = refusal({"t", "--url", "h", "--concurrency", "20"});
-    EXPECT_NE(why.find("--concurrency: "), std::string::npos);
-    EXPECT_NE(why.find("--max-inflight N"), std::string::npos);
-    EXPECT_NE(refusal({"t", "--url", "h", "--concurrency=20"}), "");
+// vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
+TEST(Foreign, VllmRates) {
+    const auto vllm = [](Words flags) {
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--dataset-path", "t.jsonl"});
+        Words words = spelled(flags);
+        EXPECT_FALSE(words.empty());
+        words.erase(words.begin());
+        return words;
+    };
+    EXPECT_EQ(vllm({"--request-rate", "10"}),
+              (Words{"--rate", "10", "--arrivals", "poisson:scaled"}));
+    EXPECT_EQ(vllm({"--request-rate", "10", "--burstiness", "0.5", "--max-concurrency", "64"}),
+              (Words{"--rate", "10", "--arrivals", "gamma:0.5:scaled", "--max-inflight", "64"}));
+    EXPECT_EQ(vllm({"--request-rate", "inf"}), (Words{"--rate", "inf"}));
+    EXPECT_EQ(vllm({"--request-rate", "inf", "--max-concurrency", "8"}),
+              (Words{"--concurrency", "8"}));
+    EXPECT_EQ(vllm({"--max-concurrency", "8"}), (Words{"--max-inflight", "8"}));
+    EXPECT_EQ(vllm({"--ramp-up-strategy", "linear", "--ramp-up-start-rps", "1",
+                    "--ramp-up-end-rps", "20"}),
+              (Words{"--ramp", "1:20:rows:linear"}));
+    EXPECT_NE(refusal({"vllm", "bench", "serve", "--ramp-up-strategy", "linear"}), "");
+}
+
+// SGLang's gaps are not stretched; nor are those of a command line without a tool.
+TEST(Foreign, OtherRates) {
+    EXPECT_EQ(spelled({"python3", "-m", "sglang.bench_serving", "--dataset-path", "t",
+                       "--request-rate", "8", "--max-concurrency", "64"}),
+              (Words{"t", "--rate", "8", "--max-inflight", "64"}));
+    EXPECT_EQ(spelled({"t", "--request-rate", "8", "--burstiness", "2"}),
+              (Words{"t", "--rate", "8", "--arrivals", "gamma:2"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--num-concurrency", "8"}),
+              (Words{"t", "--url", "h", "--concurrency", "8"}));
+}
+
+// GuideLLM: the profile says what its number is.
+TEST(Foreign, GuidellmProfiles) {
+    const auto guidellm = [](Words flags) {
+        flags.insert(flags.begin(), {"guidellm", "run", "--data", "t"});
+        Words words = spelled(flags);
+        EXPECT_FALSE(words.empty());
+        words.erase(words.begin());
+        return words;
+    };
+    EXPECT_EQ(guidellm({"--profile", "kind=poisson,rate=16", "--constraint",
+                        "kind=max_duration,seconds=60"}),
+              (Words{"--duration", "60", "--rate", "16"}));
+    EXPECT_EQ(guidellm({"--rate-type", "constant", "--rate", "5"}),
+              (Words{"--rate", "5", "--arrivals", "constant"}));
+    EXPECT_EQ(guidellm({"--profile", "kind=constant,rate=5,rampup_duration=10"}),
+              (Words{"--ramp", "0:5:10", "--arrivals", "constant"}));
+    EXPECT_EQ(guidellm({"--profile", "concurrent", "--rate", "4", "--max-seconds", "30"}),
+              (Words{"--for", "30", "--concurrency", "4"}));
+    EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
+    EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
+              (Words{"--rate", "inf", "--max-inflight", "9"}));
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "constant"}), "");
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "poisson", "--rate", "1,2"}),
+              "");
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "kind=poisson,x=1"}), "");
+}
+
+// A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
+TEST(Foreign, ConcurrencyIsOurs) {
+    EXPECT_EQ(spelled({"t", "--url", "h", "--concurrency", "20"}),
+              (Words{"t", "--url", "h", "--concurrency", "20"}));
     EXPECT_EQ(refusal({"t", "--url", "h", "--num-users", "3"}).find("--num-users: tools"), 0U);
-    EXPECT_EQ(spelled({"t", "--url", "h", "--max-concurrency", "20"}),
-              (Words{"t", "--url", "h", "--max-inflight", "20"}));
     const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
     ASSERT_EQ(capped.notes.size(), 1U);
     EXPECT_TRUE(
@@ -196,9 +254,8 @@ TEST(Foreign, ConcurrencyIsRefusedWithTheReason) {
 
 // Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
 TEST(Foreign, NamesOfManyTools) {
-    for (const char* flag : {"--qps", "--rps", "--request-rate"}) {
-        EXPECT_NE(refusal({"t", "--url", "h", flag, "10"}).find("not at a rate; --speed X"),
-                  std::string::npos)
+    for (const char* flag : {"--qps", "--rps"}) {
+        EXPECT_NE(refusal({"t", "--url", "h", flag, "10"}).find("are --rate R"), std::string::npos)
             << flag;
     }
     EXPECT_EQ(spelled({"--trace", "t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));

@@ -1,0 +1,200 @@
+#include "cmd/replay/flags/foreign_rates.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "cmd/replay/flags/foreign_flags.hpp"
+#include "cmd/replay/flags/tools/tool_flags.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> names{
+    "--request-rate",      "--burstiness",         "--max-concurrency",  "--rate",
+    "--ramp-up-strategy",  "--ramp-up-start-rps",  "--ramp-up-end-rps",  "--num-concurrency"};
+
+constexpr std::array<std::string_view, 7> profiles{"replay",     "constant",    "async",     "poisson",
+                                                   "concurrent", "synchronous", "throughput"};
+
+bool is_known(std::string_view profile) {
+    return std::find(profiles.begin(), profiles.end(), profile) != profiles.end();
+}
+
+}  // namespace
+
+std::string ForeignRates::get(std::string_view name) const {
+    const auto found = said_.find(name);
+    return found == said_.end() ? "" : found->second;
+}
+
+std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std::string* next,
+                                              Spelled& out) {
+    const auto name = std::find(names.begin(), names.end(), typed);
+    if (name == names.end()) {
+        return std::nullopt;
+    }
+    if (next == nullptr) {
+        refuse_line(out, std::string(typed) + ": needs a value");
+        return 0;
+    }
+    said_[*name] = *next;
+    return 1;
+}
+
+/// "poisson", or "kind=poisson,rate=16,rampup_duration=10".
+void ForeignRates::take_profile(const std::string& flag, std::string_view value, Spelled& out) {
+    profile_flag_ = flag + " " + std::string(value);
+    if (!value.starts_with("kind=")) {
+        profile_ = value;
+        value = "";
+    }
+    while (!value.empty()) {
+        const std::string_view part = value.substr(0, value.find(','));
+        value.remove_prefix(std::min(part.size() + 1, value.size()));
+        const std::size_t equals = std::min(part.find('='), part.size());
+        const std::string_view key = part.substr(0, equals);
+        const std::string text(part.substr(std::min(equals + 1, part.size())));
+        if (key == "kind") {
+            profile_ = text;
+        } else if (key == "rate" || key == "streams") {
+            said_["--rate"] = text;
+        } else if (key == "max_concurrency") {
+            said_["--max-concurrency"] = text;
+        } else if (key == "rampup_duration") {
+            rampup_ = text;
+        } else {
+            refuse_line(out, flag + " \"" + std::string(part) + "\": is not known here; see --rate");
+        }
+    }
+    if (!is_known(profile_)) {
+        refuse_line(out, flag + " \"" + profile_ +
+                             "\": has no counterpart; replay, constant, poisson, concurrent, "
+                             "synchronous and throughput have, each of one rate a run");
+    }
+}
+
+void ForeignRates::add_cap(Spelled& out, const std::string& cap, const char* why) {
+    add_note(out, "--max-concurrency " + cap + " is taken as --max-inflight " + cap + ": " + why +
+                      ", and wait while so many are open");
+    add_flag(out, "--max-inflight", cap);
+}
+
+void ForeignRates::add_rate(Spelled& out, const std::string& rate, const std::string& law) {
+    arrive_ = true;
+    add_flag(out, "--rate", rate);
+    if (rate != "inf" && law != "poisson" && !law.empty()) {
+        add_default(out, "--arrivals", law);
+    }
+}
+
+/// A time bounds what is due, and there is no due before an end.
+void ForeignRates::add_loop(Spelled& out, const std::string& open) {
+    arrive_ = true;
+    add_flag(out, "--concurrency", open);
+    std::replace(out.arguments.begin(), out.arguments.end(), std::string("--duration"),
+                 std::string("--for"));
+}
+
+/// vllm bench stretches what it has drawn to the exact mean, but on ramps.
+std::string ForeignRates::drawn_law(bool scales) const {
+    const std::string shape = get("--burstiness");
+    const bool poisson = shape.empty() || shape == "1" || shape == "1.0";
+    const std::string law = poisson ? "poisson" : "gamma:" + shape;
+    return law + (scales && tool_ == ForeignTool::vllm ? ":scaled" : "");
+}
+
+/// Each gap at the rate of its row, from the first row to the last.
+void ForeignRates::finish_ramp(Spelled& out) {
+    const std::string from = get("--ramp-up-start-rps");
+    const std::string to = get("--ramp-up-end-rps");
+    if (from.empty() || to.empty()) {
+        refuse_line(out, "--ramp-up-strategy " + get("--ramp-up-strategy") +
+                             ": needs --ramp-up-start-rps and --ramp-up-end-rps, too; --ramp "
+                             "FROM:TO:OVER is a ramp over a time");
+        return;
+    }
+    arrive_ = true;
+    add_flag(out, "--ramp", from + ":" + to + ":rows:" + get("--ramp-up-strategy"));
+    if (const std::string law = drawn_law(false); law != "poisson") {
+        add_default(out, "--arrivals", law);
+    }
+}
+
+/// vllm bench, SGLang, and whoever writes --request-rate.
+void ForeignRates::finish_rate(Spelled& out) {
+    const std::string rate = has("--request-rate") ? get("--request-rate") : get("--rate");
+    const std::string cap = get("--max-concurrency");
+    if (has("--request-rate") && has("--rate")) {
+        refuse_line(out, "--request-rate and --rate both say the rate: give one");
+    } else if (has("--ramp-up-strategy")) {
+        finish_ramp(out);
+    } else if (rate == "inf" && !cap.empty()) {
+        add_note(out, "--max-concurrency " + cap + " with an infinite rate is taken as "
+                      "--concurrency " + cap + ": a row is sent when one of so many has ended");
+        add_loop(out, cap);
+        return;
+    } else if (!rate.empty()) {
+        add_rate(out, rate, drawn_law(true));
+    } else if (has("--burstiness")) {
+        const std::string law = drawn_law(false);
+        add_default(out, "--arrivals", law);
+    }
+    if (!cap.empty()) {
+        add_cap(out, cap,
+                arrive_ ? "rows arrive at the rate" : "rows leave at their recorded instants");
+    }
+}
+
+/// GuideLLM: one number means a rate, requests that are open at once, or how far a trace stretches.
+void ForeignRates::finish_profile(Spelled& out) {
+    const std::string rate = get("--rate");
+    const std::string cap = get("--max-concurrency");
+    if (rate.find_first_of(",[") != rate.npos) {
+        refuse_line(out, "--rate " + rate + ": one run has one rate: start one run for each");
+        return;
+    }
+    if (profile_ == "replay") {
+        add_note(out, profile_flag_ + " is ignored: " + recorded_schedule_reason);
+        stretch_ = rate;
+    } else if (profile_ == "throughput") {
+        add_rate(out, "inf", "");
+    } else if (profile_ == "synchronous") {
+        add_loop(out, "1");
+    } else if (rate.empty()) {
+        refuse_line(out, profile_flag_ + ": needs a --rate");
+    } else if (profile_ == "concurrent") {
+        add_loop(out, rate);
+        if (!rampup_.empty()) {
+            add_flag(out, "--user-ramp", rampup_);
+        }
+    } else if (!rampup_.empty() && rampup_ != "0" && rampup_ != "0.0") {
+        arrive_ = true;
+        add_flag(out, "--ramp", "0:" + rate + ":" + rampup_);
+        add_flag(out, "--arrivals", profile_ == "poisson" ? "poisson" : "constant");
+    } else {
+        add_rate(out, rate, profile_ == "poisson" ? "poisson" : "constant");
+    }
+    if (!cap.empty()) {
+        add_cap(out, cap, arrive_ ? "rows arrive" : "rows leave at their recorded instants");
+    }
+}
+
+void ForeignRates::finish(Spelled& out) {
+    if (has("--num-concurrency")) {
+        add_loop(out, get("--num-concurrency"));
+    }
+    if (!profile_.empty()) {
+        finish_profile(out);
+        return;
+    }
+    if (tool_ == ForeignTool::guidellm && has("--rate")) {
+        refuse_line(out, "--rate " + get("--rate") +
+                             ": GuideLLM's --profile says what it is a rate of: give --profile "
+                             "constant, poisson, concurrent or replay, too");
+        return;
+    }
+    finish_rate(out);
+}
+
+}  // namespace driftless

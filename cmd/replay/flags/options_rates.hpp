@@ -1,0 +1,35 @@
+/// The flags of rates.
+///
+/// Included by options.cpp only, like the flags that it adds to.
+#pragma once
+
+#include "cmd/options_flags.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/flags/rate_values.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
+    RateFlags& rates = options.workload.rates;
+    flags.group("Rate");
+    flags.value("--rate", "R",
+                "rows a second (10, 2.5/s, 600/m), in file order, in the place of their\n"
+                "recorded instants; with --sessions open or closed, sessions a second;\n"
+                "inf: all at time 0, capped by --max-inflight [as recorded]",
+                nullptr, parse_rate, rates.rate);
+    flags.value("--arrivals", "LAW",
+                "gaps of the rate: constant, poisson, gamma:K (K below 1 is burstier),\n"
+                "or recorded (the recorded gaps, scaled to the rate) [poisson]",
+                nullptr, parse_arrivals, rates.arrivals);
+    flags.value("--ramp", "FROM:TO:OVER",
+                "a rate that changes within a time, then stays: 1:20:60s, with\n"
+                ":linear, :exponential or :steps=N behind [none]",
+                nullptr, parse_ramp, rates.ramp);
+    flags.value("--shape", "FILE",
+                "a rate by lines of SECONDS,RATE, linear between; the last one stays [none]",
+                nullptr, parse_text, rates.shape_file);
+}
+
+}  // namespace driftless

@@ -1,0 +1,194 @@
+#include "engine/plan/arrivals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "engine/plan/row_trees.hpp"
+#include "proto/core/portable_math.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double due_most_s = 73.0 * 365 * 86'400;
+constexpr std::uint32_t stays_away = UINT32_MAX;
+
+/// How many arrivals of mean gap 1 had come before each of them.
+Result<std::vector<double>> unit_arrivals(const ArrivalRules& rules, std::size_t count,
+                                          const std::vector<std::int64_t>& recorded_ns) {
+    std::vector<double> units(count);
+    if (rules.law == ArrivalLaw::recorded) {
+        const std::int64_t first = recorded_ns.front();
+        for (std::size_t i = 0; i < count; ++i) {
+            units[i] = static_cast<double>(recorded_ns[i] - first);
+        }
+    } else {
+        const UnitGaps gaps(rules.law, rules.shape, rules.seed);
+        for (std::size_t i = 1; i < count; ++i) {
+            units[i] = units[i - 1] + gaps.gap(i);
+        }
+    }
+    if (count > 1 && (rules.scaled || rules.law == ArrivalLaw::recorded)) {
+        const double last = units.back();
+        if (last <= 0) {
+            return Error{ErrorCode::invalid, 0, "scale gaps that are all 0"};
+        }
+        for (double& unit : units) {
+            unit = unit * static_cast<double>(count - 1) / last;
+        }
+    }
+    return units;
+}
+
+double rate_of_row(const RampOverRows& ramp, std::size_t number, std::size_t count) {
+    const double progress =
+        count > 1 ? static_cast<double>(number) / static_cast<double>(count - 1) : 0;
+    return ramp.form == RampForm::linear
+               ? ramp.from + (ramp.to - ramp.from) * progress
+               : ramp.from * portable_exp(portable_log(ramp.to / ramp.from) * progress);
+}
+
+/// Each gap at the rate of the row behind it.
+std::vector<double> seconds_over_rows(const RampOverRows& ramp, const std::vector<double>& units) {
+    std::vector<double> seconds(units.size());
+    for (std::size_t i = 1; i < units.size(); ++i) {
+        seconds[i] =
+            seconds[i - 1] + (units[i] - units[i - 1]) / rate_of_row(ramp, i, units.size());
+    }
+    return seconds;
+}
+
+/// Fewer than `units` where the rate ends.
+std::vector<double> seconds_on_curve(const RateCurve& curve, const std::vector<double>& units) {
+    std::vector<double> seconds;
+    seconds.reserve(units.size());
+    for (const double unit : units) {
+        const std::optional<double> at = curve.seconds_at(unit);
+        if (!at) {
+            break;
+        }
+        seconds.push_back(seconds.empty() ? *at : std::max(*at, seconds.back()));
+    }
+    return seconds;
+}
+
+/// What arrives together: its positions in the plan, by the order of arrival.
+struct Arriving {
+    std::vector<std::vector<std::uint32_t>> trees;  ///< of trees
+    std::vector<std::uint32_t> rows;                ///< of single rows
+    std::size_t count() const { return trees.empty() ? rows.size() : trees.size(); }
+    std::uint32_t first_of(std::size_t i) const { return trees.empty() ? rows[i] : trees[i][0]; }
+};
+
+Arriving arriving(const ArrivalRules& rules, const Trace& trace, const Plan& plan) {
+    Arriving all;
+    const bool by_time = rules.law == ArrivalLaw::recorded;
+    if (rules.by_trees) {
+        const RowTrees trees(trace, plan);
+        for (std::uint32_t tree = 0; tree < trees.count(); ++tree) {
+            const auto rows = trees.rows_of(tree);
+            all.trees.emplace_back(rows.begin(), rows.end());
+        }
+        if (by_time) {
+            std::stable_sort(all.trees.begin(), all.trees.end(),
+                             [](const auto& a, const auto& b) { return a[0] < b[0]; });
+        }
+    } else if (by_time) {
+        all.rows.resize(plan.rows.size());
+        std::iota(all.rows.begin(), all.rows.end(), 0U);
+    } else {
+        all.rows = file_order(trace, plan);
+    }
+    return all;
+}
+
+void sort_by_due(const Trace& trace, Plan& plan) {
+    std::sort(plan.rows.begin(), plan.rows.end(), [&](const Planned& a, const Planned& b) {
+        return a.due_ns != b.due_ns ? a.due_ns < b.due_ns
+                                    : trace.rows[a.row].index < trace.rows[b.row].index;
+    });
+}
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> arrival_times(const ArrivalRules& rules, std::size_t count,
+                                                const std::vector<std::int64_t>& recorded_ns) {
+    if (rules.all_at_once || count == 0) {
+        return std::vector<std::int64_t>(count, 0);
+    }
+    const Result<std::vector<double>> units = unit_arrivals(rules, count, recorded_ns);
+    if (!units) {
+        return units.error();
+    }
+    const std::vector<double> seconds = rules.over_rows
+                                            ? seconds_over_rows(*rules.over_rows, units.value())
+                                            : seconds_on_curve(rules.curve, units.value());
+    if (!seconds.empty() && !(seconds.back() < due_most_s)) {
+        return Error{ErrorCode::out_of_range, 0, "let all rows arrive: it takes decades"};
+    }
+    std::vector<std::int64_t> times;
+    times.reserve(seconds.size());
+    for (const double at : seconds) {
+        times.push_back(static_cast<std::int64_t>(std::floor(at * 1e9 + 0.5)));
+    }
+    return times;
+}
+
+Result<Plan> arrive(const ArrivalRules& rules, const Trace& trace, Plan plan) {
+    const Arriving all = arriving(rules, trace, plan);
+    std::vector<std::int64_t> recorded_ns;
+    for (std::size_t i = 0; rules.law == ArrivalLaw::recorded && i < all.count(); ++i) {
+        recorded_ns.push_back(plan.rows[all.first_of(i)].due_ns);
+    }
+    const Result<std::vector<std::int64_t>> times = arrival_times(rules, all.count(), recorded_ns);
+    if (!times) {
+        return times.error();
+    }
+    const std::size_t rows_before = plan.rows.size();
+    for (std::size_t i = 0; i < all.count(); ++i) {
+        const bool comes =
+            i < times.value().size() &&
+            (!rules.duration_ns || times.value()[i] < *rules.duration_ns);
+        const std::int64_t first_ns = plan.rows[all.first_of(i)].due_ns;
+        const auto move = [&](std::uint32_t position) {
+            Planned& planned = plan.rows[position];
+            planned.due_ns = comes ? times.value()[i] + (planned.due_ns - first_ns) : 0;
+            planned.row = comes ? planned.row : stays_away;
+        };
+        if (all.trees.empty()) {
+            move(all.rows[i]);
+            continue;
+        }
+        std::for_each(all.trees[i].begin(), all.trees[i].end(), move);
+    }
+    std::erase_if(plan.rows, [](const Planned& planned) { return planned.row == stays_away; });
+    if (plan.rows.empty()) {
+        return Error{ErrorCode::not_found, 0, "let any row arrive"};
+    }
+    plan.rows_outside += rows_before - plan.rows.size();
+    sort_by_due(trace, plan);
+    return summed_up(trace, std::move(plan));
+}
+
+std::optional<double> planned_rate(const ArrivalRules& rules, const Trace& trace,
+                                   const Plan& plan) {
+    std::size_t count = plan.rows.size();
+    std::int64_t last_ns = plan.last_due_ns;
+    if (rules.by_trees) {
+        const RowTrees trees(trace, plan);
+        count = trees.count();
+        last_ns = 0;
+        for (std::uint32_t tree = 0; tree < count; ++tree) {
+            last_ns = std::max(last_ns, plan.rows[trees.rows_of(tree).front()].due_ns);
+        }
+    }
+    const std::int64_t span_ns = last_ns - plan.rows.front().due_ns;
+    return span_ns > 0 ? std::optional(static_cast<double>(count - 1) * 1e9 /
+                                       static_cast<double>(span_ns))
+                       : std::nullopt;
+}
+
+}  // namespace driftless

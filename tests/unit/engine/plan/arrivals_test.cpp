@@ -1,0 +1,195 @@
+// Rows that arrive at a rate: golden instants, exact means, laws that hold under ramps, and what
+// stays of the plan.
+#include "engine/plan/arrivals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "tests/unit/engine/plan/goodness_of_fit.hpp"
+
+namespace driftless {
+namespace {
+
+using Times = std::vector<std::int64_t>;
+constexpr std::int64_t ms = 1'000'000;
+
+ArrivalRules rules_of(ArrivalLaw law, double rate, std::uint64_t seed = 0) {
+    ArrivalRules rules;
+    rules.law = law;
+    rules.curve = RateCurve(rate);
+    rules.seed = seed;
+    return rules;
+}
+
+Times times_of(const ArrivalRules& rules, std::size_t count) {
+    const Result<Times> times = arrival_times(rules, count);
+    EXPECT_TRUE(times);
+    return times ? times.value() : Times();
+}
+
+TEST(Arrivals, AreGolden) {
+    EXPECT_EQ(times_of(rules_of(ArrivalLaw::constant, 8), 4),
+              (Times{0, 125 * ms, 250 * ms, 375 * ms}));
+    EXPECT_EQ(times_of(rules_of(ArrivalLaw::constant, 3), 4),
+              (Times{0, 333'333'333, 666'666'667, 1'000'000'000}));
+    EXPECT_EQ(times_of(rules_of(ArrivalLaw::poisson, 10, 1), 4), (Times{0, 1, 2, 3}));
+    ArrivalRules gamma = rules_of(ArrivalLaw::gamma, 10, 1);
+    gamma.shape = 0.5;
+    EXPECT_EQ(times_of(gamma, 4), (Times{0, 1, 2, 3}));
+    ArrivalRules inf = rules_of(ArrivalLaw::poisson, 10);
+    inf.all_at_once = true;
+    EXPECT_EQ(times_of(inf, 3), (Times{0, 0, 0}));
+}
+
+// A longer trace begins with the arrivals of a shorter one: their numbers alone say when.
+TEST(Arrivals, DoNotDependOnHowManyThereAre) {
+    const ArrivalRules rules = rules_of(ArrivalLaw::poisson, 10, 1);
+    Times longer = times_of(rules, 1000);
+    const Times shorter = times_of(rules, 10);
+    longer.resize(10);
+    EXPECT_EQ(longer, shorter);
+    EXPECT_NE(times_of(rules_of(ArrivalLaw::poisson, 10, 2), 10), shorter);
+}
+
+double rate_of(const Times& times) {
+    return static_cast<double>(times.size() - 1) * 1e9 /
+           static_cast<double>(times.back() - times.front());
+}
+
+// Constant and scaled arrivals have the rate that was asked for, whatever their number; others have
+// it in the long run only: of N rows within about 1/sqrt(N K).
+TEST(Arrivals, HaveTheRateThatWasAsked) {
+    for (const std::size_t count : {2, 100, 10'000}) {
+        EXPECT_NEAR(rate_of(times_of(rules_of(ArrivalLaw::constant, 9.7), count)), 9.7, 1e-6);
+        ArrivalRules scaled = rules_of(ArrivalLaw::poisson, 9.7);
+        scaled.scaled = true;
+        EXPECT_NEAR(rate_of(times_of(scaled, count)), 9.7, 1e-6);
+    }
+    EXPECT_NEAR(rate_of(times_of(rules_of(ArrivalLaw::poisson, 9.7), 10'000)), 9.7, 0.3);
+    ArrivalRules recorded = rules_of(ArrivalLaw::recorded, 4);
+    const Result<Times> times = arrival_times(recorded, 3, {7, 8, 11});
+    ASSERT_TRUE(times);
+    EXPECT_EQ(times.value(), (Times{0, 125 * ms, 500 * ms}));
+    EXPECT_FALSE(arrival_times(recorded, 3, {7, 7, 7}));
+}
+
+// Under a rate that changes, the arrivals taken back through the curve have the law of their gaps.
+TEST(Arrivals, KeepTheirLawOnRamps) {
+    for (const ArrivalLaw law : {ArrivalLaw::poisson, ArrivalLaw::gamma}) {
+        ArrivalRules rules = rules_of(law, 0, 11);
+        rules.shape = 3;
+        rules.curve.add(60, 0, 40);
+        rules.curve.add(60, 40, 200, RampForm::exponential);
+        rules.curve.add(30, 200, 5);
+        rules.curve.hold(30);
+        const Times times = times_of(rules, 10'001);
+        std::vector<double> gaps;
+        for (std::size_t i = 1; i < times.size(); ++i) {
+            gaps.push_back(rules.curve.arrivals_by(static_cast<double>(times[i]) / 1e9) -
+                           rules.curve.arrivals_by(static_cast<double>(times[i - 1]) / 1e9));
+        }
+        const auto gamma = [](double x) { return gamma_law(3, 3 * x); };
+        EXPECT_LT(law == ArrivalLaw::poisson ? distance_from(gaps, exponential_law)
+                                             : distance_from(gaps, gamma),
+                  fits_at_one_percent);
+    }
+}
+
+// And on the clock: as many in each stretch as the curve expects, within chance.
+TEST(Arrivals, ComeAsOftenAsTheCurveSays) {
+    ArrivalRules rules = rules_of(ArrivalLaw::poisson, 0, 4);
+    rules.curve.add(100, 10, 110);
+    const Times times = times_of(rules, 6000);
+    for (const auto& [from_s, to_s, expected] :
+         {std::array{0.0, 50.0, 1750.0}, std::array{50.0, 100.0, 4250.0}}) {
+        const auto within = std::count_if(times.begin(), times.end(), [&](std::int64_t at) {
+            const double seconds = static_cast<double>(at) / 1e9;
+            return seconds >= from_s && seconds < to_s;
+        });
+        EXPECT_NEAR(static_cast<double>(within), expected, 2.58 * std::sqrt(expected));
+    }
+}
+
+// As vllm bench: each gap at the rate of its row.
+TEST(Arrivals, RampOverRows) {
+    ArrivalRules rules = rules_of(ArrivalLaw::constant, 0);
+    rules.over_rows = RampOverRows{1, 4, RampForm::linear};
+    EXPECT_EQ(times_of(rules, 4), (Times{0, 500'000'000, 833'333'333, 1'083'333'333}));
+    rules.over_rows->form = RampForm::exponential;
+    EXPECT_NEAR(static_cast<double>(times_of(rules, 3)[1]), 5e8, 1);
+}
+
+TEST(Arrivals, EndWhereTheRateEnds) {
+    ArrivalRules rules = rules_of(ArrivalLaw::constant, 0);
+    rules.curve.add(2, 10, 0);
+    EXPECT_EQ(times_of(rules, 100).size(), 10U);
+    EXPECT_FALSE(arrival_times(rules_of(ArrivalLaw::constant, 1e-9), 100)) << "decades";
+}
+
+Trace trace_of(const std::vector<std::pair<std::int64_t, std::uint32_t>>& rows) {
+    Trace trace;
+    trace.block_size = 16;
+    trace.sessions = {"a", "b", "c"};
+    for (const auto& [at_ns, session] : rows) {
+        TraceRow row;
+        row.at_ns = at_ns;
+        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        row.input_length = 100 + row.index;
+        row.output_length = 10;
+        row.session = session;
+        trace.rows.push_back(row);
+    }
+    return trace;
+}
+
+Plan arrived(const ArrivalRules& rules, const Trace& trace) {
+    Result<Plan> plan = make_plan(trace, {});
+    EXPECT_TRUE(plan);
+    Result<Plan> retimed = arrive(rules, trace, std::move(plan).value());
+    EXPECT_TRUE(retimed);
+    return retimed ? std::move(retimed).value() : Plan();
+}
+
+Times dues(const Plan& plan) {
+    Times all;
+    for (const Planned& planned : plan.rows) {
+        all.push_back(planned.due_ns);
+    }
+    return all;
+}
+
+// File order is that of `index`, also where times are not in it; sums are those of the rows left.
+TEST(Arrivals, TakeRowsInFileOrder) {
+    Trace trace = trace_of({{0, 0}, {5, 0}, {9, 0}});
+    std::swap(trace.rows[0].index, trace.rows[2].index);
+    ArrivalRules rules = rules_of(ArrivalLaw::constant, 1000);
+    const Plan plan = arrived(rules, trace);
+    EXPECT_EQ(dues(plan), (Times{0, ms, 2 * ms}));
+    EXPECT_EQ(plan.rows[0].row, 2U);
+    EXPECT_EQ(plan.last_due_ns, 2 * ms);
+    EXPECT_EQ(plan.input_tokens, 303U);
+    rules.duration_ns = 2 * ms;
+    const Plan shorter = arrived(rules, trace);
+    EXPECT_EQ(dues(shorter), (Times{0, ms}));
+    EXPECT_EQ(shorter.rows_outside, 1U);
+    EXPECT_NE(shorter.schedule_digest, plan.schedule_digest);
+    EXPECT_NE(arrived(rules_of(ArrivalLaw::constant, 1001), trace).schedule_digest,
+              plan.schedule_digest);
+}
+
+// Trees come as a whole: the rows of one keep their recorded distances.
+TEST(Arrivals, MoveTreesAsTheyWereRecorded) {
+    const Trace trace = trace_of({{0, 0}, {2 * ms, 0}, {3 * ms, 1}, {4 * ms, 1}, {4 * ms, 0}});
+    ArrivalRules rules = rules_of(ArrivalLaw::constant, 100);
+    rules.by_trees = true;
+    const Plan plan = arrived(rules, trace);
+    EXPECT_EQ(dues(plan), (Times{0, 2 * ms, 4 * ms, 10 * ms, 11 * ms}));
+    EXPECT_EQ(planned_rate(rules, trace, plan), 100);
+    rules.all_at_once = true;
+    EXPECT_EQ(dues(arrived(rules, trace)), (Times{0, 0, ms, 2 * ms, 4 * ms}));
+}
+
+}  // namespace
+}  // namespace driftless
