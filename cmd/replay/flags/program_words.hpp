@@ -10,7 +10,16 @@
 namespace driftless {
 
 /// Tools whose flags have names that mean something else to others. `other`: a tool without such.
-enum class ForeignTool : std::uint8_t { none, other, kv_cache_tester, aiperf, mlperf };
+enum class ForeignTool : std::uint8_t {
+    none,
+    other,
+    kv_cache_tester,
+    aiperf,
+    mlperf,
+    vllm,
+    sglang,
+    guidellm,
+};
 
 struct ProgramWords {
     std::size_t count = 0;

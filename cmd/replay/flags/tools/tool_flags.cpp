@@ -50,6 +50,9 @@ const ToolTable* table_of(ForeignTool tool) {
             return &mlperf_table();
         case ForeignTool::none:
         case ForeignTool::other:
+        case ForeignTool::vllm:
+        case ForeignTool::sglang:
+        case ForeignTool::guidellm:
             break;
     }
     return nullptr;
