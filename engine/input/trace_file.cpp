@@ -4,9 +4,11 @@
 #include <string_view>
 
 #include "engine/input/lines.hpp"
+#include "engine/input/made_trace.hpp"
 #include "engine/input/notes.hpp"
 #include "engine/input/paths.hpp"
 #include "engine/input/source.hpp"
+#include "engine/synth/synth_text.hpp"
 #include "proto/core/xxh64.hpp"
 #include "proto/trace/reader.hpp"
 
@@ -27,6 +29,8 @@ struct Reading {
 
     void refuse_file(const std::string& path, const Error& error);
     void read_file(const std::string& path);
+    void read_made_lines(SynthText& text, std::string_view name);
+    bool finish(std::size_t files);
     bool take_lines(LineSplitter& lines);
     void warn_of_damage(const std::string& name, const InputSource& source, LineSplitter& lines);
     void look_for_damage(const std::string& name, InputSource& source, LineSplitter& lines);
@@ -143,6 +147,34 @@ void Reading::read_file(const std::string& path) {
     (void)take_lines(lines);
 }
 
+void Reading::read_made_lines(SynthText& text, std::string_view name) {
+    reader.begin_file(name);
+    std::string line;
+    std::uint64_t number = 0;
+    bool goes_on = true;
+    while (goes_on && text.next(line)) {
+        trace.bytes += line.size();
+        digest.add(line);
+        goes_on = reader.add_line(++number, std::string_view(line).substr(0, line.size() - 1));
+        line.clear();
+    }
+    if (text.too_many()) {
+        errors.add(
+            {std::string(name), 0, "", "", "has more rows than a trace can have", "ask for fewer"});
+    }
+}
+
+/// After the last file. True where the trace is usable.
+bool Reading::finish(std::size_t files) {
+    trace.digest = digest.value();
+    const bool usable = reader.finish() && errors.empty();
+    name_damage();
+    if (usable) {
+        describe(trace, files, reader.unknown_names(), notes);
+    }
+    return usable;
+}
+
 std::vector<std::string> files_of(const TraceFiles& files, Reading& reading) {
     std::vector<std::string> all;
     for (const std::string& path : files.paths) {
@@ -172,13 +204,18 @@ bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
             out.name += "+" + std::to_string(files.paths.size() - 1);
         }
     }
-    out.digest = reading.digest.value();
-    const bool usable = reading.reader.finish() && errors.empty();
-    reading.name_damage();
-    if (usable) {
-        describe(out, paths.size(), reading.reader.unknown_names(), notes);
-    }
-    return usable;
+    return reading.finish(paths.size());
+}
+
+bool read_made(const SynthSpec& spec, std::string_view name, const TraceTarget& target,
+               const TraceFiles& files, Trace& out, InputErrors& errors,
+               std::vector<std::string>& notes) {
+    out = Trace();
+    out.name = name;
+    Reading reading(files, out, errors, notes);
+    SynthText text(spec, name.substr(name.find('-') + 1), target);
+    reading.read_made_lines(text, name);
+    return reading.finish(1);
 }
 
 }  // namespace driftless

@@ -119,6 +119,54 @@ class Synth(Case):
             refused = self.synth(bad, code=3).stderr.decode()
             self.assertIn(why, refused)
 
+    def test_lines_of_other_tools_run_as_they_stand(self):
+        """And are the trace that the `driftless synth` line writes of which they tell."""
+        lines = (
+            "vllm bench serve --backend vllm --model mock-model --base-url URL --endpoint "
+            "/v1/completions --dataset-name random --random-input-len 128 --random-output-len 4 "
+            "--random-range-ratio 0.2 --random-prefix-len 64 --num-prompts 30 --max-concurrency 8 "
+            "--ignore-eos --seed 3",
+            "vllm bench serve --backend vllm --model mock-model --base-url URL --dataset-name "
+            "prefix_repetition --prefix-repetition-prefix-len 64 --prefix-repetition-suffix-len 32 "
+            "--prefix-repetition-num-prefixes 5 --prefix-repetition-output-len 4 --num-prompts 30",
+            "python -m sglang.bench_serving --backend sglang-oai-chat --base-url URL --model "
+            "mock-model --dataset-name random --num-prompts 30 --random-input-len 128 "
+            "--random-output-len 4 --random-range-ratio 0.5",
+            "python -m sglang.bench_serving --backend sglang-oai-chat --base-url URL --model "
+            "mock-model --dataset-name generated-shared-prefix --gsp-num-groups 6 "
+            "--gsp-prompts-per-group 5 --gsp-system-prompt-len 64 --gsp-question-len 32 "
+            "--gsp-output-len 4",
+            "aiperf profile --model mock-model --url URL --endpoint-type chat --streaming "
+            "--synthetic-input-tokens-mean 128 --synthetic-input-tokens-stddev 10 "
+            "--output-tokens-mean 4 --request-count 30 --concurrency 4",
+            "guidellm benchmark --target URL --data prompt_tokens=128,output_tokens=4 "
+            "--max-requests 30",
+        )
+        with mock("--cache-block", "16") as server:
+            for line in lines:
+                run = self.replay_well(*line.replace("URL", server.url).split())
+                records = run.records()
+                self.assertEqual(len(records), 30, line)
+                said = re.search(r"`driftless (synth [^`]*)`", run.said).group(1)
+                text = self.synth(said.removeprefix("synth ")).stdout.decode()
+                rows = [json.loads(row) for row in text.splitlines()[1:]]
+                for record in records.values():
+                    row = rows[record["row"]]
+                    self.assertEqual(record["outcome"], "ok", line)
+                    self.assertEqual(record["prompt_tokens"], row["input_length"], line)
+                    self.assertEqual(record["output_tokens"], row["output_length"], line)
+
+    def test_a_workload_in_place_of_a_file(self):
+        run = self.replay_well("synth:random --rows 5 --in 64 --rate 100", "--dry-run")
+        made = self.scratch / "made.jsonl"
+        self.synth("random --rows 5 --in 64 --rate 100", "-o", made)
+        written = self.replay_well(made, "--dry-run").json("run.json")
+        self.assertEqual(run.json("run.json")["trace"]["digest"], written["trace"]["digest"])
+        for bad in ("synth:", "synth:random --rows 0", "synth:--help"):
+            refused = self.replay(bad, "--dry-run")
+            self.assertEqual(refused.code, 2)
+            self.assertIn("synth:", refused.complained)
+
 
 if __name__ == "__main__":
     unittest.main()

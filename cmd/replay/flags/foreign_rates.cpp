@@ -11,11 +11,11 @@ namespace driftless {
 namespace {
 
 constexpr std::array<std::string_view, 8> names{
-    "--request-rate",      "--burstiness",         "--max-concurrency",  "--rate",
-    "--ramp-up-strategy",  "--ramp-up-start-rps",  "--ramp-up-end-rps",  "--num-concurrency"};
+    "--request-rate",     "--burstiness",        "--max-concurrency", "--rate",
+    "--ramp-up-strategy", "--ramp-up-start-rps", "--ramp-up-end-rps", "--num-concurrency"};
 
-constexpr std::array<std::string_view, 7> profiles{"replay",     "constant",    "async",     "poisson",
-                                                   "concurrent", "synchronous", "throughput"};
+constexpr std::array<std::string_view, 7> profiles{
+    "replay", "constant", "async", "poisson", "concurrent", "synchronous", "throughput"};
 
 bool is_known(std::string_view profile) {
     return std::find(profiles.begin(), profiles.end(), profile) != profiles.end();
@@ -64,7 +64,8 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
         } else if (key == "rampup_duration") {
             rampup_ = text;
         } else {
-            refuse_line(out, flag + " \"" + std::string(part) + "\": is not known here; see --rate");
+            refuse_line(out,
+                        flag + " \"" + std::string(part) + "\": is not known here; see --rate");
         }
     }
     if (!is_known(profile_)) {
@@ -130,8 +131,10 @@ void ForeignRates::finish_rate(Spelled& out) {
     } else if (has("--ramp-up-strategy")) {
         finish_ramp(out);
     } else if (rate == "inf" && !cap.empty()) {
-        add_note(out, "--max-concurrency " + cap + " with an infinite rate is taken as "
-                      "--concurrency " + cap + ": a row is sent when one of so many has ended");
+        add_note(out, "--max-concurrency " + cap +
+                          " with an infinite rate is taken as "
+                          "--concurrency " +
+                          cap + ": a row is sent when one of so many has ended");
         add_loop(out, cap);
         return;
     } else if (!rate.empty()) {

@@ -27,6 +27,7 @@ constexpr Tool tools[] = {
 };
 constexpr std::string_view kv_cache_tester_script = "trace_replay_tester.py";
 constexpr std::string_view vllm_script = "benchmark_serving.py";
+constexpr std::string_view sglang_script = "bench_serving.py";
 /// Words that start another program.
 constexpr std::string_view starters[] = {"nohup", "time", "sudo", "uvx", "env"};
 constexpr std::string_view runners[] = {"uv", "poetry", "pixi"};  // and "run"
@@ -120,6 +121,7 @@ ForeignTool take_script(Words& words) {
     words.drop();
     return name == kv_cache_tester_script ? ForeignTool::kv_cache_tester
            : name == vllm_script          ? ForeignTool::vllm
+           : name == sglang_script        ? ForeignTool::sglang
                                           : ForeignTool::other;
 }
 
@@ -141,6 +143,9 @@ ForeignTool take_python(Words& words, const std::vector<std::string>& arguments)
     (void)words.take("-u");
     if (words.take("-m")) {
         const bool is_vllm = words.front().starts_with("vllm");
+        const ForeignTool module = is_vllm                                   ? ForeignTool::vllm
+                                   : words.front() == "sglang.bench_serving" ? ForeignTool::sglang
+                                                                             : ForeignTool::other;
         const ForeignTool tool = take_tool(words, arguments);
         if (tool == ForeignTool::none) {
             words.drop();
@@ -149,9 +154,7 @@ ForeignTool take_python(Words& words, const std::vector<std::string>& arguments)
             (void)words.take("bench");
             (void)words.take("serve");
         }
-        return tool != ForeignTool::none ? tool
-               : is_vllm                 ? ForeignTool::vllm
-                                         : ForeignTool::other;
+        return tool == ForeignTool::none ? module : tool;
     }
     const ForeignTool script = take_script(words);
     return script == ForeignTool::none ? ForeignTool::other : script;

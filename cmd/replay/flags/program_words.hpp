@@ -16,8 +16,9 @@ enum class ForeignTool : std::uint8_t {
     kv_cache_tester,
     aiperf,
     mlperf,
-    vllm,      ///< its flags are those of the common tables, as of `other`
-    guidellm,  ///< as well
+    vllm,
+    sglang,
+    guidellm,
 };
 
 struct ProgramWords {

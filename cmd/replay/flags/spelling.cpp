@@ -7,6 +7,7 @@
 
 #include "cmd/replay/flags/foreign.hpp"
 #include "cmd/replay/flags/program_words.hpp"
+#include "cmd/replay/flags/synthetic.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/secrets.hpp"
 
@@ -83,7 +84,11 @@ class Speller {
         : Speller(arguments, find_program_words(arguments)) {}
 
     Speller(const std::vector<std::string>& arguments, ProgramWords program)
-        : arguments_(arguments), at_(program.count), tool_(program.tool), foreign_(arguments, program.tool) {
+        : arguments_(arguments),
+          at_(program.count),
+          tool_(program.tool),
+          synthetic_(program.tool),
+          foreign_(arguments, program.tool) {
         if (at_ > 0) {
             const std::vector<std::string> masked = mask_command(arguments);
             std::string words = masked[0];
@@ -106,6 +111,7 @@ class Speller {
         }
         tool_.finish(out_);
         foreign_.finish(out_);
+        synthetic_.finish(out_);
         for (; at_ < arguments_.size(); ++at_) {
             out_.arguments.push_back(arguments_[at_]);
         }
@@ -130,7 +136,12 @@ class Speller {
         const bool has_value = equals != argument.npos;
         const std::string value = has_value ? std::string(argument.substr(equals + 1)) : "";
         const std::span<const std::string> following = std::span(arguments_).subspan(at_);
-        const auto of_tool = tool_.take(typed, has_value ? &value : nullptr, following, out_);
+        const std::string* own_value = has_value ? &value : nullptr;
+        if (const auto of_data = synthetic_.take(typed, own_value, following)) {
+            at_ += *of_data;
+            return;
+        }
+        const auto of_tool = tool_.take(typed, own_value, following, out_);
         if (of_tool) {
             at_ += *of_tool;
             return;
@@ -158,6 +169,7 @@ class Speller {
     const std::vector<std::string>& arguments_;
     std::size_t at_ = 0;
     ToolFlags tool_;
+    SyntheticFlags synthetic_;
     Foreign foreign_;
     Spelled out_;
     bool in_goodput_ = false;

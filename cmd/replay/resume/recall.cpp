@@ -6,6 +6,7 @@
 
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/synth/made_trace.hpp"
 #include "proto/core/letter_case.hpp"
 #include "proto/core/text.hpp"
 #include "proto/http/url.hpp"
@@ -112,7 +113,8 @@ bool replaces(std::string_view given, std::string_view kept) {
 }  // namespace
 
 std::string absolute_path(const std::string& path, const std::string& folder) {
-    return path.empty() || path.front() == '/' ? path : folder + "/" + path;
+    const bool is_made = path.starts_with(made_scheme);
+    return path.empty() || path.front() == '/' || is_made ? path : folder + "/" + path;
 }
 
 std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,

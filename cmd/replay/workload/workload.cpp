@@ -12,6 +12,7 @@
 #include "cmd/replay/workload/users.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/plots.hpp"
+#include "cmd/synth/made_trace.hpp"
 #include "cmd/trace_errors.hpp"
 #include "engine/plan/barriers.hpp"
 #include "engine/plan/row_trees.hpp"
@@ -48,11 +49,16 @@ struct NotedTrace {
 OrExit<NotedTrace> read_noted(const TraceFiles& files) {
     InputErrors errors;
     NotedTrace read;
-    const bool usable = read_trace(files, read.trace, errors, read.notes);
+    int code = exit_done;
+    if (names_made_trace(files.paths)) {
+        code = read_made_trace(files, read.trace, errors, read.notes);
+    } else if (!read_trace(files, read.trace, errors, read.notes)) {
+        code = exit_input;
+    }
     print_notes("trace", read.notes);
-    if (!usable) {
+    if (code != exit_done) {
         print_errors(errors);
-        return exit_input;
+        return code;
     }
     return read;
 }

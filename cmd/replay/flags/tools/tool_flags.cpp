@@ -51,6 +51,7 @@ const ToolTable* table_of(ForeignTool tool) {
         case ForeignTool::none:
         case ForeignTool::other:
         case ForeignTool::vllm:
+        case ForeignTool::sglang:
         case ForeignTool::guidellm:
             break;
     }
