@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "cmd/replay/flags/rate_values.hpp"
+#include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/values.hpp"
 #include "engine/synth/synth_text.hpp"
 #include "proto/json/document.hpp"
@@ -283,21 +285,14 @@ Result<RangeRatio> parse_range_ratio(std::string_view text) {
 }
 
 Result<double> parse_synth_rate(std::string_view text) {
-    if (text == "inf") {
-        return 0.0;
+    constexpr double least = 1e-6;
+    const Result<TypedRate> rate = parse_rate(text);
+    if (!rate || rate.value().infinite) {
+        return rate ? Result<double>(0.0) : Result<double>(rate.error());
     }
-    const std::size_t slash = std::min(text.find('/'), text.size());
-    const std::string_view unit = text.substr(slash);
-    const double seconds = unit.empty() || unit == "/s" ? 1
-                           : unit == "/m"               ? 60
-                           : unit == "/h"               ? 3600
-                                                        : 0;
-    const std::optional<double> count = number_of(text.substr(0, slash));
-    if (!count || seconds == 0 || *count <= 0 || *count / seconds > 1e9 ||
-        *count / seconds < 1e-6) {
-        return invalid("is not a rate; use 10 (a second), 600/m, 50/h or inf (all at once)");
-    }
-    return *count / seconds;
+    return rate.value().per_second < least
+               ? invalid("is below one in 11 days; use 10 (a second), 600/m, 50/h or inf")
+               : Result<double>(rate.value().per_second);
 }
 
 Result<bool> parse_constant(std::string_view text) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/synth/portable_math.hpp"
+#include "proto/core/portable_math.hpp"
 #include "proto/trace/fields.hpp"
 
 namespace driftless {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/synth/portable_math.hpp"
+#include "engine/synth/normal_quantile.hpp"
 #include "proto/core/decimal.hpp"
+#include "proto/core/portable_math.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

@@ -81,7 +81,7 @@ TEST(SynthOptions, RefuseWithARemedy) {
         {"random --range-ratio 1", "--range-ratio \"1\" is not from 0 up to"},
         {"random --range-ratio {\"in\":0.1}", "is not from 0 up to"},
         {"random --in uniform:1..5 --range-ratio 0.5", "--range-ratio is a range around fixed"},
-        {"random --rate 0", "--rate \"0\" is not a rate; use 10"},
+        {"random --rate 0", "--rate \"0\" is not a rate above 0"},
         {"random --rate -1", "--rate \"-1\" is not a rate"},
         {"random --rate 10/d", "is not a rate"},
         {"random --arrivals gamma", "is not known; it is poisson or constant"},

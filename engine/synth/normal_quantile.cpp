@@ -1,19 +1,14 @@
-#include "engine/synth/portable_math.hpp"
+#include "engine/synth/normal_quantile.hpp"
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 
 #include "proto/core/check.hpp"
+#include "proto/core/portable_math.hpp"
 
 namespace driftless {
 namespace {
-
-constexpr double sqrt_half = 0.70710678118654752440;
-/// ln 2 in two parts: the first has zeros at its end, so that a small multiple of it is exact.
-constexpr double ln2_high = 6.93147180369123816490e-01;
-constexpr double ln2_low = 1.90821492927058770002e-10;
-constexpr double ln2 = 0.69314718055994530942;
 
 template <std::size_t N>
 double polynomial(const std::array<double, N>& coefficients, double x) {
@@ -63,36 +58,6 @@ constexpr std::array<double, 8> f{1.0,
                                   2.04426310338993978564e-15};
 
 }  // namespace
-
-double portable_log(double x) {
-    CHECK(x > 0);
-    int exponent = 0;
-    double mantissa = std::frexp(x, &exponent);  // exact, as ldexp and floor are
-    if (mantissa < sqrt_half) {
-        mantissa *= 2;
-        --exponent;
-    }
-    // ln m = 2 artanh((m - 1) / (m + 1)), an odd series; |s| < 0.172.
-    const double s = (mantissa - 1) / (mantissa + 1);
-    constexpr int terms = 11;
-    double sum = 0;
-    for (int i = terms; i >= 0; --i) {
-        sum = sum * (s * s) + 1.0 / (2 * i + 1);
-    }
-    return exponent * ln2_high + (2 * s * sum + exponent * ln2_low);
-}
-
-double portable_exp(double x) {
-    CHECK(x >= -700 && x <= 700);
-    const double halves = std::floor(x / ln2 + 0.5);
-    const double r = (x - halves * ln2_high) - halves * ln2_low;
-    constexpr int terms = 15;  // of the Taylor series, |r| < 0.35
-    double sum = 1;
-    for (int i = terms; i > 0; --i) {
-        sum = 1 + sum * r / i;
-    }
-    return std::ldexp(sum, static_cast<int>(halves));
-}
 
 double normal_quantile(double p) {
     CHECK(p > 0 && p < 1);
