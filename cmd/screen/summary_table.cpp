@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cmd/screen/full_table.hpp"
+#include "cmd/screen/judged_table.hpp"
 #include "cmd/screen/lines.hpp"
 #include "cmd/screen/plots.hpp"
-#include "cmd/screen/rule_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -161,8 +161,7 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
     }
     const bool trees = run.arriving == "trees";
     const std::string rate = run.asked_rate ? fmt::format("{:g}/s", *run.asked_rate) : run.rate;
-    std::string text =
-        fmt::format("{}{} asked ({})", rate, trees ? " sessions" : "", run.arrivals);
+    std::string text = fmt::format("{}{} asked ({})", rate, trees ? " sessions" : "", run.arrivals);
     if (run.planned_rate) {
         text += fmt::format(", {:.3f}/s planned", *run.planned_rate);
     }
@@ -369,36 +368,12 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     return lines.take();
 }
 
-/// Below the table, whichever it is; nothing without `--rules`.
-std::string rules_table(const std::vector<RuleFinding>& findings) {
-    Lines lines;
-    for (const RuleLines& set : rule_lines(findings)) {
-        lines.add("Rules", set.set);
-        for (const std::string& text : set.violated) {
-            lines.add("Violated", text);
-        }
-        if (!set.passed.empty()) {
-            lines.add("", set.passed);
-        }
-    }
-    return lines.take();
-}
-
-/// Those of `--fail-if`; nothing without it.
-std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
-    Lines lines;
-    for (const ThresholdFinding& one : findings) {
-        lines.add(one.fails ? "Fails" : "Within", one.condition + ": " + value_text(one));
-    }
-    return lines.take();
-}
-
 }  // namespace
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
     const std::string table =
         kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
-    return table + rules_table(info.rules) + thresholds_table(info.thresholds);
+    return table + judged_table(info.rules, info.thresholds);
 }
 
 }  // namespace driftless
