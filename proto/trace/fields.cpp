@@ -133,6 +133,15 @@ std::optional<std::int64_t> read_gap(const RowContext& context, const Field& fie
     return time.value();
 }
 
+bool check_length(const RowContext& context, const Field& field) {
+    if (!field.present || parse_time(field.text, context.rules.time_unit)) {
+        return true;
+    }
+    context.refuse(field.name, field.raw, "is not a length of time from 0 to 146 years",
+                   "correct it; null says that it was not recorded");
+    return false;
+}
+
 std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
                                          std::uint32_t least) {
     if (!field.present) {

@@ -41,6 +41,9 @@ std::optional<std::uint64_t> whole_number(std::string_view text);
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field);
 /// A length of time; `unit` is never iso.
 std::optional<std::int64_t> read_gap(const RowContext& context, const Field& field, TimeUnit unit);
+/// Whether a length of time, in the unit of the rules, is one, where it is there at all. False
+/// after an error.
+bool check_length(const RowContext& context, const Field& field);
 /// A number of tokens from `least` on.
 std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
                                          std::uint32_t least);

@@ -1,9 +1,11 @@
 #include "proto/trace/isb1_words.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
+#include "proto/trace/inside.hpp"
 
 namespace driftless {
 namespace {
@@ -59,8 +61,8 @@ std::string render(const JsonValue& block) {
     return image || text.empty() ? heading : heading + "\n" + text;
 }
 
-/// Writes blocks as parts of a message; one text alone as such.
-void write_blocks(JsonWriter& json, const JsonValue& blocks, std::string_view heading) {
+/// Writes blocks as parts of a message; one text alone as such. False where they say nothing.
+bool write_blocks(JsonWriter& json, const JsonValue& blocks, std::string_view heading) {
     std::string parts;
     JsonWriter list(parts);
     std::string only(heading);
@@ -92,30 +94,105 @@ void write_blocks(JsonWriter& json, const JsonValue& blocks, std::string_view he
     } else {
         json.raw(parts);
     }
+    return count > 0;
 }
 
-void write_message(JsonWriter& json, const JsonValue& message) {
-    const std::string_view role = message.find("role").as_string().value_or("user");
-    const std::string heading = is_chat_role(role) ? "" : heading_of(role);
+/// A list of parts as one text, as the client makes it.
+std::string text_of_parts(const JsonValue& parts) {
+    std::string text;
+    for (JsonValue part = parts.first(); part.present(); part = part.next()) {
+        const std::string_view type = part.find("type").as_string().value_or("text");
+        std::string one;
+        if (type == "text") {
+            one = trim(text_of(part, "text"), white_space);
+        } else if (type == "image_url") {
+            const std::string_view url = text_of(part.find("image_url"), "url");
+            one = "[IMAGE: " + std::string(url.empty() ? "image" : url) + "]";
+        }
+        text += text.empty() || one.empty() ? "" : "\n\n";
+        text += one;
+    }
+    return text;
+}
+
+/// Text, or null, which the client takes for none. False after an error.
+bool check_texts(const RowContext& context, const JsonValue& block) {
+    for (const std::string_view key : {"text", "uri", "asset_path"}) {
+        const JsonValue value = given(block.find(key));
+        if (value.present() && !value.is(JsonType::string)) {
+            context.refuse(key, value.raw(), "is not text", "correct the message");
+            return false;
+        }
+    }
+    const JsonValue type = block.find("type");
+    if (type.present() && type.as_string().value_or("").empty()) {
+        context.refuse("type", type.raw(), "is not the name of a type", "correct the message");
+        return false;
+    }
+    return true;
+}
+
+/// False after an error. The client sends a message without a role as the user's, and one without
+/// content as an empty one.
+bool check_message(RowContext& context, const JsonValue& message) {
+    const JsonValue role = message.find("role");
+    if (role.present() && role.as_string().value_or("").empty()) {
+        context.refuse("role", role.raw(), "is not the name of a role",
+                       "correct it; a message without a role is the user's");
+        return false;
+    }
+    const JsonValue content = given(message.find("content"));
+    if (content.present() && !content.is(JsonType::string) && !content.is(JsonType::array)) {
+        context.refuse("content", content.raw(), "is not text or a list of parts",
+                       "correct the message");
+        return false;
+    }
+    const JsonValue blocks = given(message.find("content_blocks"));
+    if (!check_objects(context, blocks, "content_blocks") ||
+        (content.is(JsonType::array) && !check_objects(context, content, "content"))) {
+        return false;
+    }
+    for (const auto& [name, list] : {std::pair("content_blocks", blocks), {"content", content}}) {
+        std::size_t number = 0;
+        for (JsonValue one = list.first(); one.present(); one = one.next()) {
+            const Inside inside(context, name, number++);
+            if (!check_texts(context, one)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/// Writes what the message says. False where that is nothing.
+bool write_content(JsonWriter& json, const JsonValue& message, std::string_view role) {
     const JsonValue content = given(message.find("content"));
     const JsonValue blocks = message.find("content_blocks");
-    json.begin_object().key("role").string(is_chat_role(role) ? role : "user").key("content");
     if (blocks.size() > 0) {
-        write_blocks(json, blocks, heading);
-    } else if (const auto text = content.as_string()) {
-        const std::string under = text->empty() ? "" : "\n" + std::string(*text);
-        json.string(heading.empty() ? *text : heading + under);
-    } else if (content.is(JsonType::array)) {
-        json.raw(content.raw());
-    } else {
-        json.string(heading);
+        return write_blocks(json, blocks, is_chat_role(role) ? "" : heading_of(role));
     }
+    const std::string text = content.is(JsonType::array)
+                                 ? text_of_parts(content)
+                                 : std::string(content.as_string().value_or(""));
+    const bool headed = role == "tool" || role == "retrieval" || role == "execution";
+    const std::string heading = headed ? heading_of(role) : "";
+    json.string(heading + (text.empty() || heading.empty() ? "" : "\n") + text);
+    return headed || !text.empty();
+}
+
+void write_message(const RowContext& context, JsonWriter& json, const JsonValue& message) {
+    const std::string_view role = message.find("role").as_string().value_or("user");
+    json.begin_object().key("role").string(is_chat_role(role) ? role : "user").key("content");
+    const bool says = write_content(json, message, role);
     json.end_object();
+    context.draft.remark("message without words: sent empty, as the bundles' own client does",
+                         "messages without words: sent empty, as the bundles' own client does",
+                         says ? 0 : 1);
 }
 
 }  // namespace
 
-std::optional<std::string> isb1_messages(const RowContext& context, const JsonValue& list,
+std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,
                                          std::string_view name) {
     if (!check_objects(context, list, name)) {
         return std::nullopt;
@@ -127,12 +204,13 @@ std::optional<std::string> isb1_messages(const RowContext& context, const JsonVa
     }
     std::string words;
     JsonWriter json(words);
+    std::size_t number = 0;
     for (JsonValue one = list.first(); one.present(); one = one.next()) {
-        const JsonValue blocks = one.find("content_blocks");
-        if (!check_objects(context, given(blocks), "content_blocks")) {
+        const Inside inside(context, name, number++);
+        if (!check_message(context, one)) {
             return std::nullopt;
         }
-        write_message(json, one);
+        write_message(context, json, one);
     }
     return words;
 }

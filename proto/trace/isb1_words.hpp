@@ -13,7 +13,7 @@
 namespace driftless {
 
 /// JSON objects with commas between them. Nothing after an error, which names the list.
-std::optional<std::string> isb1_messages(const RowContext& context, const JsonValue& list,
+std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,
                                          std::string_view name);
 
 }  // namespace driftless

@@ -39,9 +39,16 @@ bool check_messages(const RowContext& context, const RecordedFields& fields) {
         return false;
     }
     for (JsonValue one = fields.messages.first(); one.present(); one = one.next()) {
-        if (!one.find("role").is(JsonType::string)) {
+        if (one.find("role").as_string().value_or("").empty()) {
             context.refuse(fields.messages.key(), one.raw(), "is a message without a role",
                            "every message has a role, a string");
+            return false;
+        }
+        const JsonValue content = given(one.find("content"));
+        if (content.present() && !content.is(JsonType::string) && !content.is(JsonType::array)) {
+            context.refuse(fields.messages.key(), one.raw(),
+                           "is a message whose content is not text or a list of parts",
+                           "correct the message; one without content has null");
             return false;
         }
     }

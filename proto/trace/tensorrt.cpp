@@ -185,6 +185,9 @@ bool Run::read_join(const JsonValue& event, const BranchPath& path) {
 bool Run::read_pause(const JsonValue& event, Frontier& branch) {
     const auto length_ns = read_length(context_, event, "duration_ms");
     branch.pause(length_ns.value_or(0));
+    context_.draft.remark("tool call without duration_ms, taken as no time",
+                          "tool calls without duration_ms, taken as no time",
+                          given(event.find("duration_ms")).present() ? 0 : 1);
     return length_ns.has_value();
 }
 

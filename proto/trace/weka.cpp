@@ -74,7 +74,8 @@ class Conversation {
   private:
     bool begin();
     void measure_pace(const JsonValue& requests);
-    std::optional<std::int64_t> api_time_of(const JsonValue& request) const;
+    std::optional<std::int64_t> length_of(const JsonValue& request, std::string_view name) const;
+    bool check_type(const JsonValue& entry) const;
     void read_subagent(const JsonValue& entry);
     void read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread);
     bool read_blocks(const JsonValue& ids, const TraceRow& row);
@@ -124,16 +125,32 @@ bool Conversation::begin() {
 }
 
 /// Nothing where it is not recorded, as of answers that were interrupted.
-std::optional<std::int64_t> Conversation::api_time_of(const JsonValue& request) const {
-    const Field field = field_of(request.find("api_time"), "api_time");
+std::optional<std::int64_t> Conversation::length_of(const JsonValue& request,
+                                                    std::string_view name) const {
+    const Field field = field_of(request.find(name), name);
     const Result<std::int64_t> length = parse_time(field.text, context_.rules.time_unit);
     return field.present && length ? std::optional(length.value()) : std::nullopt;
+}
+
+/// False after an error. A type that is missing is not known either.
+bool Conversation::check_type(const JsonValue& entry) const {
+    const JsonValue type = given(entry.find("type"));
+    if (type.present() && !type.is(JsonType::string)) {
+        context_.refuse("type", type.raw(), "is not text",
+                        "correct it: a request has n or s, a sub-agent has subagent");
+        return false;
+    }
+    const std::string_view word = type.as_string().value_or("");
+    context_.draft.remark("request is of a type other than n and s, and sent as they are",
+                          "requests are of a type other than n and s, and sent as they are",
+                          type.present() && word != "n" && word != "s" ? 1 : 0);
+    return true;
 }
 
 /// Of all requests, those of sub-agents too.
 void Conversation::measure_pace(const JsonValue& requests) {
     const auto add = [this](const JsonValue& request) {
-        const std::optional<std::int64_t> length = api_time_of(request);
+        const std::optional<std::int64_t> length = length_of(request, "api_time");
         const std::uint64_t tokens = request.find("out").as_u64().value_or(0);
         if (length && tokens > 0 && tokens <= row_tokens_max) {
             pace_.answers_ns = later(pace_.answers_ns, *length);
@@ -205,7 +222,9 @@ void Conversation::read_subagent(const JsonValue& entry) {
     for (JsonValue one = requests.first(); one.present(); one = one.next()) {
         context_.place = outer + ".requests[" + std::to_string(number++) + "]";
         if (one.find("type").as_string().value_or("") == "subagent") {
-            context_.refuse("", "", "is a sub-agent of a sub-agent", "only one level is read");
+            context_.refuse("", "", "is a sub-agent of a sub-agent, and only one level is read",
+                            "move it into the requests of its conversation, with its t counted "
+                            "from the conversation's start");
         } else {
             read_request(one, base_ns, thread);
         }
@@ -220,7 +239,8 @@ void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, Age
     TraceRow row;
     const auto time = read_time(context_, field("t"));
     const bool lengths = read_lengths(context_, field("in"), field("out"), row);
-    if (!time || !lengths || !read_blocks(given(json.find("hash_ids")), row)) {
+    if (!time || !lengths || !check_type(json) || !check_length(context_, field("api_time")) ||
+        !check_length(context_, field("ttft")) || !read_blocks(given(json.find("hash_ids")), row)) {
         return;
     }
     origin_ns_ = origin_ns_ < 0 ? *time : origin_ns_;
@@ -235,10 +255,8 @@ void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, Age
 /// twice (agentic.md 1.6).
 ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row,
                                      const AgentThread& thread) {
-    const std::optional<std::int64_t> api_time = api_time_of(json);
-    const Field first_token = field_of(json.find("ttft"), "ttft");
-    const Result<std::int64_t> ttft = parse_time(first_token.text, context_.rules.time_unit);
-    const std::int64_t known_ns = api_time.value_or(first_token.present && ttft ? ttft.value() : 0);
+    const std::optional<std::int64_t> api_time = length_of(json, "api_time");
+    const std::int64_t known_ns = api_time.value_or(length_of(json, "ttft").value_or(0));
     const std::int64_t likely_ns =
         api_time ? *api_time : std::max(known_ns, pace_.of(row.output_length));
     context_.draft.remark(
@@ -247,6 +265,12 @@ ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row,
         "answers without a recorded end, which took as long as others for their "
         "tokens: the gaps behind them count from there",
         likely_ns > known_ns ? 1 : 0);
+    context_.draft.remark(
+        "answer without a recorded end, and no other one says how long it took: the gap behind it "
+        "counts from its first token, or else from its start",
+        "answers without a recorded end, and no other ones say how long they took: the gaps behind "
+        "them count from their first tokens, or else from their starts",
+        !api_time && likely_ns == known_ns ? 1 : 0);
     Trace& trace = context_.draft.trace();
     trace.answers_ns.resize(context_.draft.rows() + std::size_t{1});
     trace.answers_ns.back() = known_ns;

@@ -186,6 +186,7 @@ class Closed(Case):
         self.assertEqual(run.complained.count("\n"), 1)
         self.assertIn("no row of the trace says which row it waits for; remove the flag",
                       run.complained)
+        self.assertIn("or give --users N", run.complained)
 
     def test_dry_run_says_what_it_can(self):
         run = self.replay_well(WEKA, "--dry-run", *CLOSED)

@@ -27,7 +27,8 @@ class Users(Case):
         trees = {}
         for record in records:
             self.assertLess(record["user"], users)
-            trees.setdefault((record["user"], record["pass"], record["tree"]), []).append(record)
+            tree = record["row"] if record["tree"] is None else record["tree"]
+            trees.setdefault((record["user"], record["pass"], tree), []).append(record)
         lives = sorted(
             (user, min(one["due_ns"] for one in tree), max(one["ended_ns"] for one in tree))
             for (user, _, _), tree in trees.items())
@@ -65,6 +66,33 @@ class Users(Case):
                 "start_by": "timeline", "prime": "exact", "warmup_requests": 0,
                 "recycle_share": "none", "barrier": "stream"})  # fmt: skip
             self.assertIsNone(plan["prompts_digest"])
+
+    def test_a_tree_of_one_row_is_a_tree(self):
+        """Conversations of one turn, and rows without a session: each row begins when one ended."""
+        trace = self.scratch / "single.json"
+        trace.write_text(json.dumps([
+            {"id": str(number), "conversations": [{"from": "human", "value": f"hello {number}"},
+                                                  {"from": "gpt", "value": "y"}]}
+            for number in range(5)]))  # fmt: skip
+        rows = self.scratch / "rows.jsonl"
+        rows.write_text("".join(json.dumps(
+            {"timestamp": 9000 * number, "input_length": 600, "output_length": 3,
+             "hash_ids": [number, number + 100]}) + "\n" for number in range(5)))  # fmt: skip
+        with mock("--ttft", "2ms", "--itl", "1ms") as server:
+            for path in (trace, rows):
+                run = self.replay_well(path, "--url", server.url, "--users", 2,
+                                       "--default-output", 3)
+                records = list(run.records().values())
+                self.assertEqual([one["outcome"] for one in records], ["ok"] * 5)
+                trees = self.check_trees(records, 2)
+                self.assertEqual(len(trees), 5)
+                self.assertEqual({user for user, _, _ in trees}, {0, 1})
+                self.assertIn("2 users play 5 session trees (5 rows)", run.said)
+                self.assertNotIn("recorded gaps", run.said)
+            run = self.replay_well(rows, "--url", server.url, "--users", 2, "--recycle", "--for",
+                                   "300ms")
+            self.assertGreater(max(one["pass"] for one in read_jsonl(run.folder / "requests.jsonl")),
+                               1)
 
     def test_users_are_added(self):
         """While the figure leaves room, at most every other period; the summary and rules say it."""

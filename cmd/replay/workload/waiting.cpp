@@ -23,7 +23,7 @@ std::string seconds_text(std::int64_t ns) {
 
 }  // namespace
 
-int check_waits(const Trace& trace, const GapRules& rules) {
+int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
         std::fprintf(stderr,
                      "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
@@ -31,13 +31,13 @@ int check_waits(const Trace& trace, const GapRules& rules) {
                      counted(trace.rows_laid_out, "row has", "rows have").c_str());
         return exit_input;
     }
-    if (!trace.dependencies.empty()) {
-        return exit_done;
+    if (by_users || !trace.dependencies.empty()) {
+        return exit_done;  // a tree that users play may be one row
     }
-    std::fprintf(
-        stderr,
-        "driftless: --sessions closed, or --users: no row of the trace says which row it waits "
-        "for; remove the flag, and every row is sent at its recorded instant\n");
+    std::fprintf(stderr,
+                 "driftless: --sessions closed: no row of the trace says which row it waits for; "
+                 "remove the flag, and every row is sent at its recorded instant, or give --users "
+                 "N, and N sessions are sent at a time\n");
     return exit_input;
 }
 

@@ -11,9 +11,10 @@
 
 namespace driftless {
 
-/// A trace in which nothing waits, or that has not recorded what the rules go by, is refused with
-/// its remedy, on standard error. Returns `exit_done` or the code of the refusal.
-int check_waits(const Trace& trace, const GapRules& rules);
+/// A trace in which nothing waits, unless users play it, or that has not recorded what the rules go
+/// by, is refused with its remedy, on standard error. Returns `exit_done` or the code of the
+/// refusal.
+int check_waits(const Trace& trace, const GapRules& rules, bool by_users);
 
 /// What became of the gaps: a line for the screen and run.json.
 std::string gap_note(const GapRules& rules, const GapFigures& figures);

@@ -201,10 +201,10 @@ OrExit<Plan> arrived(const WorkloadFlags& flags, const Trace& trace, Plan plan) 
 /// Closed sessions: gaps by the rules, and a plan whose digest tells of them.
 OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recorded) {
     const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
-    if (const int code = check_waits(trace, rules); code != exit_done) {
+    const UserRules& users = flags.users;
+    if (const int code = check_waits(trace, rules, users.users > 0); code != exit_done) {
         return code;
     }
-    const UserRules& users = flags.users;
     RetimedTrace retimed = retime(rules, recorded, std::move(trace));
     OrExit<BarredTrace> bars = barred(users, recorded, std::move(retimed.trace));
     if (!bars) {
@@ -224,7 +224,10 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     }
     Waiting waiting = waiting_of(retimed.trace, plan, speed, users, retimed.figures);
     waiting.trees = trees;
-    std::vector<std::string> notes = {gap_note(rules, retimed.figures)};
+    std::vector<std::string> notes;
+    if (!retimed.trace.dependencies.empty()) {
+        notes.push_back(gap_note(rules, retimed.figures));
+    }
     if (users.tree_barrier) {
         notes.push_back(barrier_note(bars.value().figures));
     }

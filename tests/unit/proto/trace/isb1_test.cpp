@@ -124,8 +124,42 @@ TEST(Isb1, SendsBlocksAsItsClientDoes) {
     EXPECT_EQ(content(R"({"role":"execution","content":"ok"})"),
               R"({"role":"user","content":"[EXECUTION RESULT]\nok"})");
     EXPECT_EQ(content(R"({"content":[{"type":"text","text":"a"}]})"),
-              R"({"role":"user","content":[{"type":"text","text":"a"}]})");
+              R"({"role":"user","content":"a"})");
+    EXPECT_EQ(content(R"({"role":"tool","content":[{"text":" a "},{"type":"image_url"},{}]})"),
+              R"({"role":"user","content":"[TOOL RESULT]\na\n\n[IMAGE: image]"})");
+    EXPECT_EQ(content(R"({"role":"critic","content":"no"})"), R"({"role":"user","content":"no"})");
     EXPECT_EQ(content(R"({"role":"user"})"), R"({"role":"user","content":""})");
+}
+
+// What is not words is not sent as words, in silence.
+TEST(Isb1, RefusesMessagesThatAreNone) {
+    const auto of = [](const std::string& message) {
+        return read({bundle("multiturn", cell("t", R"("s")", {message}))}, closed_sessions());
+    };
+    const auto refused = [&](const std::string& message, const std::string& field,
+                             const std::string& value) {
+        const Reading got = of(message);
+        ASSERT_EQ(got.errors.count, 1U) << message;
+        EXPECT_EQ(got.errors.list[0].field, "exports[0].turns[0].messages[0]." + field);
+        EXPECT_EQ(got.errors.list[0].value, value);
+    };
+    for (const std::string role : {"5", "null", "\"\"", "[]"}) {
+        refused(R"({"role":)" + role + R"(,"content":"hi"})", "role", role);
+    }
+    for (const std::string content : {"1.5", "true", "{}"}) {
+        refused(R"({"role":"user","content":)" + content + "}", "content", content);
+    }
+    refused(R"({"role":"user","content":[5]})", "content", "[5]");
+    refused(R"({"content_blocks":[{"text":"a"},{"text":7}]})", "content_blocks[1].text", "7");
+    refused(R"({"content_blocks":[{"type":7,"text":"a"}]})", "content_blocks[0].type", "7");
+    for (const std::string none : {R"("content":null)", R"("content":"")", R"("role":"user")",
+                                   R"("content_blocks":[{"type":"text"}])"}) {
+        const Reading got = of("{" + none + "}");
+        ASSERT_TRUE(got.usable) << got.first_error();
+        ASSERT_EQ(got.trace.remarks.size(), 1U) << none;
+        EXPECT_NE(std::string(got.trace.remarks[0].one).find("sent empty"), std::string::npos);
+    }
+    EXPECT_TRUE(of(hello).trace.remarks.empty());
 }
 
 TEST(Isb1, RefusesWhatItCannotPlace) {
@@ -153,7 +187,7 @@ TEST(Isb1, RefusesWhatItCannotPlace) {
     refused(bundle("multiturn", R"({"trace_id":"t","session":{"turns":[{}]}})"),
             "exports[0].turns[0].messages", "is missing");
     refused(bundle("multiturn", cell("t", R"("s")", {R"({"content_blocks":[5]})"})),
-            "exports[0].turns[0].content_blocks", "is not a list of objects");
+            "exports[0].turns[0].messages[0].content_blocks", "is not a list of objects");
     EXPECT_NE(read({bundle("multiturn", cell("t", R"("s")", {hello}))})
                   .first_error()
                   .find("--sessions closed"),

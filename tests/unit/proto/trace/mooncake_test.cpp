@@ -259,6 +259,9 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("messages":"hi")", "messages", "not a list of objects");
     refused(R"("messages":[])", "messages", "is empty");
     refused(R"("messages":[{"content":"hi"}])", "messages", "without a role");
+    refused(R"("messages":[{"role":"","content":"hi"}])", "messages", "without a role");
+    refused(R"("messages":[{"role":"user","content":{}}])", "messages", "not text or a list");
+    refused(R"("messages":[{"role":"user","content":1.5}])", "messages", "not text or a list");
     refused(R"("messages":[{"role":"user"}],"tools":{})", "tools", "not a list of objects");
     refused(R"("messages":[{"role":"user"}],"tools":[])", "tools", "is empty");
     refused(R"("text_input":"a","tools":[{}])", "tools", "is given without messages");

@@ -83,6 +83,16 @@ TEST(TensorRt, ReadsOlderRuns) {
     ASSERT_EQ(got.trace.rows.size(), 2U);
     ASSERT_EQ(got.trace.dependencies.size(), 1U);
     EXPECT_EQ(got.trace.dependencies[0].on, 0U);
+    EXPECT_TRUE(got.trace.remarks.empty());
+}
+
+// A tool that took no recorded time is no tool that took none.
+TEST(TensorRt, CountsToolsWithoutTimes) {
+    const Reading got = closed({run({message("user", R"(,"tokenize_count":10)"), answer(10, 5),
+                                     event("tool_call", ""), answer(20, 1)})});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.remarks[0].count, 1U);
 }
 
 // Without a server's count a prompt is as long as its messages; without any, it is refused.

@@ -124,6 +124,53 @@ TEST(Weka, ReckonsEndsThatAreNotRecorded) {
     EXPECT_EQ(got.trace.remarks[0].count, 3U);
 }
 
+// Not all that is not a time is one that was not recorded; and a gap that counts from the start of
+// an answer is not as recorded.
+TEST(Weka, RefusesTimesThatAreNone) {
+    const auto of = [](const std::string& more) {
+        return open(
+            {conversation("a", request(R"("t":0,"in":64,"out":4,"hash_ids":[1],)" + more))});
+    };
+    for (const std::string name : {"api_time", "ttft"}) {
+        for (const std::string value : {"-0.5", "1e300", "true", "[]", "\"x\"", "-4", "{}"}) {
+            const Reading got = of("\"" + name + "\":" + value);
+            ASSERT_EQ(got.errors.count, 1U) << name << value;
+            EXPECT_EQ(got.errors.list[0].field, "requests[0]." + name);
+            EXPECT_EQ(got.errors.list[0].value, value);
+            EXPECT_NE(got.first_error().find("null says that it was not recorded"),
+                      std::string::npos);
+        }
+    }
+    for (const std::string without : {R"("api_time":null)", R"("think_time":0)"}) {
+        const Reading got = of(without);
+        ASSERT_TRUE(got.usable) << got.first_error();
+        ASSERT_EQ(got.trace.remarks.size(), 1U);
+        EXPECT_EQ(got.trace.remarks[0].count, 1U);
+    }
+    EXPECT_TRUE(of(R"("api_time":0)").trace.remarks.empty());
+}
+
+TEST(Weka, KnowsTheTypesOfRequests) {
+    const auto of = [](const std::string& type) {
+        return open({conversation("a", R"({"t":0,"in":64,"out":4,"hash_ids":[1],"api_time":1)" +
+                                           (type.empty() ? "" : ",\"type\":" + type) + "}")});
+    };
+    for (const std::string type : {"{}", "[\"n\"]", "5", "false"}) {
+        const Reading got = of(type);
+        ASSERT_EQ(got.errors.count, 1U) << type;
+        EXPECT_EQ(got.errors.list[0].field, "requests[0].type");
+        EXPECT_EQ(got.errors.list[0].value, type);
+    }
+    for (const std::string type : {"", "null", "\"n\"", "\"s\""}) {
+        EXPECT_TRUE(of(type).usable);
+        EXPECT_TRUE(of(type).trace.remarks.empty()) << type;
+    }
+    const Reading other = of("\"zzz\"");
+    ASSERT_TRUE(other.usable);
+    ASSERT_EQ(other.trace.remarks.size(), 1U);
+    EXPECT_EQ(other.trace.remarks[0].count, 1U);
+}
+
 // Inner times that begin at or after the spawn count from the conversation's start.
 TEST(Weka, KnowsTheClockOfASubAgent) {
     const Reading got = open({conversation(
