@@ -37,7 +37,8 @@ int check_waits(const Trace& trace, const GapRules& rules) {
     std::fprintf(
         stderr,
         "driftless: --sessions closed, or --users: no row of the trace says which row it waits "
-        "for; remove the flag, and every row is sent at its recorded instant\n");
+        "for; remove the flag, and every row is sent at its recorded instant, or give --concurrency "
+        "N, which keeps N single rows open\n");
     return exit_input;
 }
 
@@ -81,7 +82,7 @@ Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const User
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,
                                        const UserRules& users) {
     std::vector<std::string> notes;
-    if (!waiting) {
+    if (!waiting || users.single_rows) {
         return notes;
     }
     const WaitFigures& waits = waiting->figures;

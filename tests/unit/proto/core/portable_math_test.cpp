@@ -41,8 +41,8 @@ TEST(PortableMath, IsThatOfTheLibrary) {
 
 // Golden: who changes them changes every schedule that was drawn.
 TEST(PortableMath, GivesTheSameBitsEverywhere) {
-    EXPECT_EQ(digest_of(portable_log, 1e-9, 1), 0U);
-    EXPECT_EQ(digest_of(portable_exp, -50, 0), 0U);
+    EXPECT_EQ(digest_of(portable_log, 1e-9, 1), 7'579'813'050'726'025'987U);
+    EXPECT_EQ(digest_of(portable_exp, -50, 0), 8'240'685'676'949'050'258U);
 }
 
 }  // namespace
