@@ -37,6 +37,18 @@ DisjointSets joined(const Trace& trace, const Plan& plan) {
 
 }  // namespace
 
+RowTrees RowTrees::of_single_rows(const Trace& trace, const Plan& plan) {
+    RowTrees trees;
+    trees.rows_ = file_order(trace, plan);
+    trees.tree_of_.resize(plan.rows.size());
+    for (std::uint32_t tree = 0; tree < trees.rows_.size(); ++tree) {
+        trees.tree_of_[trees.rows_[tree]] = tree;
+    }
+    trees.begin_.resize(plan.rows.size() + 1);
+    std::iota(trees.begin_.begin(), trees.begin_.end(), 0U);
+    return trees;
+}
+
 RowTrees::RowTrees(const Trace& trace, const Plan& plan) : tree_of_(plan.rows.size()) {
     constexpr std::uint32_t unnumbered = UINT32_MAX;
     DisjointSets sets = joined(trace, plan);

@@ -15,6 +15,8 @@ class RowTrees {
   public:
     /// A row without a session that waits for none, and for which none waits, is a tree of its own.
     RowTrees(const Trace& trace, const Plan& plan);
+    /// Each row is a tree of its own.
+    static RowTrees of_single_rows(const Trace& trace, const Plan& plan);
 
     /// Trees are numbered in the order of their first rows in the file.
     std::uint32_t count() const { return static_cast<std::uint32_t>(begin_.size()) - 1; }
@@ -26,6 +28,8 @@ class RowTrees {
     }
 
   private:
+    RowTrees() = default;
+
     std::vector<std::uint32_t> tree_of_;  ///< [plan rows]
     std::vector<std::uint32_t> begin_;    ///< [trees + 1] into `rows_`
     std::vector<std::uint32_t> rows_;     ///< by tree

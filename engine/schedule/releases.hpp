@@ -103,6 +103,8 @@ class Releases {
     /// The rows of a tree wait, in that pass; those that wait for no other are to be armed.
     void renew(std::span<const std::uint32_t> positions, std::uint32_t copy, std::uint32_t pass,
                std::uint32_t user);
+    /// These are sent by that user, who was not known when they were renewed.
+    void give(std::span<const std::uint32_t> positions, std::uint32_t copy, std::uint32_t user);
     /// They begin: those that wait for no other are due so long after `at_ns` as they are recorded
     /// behind the first of them. `pauses`: that is behind a pause.
     void begin(std::span<const std::uint32_t> positions, std::uint32_t copy, std::int64_t at_ns,

@@ -41,6 +41,13 @@ void Releases::enter(const StartPoint& point, const DrawnTree& tree, std::uint32
     }
 }
 
+void Releases::give(std::span<const std::uint32_t> positions, std::uint32_t copy,
+                    std::uint32_t user) {
+    for (const std::uint32_t position : positions) {
+        turns_[copy * graph_.rows() + position].user = user;
+    }
+}
+
 void Releases::end_stage(std::int64_t at_ns) {
     warm_up_.go_on();
     start(at_ns);

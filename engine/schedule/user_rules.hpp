@@ -51,6 +51,9 @@ struct StartRules {
 
 struct UserRules {
     std::uint32_t users = 0;  ///< 0: there are none, and sessions begin at their recorded instants
+    /// `--concurrency`: each row is a tree of its own, whatever it waited for, and they are taken
+    /// in order by whoever is free first. `users` is how many are open at once.
+    bool single_rows = false;
     /// Of them that begin by themselves: the others when they are asked for (`--grow`). 0: all.
     std::uint32_t users_first = 0;
     std::int64_t ramp_ns = 0;  ///< they begin within so long

@@ -42,11 +42,12 @@ Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules&
     : rules_(rules),
       tree_cap_ns_(at_speed(rules.idle.tree_ns, speed)),
       rows_(static_cast<std::uint32_t>(plan.rows.size())),
-      trees_(trace, plan),
+      trees_(rules.single_rows ? RowTrees::of_single_rows(trace, plan) : RowTrees(trace, plan)),
       order_(trees_.count(), rules),
       releases_(trace, plan, speed, order_.copies(), rules, live),
       recorded_ns_(rows_),
-      users_(rules.users) {
+      users_(rules.users),
+      drawn_(rules.single_rows ? rules.users : 0) {
     for (std::uint32_t tree = 0; tree < trees_.count(); ++tree) {
         const std::int64_t first_ns = plan.rows[trees_.rows_of(tree).front()].due_ns;
         for (const std::uint32_t position : trees_.rows_of(tree)) {
@@ -66,7 +67,7 @@ void Users::begin_all() {
     Random random(rules_.seed);
     begun_ = rules_.first();
     for (std::uint32_t number = 0; number < begun_; ++number) {
-        if (draw(number)) {
+        if (has_next(number)) {
             ++playing_;
             begin(number, begin_of(number, rules_, random), false);
         }
@@ -105,7 +106,9 @@ void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
 }
 
 std::int64_t Users::recorded_due_ns(std::uint32_t request) const {
-    return later(users_[user_of(request)].begin_ns, recorded_ns_[position_of(request)]);
+    const std::uint32_t user = user_of(request);
+    return user == Due::no_user ? 0
+                                : later(users_[user].begin_ns, recorded_ns_[position_of(request)]);
 }
 
 /// False where there is no further tree.
@@ -118,6 +121,31 @@ bool Users::take_tree(std::uint32_t number) {
         user.has_next = true;
     }
     return user.has_next;
+}
+
+/// Of single rows: the next one is armed, for whoever is free first.
+bool Users::draw_ahead() {
+    const std::optional<DrawnTree> drawn = drawn_.full() ? std::nullopt : order_.draw();
+    if (drawn) {
+        releases_.renew(trees_.rows_of(drawn->tree), drawn->copy, drawn->pass, Due::no_user);
+        drawn_.push(*drawn);
+    }
+    return drawn.has_value();
+}
+
+/// What this user plays next is known, or was drawn now.
+bool Users::has_next(std::uint32_t number) {
+    User& user = users_[number];
+    if (!rules_.single_rows) {
+        return user.has_next || draw(number);
+    }
+    if (drawn_.empty() && !draw_ahead()) {
+        return false;
+    }
+    user.next = drawn_.pop();
+    user.has_next = true;
+    releases_.give(trees_.rows_of(user.next.tree), user.next.copy, number);
+    return true;
 }
 
 bool Users::draw(std::uint32_t number) {
@@ -156,7 +184,7 @@ void Users::fired(std::uint32_t request, std::int64_t at_ns) {
     User& user = users_[number];
     CHECK(user.unleft > 0 && user.unended >= user.unleft);
     if (--user.unleft == 0 && !stopped_ && !user.is_cut && !user.has_next) {
-        (void)draw(number);
+        (void)(rules_.single_rows ? draw_ahead() : draw(number));
     }
     take_cuts();
 }
@@ -245,7 +273,7 @@ void Users::end_tree(std::uint32_t number) {
     CHECK(user.unleft == 0 && playing_ > 0);
     order_.ended(user.tree);
     user.vain_trees = user.is_answered ? 0 : user.vain_trees + 1;
-    if (stopped_ || user.is_cut || (!user.has_next && !draw(number))) {
+    if (stopped_ || user.is_cut || !has_next(number)) {
         --playing_;
         return;
     }
@@ -323,6 +351,9 @@ void Users::look_for_end() {
 void Users::take_cuts() {
     while (const std::optional<std::uint32_t> request = releases_.take_cut()) {
         const std::uint32_t number = user_of(*request);
+        if (number == Due::no_user) {
+            continue;  // nobody has begun it
+        }
         User& user = users_[number];
         const bool of_next = user.has_next && user.next.copy == *request / rows_ &&
                              user.next.tree == trees_.tree_of(position_of(*request));

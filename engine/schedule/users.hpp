@@ -5,6 +5,9 @@
 /// requests are armed while the last answers come. After a tree in which nothing was answered its
 /// user pauses (turn_end.hpp): a server that is gone is not asked as fast as it refuses.
 ///
+/// Where single rows are kept open (`UserRules::single_rows`) the next rows are not drawn by one
+/// user: whoever is free first takes the first of them, in the order of the file.
+///
 /// Owned by the schedule, which tells it what leaves and ends. Memory is taken when it is made.
 /// Reads no clock.
 #pragma once
@@ -16,6 +19,7 @@
 
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_trees.hpp"
+#include "engine/schedule/drawn_rows.hpp"
 #include "engine/schedule/idle_figures.hpp"
 #include "engine/schedule/releases.hpp"
 #include "engine/schedule/tree_order.hpp"
@@ -87,6 +91,8 @@ class Users {
     void begin_all();
     void enter_all(const Trace& trace, const Plan& plan, Speed speed);
     bool draw(std::uint32_t number);
+    bool draw_ahead();
+    bool has_next(std::uint32_t number);
     bool take_tree(std::uint32_t number);
     void begin(std::uint32_t number, std::int64_t at_ns, bool pauses);
     bool sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end);
@@ -106,6 +112,7 @@ class Users {
     Releases releases_;
     std::vector<std::int64_t> recorded_ns_;  ///< [plan rows] behind the first row of the tree
     std::vector<User> users_;
+    DrawnRows drawn_;            ///< of single rows: those that come next
     std::uint32_t begun_ = 0;    ///< users that play, or did
     std::uint32_t playing_ = 0;  ///< .. that play
     std::uint32_t in_flight_ = 0;

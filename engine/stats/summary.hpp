@@ -56,8 +56,8 @@ namespace driftless {
 /// 12: `follow_up_turns`, `overtaken_turns`, `run.trace_dependencies`.
 /// 13: `censored` (no longer among `failed`), `retries`, `warmup`.
 /// 14: `rules`. 15: `live`.
-/// 16: `thresholds`; `request_rate` may be a number; `sent_rate`, `abandoned` (not among `failed`),
-///     the outcome of that name; `run.rate`, `run.arrivals`, `run.arriving`, `run.planned_rate`.
+/// 16: `thresholds`; `request_rate` may be a number; `sent_rate`; `run.rate`, `run.arrivals`,
+///     `run.arriving`, `run.planned_rate`.
 inline constexpr int summary_schema = 16;
 
 /// Tainted rows that are listed by number; the rest is counted.

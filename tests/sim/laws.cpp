@@ -261,6 +261,8 @@ constexpr Law all_laws[] = {
     {"no turn before what its barrier names", barriers_hold},
     {"users play one tree each", users_play_one_tree_each},
     {"users do not rest", users_do_not_rest},
+    {"no more rows are open than asked", no_more_rows_open},
+    {"single rows come in file order", single_rows_in_order},
     {"the warm-up comes first", warm_up_comes_first},
     {"trees go on where they were primed", trees_go_on_where_primed},
     {"idle time is capped", idle_time_is_capped},

@@ -142,6 +142,61 @@ std::string nothing_due_after_the_end(const SimResult& result) {
     return breaches.text();
 }
 
+// At every instant, by the records: from the fire to the end. An end makes room at its instant.
+std::string no_more_rows_open(const SimResult& result) {
+    Breaches breaches;
+    if (!has_users(result) || !result.users.single_rows) {
+        return "";
+    }
+    std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // instant; -1 is an end
+    for (const Record& record : result.records) {
+        if (record.fired_ns && record.ended_ns) {
+            changes.emplace_back(*record.fired_ns, 1);
+            changes.emplace_back(*record.ended_ns, -1);
+        }
+    }
+    std::sort(changes.begin(), changes.end());
+    std::int64_t open = 0;
+    for (const auto& [at_ns, change] : changes) {
+        open += change;
+        breaches.unless(open <= std::int64_t{result.users.users},
+                        std::to_string(open) + " rows are open at " + std::to_string(at_ns));
+    }
+    return breaches.text();
+}
+
+// A row behind a failure waits out its pause, and one that is sent again stands apart: all others
+// are due in the order of the file, pass by pass.
+std::string single_rows_in_order(const SimResult& result) {
+    Breaches breaches;
+    if (!has_users(result) || !result.users.single_rows || result.stopped) {
+        return "";
+    }
+    std::vector<const Record*> by_user;
+    for (const Record& record : result.records) {
+        by_user.push_back(&record);
+    }
+    std::sort(by_user.begin(), by_user.end(), [](const Record* a, const Record* b) {
+        return std::tie(a->user, a->due_ns, a->attempt) < std::tie(b->user, b->due_ns, b->attempt);
+    });
+    std::vector<const Record*> at_once;  // due when another had ended, or from the begin
+    for (std::size_t i = 0; i < by_user.size(); ++i) {
+        const bool first = i == 0 || by_user[i - 1]->user != by_user[i]->user;
+        if (by_user[i]->attempt == 0 && (first || is_answered(*by_user[i - 1]))) {
+            at_once.push_back(by_user[i]);
+        }
+    }
+    std::sort(at_once.begin(), at_once.end(), [](const Record* a, const Record* b) {
+        return std::tie(a->pass, a->row) < std::tie(b->pass, b->row);
+    });
+    for (std::size_t i = 1; i < at_once.size(); ++i) {
+        const bool ramps = result.users.ramp_ns > 0;  // who begins late takes its row at the begin
+        breaches.unless(ramps || at_once[i - 1]->due_ns <= at_once[i]->due_ns, *at_once[i],
+                        "was due before one that stands before it in the file");
+    }
+    return breaches.text();
+}
+
 // Those that are not there from the begin: not before more users were wanted. Nobody is wanted
 // less.
 std::string users_begin_when_wanted(const SimResult& result) {

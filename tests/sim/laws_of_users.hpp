@@ -16,6 +16,10 @@ std::string users_do_not_rest(const SimResult& result);
 std::string trees_are_played_whole(const SimResult& result);
 /// "nothing is due when the time is up"
 std::string nothing_due_after_the_end(const SimResult& result);
+/// "no more rows are open than asked"
+std::string no_more_rows_open(const SimResult& result);
+/// "single rows come in file order"
+std::string single_rows_in_order(const SimResult& result);
 std::string users_begin_when_wanted(const SimResult& result);
 
 }  // namespace driftless::sim

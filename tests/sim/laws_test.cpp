@@ -42,6 +42,7 @@ void lose_last_line(std::string& lines) {
 
 TEST(Laws, HoldWithoutABug) {
     EXPECT_EQ(broken_laws(run_with(Bug::none)), "");
+    EXPECT_EQ(broken_laws(run_of_single_rows(Bug::none)), "");
 }
 
 struct WorldBug {
@@ -70,6 +71,8 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_turns, "failures end their trees"},
     {Bug::lost_release, "no release is lost"},
     {Bug::extra_user, "users play one tree each"},
+    {Bug::extra_row, "no more rows are open than asked"},
+    {Bug::shuffled_rows, "single rows come in file order"},
     {Bug::split_trees, "users play one tree each"},
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
@@ -99,12 +102,15 @@ struct OutputBug {
     const char* law;
     void (*plant)(SimResult&);
     bool of_users = false;
+    bool of_rows = false;  ///< that are kept open, each a tree of its own
 };
 // In what was written and counted.
 const OutputBug output_bugs[] = {
     {"users play one tree each", [](SimResult& result) { result.users.users = 1; }, true},
     {"users do not rest", [](SimResult& result) { ++result.records.back().due_ns; }, true},
     {"trees are played whole", [](SimResult& result) { result.records.pop_back(); }, true},
+    {"users do not rest", [](SimResult& result) { ++result.records.back().due_ns; }, true, true},
+    {"trees are played whole", [](SimResult& result) { result.records.pop_back(); }, true, true},
     {"the warm-up comes first",
      [](SimResult& result) { result.records.front().phase = Phase::warmup; }, true},
     {"failed turns are sent again", [](SimResult& result) { result.records.front().attempt = 1; },
@@ -268,7 +274,9 @@ TEST(Laws, CatchBugsOfTheWorld) {
 
 TEST(Laws, CatchBugsOfTheOutput) {
     for (const OutputBug& planted : output_bugs) {
-        SimResult result = planted.of_users ? run_of_users(Bug::none) : run_with(Bug::none);
+        SimResult result = planted.of_rows    ? run_of_single_rows(Bug::none)
+                           : planted.of_users ? run_of_users(Bug::none)
+                                              : run_with(Bug::none);
         planted.plant(result);
         const std::string broken = broken_laws(result);
         EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;

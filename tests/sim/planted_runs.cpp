@@ -24,6 +24,15 @@ SimResult run_of_users(Bug bug) {
     return run(trace, options);
 }
 
+SimResult run_of_single_rows(Bug bug) {
+    SimOptions options;
+    options.closed = true;
+    options.users.users = 3;
+    options.users.single_rows = true;
+    options.bug = bug;
+    return run(trace_with_a_gap(0), options);
+}
+
 Trace trace_with_a_gap(std::uint32_t seconds_apart) {
     Trace trace = make_trace(3, planted_rows);
     for (std::uint32_t i = planted_rows / 2; i < planted_rows; ++i) {
@@ -77,6 +86,9 @@ SimResult run_with(Bug bug) {
         options.closed = true;
         options.server.faults = {{mock::Fault::http_500, 1, 0}};  // the first row
         return run(trace_of_turns(), options);
+    }
+    if (bug == Bug::extra_row || bug == Bug::shuffled_rows) {
+        return run_of_single_rows(bug);
     }
     if (bug >= Bug::first_of_users && bug <= Bug::last_of_users) {
         return run_of_users(bug);

@@ -20,6 +20,8 @@ inline constexpr std::uint32_t planted_rows = 40;
 
 /// Two users, and a bug of theirs or none.
 SimResult run_of_users(Bug bug);
+/// Three rows are open at once, each a tree of its own.
+SimResult run_of_single_rows(Bug bug);
 /// A run with the bug, of the kind that it needs.
 SimResult run_with(Bug bug);
 

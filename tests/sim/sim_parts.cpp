@@ -87,7 +87,10 @@ Trace waits_of(const Trace& trace, Bug bug) {
 
 UserRules played_rules(const SimOptions& options) {
     UserRules rules = options.users;
-    rules.users += options.bug == Bug::extra_user ? 1 : 0;
+    rules.users += options.bug == Bug::extra_user || options.bug == Bug::extra_row ? 1 : 0;
+    if (options.bug == Bug::shuffled_rows) {
+        rules.order = TreeRule::shuffle;
+    }
     if (options.bug == Bug::lost_time) {
         rules.for_ns = *rules.for_ns + milliseconds(50).ns;
     }
@@ -102,6 +105,14 @@ bool rows_repeat(const UserRules& rules) {
 }
 
 // Of each row the smallest one that it hangs together with: until nothing changes any more.
+std::map<std::uint32_t, std::uint32_t> single_rows_of(const Trace& trace) {
+    std::map<std::uint32_t, std::uint32_t> trees;
+    for (const TraceRow& row : trace.rows) {
+        trees[row.index] = row.index;
+    }
+    return trees;
+}
+
 std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace) {
     std::map<std::uint32_t, std::uint32_t> trees;
     std::map<std::uint32_t, std::uint32_t> sessions;

@@ -50,6 +50,8 @@ UserRules played_rules(const SimOptions& options);
 /// Users may send a row several times: in several passes, or again where it has failed.
 bool rows_repeat(const UserRules& rules);
 std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace);
+/// Each row is a tree of its own.
+std::map<std::uint32_t, std::uint32_t> single_rows_of(const Trace& trace);
 /// The trace as the schedule of closed sessions is told of it.
 Trace waits_of(const Trace& trace, Bug bug);
 /// The same rows; none comes after another.

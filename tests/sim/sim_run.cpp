@@ -59,7 +59,7 @@ class Simulation {
         }
         if (options.users.users > 0) {
             result_.users = options.users;
-            result_.trees = trees_of(trace_);
+            result_.trees = options.users.single_rows ? single_rows_of(trace_) : trees_of(trace_);
             result_.due_ns.clear();
             for (const Planned& planned : plan_.rows) {
                 result_.recorded_ns[trace_.rows[planned.row].index] = planned.due_ns;

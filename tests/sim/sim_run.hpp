@@ -63,6 +63,8 @@ enum class Bug : std::uint8_t {
     early_start,       ///< behind their primers trees go on at once
     eager_users,       ///< all users begin as soon as they may, whoever is wanted
     no_barriers,       ///< the schedule is not told of barriers
+    extra_row,         ///< one row more is open than was asked for
+    shuffled_rows,     ///< single rows are taken in another order than the file's
     file_order,        ///< hits are forecast by the order of the file
     forgotten_words,   ///< answers are put into later prompts without their text
     unfilled_prompts,  ///< prompts that are too short get words of no length

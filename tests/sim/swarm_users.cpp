@@ -132,9 +132,26 @@ void draw_growth(std::uint64_t seed, SimOptions& options) {
     options.grow.limit_ns = 1 + static_cast<std::int64_t>(random.below(400'000'000));
 }
 
+/// In a fifth of the runs rows are kept open, and no trees.
+bool plays_single_rows(std::uint64_t seed) {
+    return Random(mix64(mix64(seed ^ users_stream) + 2)).below(5) == 0;
+}
+
+void keep_rows_open(SimOptions& options) {
+    UserRules& rules = options.users;
+    rules.single_rows = true;
+    rules.order = TreeRule::file;
+    rules.idle = {};
+    rules.start = {};
+}
+
 /// A trace that is gone through again is short: in the time that there is it is, several times.
 Trace users_trace(std::uint64_t seed, std::uint32_t rows) {
     Trace trace = swarm_trace(seed, drawn_rules(seed).recycle ? rows / 8 : rows);
+    if (plays_single_rows(seed)) {
+        trace.dependencies.clear();
+        return trace;
+    }
     plant_trees(trace, seed);
     plant_barriers(trace, seed);
     return trace;
@@ -148,7 +165,11 @@ SimOptions users_options(std::uint64_t seed, const Trace& trace) {
     options.users.recycle = options.users.recycle && trace.body_ends.empty();
     options.drain_ns = static_cast<std::int64_t>(Random(seed).below(200'000'000));
     draw_budgets(seed, trace, options);
-    draw_growth(seed, options);
+    if (plays_single_rows(seed)) {
+        keep_rows_open(options);
+    } else {
+        draw_growth(seed, options);
+    }
     return options;
 }
 

@@ -40,8 +40,7 @@ std::vector<std::string_view> split(std::string_view text, char between) {
     }
 }
 
-}  // namespace
-
+/// A decimal as a double. False for all but plain, finite decimals.
 bool read_double(std::string_view text, double& out) {
     if (!scan_decimal(text)) {
         return false;
@@ -50,6 +49,8 @@ bool read_double(std::string_view text, double& out) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
     return error == std::errc() && end == text.data() + text.size() && std::isfinite(out);
 }
+
+}  // namespace
 
 Result<double> parse_rate_or_zero(std::string_view text) {
     double seconds = 1;

@@ -53,7 +53,4 @@ std::string text_of(const TypedArrivals& arrivals);
 /// "1:20:60s", with ":linear", ":exponential" or ":steps=5" behind; "rows" for a time.
 Result<TypedRamp> parse_ramp(std::string_view text);
 
-/// `--abandon`, `--burstiness`: a decimal as a double. False for all but plain decimals.
-bool read_double(std::string_view text, double& out);
-
 }  // namespace driftless

@@ -54,6 +54,11 @@ std::string why_no_template(const FieldTemplate& field, const ReplayOptions& opt
                "{user} is who sends a row, and there are no users: give --users N, or "
                "remove it";
     }
+    if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
+        return flag +
+               "{user} is not known when a request is made ready, as under --concurrency any place "
+               "may send it: remove it";
+    }
     const std::string why = unkept_column(field, options.workload.files.keep);
     return why.empty() ? "" : flag + why;
 }

@@ -1,5 +1,6 @@
 #include "cmd/replay/flags/session_flags.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -85,16 +86,68 @@ std::string complete_growth(WorkloadFlags& workload) {
     return "";
 }
 
+/// What is about sessions; nullptr where nothing of it is given.
+const char* flag_of_trees(const WorkloadFlags& workload) {
+    const UserRules& users = workload.users;
+    const std::array<std::pair<bool, const char*>, 12> flags = {{
+        {workload.user_count.most > 0, "--users"},
+        {workload.grow.has_value(), "--grow"},
+        {workload.files.sessions != Sessions::recorded, "--sessions"},
+        {users.order != TreeRule::file, "--session-order"},
+        {users.shares_system, "--recycle-share"},
+        {users.tree_barrier, "--barrier"},
+        {users.idle.tree_ns.has_value(), "--tree-idle-cap"},
+        {users.idle.system_ns.has_value(), "--system-idle-cap"},
+        {workload.start_within.has_value(), "--start-within"},
+        {users.start.by_turns, "--start-by"},
+        {users.start.prime_one_token, "--prime"},
+        {users.start.warmup_requests > 0, "--warmup-requests"},
+    }};
+    const auto given =
+        std::find_if(flags.begin(), flags.end(), [](const auto& one) { return one.first; });
+    return given == flags.end() ? nullptr : given->second;
+}
+
+/// Single rows are kept open: there is no other time than that of their ends.
+std::string loop_contradiction(const WorkloadFlags& workload) {
+    if (const char* const flag = flag_of_trees(workload); flag != nullptr) {
+        return std::string(flag) +
+               " is about sessions, and --concurrency sends single rows: remove one; --users N "
+               "keeps N sessions live";
+    }
+    if (workload.plan.duration_ns) {
+        return "--duration goes by instants that are known, and --concurrency sends a row when one "
+               "has ended: give --for T in its place";
+    }
+    if (workload.plan.spread || workload.speed_text != "1") {
+        return std::string(workload.plan.spread ? "--spread" : "--speed") +
+               " changes recorded instants, and --concurrency sends a row when one has ended: "
+               "remove it";
+    }
+    const RateFlags& rates = workload.rates;
+    if (rates.rate || rates.ramp || !rates.shape_file.empty() || rates.arrivals) {
+        return "--concurrency sends a row when one has ended, and not at a rate: give one; "
+               "--max-inflight N caps a rate";
+    }
+    return "";
+}
+
 /// Users play closed sessions; what shapes them is nothing without them.
 std::string complete_users(WorkloadFlags& workload, OutputRule output) {
     UserRules& users = workload.users;
-    users.users = workload.user_count.most;
+    users.single_rows = workload.concurrency.has_value();
+    users.users = workload.concurrency.value_or(workload.user_count.most);
+    if (std::string why = users.single_rows ? loop_contradiction(workload) : ""; !why.empty()) {
+        return why;
+    }
     if (std::string why = complete_growth(workload); !why.empty()) {
         return why;
     }
     if (users.users == 0) {
         const char* const flag = flag_of_users(workload);
-        return flag == nullptr ? "" : std::string(flag) + " is for users: give --users N, too";
+        return flag == nullptr
+                   ? ""
+                   : std::string(flag) + " is for users: give --users N, too (or --concurrency N)";
     }
     if (workload.files.sessions == Sessions::open) {
         return "--users plays closed sessions and --sessions open does not wait for answers: give "
@@ -118,7 +171,8 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
         users.start.to = workload.start_within->to;
     }
     users.start.gap_cap_ns = workload.gap == GapRule::none ? 0 : workload.gap_cap_ns;
-    workload.files.sessions = Sessions::closed;
+    workload.files.sessions = users.single_rows ? Sessions::recorded : Sessions::closed;
+    workload.files.times_free = users.single_rows;
     users.seed = workload.plan.seed;
     return warm_up_contradiction(workload, output);
 }

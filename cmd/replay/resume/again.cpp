@@ -61,8 +61,10 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
         return refuse(flag, folder + ": " + line.text);
     }
     if (resumes && line.options.workload.users.users > 0) {
-        return refuse(flag, "users of a run that was killed have lost their places: --from " +
-                                folder + " plays it anew");
+        const bool loops = line.options.workload.users.single_rows;
+        return refuse(flag, std::string(loops ? "a closed loop" : "users of a run") +
+                                " that was killed " + (loops ? "has" : "have") +
+                                " lost their places: --from " + folder + " plays it anew");
     }
     if (resumes) {
         line.options.again = {folder, again.resend, ""};

@@ -14,6 +14,7 @@ void write_users(JsonWriter& json, const UserRules& rules, const std::optional<G
     }
     json.begin_object();
     json.key("count").unsigned_integer(rules.users);
+    json.key("of").string(rules.single_rows ? "rows" : "trees");
     json.key("first").unsigned_integer(rules.first());
     json.key("grow");
     grow ? json.string(text_of(*grow)) : json.null();
@@ -59,7 +60,7 @@ void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload
 void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
                 const std::optional<Waiting>& waiting) {
     json.key("gaps");
-    if (!waiting) {
+    if (!waiting || flags.users.single_rows) {
         json.null();
         return;
     }

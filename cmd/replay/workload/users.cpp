@@ -33,9 +33,10 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
     }
     std::fprintf(
         stderr,
-        "driftless: --users %u: with %s so many users need %llu copies of %s, and half of "
+        "driftless: --%s %u: with %s so many users need %llu copies of %s, and half of "
         "the free memory has room for %llu; give fewer users, or a trace with more sessions\n",
-        rules.users, counted(trees, "session tree", "session trees").c_str(),
+        rules.single_rows ? "concurrency" : "users", rules.users,
+        counted(trees, "session tree", "session trees").c_str(),
         static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
         static_cast<unsigned long long>(requests_max / plan.rows.size()));
     return exit_input;
@@ -44,7 +45,7 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
 }  // namespace
 
 int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan) {
-    if (rules.users > trees && !rules.recycle) {
+    if (rules.users > trees && !rules.recycle && !rules.single_rows) {
         std::fprintf(stderr,
                      "driftless: --users %u: the selection has %s, and each is played once; give "
                      "%u users at most, or --recycle with --for\n",
@@ -83,6 +84,9 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     digest.add_u64(rules.start.prime_one_token ? 1 : 0);
     digest.add_u64(rules.start.warmup_requests);
     digest.add_u64(rules.seed);
+    if (rules.single_rows) {
+        digest.add_u64(2);
+    }
     if (rules.shares_system) {  // else digests are those of versions without it
         digest.add_u64(1);
     }
@@ -92,6 +96,11 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
 std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
     const std::string end = rules.for_ns ? "nothing is due after " + duration_to_text(*rules.for_ns)
                                          : "until all have ended";
+    if (rules.single_rows) {
+        return {counted(rules.users, "row is", "rows are") + " open at once, of " +
+                counted(plan.rows.size(), "row", "rows") + " in file order" +
+                (rules.recycle ? ", again and again: " : ": ") + end};
+    }
     const std::string growth =
         rules.first() == rules.users ? "" : std::to_string(rules.first()) + " to ";
     return {growth + counted(rules.users, "user plays", "users play") + " " +

@@ -37,7 +37,7 @@ int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     std::fprintf(stderr,
                  "driftless: --sessions closed: no row of the trace says which row it waits for; "
                  "remove the flag, and every row is sent at its recorded instant, or give --users "
-                 "N, and N sessions are sent at a time\n");
+                 "N, and N sessions are sent at a time (--concurrency N: N single rows)\n");
     return exit_input;
 }
 
@@ -81,7 +81,7 @@ Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const User
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,
                                        const UserRules& users) {
     std::vector<std::string> notes;
-    if (!waiting) {
+    if (!waiting || users.single_rows) {
         return notes;
     }
     const WaitFigures& waits = waiting->figures;

@@ -198,6 +198,26 @@ OrExit<Plan> arrived(const WorkloadFlags& flags, const Trace& trace, Plan plan) 
     return std::move(retimed).value();
 }
 
+/// Single rows in file order, each when one before it has ended: whatever they waited for, and
+/// whenever they came, was recorded under another load.
+OrExit<Timed> loop_rows(const UserRules& users, Trace trace, Plan plan) {
+    trace.dependencies.clear();
+    for (Planned& planned : plan.rows) {
+        planned.due_ns = 0;
+    }
+    std::sort(plan.rows.begin(), plan.rows.end(), [&](const Planned& a, const Planned& b) {
+        return trace.rows[a.row].index < trace.rows[b.row].index;
+    });
+    plan = plan_of_waits(trace, summed_up(trace, std::move(plan)), Speed(), users);
+    const auto rows = static_cast<std::uint32_t>(plan.rows.size());
+    if (const int code = check_users(users, rows, trace, plan); code != exit_done) {
+        return code;
+    }
+    Waiting waiting = waiting_of(trace, plan, Speed(), users, {});
+    waiting.trees = rows;
+    return Timed{std::move(trace), std::move(plan), std::move(waiting), {}};
+}
+
 /// Closed sessions: gaps by the rules, and a plan whose digest tells of them.
 OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recorded) {
     const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
@@ -235,6 +255,9 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
 }
 
 OrExit<Timed> timed(const WorkloadFlags& flags, Trace trace, Plan recorded) {
+    if (flags.users.single_rows) {
+        return loop_rows(flags.users, std::move(trace), std::move(recorded));
+    }
     if (flags.files.sessions != Sessions::closed) {
         OrExit<Plan> plan = arrived(flags, trace, std::move(recorded));
         return plan ? OrExit<Timed>(Timed{std::move(trace), std::move(plan).value(), {}, {}})
@@ -254,9 +277,11 @@ std::string selection_text(const Trace& trace, const Plan& plan,
     }
     char wall[64];
     (void)std::snprintf(wall, sizeof wall, "%.3f s", seconds);
-    const std::string when = flags.users.users > 0 ? "sent by users"
-                                                   : (waiting ? "those that wait for none " : "") +
-                                                         std::string("sent within ") + wall + rate;
+    const std::string when = flags.users.single_rows ? "sent in a closed loop"
+                             : flags.users.users > 0
+                                 ? "sent by users"
+                                 : (waiting ? "those that wait for none " : "") +
+                                       std::string("sent within ") + wall + rate;
     return "selected: " + grouped(plan.rows.size()) + " of " + grouped(trace.rows.size()) +
            " rows, " + when + " at speed " + flags.speed_text +
            "\nselected: " + grouped(plan.input_tokens) + " input and " +

@@ -1,5 +1,6 @@
 /// The flags of `aiperf profile` for a closed loop: those of its AgentX scenario, as its tutorial
 /// and InferenceX's build_replay_cmd give them. A recorded schedule is left to the common tables.
+#include <algorithm>
 #include <array>
 
 #include "cmd/replay/flags/tools/tool_flags.hpp"
@@ -20,6 +21,12 @@ constexpr ToolFlag flags[] = {
     {"--unsafe-override", Values::none, Becomes::nothing,
      "rules are told, and enforced by --require-rules only"},
     {"--concurrency", Values::one, Becomes::together},
+    {"--concurrency-ramp-duration", Values::one, Becomes::flag, "--user-ramp"},
+    {"--request-rate", Values::one, Becomes::together},
+    {"--request-rate-mode", Values::one, Becomes::together},
+    {"--request-rate-ramp-duration", Values::one, Becomes::together},
+    {"--arrival-pattern", Values::one, Becomes::together},
+    {"--arrival-smoothness", Values::one, Becomes::together},
     {"--fixed-schedule", Values::none, Becomes::together},
     {"--benchmark-duration", Values::one, Becomes::together},
     {"--benchmark-grace-period", Values::one, Becomes::together},
@@ -151,10 +158,56 @@ void finish_start(const KeptFlags& kept, Spelled& out) {
                  kept.get("--trajectory-start-max-ratio", "1"));
 }
 
-/// A number of sessions that are live; beside a recorded schedule, a cap.
+/// The law of its gaps; empty: Poisson, its default.
+std::string law_of(const KeptFlags& kept, Spelled& out) {
+    const std::string_view flag =
+        kept.has("--arrival-pattern") ? "--arrival-pattern" : "--request-rate-mode";
+    const std::string pattern = kept.get(flag, "poisson");
+    if (pattern == "gamma") {
+        return "gamma:" + kept.get("--arrival-smoothness", "1");
+    }
+    if (pattern != "poisson" && pattern != "constant") {
+        refuse_line(out, std::string(flag) + " " + pattern +
+                             ": is not known here; constant, poisson and gamma are (--arrivals)");
+    }
+    return pattern == "poisson" ? "" : pattern;
+}
+
+/// Requests a second; its ramp begins near 0.
+void finish_rate(const KeptFlags& kept, Spelled& out) {
+    const std::string rate = kept.get("--request-rate");
+    const std::string ramp = kept.get("--request-rate-ramp-duration");
+    if (rate.empty() && !ramp.empty()) {
+        refuse_line(out, "--request-rate-ramp-duration " + ramp + ": needs --request-rate, too");
+    }
+    if (rate.empty()) {
+        return;
+    }
+    const std::string law = law_of(kept, out);
+    if (ramp.empty()) {
+        add_flag(out, "--rate", rate);
+    } else {
+        add_flag(out, "--ramp", "0:" + rate + ":" + ramp);
+    }
+    if (!law.empty() && rate != "inf") {
+        add_default(out, "--arrivals", law);
+    }
+}
+
+/// Formats whose rows have no sessions that could be live.
+bool is_single_turn(const Spelled& out) {
+    const auto format = std::find(out.arguments.begin(), out.arguments.end(), "--format");
+    return format != out.arguments.end() && format + 1 != out.arguments.end() &&
+           (format[1] == "burstgpt" || format[1] == "azure");
+}
+
+/// A number of sessions, or rows, that are live; beside a schedule or a rate, a cap.
 void finish_load(const KeptFlags& kept, Spelled& out) {
     const std::string users = kept.get("--concurrency");
-    const bool closed = !kept.has("--fixed-schedule") && kept.has("--concurrency");
+    const bool open = kept.has("--fixed-schedule") || kept.has("--request-rate");
+    const bool closed = !open && kept.has("--concurrency");
+    const char* const loop = is_single_turn(out) ? "--concurrency" : "--users";
+    finish_rate(kept, out);
     if (kept.has("--fixed-schedule")) {
         add_note(out,
                  "--fixed-schedule is ignored: requests always follow the recorded schedule, "
@@ -165,11 +218,12 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
                              ": one run has one number of users: give one, and start one run for "
                              "each");
     } else if (kept.has("--concurrency")) {
-        add_flag(out, closed ? "--users" : "--max-inflight", users);
-        add_note(out, "--concurrency " + users + " is taken as " +
-                          (closed ? "--users " : "--max-inflight ") + users +
-                          (closed ? ": so many session trees are live"
-                                  : ": rows wait while so many are open"));
+        const std::string flag = closed ? loop : "--max-inflight";
+        add_flag(out, flag, users);
+        add_note(out, "--concurrency " + users + " is taken as " + flag + " " + users +
+                          (flag == "--users"         ? ": so many session trees are live"
+                           : flag == "--concurrency" ? ": so many rows are open"
+                                                     : ": rows wait while so many are open"));
     }
     if (kept.has("--benchmark-duration")) {
         add_flag(out, closed ? "--for" : "--duration", kept.get("--benchmark-duration"));

@@ -28,7 +28,8 @@ std::uint64_t digest_of(double (*function)(double), double from, double to) {
 TEST(PortableMath, IsThatOfTheLibrary) {
     Random random(1);
     for (int i = 0; i < draws; ++i) {
-        const double x = std::ldexp(1.0 - random.uniform(), static_cast<int>(random.below(120)) - 60);
+        const double x =
+            std::ldexp(1.0 - random.uniform(), static_cast<int>(random.below(120)) - 60);
         const double log_error = std::abs(portable_log(x) - std::log(x));
         ASSERT_LE(log_error, 4 * 0x1p-53 * std::max(1e-300, std::abs(std::log(x)))) << x;
         const double y = 1400 * (random.uniform() - 0.5);
@@ -41,8 +42,8 @@ TEST(PortableMath, IsThatOfTheLibrary) {
 
 // Golden: who changes them changes every schedule that was drawn.
 TEST(PortableMath, GivesTheSameBitsEverywhere) {
-    EXPECT_EQ(digest_of(portable_log, 1e-9, 1), 0U);
-    EXPECT_EQ(digest_of(portable_exp, -50, 0), 0U);
+    EXPECT_EQ(digest_of(portable_log, 1e-9, 1), 7'579'813'050'726'025'987U);
+    EXPECT_EQ(digest_of(portable_exp, -50, 0), 8'240'685'676'949'050'258U);
 }
 
 }  // namespace

@@ -193,7 +193,29 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
                   .arguments,
               (Words{"F", "--max-inflight", "4", "--duration", "60"}));
     EXPECT_NE(spell(profile({"--concurrency", "4,8"})).refused, "");
-    EXPECT_NE(spell({"t", "--concurrency", "4"}).refused, "") << "no tool is named";
+    EXPECT_EQ(spell({"t", "--concurrency", "4"}).arguments, (Words{"t", "--concurrency", "4"}))
+        << "no tool is named";
+    EXPECT_EQ(spell(profile({"--input-file", "F", "--custom-dataset-type", "burst_gpt_trace",
+                             "--concurrency", "4"}))
+                  .arguments,
+              (Words{"F", "--format", "burstgpt", "--concurrency", "4"}))
+        << "rows without sessions";
+}
+
+// docs/tutorials/arrival-patterns.md, ramping.md: beside a rate the number of requests is a cap.
+TEST(Aiperf, Rates) {
+    EXPECT_EQ(spell(profile({"--input-file", "F", "--request-rate", "50", "--arrival-pattern",
+                             "gamma", "--arrival-smoothness", "0.5", "--concurrency", "100",
+                             "--benchmark-duration", "60", "--random-seed", "42"}))
+                  .arguments,
+              (Words{"F", "--seed", "42", "--rate", "50", "--arrivals", "gamma:0.5",
+                     "--max-inflight", "100", "--duration", "60"}));
+    EXPECT_EQ(spell(profile({"--request-rate", "5"})).arguments, (Words{"--rate", "5"}));
+    EXPECT_EQ(spell(profile({"--request-rate", "5", "--request-rate-mode", "constant",
+                             "--request-rate-ramp-duration", "10"}))
+                  .arguments,
+              (Words{"--ramp", "0:5:10", "--arrivals", "constant"}));
+    EXPECT_NE(spell(profile({"--request-rate", "5", "--arrival-pattern", "other"})).refused, "");
 }
 
 // Slices of its results, or how often they are shown; ours beside them stands.
@@ -212,7 +234,7 @@ TEST(Aiperf, RefusesWhatWouldBeAnotherLoad) {
          {Words{"--scenario", "other"}, Words{"--cache-bust", "none"},
           Words{"--synthesis-max-isl", "9"}, Words{"--agentic-cache-warmup-duration", "9"},
           Words{"--burst-phase-starts"}, Words{"--use-dynamo-conv-aware-routing"},
-          Words{"--extra-inputs", "nothing"}, Words{"--request-rate", "3"},
+          Words{"--extra-inputs", "nothing"}, Words{"--request-rate-ramp-duration", "3"},
           Words{"--trajectory-start-min-ratio", "0.5"}}) {
         EXPECT_TRUE(spell(profile(flags)).refused.starts_with(flags[0])) << flags[0];
     }
