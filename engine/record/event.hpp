@@ -31,7 +31,8 @@ enum class EventKind : std::uint8_t {
     head,  ///< the response head is complete; `status` is valid
     chunk,  ///< one event of the body is complete; payload: its bytes since the last part
     end,    ///< the exchange is over; `end` below, and in `waited_ns` an upper bound of the longest
-            ///< that a byte of the answer waited for us. The last event of its row
+            ///< that a byte of the answer waited for us; of `not_sent`, for how long the row was held
+            ///< back, `no_wait` where it was not. The last event of its row
     sample,  ///< once a second: payload is a ClientSample (client_sample.hpp); request is unused
     skip,    ///< filler up to the end of the ring's memory; never seen by a reader
 };
@@ -84,7 +85,7 @@ struct EndInfo {
     std::uint64_t bytes_sent;
     std::uint64_t bytes_received;
     /// 0 where the kernel had no part in it; of `tls_failed` its TlsFailure, bit for bit; of
-    /// `limit_exceeded` the AnswerLimit.
+    /// `limit_exceeded` the AnswerLimit; of `not_sent` the LateCause that held it back.
     std::int32_t sys_errno;
     std::uint32_t entries_dropped;  ///< chunk entries that found the ring full
     std::uint8_t stale_retries;

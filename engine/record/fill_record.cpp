@@ -84,7 +84,7 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
     }
     if (text.empty() && end.outcome == Outcome::tls_failed) {
         text = describe(static_cast<TlsFailure>(end.sys_errno));
-    } else if (text.empty() && end.sys_errno != 0) {
+    } else if (text.empty() && end.sys_errno != 0 && end.outcome != Outcome::not_sent) {
         text = kernel_message(end.sys_errno);
     }
     return text;
@@ -271,7 +271,10 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     record.stale_retries = end.end.stale_retries;
     record.bytes_sent = end.end.bytes_sent;
     record.bytes_received = end.end.bytes_received;
-    if (end.waited_ns != Event::no_wait) {
+    if (end.waited_ns != Event::no_wait && end.end.outcome == Outcome::not_sent) {
+        record.held_ns = end.waited_ns;
+        record.late_cause = static_cast<LateCause>(end.end.sys_errno);
+    } else if (end.waited_ns != Event::no_wait) {
         record.receive_delay_ns = end.waited_ns;
     }
     if (end.end.retransmits != retransmits_unknown) {

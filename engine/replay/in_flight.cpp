@@ -55,6 +55,10 @@ void InFlight::end_without_lane(RowUnderway& row, Outcome outcome, std::int32_t 
     event.stamp_ns = now.ns;
     event.waited_ns = Event::no_wait;
     event.end = end_info(row, outcome, sys_errno);
+    if (outcome == Outcome::not_sent && is_wish(row.cause) && row.held_ns > 0) {
+        event.waited_ns = row.held_ns;
+        event.end.sys_errno = static_cast<std::int32_t>(row.cause);
+    }
     if (outcome == Outcome::cancelled && parts_.time_over) {
         event.flags = event_censored;
     }

@@ -76,7 +76,9 @@ bool Pacer::step(Instant now) {
     const bool retried = take_retries();  // first: it also takes back what lanes have lost
     const bool failed = waiting_.answer_failures();
     const bool dropped = end_dropped();
-    late_.note_caps(now);
+    if (!stopped_) {  // then what held rows back stays what it was
+        late_.note_caps(now);
+    }
     if (!stopped_ && (fire_late() || fire_waiting())) {
         return true;
     }

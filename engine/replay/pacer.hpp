@@ -70,6 +70,7 @@ class Pacer {
     std::uint64_t rows_fired() const { return firing_.rows(); }
 
   private:
+    void note_unsent(RowUnderway& row) const;
     Instant due_instant(const Due& due) const { return zero_ + Duration{due.due_ns}; }
     bool has_due(Instant now) const;
     bool may_fire_late() const;
@@ -99,6 +100,7 @@ class Pacer {
     Firing firing_;
     Instant zero_ = never;
     bool stopped_ = false;
+    Instant stopped_at_;
 };
 
 }  // namespace driftless

@@ -62,6 +62,7 @@ void Pacer::take_again(RowUnderway& row) {
     if (row.tries > 0) {
         lanes_.in_flight.end_without_lane(row, Outcome::cancelled);
     } else if (row.taken) {
+        note_unsent(row);
         waiting_.add(row);  // `drop_unsent` ends it
     } else {
         row.enter(RowStage::wanted);  // it comes to its end when it is taken
@@ -99,6 +100,9 @@ void Pacer::stop() {
         return;
     }
     stopped_ = true;
+    stopped_at_ = driver_.now();
+    late_.note_caps(stopped_at_);
+    waiting_.each_unsent([this](RowUnderway& row) { note_unsent(row); });
     ahead_.stop();
     schedule_.stop();
     RowList unbuilt = armer_.stop();
@@ -109,6 +113,19 @@ void Pacer::stop() {
     waiting_.stop();
 }
 
+// What the user asked for held the row back until nothing more was sent.
+void Pacer::note_unsent(RowUnderway& row) const {
+    if (zero_ == never || due_instant(row.due) >= stopped_at_) {
+        return;
+    }
+    const Instant due = due_instant(row.due);
+    if (row.taken) {
+        late_.end(row, due);
+    } else {
+        late_.begin(row, due, stopped_at_);
+    }
+}
+
 bool Pacer::drop_unsent(std::uint32_t rows_max) {
     CHECK(stopped_);
     std::uint32_t dropped = 0;
@@ -116,7 +133,9 @@ bool Pacer::drop_unsent(std::uint32_t rows_max) {
     }
     for (; dropped < rows_max && schedule_.peek() != nullptr && ring_.has_room_for_row();
          ++dropped) {
-        lanes_.in_flight.end_without_lane(armer_.give_up(ahead_.take()), Outcome::not_sent);
+        RowUnderway& row = armer_.give_up(ahead_.take());
+        note_unsent(row);
+        lanes_.in_flight.end_without_lane(row, Outcome::not_sent);
     }
     return dropped > 0;
 }

@@ -43,6 +43,14 @@ class WaitingRows {
     /// connections are opened, until `stop`. True where a row has ended.
     bool answer_failures();
 
+    /// Each row that has not left.
+    void each_unsent(auto use) {
+        for (Queue& queue : queues_) {
+            for (RowUnderway* row = queue.rows.first; row != nullptr; row = row->next) {
+                use(*row);
+            }
+        }
+    }
     /// Nothing more is to be sent. Rows that had left get their end.
     void stop();
     /// After `stop`: the next row that never left gets its end; false where there is none, or the

@@ -56,6 +56,38 @@ TEST(Budgets, LetOneOversizedRequestGo) {
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], 20u);
 }
 
+// Rows that were due, and that a budget or the cap held until nothing more was sent, say so, and
+// for how long; what was not due then was not held.
+TEST(Budgets, SayWhatTheyNeverLetGo) {
+    Trace trace = make_trace(5, 40);
+    for (std::size_t i = 0; i < trace.rows.size(); ++i) {
+        trace.rows[i].at_ns = i < 30 ? 0 : seconds(30).ns;
+    }
+    for (const LateCause cause : {LateCause::budget, LateCause::inflight}) {
+        SimOptions options;
+        options.budgets.input = {cause == LateCause::budget ? 1U : 0U, seconds(3600)};
+        options.inflight_max = cause == LateCause::inflight ? 1 : 64;
+        options.stop_at_ns = milliseconds(20).ns;
+        const SimResult result = run(trace, options);
+        EXPECT_EQ(broken_laws(result), "");
+        std::size_t held = 0;
+        for (const Record& record : result.records) {
+            if (record.fired_ns) {
+                continue;
+            }
+            EXPECT_EQ(record.outcome, Outcome::not_sent);
+            EXPECT_FALSE(record.error);
+            EXPECT_FALSE(record.receive_delay_ns);
+            const bool was_due = record.due_ns == 0;
+            EXPECT_EQ(record.late_cause, was_due ? cause : LateCause::none) << record.row;
+            EXPECT_EQ(record.held_ns > 0, was_due);
+            EXPECT_LE(record.held_ns, options.stop_at_ns + milliseconds(50).ns);
+            held += was_due ? 1 : 0;
+        }
+        EXPECT_GT(held, 10U);
+    }
+}
+
 // Half of the tokens are in the cache.
 TEST(Budgets, MayCountWhatNoCacheHolds) {
     SimOptions options;

@@ -143,6 +143,12 @@ std::string outcomes_fit_stamps(const SimResult& result) {
         const bool ok = is_whole(record.outcome);
         breaches.unless(record.outcome != Outcome::not_sent || !record.fired_ns, record,
                         "is not_sent and was fired");
+        const bool held = !record.fired_ns && record.held_ns > 0;
+        breaches.unless(!held || (record.outcome == Outcome::not_sent && !record.error &&
+                                  is_wish(record.late_cause)),
+                        record, "never left, and was held back by what nobody asked for");
+        breaches.unless(record.fired_ns || held || record.late_cause == LateCause::none, record,
+                        "never left, is late, and was held back for no time");
         breaches.unless(!record.fired_ns || record.ended_ns, record, "was fired and has no end");
         breaches.unless(!ok || (record.done_ns && record.status == 200), record,
                         "is ok and not complete");

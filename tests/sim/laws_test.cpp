@@ -98,6 +98,15 @@ constexpr WorldBug world_bugs[] = {
     {Bug::fast_clock, "periods hold what came in them"},
 };
 
+/// As if a budget had kept it from leaving.
+void leave_unsent(Record& record, std::int64_t held_ns) {
+    record.outcome = Outcome::not_sent;
+    record.fired_ns.reset();
+    record.ended_ns.reset();
+    record.late_cause = LateCause::budget;
+    record.held_ns = held_ns;
+}
+
 struct OutputBug {
     const char* law;
     void (*plant)(SimResult&);
@@ -136,6 +145,13 @@ const OutputBug output_bugs[] = {
     {"outcomes fit stamps",
      [](SimResult& result) { ok_record(result).outcome = Outcome::not_sent; }},
     {"outcomes fit stamps", [](SimResult& result) { ok_record(result).ended_ns.reset(); }},
+    {"outcomes fit stamps", [](SimResult& result) { leave_unsent(ok_record(result), 0); }},
+    {"outcomes fit stamps",
+     [](SimResult& result) {
+         Record& record = ok_record(result);
+         leave_unsent(record, 1);
+         record.error = "row 1 failed";
+     }},
     {"outcomes fit stamps", [](SimResult& result) { ok_record(result).status.reset(); }},
     {"servers agree",
      [](SimResult& result) {
