@@ -26,6 +26,7 @@
 #include "cmd/replay/workload/live.hpp"
 #include "cmd/replay/workload/save_prompts.hpp"
 #include "cmd/replay/workload/served.hpp"
+#include "cmd/replay/workload/server_fit.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 

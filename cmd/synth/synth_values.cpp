@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "cmd/replay/flags/rate_values.hpp"
-#include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/values.hpp"
 #include "engine/synth/synth_text.hpp"
 #include "proto/json/document.hpp"

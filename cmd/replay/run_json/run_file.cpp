@@ -10,6 +10,7 @@
 #include "cmd/replay/run_json/run_file_preflight.hpp"
 #include "cmd/replay/run_json/run_file_users.hpp"
 #include "cmd/replay/workload/dataset.hpp"
+#include "cmd/replay/workload/server_fit.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/trace_values.hpp"
 #include "cmd/version.hpp"

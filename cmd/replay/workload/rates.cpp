@@ -46,8 +46,9 @@ std::string arrival_refusal(const RateFlags& flags, const Error& error) {
                    ": the last selected row would be due after more than 73 years; give a higher "
                    "rate, or select less with --end, --limit or --duration";
         case ErrorCode::not_found:
-            return flag + ": no row arrives before the rate ends, or within --duration; give more "
-                          "time or a higher rate";
+            return flag +
+                   ": no row arrives before the rate ends, or within --duration; give more "
+                   "time or a higher rate";
         default:
             return "--arrivals recorded: all selected rows have one recorded instant, and no gaps "
                    "to scale; use constant, poisson or gamma:K";
@@ -64,8 +65,8 @@ std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& 
     }
     std::string note = rate_flag_text(flags.rates) + ", " + facts.law + ": " +
                        (rules.by_trees ? "session trees" : "rows") + " in " +
-                       (rules.law == ArrivalLaw::recorded ? "recorded" : "file") +
-                       " order, seed " + std::to_string(rules.seed) + mean;
+                       (rules.law == ArrivalLaw::recorded ? "recorded" : "file") + " order, seed " +
+                       std::to_string(rules.seed) + mean;
     const bool ends = !rules.all_at_once && !rules.over_rows && rules.curve.last_rate() == 0;
     if (ends && plan.rows_outside > 0) {
         note += "; the rate ends with 0, and rows that do not arrive before that are not sent";

@@ -1,0 +1,91 @@
+#include "cmd/replay/workload/server_fit.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cmd/exit_codes.hpp"
+#include "proto/core/counted.hpp"
+
+namespace driftless {
+
+std::int64_t longest_row(const Trace& trace, const Plan& plan) {
+    std::int64_t longest = 0;
+    for (const Planned& planned : plan.rows) {
+        const TraceRow& row = trace.rows[planned.row];
+        longest = std::max(longest, std::int64_t{row.input_length} + row.output_length);
+    }
+    return longest;
+}
+
+int check_context(const Workload& workload, ModelRoom room) {
+    const std::int64_t longest = longest_row(workload.trace, workload.plan);
+    const auto too_long = [&](const Planned& planned) {
+        const TraceRow& row = workload.trace.rows[planned.row];
+        return (room.context >= 0 &&
+                std::int64_t{row.input_length} + row.output_length > room.context) ||
+               (room.input >= 0 && row.input_length > room.input);
+    };
+    const auto& rows = workload.plan.rows;
+    const auto count = std::count_if(rows.begin(), rows.end(), too_long);
+    if (count == 0) {
+        const bool known = room.context >= 0 || room.input >= 0;
+        std::printf(known
+                        ? "server: the longest row needs %lld tokens of the model's context\n"
+                        : "server: the model's context length is not known; the longest row needs "
+                          "%lld tokens\n",
+                    static_cast<long long>(longest));
+        return exit_done;
+    }
+    const TraceRow& first =
+        workload.trace.rows[std::find_if(rows.begin(), rows.end(), too_long)->row];
+    const bool by_input = room.context < 0;
+    std::fprintf(stderr,
+                 "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
+                 "line %u (%u in, %u out); serve a longer context, or select other rows with "
+                 "--start, --end and --limit\n",
+                 static_cast<long long>(count), by_input ? "longest prompt" : "context",
+                 static_cast<long long>(by_input ? room.input : room.context), first.line,
+                 first.input_length, first.output_length);
+    return exit_input;
+}
+
+std::string short_answers_warning(OutputRule output, const Workload& workload,
+                                  std::uint32_t least) {
+    const auto& rows = workload.plan.rows;
+    const auto asks_for_less = [&](const Planned& planned) {
+        const std::uint32_t asked = workload.trace.rows[planned.row].output_length;
+        return asked > 0 && asked < least;
+    };
+    const auto count =
+        output == OutputRule::free ? 0 : std::count_if(rows.begin(), rows.end(), asks_for_less);
+    return count == 0 ? ""
+                      : std::to_string(count) + " of " + std::to_string(rows.size()) +
+                            " rows ask for fewer than the " + std::to_string(least) +
+                            " tokens that the server was seen to accept, and may be refused; "
+                            "--output free asks for no length";
+}
+
+std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated) {
+    const auto& rows = workload.plan.rows;
+    const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
+        return planned.expected_cached_tokens > 0;
+    });
+    const std::uint32_t around = overhead.pre + overhead.post;
+    const std::string tokens = std::to_string(around);
+    const std::string in_front = overhead.post > 0 ? std::to_string(overhead.pre) + " are"
+                                 : around == 1     ? "it is"
+                                                   : "all " + tokens + " are";
+    return "the server counts " + tokens + (templated ? " template" : "") +
+           (around == 1 ? " token" : " tokens") +
+           " around a prompt and does not show how many of them stand in front; " + in_front +
+           " assumed to, so cache blocks may be shifted by up to " +
+           counted(around, "token", "tokens") + ", and each of the " + std::to_string(sharing) +
+           " rows (of " + std::to_string(rows.size()) +
+           ") that share a prefix may miss one; --overhead PRE,POST with PRE+POST = " + tokens +
+           " sets the split" +
+           (templated ? "; --tokenizer with the model's folder shows it where the chat template "
+                        "there is a common one"
+                      : "");
+}
+
+}  // namespace driftless
