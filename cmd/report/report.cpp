@@ -56,7 +56,9 @@ void explain_users(const Unrecorded& lost, bool live) {
         return;
     }
     std::fprintf(
-        stderr, "report: the run was killed; what its users had in flight has no record: %s%s\n",
+        stderr,
+        "report: the run was killed; what its users had in flight, or was not written yet (records "
+        "are written twice a second), has no record: %s%s\n",
         lost.all_known ? "" : "at least ", counted(lost.rows, "request", "requests").c_str());
 }
 

@@ -138,15 +138,21 @@ void ProgressLine::say_stopped(const Progress& progress) {
     }
     const std::uint64_t unsent = progress.rows - progress.fired;
     wipe();
-    const std::string open = grouped(progress.inflight) + " open answers";
+    const std::string open =
+        grouped(progress.inflight) + (progress.inflight == 1 ? " open answer" : " open answers");
+    const std::string said =
+        "interrupted: " + (progress.rows_open ? std::string("nothing further is sent")
+                                              : grouped(unsent) + (unsent == 1 ? " row" : " rows") +
+                                                    " will not be sent");
     if (progress.inflight == 0) {
-        write_to(fd_, "interrupted: " + grouped(unsent) + " rows will not be sent\n");
+        write_to(fd_, said + "\n");
     } else if (stops == 1) {
-        write_to(fd_, "interrupted: " + grouped(unsent) + " rows will not be sent; waiting up to " +
-                          duration_to_text(rule_.grace_ns) + " for " + open +
-                          " (--grace); interrupt again to cancel them\n");
+        write_to(fd_, said + "; waiting up to " + duration_to_text(rule_.grace_ns) + " for " +
+                          open + " (--grace); interrupt again to cancel " +
+                          (progress.inflight == 1 ? "it" : "them") + "\n");
     } else {
-        write_to(fd_, "interrupted again: " + open + " are cancelled\n");
+        write_to(fd_, "interrupted again: " + open +
+                          (progress.inflight == 1 ? " is cancelled\n" : " are cancelled\n"));
     }
     stops_said_ = stops;
 }

@@ -32,9 +32,9 @@ double Growth::figure_of(const Distribution& measured) const {
     return 0;
 }
 
-void Growth::look(const Distribution& measured, std::uint64_t failed) {
+void Growth::look(const Distribution& measured, std::uint64_t failed, std::uint64_t begun) {
+    has_added_ = has_added_ && begun < users_;
     if (has_added_) {
-        has_added_ = false;
         return;
     }
     if (measured.count == 0) {

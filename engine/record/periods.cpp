@@ -165,7 +165,7 @@ void Periods::look_for_growth(const Open& open) {
     const Histogram& measured = metric == GrowMetric::ttft       ? open.ttft
                                 : metric == GrowMetric::ttft_due ? open.ttft_due
                                                                  : open.tpot;
-    growth_->look(measured.distribution(), open.sums.failed);
+    growth_->look(measured.distribution(), open.sums.failed, users_begun_);
 }
 
 void Periods::close_older(std::int64_t end_ns, bool is_last) {
@@ -205,6 +205,7 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     if (growth_ && sums.phase == Phase::profile && !is_last) {
         look_for_growth(open);
     }
+    users_begun_ += sums.users_added.value_or(0);
     if (open.empty()) {  // idle: its histograms are as good as new
         sums = Period();
     } else {

@@ -95,6 +95,7 @@ class Periods {
     PeriodRules rules_;
     std::uint32_t segment_;
     bool has_users_;
+    std::uint64_t users_begun_ = 0;  ///< before the older period
     std::int64_t settle_ns_;
     std::optional<LiveTrees> trees_;
     std::optional<Growth> growth_;  ///< none: the number of users stays

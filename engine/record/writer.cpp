@@ -372,6 +372,7 @@ void RecordWriter::show_progress(std::int64_t now) {
         progress.left_ns = std::max<std::int64_t>(0, last_ns - progress.elapsed_ns);
     }
     progress.rows = counts.rows;
+    progress.rows_open = config_.has_users();
     progress.fired = counts.fired;
     progress.ended = counts.ended;
     progress.inflight = counts.inflight;

@@ -59,7 +59,10 @@ Stop JsonRows::read_text(std::uint64_t number, std::string_view text) {
     if (json && json.value().is(JsonType::array) && form_ != JsonForm::lines) {
         return read_array(here, json.value());
     }
-    return refuse_text(here, text);
+    return refuse_text(here, text,
+                       json                                        ? Parse::whole
+                       : json.error().code == ErrorCode::too_large ? Parse::too_deep
+                                                                   : Parse::broken);
 }
 
 Stop JsonRows::read_array(RowContext& here, const JsonValue& array) {
@@ -76,32 +79,62 @@ Stop JsonRows::read_array(RowContext& here, const JsonValue& array) {
     return stop;
 }
 
-/// Names the line of the text in which the parser stopped.
-Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text) {
-    const bool object = text.front() == '{';
+namespace {
+
+/// So much of a line as an error quotes, with what stands around that place.
+std::string_view piece_around(std::string_view line, std::size_t at) {
+    constexpr std::size_t before_max = value_bytes_max / 2;
+    if (line.size() <= value_bytes_max || at <= before_max) {
+        return line;
+    }
+    std::size_t begin = std::min(at - before_max, line.size() - value_bytes_max);
+    const auto continues = [&line](std::size_t byte) {
+        return (static_cast<unsigned char>(line[byte]) & 0xC0U) == 0x80U;  // of a code point
+    };
+    for (unsigned moved = 0; moved < 3 && continues(begin); ++moved) {
+        ++begin;
+    }
+    return line.substr(begin);
+}
+
+}  // namespace
+
+/// Names the line of the text in which the parser stopped, and shows what stands there.
+Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text, Parse found) {
+    const bool rows = text.front() == '{' || (text.front() == '[' && form_ != JsonForm::lines);
     const bool not_finite = text.find("NaN") != std::string_view::npos ||
                             text.find("Infinity") != std::string_view::npos;
     RowContext here = at_start;
     std::string problem = "is not a JSON object";
     std::string_view shown = text;
-    if (object || gathers()) {
-        const std::size_t offset = std::min(document_.error_offset(), text.size());
+    const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;
+    const bool ends_early = found == Parse::broken && document_.error_offset() >= end;
+    if (found != Parse::whole && (rows || gathers())) {
+        const std::size_t offset = std::min(document_.error_offset(), end);
         const std::string_view before = text.substr(0, offset);
         const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
         here.line += static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
-        shown = text.substr(begin, text.find('\n', begin) - begin);
-        problem = "is not JSON, at byte " + std::to_string(offset - begin + 1);
+        shown = piece_around(text.substr(begin, text.find('\n', begin) - begin), offset - begin);
+        problem = (found == Parse::too_deep ? "is nested deeper than is read, at byte "
+                   : ends_early             ? "ends too early, at byte "
+                                            : "is not JSON, at byte ") +
+                  std::to_string(offset - begin + 1);
     }
     const ForeignShape cr_lines = foreign_line_ends(text);
     const bool cr_only = !cr_lines.what.empty();
     const bool comma = text.front() == ',';
     const bool one_line = !gathers();
     here.refuse("", shown, std::move(problem),
-                cr_only      ? std::string(cr_lines.remedy)
+                cr_only ? std::string(cr_lines.remedy)
+                : found == Parse::too_deep
+                    ? "at most " + std::to_string(json_depth_max) + " levels are read"
                 : not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
-                : one_line   ? "correct or remove the line"
+                : one_line && rows && text.front() == '['
+                    ? "correct it: the line is an array of rows"
+                : one_line ? "correct or remove the line"
                 : comma ? "remove the comma; or put [ before the first object and ] behind the last"
-                        : "correct it: JSON texts go over several lines here");
+                : ends_early ? "it may have been cut off: write or fetch it again"
+                             : "correct it: JSON texts go over several lines here");
     // Where a broken text ends is not known.
     return one_line ? Stop::none : Stop::file;
 }

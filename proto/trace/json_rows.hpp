@@ -43,7 +43,9 @@ class JsonRows {
     Stop refuse_long_text();
     Stop read_text(std::uint64_t number, std::string_view text);
     Stop read_array(RowContext& here, const JsonValue& array);
-    Stop refuse_text(const RowContext& at_start, std::string_view text);
+    /// What the parser found in a text.
+    enum class Parse : std::uint8_t { whole, broken, too_deep };
+    Stop refuse_text(const RowContext& at_start, std::string_view text, Parse found);
 
     RowReader& rows_;
     JsonForm form_ = JsonForm::lines;

@@ -48,8 +48,9 @@ int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace,
     if (rules.users > trees && !rules.recycle && !rules.single_rows) {
         std::fprintf(stderr,
                      "driftless: --users %u: the selection has %s, and each is played once; give "
-                     "%u users at most, or --recycle with --for\n",
-                     rules.users, counted(trees, "session tree", "session trees").c_str(), trees);
+                     "%s at most, or --recycle with --for\n",
+                     rules.users, counted(trees, "session tree", "session trees").c_str(),
+                     counted(trees, "user", "users").c_str());
         return exit_input;
     }
     if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {

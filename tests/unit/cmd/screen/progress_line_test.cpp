@@ -129,6 +129,38 @@ TEST(ProgressLine, SaysWhatAnInterruptDoes) {
               "interrupted again: 3 open answers are cancelled\n");
 }
 
+// Users: how many rows will not be sent is not known.
+TEST(ProgressLine, AnInterruptOfUsersSaysThatNothingFurtherIsSent) {
+    Pipe pipe;
+    {
+        std::atomic<int> stops{1};
+        ProgressLine line(pipe.in(), {false, &stops, 5 * s});
+        Progress progress = at(40 * s, 31);
+        progress.rows = 31;
+        progress.rows_open = true;
+        progress.inflight = 1;
+        line.show(progress);
+        stops = 2;
+        line.show(progress);
+    }
+    EXPECT_EQ(pipe.text(),
+              "interrupted: nothing further is sent; waiting up to 5s for 1 open answer (--grace); "
+              "interrupt again to cancel it\n"
+              "interrupted again: 1 open answer is cancelled\n");
+}
+
+TEST(ProgressLine, AnInterruptCountsOneRow) {
+    Pipe pipe;
+    {
+        const std::atomic<int> stops{1};
+        ProgressLine line(pipe.in(), {true, &stops, 5 * s});
+        Progress progress = at(s, 30);
+        progress.rows = 31;
+        line.show(progress);
+    }
+    EXPECT_EQ(pipe.text(), "interrupted: 1 row will not be sent\n");
+}
+
 // Where nothing is open, nothing is waited for.
 TEST(ProgressLine, AnInterruptWithNothingOpenJustEnds) {
     Pipe pipe;

@@ -31,8 +31,8 @@ struct Grown {
     std::atomic<std::uint32_t> wanted{0};
     Growth growth;
     explicit Grown(const GrowRules& some) : growth(some, wanted) {}
-    std::uint32_t after(double part, std::uint64_t failed = 0) {
-        growth.look(measured(part), failed);
+    std::uint32_t after(double part, std::uint64_t failed = 0, std::uint64_t begun = UINT64_MAX) {
+        growth.look(measured(part), failed, begun);
         return wanted;
     }
 };
@@ -49,12 +49,15 @@ TEST(Growth, AddsAsManyAsThereIsRoomFor) {
     EXPECT_EQ(grown.after(0), 4u);
 }
 
-// The period in which users begin is not looked at, and what was before is forgotten.
+// What was measured before all of the users had begun is not looked at, however many periods that
+// takes, and what was before is forgotten.
 TEST(Growth, WaitsUntilTheNewUsersShow) {
     Grown grown(rules(1, 100));
     const std::uint32_t first = grown.after(0.5);
-    EXPECT_EQ(grown.after(0.1), first);
-    EXPECT_EQ(grown.after(0.9), first);
+    for (const std::uint32_t begun : {1U, 1U, 1U, first - 1}) {
+        EXPECT_EQ(grown.after(0.1, 0, begun), first);
+    }
+    EXPECT_EQ(grown.after(0.9, 0, first), first);
     EXPECT_EQ(grown.after(0.9), first);
     EXPECT_EQ(grown.after(0.1), first + 3);  // of three: 0.63
 }
@@ -69,7 +72,7 @@ TEST(Growth, NeverGivesUsersUp) {
 
 TEST(Growth, KnowsWhenItKnowsNothing) {
     Grown grown(rules(3, 100));
-    grown.growth.look(Distribution(), 0);
+    grown.growth.look(Distribution(), 0, 3);
     EXPECT_EQ(grown.wanted, 3u);
     EXPECT_EQ(grown.after(0.1, 1), 3u);  // a request has failed
     EXPECT_GT(grown.after(0.1), 3u);
@@ -89,11 +92,11 @@ TEST(Growth, LooksAtTheFigureThatItIsTold) {
         GrowRules some = rules(1, 2, figure);
         some.limit_ns = static_cast<std::int64_t>(value / 0.8) + 1;
         Grown above(some);
-        above.growth.look(sample.distribution(), 0);
+        above.growth.look(sample.distribution(), 0, 1);
         EXPECT_EQ(above.wanted, 2u) << value;
         some.limit_ns = static_cast<std::int64_t>(value / 0.8) - 1;
         Grown below(some);
-        below.growth.look(sample.distribution(), 0);
+        below.growth.look(sample.distribution(), 0, 1);
         EXPECT_EQ(below.wanted, 1u) << value;
     }
 }

@@ -89,7 +89,7 @@ TEST(Reader, GathersJsonTexts) {
     const Reading bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
     EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
     const Reading broken = read({"[", first});
-    EXPECT_NE(broken.first_error().find("is not JSON, at byte"), std::string::npos)
+    EXPECT_NE(broken.first_error().find("ends too early, at byte"), std::string::npos)
         << broken.first_error();
 }
 
@@ -227,6 +227,36 @@ TEST(Reader, CountsErrorsOfOneKind) {
         many.add({"t", i, "", "", std::string(i, 'x'), ""});
     }
     EXPECT_EQ(to_lines(many).back(), "and 1 more error");
+}
+
+// Damage inside a long line is named by its byte, with what stands there.
+TEST(TraceReader, SaysWhereALongLineIsDamaged) {
+    const std::string row = R"({"timestamp": 0, "input_length": 600, "output_length": 3})";
+    const auto refused = [](const std::string& text, const std::string& problem,
+                            const std::string& shown, const std::string& remedy) {
+        const Reading got = read({text});
+        ASSERT_EQ(got.errors.count, 1U) << text;
+        EXPECT_EQ(got.errors.list[0].line, 1U);
+        EXPECT_EQ(got.errors.list[0].problem, problem);
+        EXPECT_NE(got.errors.list[0].value.find(shown), std::string::npos) << got.first_error();
+        EXPECT_NE(got.errors.list[0].remedy.find(remedy), std::string::npos) << got.first_error();
+    };
+    std::string rows = "[";
+    for (int i = 0; i < 5; ++i) {
+        rows += row + ", ";
+    }
+    refused(rows + "{\"timestamp\": 7, oops}]",
+            "is not JSON, at byte " + std::to_string(rows.size() + 18), "oops", "array of rows");
+    refused(rows + "{\"timestamp\": \"\xff\"}]",
+            "is not JSON, at byte " + std::to_string(rows.size() + 16), "timestamp", "array of");
+    refused(rows + "{\"timestamp\": \"" + std::string(1, '\0') + "\"}]",
+            "is not JSON, at byte " + std::to_string(rows.size() + 16), "timestamp", "array of");
+    refused(rows + "{\"timestamp\": 7, \"inp",
+            "ends too early, at byte " + std::to_string(rows.size() + 22), "\"inp", "cut off");
+    refused(row.substr(0, 20), "ends too early, at byte 21", row.substr(0, 20), "cut off");
+    refused(rows + std::string(300, '['),
+            "is nested deeper than is read, at byte " + std::to_string(rows.size() + 256), "[[[",
+            "256 levels");
 }
 
 }  // namespace
