@@ -125,7 +125,7 @@ class Habits(Case):
                     --data kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,"""
                 "time_scale=1.0"
             )
-        self.assert_ignored(run, "--profile replay")
+        self.assert_ignored(run, "--profile kind=replay")
         records = run.records()
         self.assertEqual([records[row]["due_ns"] for row in (0, 1)], [0, 500_000_000])
         self.assertEqual([records[row]["prompt_tokens"] for row in (0, 1)], [256, 512])
