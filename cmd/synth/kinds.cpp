@@ -106,7 +106,8 @@ std::string specify_reactivation(const KindValues& values, SynthSpec& spec) {
 
 /// One prompt that many continue at one instant.
 std::string specify_fan_out(const KindValues& values, SynthSpec& spec) {
-    if (std::uint64_t{values.prompt} + values.fan_suffix + values.output.high > row_tokens_max) {
+    if (std::int64_t{values.prompt} + values.fan_suffix + values.output.high >
+        std::int64_t{row_tokens_max}) {
         return "--in and --suffix are more than 134217728 tokens together: give less";
     }
     TreeSpec tree = tree_of("fan-out", values);
