@@ -31,8 +31,8 @@ enum class EventKind : std::uint8_t {
     head,  ///< the response head is complete; `status` is valid
     chunk,  ///< one event of the body is complete; payload: its bytes since the last part
     end,    ///< the exchange is over; `end` below, and in `waited_ns` an upper bound of the longest
-            ///< that a byte of the answer waited for us; of `not_sent`, for how long the row was held
-            ///< back, `no_wait` where it was not. The last event of its row
+          ///< that a byte of the answer waited for us; of `not_sent`, for how long the row was held
+          ///< back, `no_wait` where it was not. The last event of its row
     sample,  ///< once a second: payload is a ClientSample (client_sample.hpp); request is unused
     skip,    ///< filler up to the end of the ring's memory; never seen by a reader
 };
