@@ -50,9 +50,7 @@ class Renderer {
         }
         const std::size_t bytes = lines_.size() + count_of_marks(lines_) * (digits_max - 1);
         if (bytes > RowFields::row_bytes_max) {
-            const std::string size = std::to_string(bytes);  // not the text: it may hold a key
-            refuse("", size, "bytes of --header values of its own are more than 4096",
-                   "name shorter columns");
+            refuse_long(bytes);
         }
         return lines_;
     }
@@ -73,11 +71,32 @@ class Renderer {
             }
             if (!is_header_value(*value)) {
                 refuse(to_text(piece), *value, "has a control byte, which could begin a header",
-                       "leave {" + to_text(piece) + "} out of --header " + field.name);
+                       remedy_of(field, to_text(piece)));
             }
             lines_ += *value;
         }
         lines_ += "\r\n";
+    }
+
+    static std::string remedy_of(const FieldTemplate& field, const std::string& name) {
+        return field.flag == FieldTemplate{}.flag
+                   ? "leave {" + name + "} out of --header " + field.name
+                   : "rename the session, or leave " + std::string(field.flag) + " out";
+    }
+
+    /// Names the session where that is long. Columns are not shown: they may hold a key.
+    void refuse_long(std::size_t bytes) {
+        const std::string problem =
+            "makes the row's own header values " + std::to_string(bytes) + " bytes long";
+        const std::string name = name_of(row_->session).value_or("");
+        if (name.size() > RowFields::row_bytes_max / templates_.size() / 2) {
+            refuse("session", name, problem.c_str(),
+                   "4096 are the most: shorten the name, or leave " +
+                       std::string(templates_.back().flag) + " out");
+            return;
+        }
+        refuse("", std::to_string(bytes), "bytes of --header values of its own are more than 4096",
+               "name shorter columns");
     }
 
     std::optional<std::string> value_of(const TemplatePiece& piece) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 
 namespace {
@@ -46,6 +48,17 @@ TemplatePiece piece_of(std::string_view name, std::string& unknown) {
     }
     unknown = unknown.empty() ? name : unknown;
     return {};
+}
+
+/// What was meant for a placeholder: a known name with blanks around it, or without its closing
+/// brace. `text` opens with a brace.
+std::string_view almost_name(std::string_view text) {
+    const std::string_view inner = text.substr(1, text.find_first_of("{}", 1) - 1);
+    const std::string_view name = trim(inner, " \t");
+    const bool is_known = name.starts_with(kept_prefix) ||
+                          std::any_of(known.begin(), known.end(),
+                                      [name](const Known& one) { return one.name == name; });
+    return is_known ? inner : std::string_view{};
 }
 
 void append_text(std::vector<TemplatePiece>& pieces, std::string_view text) {
@@ -95,6 +108,9 @@ FieldTemplate parse_field_template(const Header& header, std::string& unknown) {
         const std::string_view doubled =
             rest.starts_with("{{") ? name_in_braces(rest.substr(1)) : std::string_view{};
         const bool is_escape = !doubled.empty() && rest.substr(doubled.size() + 3).starts_with('}');
+        if (const std::string_view almost = almost_name(rest); !is_escape && !almost.empty()) {
+            unknown = unknown.empty() ? almost : unknown;
+        }
         append_text(field.pieces, is_escape ? rest.substr(1, doubled.size() + 2) : "{");
         rest.remove_prefix(is_escape ? doubled.size() + 4 : 1);
     }

@@ -33,6 +33,7 @@ struct TemplatePiece {
 struct FieldTemplate {
     std::string name;
     std::vector<TemplatePiece> pieces;
+    const char* flag = "--header";  ///< that has brought it, for messages
 
     /// No placeholder: `literal()` is the value of every row.
     bool is_literal() const;
@@ -44,7 +45,8 @@ std::string to_text(const TemplatePiece& piece);
 
 /// Takes a value apart. `{NAME}` of letters, digits, '_', '-' and '.', and `{kept.}` with whatever
 /// name, are placeholders; `{{NAME}}` is the text `{NAME}`; other braces are text, as in JSON.
-/// Where a placeholder is none of those, `unknown` is what stands between its braces.
+/// Where a placeholder is none of those, or has blanks around its name or no brace behind it,
+/// `unknown` is what stands behind its brace.
 FieldTemplate parse_field_template(const Header& header, std::string& unknown);
 
 }  // namespace driftless

@@ -73,6 +73,7 @@ void add_family(RequestFlags& request) {
             std::string unknown;
             added.push_back(parse_field_template({header.name, header.value}, unknown));
             CHECK(unknown.empty());
+            added.back().flag = "--session-headers agentx";
         }
     }
     std::move(added.begin(), added.end(), std::back_inserter(request.row_headers));
@@ -99,9 +100,9 @@ std::string complete_row_headers(ReplayOptions& options) {
         FieldTemplate field = parse_field_template(header, unknown);
         if (!unknown.empty()) {
             return "--header " + field.name + ": {" + unknown +
-                   "} is none of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
-                   "{kept.COLUMN}; {{" +
-                   unknown + "}} is that text itself";
+                   (header.value.find(unknown + "}") == std::string::npos ? "" : "}") +
+                   " is none of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
+                   "{kept.COLUMN}; {{NAME}} is the text {NAME}";
         }
         if (field.is_literal()) {
             same.push_back({field.name, field.literal()});

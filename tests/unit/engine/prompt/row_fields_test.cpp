@@ -131,6 +131,23 @@ TEST(RowFields, RefuseWhatCouldBeginAHeader) {
     EXPECT_EQ(errors.count, 3u);
 }
 
+// A header that another flag has brought is refused by that flag's name, and a long name is shown.
+TEST(RowFields, NameTheFlagThatWasGiven) {
+    Rows rows;
+    rows.add("a\n", 1);
+    rows.add(std::string(10'000, 'x'), 1);
+    FieldTemplate family = field("X-Correlation-ID", "{session}-{pass}");
+    family.flag = "--session-headers agentx";
+    InputErrors errors;
+    const RowFields fields({family}, rows.trace, rows.plan, errors);
+    ASSERT_EQ(errors.count, 2U);
+    for (const InputError& error : errors.list) {
+        EXPECT_EQ(error.field, "session");
+        EXPECT_NE(error.remedy.find("leave --session-headers agentx out"), std::string::npos);
+    }
+    EXPECT_EQ(errors.list[1].value, std::string(80, 'x'));
+}
+
 // 4,095, 4,096 and 4,097 bytes of fields.
 TEST(RowFields, AreBounded) {
     const std::size_t around = std::string("X: \r\n").size();

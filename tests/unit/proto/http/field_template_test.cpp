@@ -35,7 +35,7 @@ TEST(FieldTemplate, FindsItsPlaceholders) {
 
 // JSON, format strings and lone braces pass; doubled braces around a name are single ones.
 TEST(FieldTemplate, LeavesTextAlone) {
-    for (const char* text : {"", "plain", "{", "}", "{}", "{ row }", "a{b", "a}b", R"({"a":1})",
+    for (const char* text : {"", "plain", "{", "}", "{}", "{ ro w }", "a{b", "a}b", R"({"a":1})",
                              R"({"a":{"b":[{}]}})", "{{", "}}", "{{}}", "%{a b}"}) {
         EXPECT_EQ(taken_apart(text), text);
     }
@@ -52,6 +52,11 @@ TEST(FieldTemplate, NamesWhatItDoesNotKnow) {
     EXPECT_EQ(taken_apart("{kept}"), "? kept");
     EXPECT_EQ(taken_apart("{kept.}"), "? kept.");
     EXPECT_EQ(taken_apart("{{rwo}"), "? rwo");
+    EXPECT_EQ(taken_apart("{ row }"), "?  row ");
+    EXPECT_EQ(taken_apart("{session }"), "? session ");
+    EXPECT_EQ(taken_apart("a{session"), "? session");
+    EXPECT_EQ(taken_apart("{session{row}"), "? session");
+    EXPECT_EQ(taken_apart("{kept.a"), "? kept.a");
 }
 
 }  // namespace

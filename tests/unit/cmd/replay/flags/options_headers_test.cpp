@@ -59,6 +59,8 @@ TEST(HeaderOptions, TakeValuesFromTheRow) {
 TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
     EXPECT_TRUE(
         says(refusal_with({"--header", "X-A: {rwo}"}), "--header X-A: {rwo} is none of {row},"));
+    EXPECT_TRUE(says(refusal_with({"--header", "X-A: {session }"}), "{session } is none of"));
+    EXPECT_TRUE(says(refusal_with({"--header", "X-A: a{session"}), "{session is none of"));
     EXPECT_TRUE(says(refusal_with({"--header", "X-A: {kept}"}), "{kept} is none of"));
     EXPECT_TRUE(says(refusal_with({"--header", "X-A: {kept.team}"}), "give --keep team"));
     EXPECT_TRUE(
