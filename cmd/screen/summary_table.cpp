@@ -161,8 +161,7 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
     }
     const bool trees = run.arriving == "trees";
     const std::string rate = run.asked_rate ? fmt::format("{:g}/s", *run.asked_rate) : run.rate;
-    std::string text =
-        fmt::format("{}{} asked ({})", rate, trees ? " sessions" : "", run.arrivals);
+    std::string text = fmt::format("{}{} asked ({})", rate, trees ? " sessions" : "", run.arrivals);
     if (run.planned_rate) {
         text += fmt::format(", {:.3f}/s planned", *run.planned_rate);
     }

@@ -149,9 +149,8 @@ Result<Plan> arrive(const ArrivalRules& rules, const Trace& trace, Plan plan) {
     }
     const std::size_t rows_before = plan.rows.size();
     for (std::size_t i = 0; i < all.count(); ++i) {
-        const bool comes =
-            i < times.value().size() &&
-            (!rules.duration_ns || times.value()[i] < *rules.duration_ns);
+        const bool comes = i < times.value().size() &&
+                           (!rules.duration_ns || times.value()[i] < *rules.duration_ns);
         const std::int64_t first_ns = plan.rows[all.first_of(i)].due_ns;
         const auto move = [&](std::uint32_t position) {
             Planned& planned = plan.rows[position];
@@ -186,9 +185,9 @@ std::optional<double> planned_rate(const ArrivalRules& rules, const Trace& trace
         }
     }
     const std::int64_t span_ns = last_ns - plan.rows.front().due_ns;
-    return span_ns > 0 ? std::optional(static_cast<double>(count - 1) * 1e9 /
-                                       static_cast<double>(span_ns))
-                       : std::nullopt;
+    return span_ns > 0
+               ? std::optional(static_cast<double>(count - 1) * 1e9 / static_cast<double>(span_ns))
+               : std::nullopt;
 }
 
 }  // namespace driftless

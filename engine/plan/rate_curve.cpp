@@ -60,10 +60,9 @@ const RateCurve::Piece* RateCurve::piece_at(double seconds) const {
 
 std::optional<double> RateCurve::seconds_at(double arrivals) const {
     CHECK(arrivals >= 0);
-    const auto piece = std::upper_bound(pieces_.begin(), pieces_.end(), arrivals,
-                                        [](double wanted, const Piece& one) {
-                                            return wanted < one.arrivals + one.expected;
-                                        });
+    const auto piece = std::upper_bound(
+        pieces_.begin(), pieces_.end(), arrivals,
+        [](double wanted, const Piece& one) { return wanted < one.arrivals + one.expected; });
     if (piece != pieces_.end()) {
         return piece->begin_s + within(*piece, arrivals - piece->arrivals);
     }

@@ -1,5 +1,5 @@
-/// DrawnRows: a queue of trees that were drawn and have not begun. Bounded; its memory is taken when
-/// it is made.
+/// DrawnRows: a queue of trees that were drawn and have not begun. Bounded; its memory is taken
+/// when it is made.
 #pragma once
 
 #include <cstddef>

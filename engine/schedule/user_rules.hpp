@@ -51,8 +51,8 @@ struct StartRules {
 
 struct UserRules {
     std::uint32_t users = 0;  ///< 0: there are none, and sessions begin at their recorded instants
-    /// `--concurrency`: each row is a tree of its own, whatever it waited for, and they are taken in
-    /// order by whoever is free first. `users` is how many are open at once.
+    /// `--concurrency`: each row is a tree of its own, whatever it waited for, and they are taken
+    /// in order by whoever is free first. `users` is how many are open at once.
     bool single_rows = false;
     /// Of them that begin by themselves: the others when they are asked for (`--grow`). 0: all.
     std::uint32_t users_first = 0;

@@ -27,12 +27,12 @@ struct RunDescription {
     /// Wall time from time 0 to the last due instant; under `--sessions closed` to the last of a
     /// row that waits for none.
     std::int64_t last_due_ns = 0;
-    std::string rate;                  ///< as typed, "ramp ..", "shape FILE"; empty: none
-    std::optional<double> asked_rate;  ///< `--rate`, per second, where it is one finite number
-    std::string arrivals;              ///< "poisson", "gamma:0.5", "all at once"; empty: none
+    std::string rate;                    ///< as typed, "ramp ..", "shape FILE"; empty: none
+    std::optional<double> asked_rate;    ///< `--rate`, per second, where it is one finite number
+    std::string arrivals;                ///< "poisson", "gamma:0.5", "all at once"; empty: none
     std::optional<double> planned_rate;  ///< arrivals a second, as planned
     std::string arriving;                ///< "rows" or "trees"; empty: none
-    std::string sessions = "recorded";  ///< `--sessions`
+    std::string sessions = "recorded";   ///< `--sessions`
     bool spread = false;
     std::uint64_t seed = 0;
     std::string cache_salt;  ///< empty: none

@@ -18,9 +18,9 @@ struct ReadOptions {
     std::vector<std::string> keep;  ///< `--keep`
     std::vector<MappedColumn> map;  ///< `--map`
     Sessions sessions = Sessions::recorded;
-    IdScope id_scope = IdScope::format;           ///< `--hash-scope`
-    std::uint32_t default_output = 0;             ///< `--default-output`; 0: none
-    bool output_free = false;                     ///< `--output free`: rows need no output length
+    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
+    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
+    bool output_free = false;            ///< `--output free`: rows need no output length
     /// Rows need no times, and conversations no arrivals: a rate or open requests decide when they
     /// are sent. Times that are there are read.
     bool times_free = false;

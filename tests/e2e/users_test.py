@@ -58,7 +58,7 @@ class Users(Case):
             self.assertIn(f"users: {users} user", run.said)
             plan = run.json("run.json")["plan"]
             self.assertEqual(plan["users"], {
-                "count": users, "first": users, "grow": None, "ramp_ns": 0, "order": "file", "recycle": False, "for_ns": None,
+                "count": users, "of": "trees", "first": users, "grow": None, "ramp_ns": 0, "order": "file", "recycle": False, "for_ns": None,
                 "drain_ns": None, "on_failure": "end-tree", "on_429": "record",
                 "tree_idle_cap_ns": None, "system_idle_cap_ns": None, "start_within": [0, 0],
                 "start_by": "timeline", "prime": "exact", "warmup_requests": 0,

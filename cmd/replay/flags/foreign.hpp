@@ -62,7 +62,7 @@ class Foreign {
     ForeignRates rates_;
     bool has_dataset_path_ = false;
     // GuideLLM's data, said by several flags.
-    std::string kind_;  ///< "trace_synthetic", "mooncake", "weka"; empty: not said
+    std::string kind_;   ///< "trace_synthetic", "mooncake", "weka"; empty: not said
     std::string scale_;  ///< seconds of due time per unit of trace time
     std::string time_column_ = "timestamp";
     std::string input_column_ = "input_length";

@@ -11,11 +11,11 @@ namespace driftless {
 namespace {
 
 constexpr std::array<std::string_view, 8> names{
-    "--request-rate",      "--burstiness",         "--max-concurrency",  "--rate",
-    "--ramp-up-strategy",  "--ramp-up-start-rps",  "--ramp-up-end-rps",  "--num-concurrency"};
+    "--request-rate",     "--burstiness",        "--max-concurrency", "--rate",
+    "--ramp-up-strategy", "--ramp-up-start-rps", "--ramp-up-end-rps", "--num-concurrency"};
 
-constexpr std::array<std::string_view, 7> profiles{"replay",     "constant",    "async",     "poisson",
-                                                   "concurrent", "synchronous", "throughput"};
+constexpr std::array<std::string_view, 7> profiles{
+    "replay", "constant", "async", "poisson", "concurrent", "synchronous", "throughput"};
 
 bool is_known(std::string_view profile) {
     return std::find(profiles.begin(), profiles.end(), profile) != profiles.end();
@@ -44,7 +44,7 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
 
 /// "poisson", or "kind=poisson,rate=16,rampup_duration=10".
 void ForeignRates::take_profile(const std::string& flag, std::string_view value, Spelled& out) {
-    profile_flag_ = flag + " " + std::string(value);
+    profile_flag_ = flag;
     if (!value.starts_with("kind=")) {
         profile_ = value;
         value = "";
@@ -64,7 +64,8 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
         } else if (key == "rampup_duration") {
             rampup_ = text;
         } else {
-            refuse_line(out, flag + " \"" + std::string(part) + "\": is not known here; see --rate");
+            refuse_line(out,
+                        flag + " \"" + std::string(part) + "\": is not known here; see --rate");
         }
     }
     if (!is_known(profile_)) {
@@ -130,8 +131,10 @@ void ForeignRates::finish_rate(Spelled& out) {
     } else if (has("--ramp-up-strategy")) {
         finish_ramp(out);
     } else if (rate == "inf" && !cap.empty()) {
-        add_note(out, "--max-concurrency " + cap + " with an infinite rate is taken as "
-                      "--concurrency " + cap + ": a row is sent when one of so many has ended");
+        add_note(out, "--max-concurrency " + cap +
+                          " with an infinite rate is taken as "
+                          "--concurrency " +
+                          cap + ": a row is sent when one of so many has ended");
         add_loop(out, cap);
         return;
     } else if (!rate.empty()) {
@@ -155,14 +158,14 @@ void ForeignRates::finish_profile(Spelled& out) {
         return;
     }
     if (profile_ == "replay") {
-        add_note(out, profile_flag_ + " is ignored: " + recorded_schedule_reason);
+        add_note(out, profile_flag_ + " replay is ignored: " + recorded_schedule_reason);
         stretch_ = rate;
     } else if (profile_ == "throughput") {
         add_rate(out, "inf", "");
     } else if (profile_ == "synchronous") {
         add_loop(out, "1");
     } else if (rate.empty()) {
-        refuse_line(out, profile_flag_ + ": needs a --rate");
+        refuse_line(out, profile_flag_ + " " + profile_ + ": needs a --rate");
     } else if (profile_ == "concurrent") {
         add_loop(out, rate);
         if (!rampup_.empty()) {

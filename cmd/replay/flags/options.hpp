@@ -85,9 +85,9 @@ struct WorkloadFlags {
     RateFlags rates;
     /// Rows arrive at a rate; empty: as recorded, or as users play. Once all flags are read.
     std::optional<ArrivalRules> arrivals;
-    UserCount user_count;                    ///< `--users`
+    UserCount user_count;                      ///< `--users`
     std::optional<std::uint32_t> concurrency;  ///< `--concurrency`: as users of single rows
-    std::optional<GrowRules> grow;           ///< `--grow`; its users once all flags are read
+    std::optional<GrowRules> grow;             ///< `--grow`; its users once all flags are read
     UserRules users;  ///< `users.users` 0: there are none; whole once all flags are read
     std::optional<FailureRules> on_failure;   ///< `--on-failure`
     std::optional<StartWithin> start_within;  ///< `--start-within`

@@ -28,8 +28,8 @@ inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
                 ":linear, :exponential or :steps=N behind [none]",
                 nullptr, parse_ramp, rates.ramp);
     flags.value("--shape", "FILE",
-                "a rate by lines of SECONDS,RATE, linear between; the last stays [none]",
-                nullptr, parse_text, rates.shape_file);
+                "a rate by lines of SECONDS,RATE, linear between; the last stays [none]", nullptr,
+                parse_text, rates.shape_file);
 }
 
 }  // namespace driftless

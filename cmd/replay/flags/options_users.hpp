@@ -17,8 +17,8 @@ inline void add_user_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--users", "N", "N live session trees at any time; implies --sessions closed",
                 nullptr, parse_user_count, options.workload.user_count);
     flags.value("--concurrency", "N",
-                "a closed loop of rows, without sessions: N are open, and the next in file\n"
-                "order is due when one has ended [none]",
+                "a closed loop of rows, without sessions: N are open, and the next in\n"
+                "file order is due when one has ended [none]",
                 nullptr, parse_positive_u32, options.workload.concurrency);
     flags.value("--grow", "METRIC:LIMIT",
                 "with --users A..B: begin with A, and add users up to B at the end of a\n"

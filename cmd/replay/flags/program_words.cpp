@@ -149,9 +149,7 @@ ForeignTool take_python(Words& words, const std::vector<std::string>& arguments)
             (void)words.take("bench");
             (void)words.take("serve");
         }
-        return tool != ForeignTool::none ? tool
-               : is_vllm                 ? ForeignTool::vllm
-                                         : ForeignTool::other;
+        return tool != ForeignTool::none ? tool : is_vllm ? ForeignTool::vllm : ForeignTool::other;
     }
     const ForeignTool script = take_script(words);
     return script == ForeignTool::none ? ForeignTool::other : script;

@@ -118,8 +118,9 @@ std::string rate_flag(const RateFlags& flags, std::string& refusal) {
 std::string rate_contradiction(const WorkloadFlags& workload, const std::string& flag) {
     const ArrivalLaw law = workload.rates.arrivals.value_or(TypedArrivals()).law;
     if (workload.user_count.most > 0) {
-        return flag + " says when sessions begin, and under --users one begins when another has "
-                      "ended: remove one; --sessions closed without --users goes by the rate";
+        return flag +
+               " says when sessions begin, and under --users one begins when another has "
+               "ended: remove one; --sessions closed without --users goes by the rate";
     }
     if (workload.rates.rate && workload.rates.rate->infinite && workload.rates.arrivals) {
         return "--rate inf sends all at time 0, and --arrivals has no gaps to draw: remove one";

@@ -119,8 +119,7 @@ std::string text_of(const TypedArrivals& arrivals) {
             break;
         case ArrivalLaw::gamma: {
             char shape[32];
-            const auto [end, error] =
-                std::to_chars(shape, shape + sizeof shape, arrivals.shape);
+            const auto [end, error] = std::to_chars(shape, shape + sizeof shape, arrivals.shape);
             text = "gamma:" + std::string(shape, error == std::errc() ? end : shape);
             break;
         }

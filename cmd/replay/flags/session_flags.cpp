@@ -145,9 +145,9 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
     }
     if (users.users == 0) {
         const char* const flag = flag_of_users(workload);
-        return flag == nullptr ? ""
-                               : std::string(flag) +
-                                     " is for users: give --users N, too (or --concurrency N)";
+        return flag == nullptr
+                   ? ""
+                   : std::string(flag) + " is for users: give --users N, too (or --concurrency N)";
     }
     if (workload.files.sessions == Sessions::open) {
         return "--users plays closed sessions and --sessions open does not wait for answers: give "

@@ -83,7 +83,10 @@ class Speller {
         : Speller(arguments, find_program_words(arguments)) {}
 
     Speller(const std::vector<std::string>& arguments, ProgramWords program)
-        : arguments_(arguments), at_(program.count), tool_(program.tool), foreign_(arguments, program.tool) {
+        : arguments_(arguments),
+          at_(program.count),
+          tool_(program.tool),
+          foreign_(arguments, program.tool) {
         if (at_ > 0) {
             const std::vector<std::string> masked = mask_command(arguments);
             std::string words = masked[0];

@@ -64,8 +64,7 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
         const bool loops = line.options.workload.users.single_rows;
         return refuse(flag, std::string(loops ? "a closed loop" : "users of a run") +
                                 " that was killed " + (loops ? "has" : "have") +
-                                " lost their places: --from " +
-                                folder + " plays it anew");
+                                " lost their places: --from " + folder + " plays it anew");
     }
     if (resumes) {
         line.options.again = {folder, again.resend, ""};

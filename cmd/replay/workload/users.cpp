@@ -35,7 +35,8 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
         stderr,
         "driftless: --%s %u: with %s so many users need %llu copies of %s, and half of "
         "the free memory has room for %llu; give fewer users, or a trace with more sessions\n",
-        rules.single_rows ? "concurrency" : "users", rules.users, counted(trees, "session tree", "session trees").c_str(),
+        rules.single_rows ? "concurrency" : "users", rules.users,
+        counted(trees, "session tree", "session trees").c_str(),
         static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
         static_cast<unsigned long long>(requests_max / plan.rows.size()));
     return exit_input;

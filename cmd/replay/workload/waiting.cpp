@@ -37,7 +37,8 @@ int check_waits(const Trace& trace, const GapRules& rules) {
     std::fprintf(
         stderr,
         "driftless: --sessions closed, or --users: no row of the trace says which row it waits "
-        "for; remove the flag, and every row is sent at its recorded instant, or give --concurrency "
+        "for; remove the flag, and every row is sent at its recorded instant, or give "
+        "--concurrency "
         "N, which keeps N single rows open\n");
     return exit_input;
 }

@@ -8,12 +8,12 @@ namespace {
 
 RateCurve many_pieces() {
     RateCurve curve(0);
-    curve.add(10, 0, 5);                                // 25 arrivals
-    curve.add(5, 5, 5);                                 // 25
-    curve.add(10, 5, 50, RampForm::exponential);        // 195.4
-    curve.add(20, 50, 0);                               // 500
-    curve.add(7, 0, 0);                                 // none
-    curve.add(3, 8, 2, RampForm::exponential);          // 12.98
+    curve.add(10, 0, 5);                          // 25 arrivals
+    curve.add(5, 5, 5);                           // 25
+    curve.add(10, 5, 50, RampForm::exponential);  // 195.4
+    curve.add(20, 50, 0);                         // 500
+    curve.add(7, 0, 0);                           // none
+    curve.add(3, 8, 2, RampForm::exponential);    // 12.98
     return curve;
 }
 

@@ -28,7 +28,8 @@ std::uint64_t digest_of(double (*function)(double), double from, double to) {
 TEST(PortableMath, IsThatOfTheLibrary) {
     Random random(1);
     for (int i = 0; i < draws; ++i) {
-        const double x = std::ldexp(1.0 - random.uniform(), static_cast<int>(random.below(120)) - 60);
+        const double x =
+            std::ldexp(1.0 - random.uniform(), static_cast<int>(random.below(120)) - 60);
         const double log_error = std::abs(portable_log(x) - std::log(x));
         ASSERT_LE(log_error, 4 * 0x1p-53 * std::max(1e-300, std::abs(std::log(x)))) << x;
         const double y = 1400 * (random.uniform() - 0.5);

@@ -44,7 +44,8 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:1: timestamp is missing; every row needs its arrival time; where no row has "
-              "one, replay --rate R sends them at a rate, and this adds some, 100 apart: jq -c '.timestamp = input_line_number * 100' FILE");
+              "one, replay --rate R sends them at a rate, and this adds some, 100 apart: jq -c "
+              "'.timestamp = input_line_number * 100' FILE");
     const Reading spelled =
         read({R"({"Timestamp":7,"Input-Length":5,"output_length":2,"hash_ids":[1]})"});
     ASSERT_EQ(spelled.errors.count, 2U) << "and no advice that would overwrite the true times";

@@ -43,8 +43,7 @@ TEST(RateOptions, AreRead) {
     EXPECT_EQ(gamma.shape, 0.5);
     EXPECT_TRUE(gamma.scaled);
     EXPECT_TRUE(options_with({"--rate", "1"}).workload.files.times_free);
-    EXPECT_FALSE(
-        options_with({"--rate", "1", "--arrivals", "recorded"}).workload.files.times_free);
+    EXPECT_FALSE(options_with({"--rate", "1", "--arrivals", "recorded"}).workload.files.times_free);
 }
 
 TEST(RateOptions, AreRamps) {
@@ -125,10 +124,9 @@ TEST(RateOptions, AreShapes) {
 }
 
 TEST(RateOptions, KeepRowsOpen) {
-    const WorkloadFlags workload =
-        options_with({"--concurrency", "8", "--recycle", "--for", "1m", "--on-failure", "retry:2",
-                      "--user-ramp", "5s"})
-            .workload;
+    const WorkloadFlags workload = options_with({"--concurrency", "8", "--recycle", "--for", "1m",
+                                                 "--on-failure", "retry:2", "--user-ramp", "5s"})
+                                       .workload;
     EXPECT_EQ(workload.users.users, 8u);
     EXPECT_TRUE(workload.users.single_rows);
     EXPECT_TRUE(workload.users.recycle);

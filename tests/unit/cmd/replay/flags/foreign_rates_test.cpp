@@ -1,0 +1,121 @@
+// What other tools say of rates and of open requests becomes ours, by the tool that says it.
+#include <gtest/gtest.h>
+
+#include "cmd/replay/flags/foreign.hpp"
+#include "cmd/replay/flags/options.hpp"
+
+namespace driftless {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words spelled(const Words& arguments) {
+    const Spelled out = spell(arguments);
+    EXPECT_EQ(out.refused, "");
+    EXPECT_TRUE(parse_replay_options(arguments, "").kind == ReplayCommandLine::Kind::run)
+        << parse_replay_options(arguments, "").text;
+    return out.arguments;
+}
+
+std::string refusal(const Words& arguments) {
+    return spell(arguments).refused;
+}
+
+bool notes(const Spelled& spelled, const char* flag) {
+    for (const std::string& note : spelled.notes) {
+        if (note.starts_with(std::string(flag) + " is ignored: ")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// `--rate` is requests a second; GuideLLM's replay profile alone stretches a trace by it.
+TEST(Foreign, RateIsARateButInTheReplayProfile) {
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10"}),
+              (Words{"t", "--url", "h", "--rate", "10"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10", "--profile", "replay"}),
+              (Words{"t", "--url", "h", "--speed", "0.1"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
+              (Words{"t", "--url", "h", "--speed", "2"}));
+    EXPECT_EQ(refusal({"guidellm", "benchmark", "--data", "t", "--rate", "10"}),
+              "--rate 10: GuideLLM's --profile says what it is a rate of: give --profile constant, "
+              "poisson, concurrent or replay, too");
+    EXPECT_TRUE(refusal({"t", "--rate-type", "sweep"}).starts_with("--rate-type \"sweep\": "));
+    EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
+    EXPECT_NE(refusal({"t", "--rate", "1", "--request-rate", "1"}), "");
+}
+
+// vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
+TEST(Foreign, VllmRates) {
+    const auto vllm = [](Words flags) {
+        flags.insert(flags.begin(),
+                     {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t"});
+        const Words words = spelled(flags);
+        EXPECT_GE(words.size(), 3U);
+        return Words(words.begin() + 3, words.end());
+    };
+    EXPECT_EQ(vllm({"--request-rate", "10"}),
+              (Words{"--rate", "10", "--arrivals", "poisson:scaled"}));
+    EXPECT_EQ(vllm({"--request-rate", "10", "--burstiness", "0.5", "--max-concurrency", "64"}),
+              (Words{"--rate", "10", "--arrivals", "gamma:0.5:scaled", "--max-inflight", "64"}));
+    EXPECT_EQ(vllm({"--request-rate", "inf"}), (Words{"--rate", "inf"}));
+    EXPECT_EQ(vllm({"--request-rate", "inf", "--max-concurrency", "8"}),
+              (Words{"--concurrency", "8"}));
+    EXPECT_EQ(vllm({"--max-concurrency", "8"}), (Words{"--max-inflight", "8"}));
+    EXPECT_EQ(vllm({"--ramp-up-strategy", "linear", "--ramp-up-start-rps", "1", "--ramp-up-end-rps",
+                    "20"}),
+              (Words{"--ramp", "1:20:rows:linear"}));
+    EXPECT_NE(refusal({"vllm", "bench", "serve", "--ramp-up-strategy", "linear"}), "");
+}
+
+// SGLang's gaps are not stretched; nor are those of a command line without a tool.
+TEST(Foreign, OtherRates) {
+    EXPECT_EQ(spelled({"python3", "-m", "sglang.bench_serving", "--url", "h", "--dataset-path", "t",
+                       "--request-rate", "8", "--max-concurrency", "64"}),
+              (Words{"--url", "h", "t", "--rate", "8", "--max-inflight", "64"}));
+    EXPECT_EQ(spelled({"t", "--url=h", "--request-rate", "8", "--burstiness", "2"}),
+              (Words{"t", "--url", "h", "--rate", "8", "--arrivals", "gamma:2"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--num-concurrency", "8"}),
+              (Words{"t", "--url", "h", "--concurrency", "8"}));
+}
+
+// GuideLLM: the profile says what its number is.
+TEST(Foreign, GuidellmProfiles) {
+    const auto guidellm = [](Words flags) {
+        flags.insert(flags.begin(), {"guidellm", "run", "--target", "h", "--data", "t"});
+        const Words words = spelled(flags);
+        EXPECT_GE(words.size(), 3U);
+        return Words(words.begin() + 3, words.end());
+    };
+    EXPECT_EQ(guidellm({"--profile", "kind=poisson,rate=16", "--constraint",
+                        "kind=max_duration,seconds=60"}),
+              (Words{"--duration", "60", "--rate", "16"}));
+    EXPECT_EQ(guidellm({"--rate-type", "constant", "--rate", "5"}),
+              (Words{"--rate", "5", "--arrivals", "constant"}));
+    EXPECT_EQ(guidellm({"--profile", "kind=constant,rate=5,rampup_duration=10"}),
+              (Words{"--ramp", "0:5:10", "--arrivals", "constant"}));
+    EXPECT_EQ(guidellm({"--profile", "concurrent", "--rate", "4", "--max-seconds", "30"}),
+              (Words{"--for", "30", "--concurrency", "4"}));
+    EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
+    EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
+              (Words{"--rate", "inf", "--max-inflight", "9"}));
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "constant"}), "");
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "poisson", "--rate", "1,2"}),
+              "");
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "kind=poisson,x=1"}), "");
+}
+
+// A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
+TEST(Foreign, ConcurrencyIsOurs) {
+    EXPECT_EQ(spelled({"t", "--url", "h", "--concurrency", "20"}),
+              (Words{"t", "--url", "h", "--concurrency", "20"}));
+    EXPECT_EQ(refusal({"t", "--url", "h", "--num-users", "3"}).find("--num-users: tools"), 0U);
+    const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
+    ASSERT_EQ(capped.notes.size(), 1U);
+    EXPECT_TRUE(
+        capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
+}
+
+}  // namespace
+}  // namespace driftless
