@@ -1,9 +1,10 @@
 """Rows at a rate, on a ramp or a shape, and closed loops of rows: what the binary sends, and what it says of it."""
 
 import json
+import subprocess
 import unittest
 
-from harness import Case, SAMPLE, mock
+from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl
 
 
 def dues(run):
@@ -53,6 +54,30 @@ class Rates(Case):
         self.assertIn("the rate ends with 0", cut.said)
         self.assertEqual(cut.json("summary.json")["request_rate"], f"shape {shape}")
 
+    def test_a_killed_run_at_a_rate_goes_on(self):
+        """Its rows keep their instants; what report says of it is what the run said."""
+        flags = ("--rate", "120", "--seed", "5")
+        planned = self.replay_well(SAMPLE, "--dry-run", *flags)
+        with mock(*self.quick) as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, *flags)
+            process.kill()
+            process.communicate()
+            done = subprocess.run(
+                [DRIFTLESS, "replay", "--resume", str(folder)], capture_output=True, text=True, check=False
+            )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        records = {row["row"]: row for row in read_jsonl(folder / "requests.jsonl")}
+        self.assertEqual(set(records), set(range(240)))
+        told = json.loads((folder / "run.json").read_text())
+        self.assertEqual(
+            told["plan"]["schedule_digest"], planned.json("run.json")["plan"]["schedule_digest"]
+        )
+        report = subprocess.run(
+            [DRIFTLESS, "report", str(folder), "--json"], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(report.stdout, (folder / "summary.json").read_text())
+        self.assertIsNone(json.loads(report.stdout)["sent_rate"], "of two segments")
+
     def test_all_at_once(self):
         run = self.played(SAMPLE, "--rate", "inf", "--max-inflight", "16", "--limit", "50")
         self.assertEqual(set(dues(run)), {0})
@@ -91,6 +116,10 @@ class Rates(Case):
             self.assertIn(record["due_ns"], ends)
         self.assertEqual(run.json("summary.json")["max_concurrent_requests"], 4)
         self.assertEqual({record["user"] for record in records}, set(range(4)))
+        report = subprocess.run(
+            [DRIFTLESS, "report", str(run.folder), "--json"], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(report.stdout, (run.folder / "summary.json").read_text())
 
     def test_the_lines_of_peers(self):
         with mock(*self.quick) as server:

@@ -18,6 +18,7 @@
 #include "tests/sim/laws_of_marks.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/laws_of_periods.hpp"
+#include "tests/sim/laws_of_rates.hpp"
 #include "tests/sim/laws_of_rules.hpp"
 #include "tests/sim/laws_of_talks.hpp"
 #include "tests/sim/laws_of_turns.hpp"
@@ -261,6 +262,7 @@ constexpr Law all_laws[] = {
     {"no stamp before its cause", stamps_in_order},
     {"nothing leaves early", nothing_early},
     {"dues are the plan's", dues_are_the_plans},
+    {"rows arrive as asked", rows_arrive_as_asked},
     {"turns wait for their parents", turns_wait},
     {"no release is lost", no_release_is_lost},
     {"failures end their trees", failures_end_trees},

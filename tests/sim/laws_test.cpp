@@ -71,6 +71,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::early_turns, "failures end their trees"},
     {Bug::lost_release, "no release is lost"},
     {Bug::extra_user, "users play one tree each"},
+    {Bug::other_rate, "rows arrive as asked"},
     {Bug::extra_row, "no more rows are open than asked"},
     {Bug::shuffled_rows, "single rows come in file order"},
     {Bug::split_trees, "users play one tree each"},

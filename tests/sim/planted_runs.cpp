@@ -76,6 +76,10 @@ SimResult run_with(Bug bug) {
         options.balance = Balance::session;
         options.targets = 2;
     }
+    if (bug == Bug::other_rate) {
+        options.arrivals.emplace().law = ArrivalLaw::constant;
+        options.arrivals->curve = RateCurve(500);
+    }
     options.tls.on = bug == Bug::crossed_send;
     options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
     options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;

@@ -41,6 +41,14 @@ Plan plan_of(const Trace& trace, const SimOptions& options) {
     plan_options.seed = options.seed;
     Result<Plan> plan = make_plan(trace, plan_options);
     CHECK(static_cast<bool>(plan));
+    if (options.arrivals) {
+        ArrivalRules rules = *options.arrivals;
+        if (options.bug == Bug::other_rate) {
+            rules.curve = RateCurve(rules.curve.last_rate() * 1.001);
+        }
+        plan = arrive(rules, trace, std::move(plan).value());
+        CHECK(static_cast<bool>(plan));
+    }
     if (options.bug == Bug::planned_twice) {
         plan.value().rows[1].row = plan.value().rows[0].row;
     }

@@ -43,6 +43,7 @@ class Simulation {
                   tls_.get()),
           host_(trace_, plan_, options, segment, driver_, ring_, marks_, result_) {
         result_.period_ns = options.period_ns;
+        result_.arrivals = options.arrivals;
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         if (!options.unwatched) {
             witness_.watch(driver_);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/history/run_facts.hpp"
+#include "engine/plan/arrivals.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
@@ -63,6 +64,7 @@ enum class Bug : std::uint8_t {
     early_start,       ///< behind their primers trees go on at once
     eager_users,       ///< all users begin as soon as they may, whoever is wanted
     no_barriers,       ///< the schedule is not told of barriers
+    other_rate,        ///< rows arrive a little faster than was asked for
     extra_row,         ///< one row more is open than was asked for
     shuffled_rows,     ///< single rows are taken in another order than the file's
     file_order,        ///< hits are forecast by the order of the file
@@ -94,6 +96,7 @@ struct SimOptions {
     BudgetRules budgets;
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
+    std::optional<ArrivalRules> arrivals;  ///< rows come at a rate
     bool closed = false;        ///< rows wait for those that the trace says they depend on
     UserRules users;            ///< with `closed`; none, where their number is 0
     GrowRules grow;             ///< with users; its numbers of them follow from those
@@ -226,9 +229,10 @@ struct SimResult {
         std::int64_t at_ns = 0;  ///< run time, which stands still meanwhile
         std::int64_t length_ns = 0;
     };
-    std::vector<Sleep> sleeps;   ///< of the host
-    Duration unread_max{0};      ///< as `SimDriver::unread_max`
-    Duration arithmetic_max{0};  ///< the longest that a step of TLS may have taken
+    std::vector<Sleep> sleeps;             ///< of the host
+    Duration unread_max{0};                ///< as `SimDriver::unread_max`
+    Duration arithmetic_max{0};            ///< the longest that a step of TLS may have taken
+    std::optional<ArrivalRules> arrivals;  ///< as asked for
     std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] as planned; not of those that wait
     std::vector<Dependency> dependencies;          ///< of closed sessions
     UserRules users;                               ///< those that were asked for

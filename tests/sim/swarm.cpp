@@ -368,12 +368,15 @@ KilledRun run_killed_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
     const Trace trace = open_trace(seed, rows);
     SimOptions options = swarm_options(seed);
+    draw_arrivals(seed, options);
     draw_budgets(seed, trace, options);
     return run(trace, options);
 }
 
 KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {
-    return run_killed(open_trace(seed, rows), swarm_options(seed), swarm_fates(seed));
+    SimOptions options = swarm_options(seed);
+    draw_arrivals(seed, options);
+    return run_killed(open_trace(seed, rows), options, swarm_fates(seed));
 }
 
 }  // namespace driftless::sim

@@ -22,6 +22,8 @@ void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t
                    bool stream = true);
 
 SimOptions swarm_options(std::uint64_t seed);
+/// In a third of the runs rows arrive at a rate.
+void draw_arrivals(std::uint64_t seed, SimOptions& options);
 /// Token budgets, in a third of the runs: of any size that lets the trace leave within seconds.
 void draw_budgets(std::uint64_t seed, const Trace& trace, SimOptions& options);
 

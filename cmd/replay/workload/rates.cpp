@@ -1,8 +1,11 @@
 #include "cmd/replay/workload/rates.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
-#include "proto/core/counted.hpp"
+#include "cmd/exit_codes.hpp"
+#include "engine/plan/arrivals.hpp"
 
 namespace driftless {
 
@@ -13,6 +16,24 @@ std::string rate_flag_text(const RateFlags& flags) {
         return "--rate " + flags.rate->text;
     }
     return flags.ramp ? "--ramp " + flags.ramp->text : "--shape " + flags.shape_file;
+}
+
+/// Why they cannot arrive, with the remedy.
+std::string arrival_refusal(const RateFlags& flags, const Error& error) {
+    const std::string flag = rate_flag_text(flags);
+    switch (error.code) {
+        case ErrorCode::out_of_range:
+            return flag +
+                   ": the last selected row would be due after more than 73 years; give a higher "
+                   "rate, or select less with --end, --limit or --duration";
+        case ErrorCode::not_found:
+            return flag +
+                   ": no row arrives before the rate ends, or within --duration; give more "
+                   "time or a higher rate";
+        default:
+            return "--arrivals recorded: all selected rows have one recorded instant, and no gaps "
+                   "to scale; use constant, poisson or gamma:K";
+    }
 }
 
 }  // namespace
@@ -38,21 +59,28 @@ std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trac
     return facts;
 }
 
-std::string arrival_refusal(const RateFlags& flags, const Error& error) {
-    const std::string flag = rate_flag_text(flags);
-    switch (error.code) {
-        case ErrorCode::out_of_range:
-            return flag +
-                   ": the last selected row would be due after more than 73 years; give a higher "
-                   "rate, or select less with --end, --limit or --duration";
-        case ErrorCode::not_found:
-            return flag +
-                   ": no row arrives before the rate ends, or within --duration; give more "
-                   "time or a higher rate";
-        default:
-            return "--arrivals recorded: all selected rows have one recorded instant, and no gaps "
-                   "to scale; use constant, poisson or gamma:K";
+OrExit<Plan> arrive_at_rate(const WorkloadFlags& flags, const Trace& trace, Plan plan) {
+    if (!flags.arrivals) {
+        return plan;
     }
+    Result<Plan> retimed = arrive(*flags.arrivals, trace, std::move(plan));
+    if (!retimed) {
+        std::fprintf(stderr, "driftless: %s\n",
+                     arrival_refusal(flags.rates, retimed.error()).c_str());
+        return exit_input;
+    }
+    return std::move(retimed).value();
+}
+
+void lay_out_loop(Trace& trace, Plan& plan) {
+    trace.dependencies.clear();
+    for (Planned& planned : plan.rows) {
+        planned.due_ns = 0;
+    }
+    std::sort(plan.rows.begin(), plan.rows.end(), [&](const Planned& a, const Planned& b) {
+        return trace.rows[a.row].index < trace.rows[b.row].index;
+    });
+    plan = summed_up(trace, std::move(plan));
 }
 
 std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& trace,

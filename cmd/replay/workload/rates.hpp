@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
 #include "engine/plan/plan.hpp"
-#include "proto/core/result.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -24,8 +24,13 @@ struct ArrivalFacts {
 std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trace& trace,
                                           const Plan& plan);
 
-/// Why they cannot arrive, with the remedy.
-std::string arrival_refusal(const RateFlags& flags, const Error& error);
+/// Rows, or session trees, come at the rate of the flags; a plan without one stays as it is. Prints
+/// why they cannot.
+OrExit<Plan> arrive_at_rate(const WorkloadFlags& flags, const Trace& trace, Plan plan);
+
+/// Single rows, in file order: whatever they waited for, and whenever they came, was recorded under
+/// another load.
+void lay_out_loop(Trace& trace, Plan& plan);
 
 /// What was asked, and what the plan makes of it: lines for the screen and run.json.
 std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& trace,

@@ -184,31 +184,9 @@ std::string barrier_note(const BarrierFigures& figures) {
     return note;
 }
 
-/// Rows, or session trees, come at a rate where the user says so.
-OrExit<Plan> arrived(const WorkloadFlags& flags, const Trace& trace, Plan plan) {
-    if (!flags.arrivals) {
-        return plan;
-    }
-    Result<Plan> retimed = arrive(*flags.arrivals, trace, std::move(plan));
-    if (!retimed) {
-        std::fprintf(stderr, "driftless: %s\n",
-                     arrival_refusal(flags.rates, retimed.error()).c_str());
-        return exit_input;
-    }
-    return std::move(retimed).value();
-}
-
-/// Single rows in file order, each when one before it has ended: whatever they waited for, and
-/// whenever they came, was recorded under another load.
 OrExit<Timed> loop_rows(const UserRules& users, Trace trace, Plan plan) {
-    trace.dependencies.clear();
-    for (Planned& planned : plan.rows) {
-        planned.due_ns = 0;
-    }
-    std::sort(plan.rows.begin(), plan.rows.end(), [&](const Planned& a, const Planned& b) {
-        return trace.rows[a.row].index < trace.rows[b.row].index;
-    });
-    plan = plan_of_waits(trace, summed_up(trace, std::move(plan)), Speed(), users);
+    lay_out_loop(trace, plan);
+    plan = plan_of_waits(trace, std::move(plan), Speed(), users);
     const auto rows = static_cast<std::uint32_t>(plan.rows.size());
     if (const int code = check_users(users, rows, trace, plan); code != exit_done) {
         return code;
@@ -232,7 +210,7 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     }
     retimed.trace = std::move(bars.value().trace);
     const Speed speed = flags.plan.speed;
-    OrExit<Plan> at_rate = arrived(flags, retimed.trace, std::move(recorded));
+    OrExit<Plan> at_rate = arrive_at_rate(flags, retimed.trace, std::move(recorded));
     if (!at_rate) {
         return at_rate.exit_code();
     }
@@ -259,7 +237,7 @@ OrExit<Timed> timed(const WorkloadFlags& flags, Trace trace, Plan recorded) {
         return loop_rows(flags.users, std::move(trace), std::move(recorded));
     }
     if (flags.files.sessions != Sessions::closed) {
-        OrExit<Plan> plan = arrived(flags, trace, std::move(recorded));
+        OrExit<Plan> plan = arrive_at_rate(flags, trace, std::move(recorded));
         return plan ? OrExit<Timed>(Timed{std::move(trace), std::move(plan).value(), {}, {}})
                     : plan.exit_code();
     }

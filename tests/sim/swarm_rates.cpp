@@ -1,0 +1,26 @@
+// The swarm's rows, at a rate.
+#include "proto/core/hash.hpp"
+#include "tests/sim/swarm.hpp"
+
+namespace driftless::sim {
+
+void draw_arrivals(std::uint64_t seed, SimOptions& options) {
+    constexpr std::uint64_t rates_stream = 0x72617465;
+    Random random(mix64(seed ^ rates_stream));
+    if (random.below(3) != 0) {
+        return;
+    }
+    ArrivalRules rules;
+    const double rate = 50 + static_cast<double>(random.below(5000));
+    rules.law = static_cast<ArrivalLaw>(random.below(3));
+    rules.shape = 0.2 + 3 * random.uniform();
+    rules.curve = RateCurve(rate);
+    rules.seed = seed;
+    rules.scaled = rules.law != ArrivalLaw::constant && random.below(3) == 0;
+    if (rules.law != ArrivalLaw::constant && random.below(3) == 0) {
+        rules.curve.add(0.05 + random.uniform() / 10, rate * random.uniform(), rate);
+    }
+    options.arrivals = rules;
+}
+
+}  // namespace driftless::sim
