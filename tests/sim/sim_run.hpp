@@ -58,13 +58,13 @@ enum class Bug : std::uint8_t {
     late_zero,         ///< time 0 is settled as if run.json were written in no time
     forgotten_past,    ///< a segment is not told of the rows that ended before it
     fast_clock,        ///< the writer's clock is a second ahead
+    other_rate,        ///< rows arrive a little faster than was asked for
     extra_user,        ///< one user more plays than was asked for
     split_trees,       ///< some turns are held to be of no tree: their user goes on without them
     lost_time,         ///< users go on when their time is up
     early_start,       ///< behind their primers trees go on at once
     eager_users,       ///< all users begin as soon as they may, whoever is wanted
     no_barriers,       ///< the schedule is not told of barriers
-    other_rate,        ///< rows arrive a little faster than was asked for
     extra_row,         ///< one row more is open than was asked for
     shuffled_rows,     ///< single rows are taken in another order than the file's
     file_order,        ///< hits are forecast by the order of the file

@@ -44,7 +44,7 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
 
 /// "poisson", or "kind=poisson,rate=16,rampup_duration=10".
 void ForeignRates::take_profile(const std::string& flag, std::string_view value, Spelled& out) {
-    profile_flag_ = flag;
+    profile_flag_ = flag + " " + std::string(value);
     if (!value.starts_with("kind=")) {
         profile_ = value;
         value = "";
@@ -158,14 +158,14 @@ void ForeignRates::finish_profile(Spelled& out) {
         return;
     }
     if (profile_ == "replay") {
-        add_note(out, profile_flag_ + " replay is ignored: " + recorded_schedule_reason);
+        add_note(out, profile_flag_ + " is ignored: " + recorded_schedule_reason);
         stretch_ = rate;
     } else if (profile_ == "throughput") {
         add_rate(out, "inf", "");
     } else if (profile_ == "synchronous") {
         add_loop(out, "1");
     } else if (rate.empty()) {
-        refuse_line(out, profile_flag_ + " " + profile_ + ": needs a --rate");
+        refuse_line(out, profile_flag_ + ": needs a --rate");
     } else if (profile_ == "concurrent") {
         add_loop(out, rate);
         if (!rampup_.empty()) {

@@ -45,7 +45,7 @@ class ForeignRates {
 
     ForeignTool tool_;
     std::map<std::string_view, std::string> said_;  ///< names are those of the table
-    std::string profile_flag_;                      ///< its name, as typed
+    std::string profile_flag_;                      ///< as typed
     std::string profile_;                           ///< its kind; empty: none was given
     std::string rampup_;                            ///< seconds, of a profile
     std::string stretch_;
