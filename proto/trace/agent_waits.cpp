@@ -36,9 +36,8 @@ class Thread {
         }
     }
 
-    /// All that its requests wait for. `spawner`: of its first one, or null. `sub_agents`: those
-    /// that it has spawned, by `spawned_after`.
-    void add(const ThreadRequest* spawner, std::span<const AgentThread> sub_agents);
+    /// All that its requests wait for. `spawner`: of its first one, or null.
+    void add(const ThreadRequest* spawner);
     /// What whoever joins it waits for: the ends of chains that are joined by none of its own.
     std::vector<Running> open_ends() const;
 
@@ -72,7 +71,7 @@ void Thread::join(const ThreadRequest& request) {
 
 void Thread::spawn(const AgentThread& agent, const ThreadRequest* spawner) {
     Thread inner(agent, draft_);
-    inner.add(spawner, {});
+    inner.add(spawner);
     if (agent.joins) {
         for (const Running& end : inner.open_ends()) {
             running_.push(end);
@@ -80,11 +79,13 @@ void Thread::spawn(const AgentThread& agent, const ThreadRequest* spawner) {
     }
 }
 
-void Thread::add(const ThreadRequest* spawner, std::span<const AgentThread> sub_agents) {
+void Thread::add(const ThreadRequest* spawner) {
+    const std::vector<AgentThread>& sub_agents = thread_.sub_agents;
     std::vector<const ThreadRequest*> last(chains_.size(), nullptr);
     std::size_t next_agent = 0;
     for (std::size_t i = 0; i <= thread_.requests.size(); ++i) {
-        const ThreadRequest* const parent = last.empty() ? nullptr : last[main_chain];
+        const ThreadRequest* const sent = last.empty() ? nullptr : last[main_chain];
+        const ThreadRequest* const parent = sent != nullptr ? sent : spawner;
         for (; next_agent < sub_agents.size() && sub_agents[next_agent].spawned_after <= i;
              ++next_agent) {
             spawn(sub_agents[next_agent], parent);
@@ -95,9 +96,7 @@ void Thread::add(const ThreadRequest* spawner, std::span<const AgentThread> sub_
         const ThreadRequest& request = thread_.requests[i];
         const std::uint32_t chain = thread_.chains.of_request[i];
         const bool begins = last[chain] == nullptr;
-        const ThreadRequest* const before = !begins               ? last[chain]
-                                            : chain == main_chain ? spawner
-                                                                  : parent;
+        const ThreadRequest* const before = begins ? parent : last[chain];
         if (before != nullptr) {
             wait_for(request, *before);
         }
@@ -112,11 +111,11 @@ void Thread::add(const ThreadRequest* spawner, std::span<const AgentThread> sub_
 
 std::vector<Running> Thread::open_ends() const {
     std::vector<Running> ends;
-    if (chains_.empty()) {
-        return ends;
+    std::int64_t end_ns = 0;
+    if (!chains_.empty()) {
+        end_ns = chains_[main_chain].end_ns;
+        ends.push_back({0, chains_[main_chain].last->row});
     }
-    std::int64_t end_ns = chains_[main_chain].end_ns;
-    ends.push_back({0, chains_[main_chain].last->row});
     for (auto open = running_; !open.empty(); open.pop()) {
         ends.push_back(open.top());
         end_ns = std::max(end_ns, open.top().end_ns);
@@ -129,9 +128,8 @@ std::vector<Running> Thread::open_ends() const {
 
 }  // namespace
 
-void add_waits(const AgentThread& conversation, std::span<const AgentThread> sub_agents,
-               TraceDraft& draft) {
-    Thread(conversation, draft).add(nullptr, sub_agents);
+void add_waits(const AgentThread& conversation, TraceDraft& draft) {
+    Thread(conversation, draft).add(nullptr);
 }
 
 }  // namespace driftless

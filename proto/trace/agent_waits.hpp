@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "proto/trace/draft.hpp"
@@ -23,12 +23,14 @@ struct AgentThread {
     AgentChains chains;
     std::uint32_t system_tokens = 0;  ///< system prompt and tools, as declared
     // Of a sub-agent:
+    std::string name;               ///< behind that of its conversation: "/agent_001/agent_002"
     std::size_t spawned_after = 0;  ///< so many requests of its parent
     bool joins = false;             ///< its parent waits for its end
+
+    std::vector<AgentThread> sub_agents;  ///< those that it has spawned, by `spawned_after`
 };
 
 /// Adds what the requests of a conversation and of its sub-agents wait for.
-void add_waits(const AgentThread& conversation, std::span<const AgentThread> sub_agents,
-               TraceDraft& draft);
+void add_waits(const AgentThread& conversation, TraceDraft& draft);
 
 }  // namespace driftless

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/trace/agent_waits.hpp"
+#include "proto/trace/answer_pace.hpp"
 #include "proto/trace/fields.hpp"
 #include "proto/trace/flat_agents.hpp"
 #include "proto/trace/numbers_by_name.hpp"
@@ -38,24 +39,6 @@ constexpr std::string_view columns[] = {"t",
                                         "tool_tokens",
                                         "system_tokens"};
 
-/// How long the answers of a conversation took for their tokens, as far as that is recorded.
-struct Pace {
-    std::int64_t answers_ns = 0;
-    std::uint64_t tokens = 0;
-
-    /// What an answer of so many tokens takes; 0 where no answer has a recorded time.
-    std::int64_t of(std::uint32_t answer_tokens) const {
-        if (tokens == 0) {
-            return 0;
-        }
-        const auto product = static_cast<unsigned __int128>(answers_ns) * answer_tokens;
-        const unsigned __int128 length_ns = product / tokens;
-        return length_ns > static_cast<unsigned __int128>(time_max_ns)
-                   ? time_max_ns
-                   : static_cast<std::int64_t>(length_ns);
-    }
-};
-
 /// Of a conversation or a sub-agent; 0 where it declares none.
 std::uint32_t declared_system(const JsonValue& json) {
     const std::uint64_t tools = json.find("tool_tokens").as_u64().value_or(0);
@@ -76,11 +59,13 @@ class Conversation {
     void measure_pace(const JsonValue& requests);
     std::optional<std::int64_t> length_of(const JsonValue& request, std::string_view name) const;
     bool check_type(const JsonValue& entry) const;
-    void read_subagent(const JsonValue& entry);
+    void read_entries(const JsonValue& requests, std::string place, std::int64_t base_ns,
+                      AgentThread& thread);
+    void read_subagent(const JsonValue& entry, std::int64_t base_ns, AgentThread& parent);
     void read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread);
     bool read_blocks(const JsonValue& ids, const TraceRow& row);
     ThreadRequest recorded(const JsonValue& json, const TraceRow& row, const AgentThread& thread);
-    void name_chains(AgentThread& thread, const std::string& name, const std::string& key);
+    void name_chains(AgentThread& thread);
     void end();
 
     RowContext& context_;
@@ -89,10 +74,8 @@ class Conversation {
     std::string key_;              ///< a name that no other conversation of the file has
     std::int64_t origin_ns_ = -1;  ///< `t` of the first request
     AgentThread thread_;
-    std::vector<AgentThread> sub_agents_;
-    std::vector<std::string> agent_names_;  ///< [sub-agent] "/agent_001"
     NumbersByName models_;
-    Pace pace_;
+    AnswerPace pace_;
     std::uint64_t rows_ceil_ = 0;
     std::uint64_t rows_floor_ = 0;
 };
@@ -149,20 +132,13 @@ bool Conversation::check_type(const JsonValue& entry) const {
 
 /// Of all requests, those of sub-agents too.
 void Conversation::measure_pace(const JsonValue& requests) {
-    const auto add = [this](const JsonValue& request) {
-        const std::optional<std::int64_t> length = length_of(request, "api_time");
-        const std::uint64_t tokens = request.find("out").as_u64().value_or(0);
-        if (length && tokens > 0 && tokens <= row_tokens_max) {
-            pace_.answers_ns = later(pace_.answers_ns, *length);
-            pace_.tokens += tokens;
-        }
-    };
     for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
-        add(entry);
-        const JsonValue inner = entry.find("requests");
-        for (JsonValue one = inner.first(); one.present(); one = one.next()) {
-            add(one);
+        const std::optional<std::int64_t> length = length_of(entry, "api_time");
+        const std::uint64_t tokens = entry.find("out").as_u64().value_or(0);
+        if (length && tokens > 0 && tokens <= row_tokens_max) {
+            pace_.add(*length, tokens);
         }
+        measure_pace(entry.find("requests"));
     }
 }
 
@@ -176,62 +152,56 @@ void Conversation::read() {
     key_ = std::to_string(context_.line) + context_.place + "/" + name_;
     thread_.session = context_.draft.sessions().find(name_, key_);
     thread_.system_tokens = declared_system(json_);
-    const std::string outer = context_.place;
-    std::size_t number = 0;
-    for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
-        context_.place = outer + "requests[" + std::to_string(number++) + "]";
-        if (entry.find("type").as_string().value_or("") == "subagent") {
-            read_subagent(entry);
-        } else {
-            read_request(entry, 0, thread_);
-        }
-    }
-    context_.place = outer;
+    read_entries(requests, context_.place, 0, thread_);
     end();
 }
 
-void Conversation::read_subagent(const JsonValue& entry) {
+/// Requests and sub-agents of a thread, whose times count from `base_ns`. `place`: of the thread.
+void Conversation::read_entries(const JsonValue& requests, std::string place, std::int64_t base_ns,
+                                AgentThread& thread) {
     const std::string outer = context_.place;
-    const auto spawned =
-        read_gap(context_, field_of(entry.find("t"), "t"), context_.rules.time_unit);
+    std::size_t number = 0;
+    for (JsonValue entry = requests.first(); entry.present(); entry = entry.next()) {
+        context_.place = place + "requests[" + std::to_string(number++) + "]";
+        if (entry.find("type").as_string().value_or("") == "subagent") {
+            read_subagent(entry, base_ns, thread);
+        } else {
+            read_request(entry, base_ns, thread);
+        }
+    }
+    context_.place = outer;
+}
+
+void Conversation::read_subagent(const JsonValue& entry, std::int64_t base_ns,
+                                 AgentThread& parent) {
+    const auto said = read_gap(context_, field_of(entry.find("t"), "t"), context_.rules.time_unit);
     const JsonValue requests = given(entry.find("requests"));
-    if (!spawned || !check_objects(context_, requests, "requests")) {
+    if (!said || !check_objects(context_, requests, "requests")) {
         return;
     }
-    const std::string agent =
-        "/" + std::string(entry.find("agent_id").as_string().value_or("agent of " + outer));
-    AgentThread thread;
-    thread.session = context_.draft.sessions().find(name_ + agent, key_ + agent);
-    thread.system_tokens = declared_system(entry);
-    thread.spawned_after = thread_.requests.size();
-    thread.joins = entry.find("status").as_string().value_or("") == "completed";
-    // Times that begin before the spawn count from it. Sums of decimals may be off by a little.
-    constexpr std::int64_t rounding_ns = 1000;
-    const auto first =
-        parse_time(requests.first().find("t").present() ? requests.first().find("t").raw()
-                                                        : std::string_view("0"),
-                   context_.rules.time_unit);
-    const std::int64_t base_ns = first && first.value() + rounding_ns < *spawned ? *spawned : 0;
-    if (*spawned < origin_ns_) {
+    AgentThread agent;
+    agent.name =
+        parent.name + "/" +
+        std::string(entry.find("agent_id").as_string().value_or("agent of " + context_.place));
+    agent.session = context_.draft.sessions().find(name_ + agent.name, key_ + agent.name);
+    agent.system_tokens = declared_system(entry);
+    agent.spawned_after = parent.requests.size();
+    agent.joins = entry.find("status").as_string().value_or("") == "completed";
+    const std::int64_t spawned_ns = later(base_ns, *said);
+    if (spawned_ns < origin_ns_) {
         context_.refuse("t", entry.find("t").raw(), "is before its conversation's first request",
                         "a sub-agent starts when its conversation has started, or later");
         return;
     }
-    origin_ns_ = origin_ns_ < 0 ? *spawned : origin_ns_;
-    std::size_t number = 0;
-    for (JsonValue one = requests.first(); one.present(); one = one.next()) {
-        context_.place = outer + ".requests[" + std::to_string(number++) + "]";
-        if (one.find("type").as_string().value_or("") == "subagent") {
-            context_.refuse("", "", "is a sub-agent of a sub-agent, and only one level is read",
-                            "move it into the requests of its conversation, with its t counted "
-                            "from the conversation's start");
-        } else {
-            read_request(one, base_ns, thread);
-        }
-    }
-    context_.place = outer;
-    sub_agents_.push_back(std::move(thread));
-    agent_names_.push_back(agent);
+    origin_ns_ = origin_ns_ < 0 ? spawned_ns : origin_ns_;
+    // Times that begin before the spawn count from it. Sums of decimals may be off by a little.
+    constexpr std::int64_t rounding_ns = 1000;
+    const JsonValue first_t = requests.first().find("t");
+    const auto first =
+        parse_time(first_t.present() ? first_t.raw() : "0", context_.rules.time_unit);
+    const bool from_spawn = first && first.value() + rounding_ns < *said;
+    read_entries(requests, context_.place + ".", from_spawn ? spawned_ns : base_ns, agent);
+    parent.sub_agents.push_back(std::move(agent));
 }
 
 void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread) {
@@ -283,8 +253,7 @@ ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row,
 }
 
 /// Each chain beside the main one is a session of its own; turns are counted inside it.
-void Conversation::name_chains(AgentThread& thread, const std::string& name,
-                               const std::string& key) {
+void Conversation::name_chains(AgentThread& thread) {
     TraceDraft& draft = context_.draft;
     const bool apart = context_.rules.sessions == Sessions::closed &&
                        context_.rules.flat_agents == FlatAgents::chains;
@@ -299,7 +268,8 @@ void Conversation::name_chains(AgentThread& thread, const std::string& name,
         const std::string digits = std::to_string(chain - 1);
         const std::string zeros(digits.size() < 3 ? 3 - digits.size() : 0, '0');
         const std::string agent = std::string(chain_mark) + zeros + digits;
-        sessions.push_back(draft.sessions().find(name + agent, key + agent));
+        const std::string name = thread.name + agent;
+        sessions.push_back(draft.sessions().find(name_ + name, key_ + name));
     }
     for (std::size_t i = 0; i < thread.requests.size(); ++i) {
         TraceRow& row = draft.trace().rows[thread.requests[i].row];
@@ -312,6 +282,9 @@ void Conversation::name_chains(AgentThread& thread, const std::string& name,
         "agents were recorded in line with others: their requests wait for their own answers; "
         "--flat-agents keep leaves them there",
         sessions.size() - 1);
+    for (AgentThread& agent : thread.sub_agents) {
+        name_chains(agent);
+    }
 }
 
 /// The ids, held against both rules. A request without a list has a private prompt.
@@ -349,11 +322,8 @@ bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
 
 /// Who waits for whom is told when all requests are read. All of them follow one rule of ids.
 void Conversation::end() {
-    name_chains(thread_, name_, key_);
-    for (std::size_t i = 0; i < sub_agents_.size(); ++i) {
-        name_chains(sub_agents_[i], name_ + agent_names_[i], key_ + agent_names_[i]);
-    }
-    add_waits(thread_, sub_agents_, context_.draft);
+    name_chains(thread_);
+    add_waits(thread_, context_.draft);
     if (rows_ceil_ > 0 && rows_floor_ > 0 && !context_.rules.lenient) {
         context_.refuse("hash_ids", "",
                         "follow no one rule: " + std::to_string(rows_floor_) +

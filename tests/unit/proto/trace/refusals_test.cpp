@@ -134,11 +134,10 @@ TEST(Refusals, OfConversations) {
             "t.jsonl:1: requests[0].hash_ids \"4\" is not a list of block ids; correct the row");
     refuses({of_size("64", R"({"t":0,"type":"subagent","requests":{}})")}, open(),
             "t.jsonl:1: requests[0].requests \"{}\" is not a list of objects; correct the row");
-    refuses(
-        {of_size("64", R"({"t":0,"type":"subagent","requests":[{"type":"subagent"}]})")}, open(),
-        "t.jsonl:1: requests[0].requests[0] is a sub-agent of a sub-agent, and only one level is "
-        "read; move it into the requests of its conversation, with its t counted from the "
-        "conversation's start");
+    refuses({of_size("64", R"({"t":0,"type":"subagent","requests":[{"t":1,"type":"subagent"}]})")},
+            open(),
+            "t.jsonl:1: requests[0].requests[0].requests \"\" is not a list of objects; correct "
+            "the row");
 }
 
 TEST(Refusals, OfMappedColumns) {

@@ -115,6 +115,36 @@ TEST(WekaAgents, AreFoundInsideSubAgents) {
                                           {5, 3, true, 0}}));
 }
 
+// A sub-agent's sub-agents are joined by it, or by nobody; one that sends nothing hands on its own.
+TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
+    const auto agent = [](int t, const std::string& id, const std::string& status,
+                          const std::string& requests) {
+        return R"({"t":)" + std::to_string(t) + R"(,"type":"subagent","agent_id":")" + id +
+               R"(","status":")" + status + R"(","requests":[)" + requests + "]}";
+    };
+    // x counts from its spawn at 2, z (inside y, which sends nothing) from its own at 4.
+    const std::string z = agent(4, "z", "completed", request(0, 1, "30"));
+    const std::string late = agent(3, "w", "async_launched", request(3, 50, "40"));
+    const std::string x = agent(2, "x", "completed",
+                                request(0, 1, "7") + "," + agent(2, "y", "completed", z) + "," +
+                                    late + "," + request(9, 1, "7,8"));
+    const Reading got = closed({request(0, 1, "1"), x, request(20, 1, "1,2")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(sessions_of(got.trace), "a#1 a/x#1 a/x/w#1 a/x/y/z#1 a/x#2 a#2 ");
+    std::vector<std::int64_t> starts;
+    for (const TraceRow& row : got.trace.rows) {
+        starts.push_back(row.at_ns / 1'000'000'000);
+    }
+    EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
+    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
+                                          {2, 1, true, 2},
+                                          {3, 1, true, 3},
+                                          {4, 1, true, 8},
+                                          {4, 3, true, 0},
+                                          {5, 0, true, 19},
+                                          {5, 4, true, 0}}));
+}
+
 // A file that is not in the order of its times has no row that waits for a later one.
 TEST(WekaAgents, NeverWaitForLaterRows) {
     const Reading got = closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
