@@ -134,10 +134,13 @@ TEST(Refusals, OfConversations) {
             "t.jsonl:1: requests[0].hash_ids \"4\" is not a list of block ids; correct the row");
     refuses({of_size("64", R"({"t":0,"type":"subagent","requests":{}})")}, open(),
             "t.jsonl:1: requests[0].requests \"{}\" is not a list of objects; correct the row");
-    refuses({of_size("64", R"({"t":0,"type":"subagent","requests":[{"t":1,"type":"subagent"}]})")},
-            open(),
-            "t.jsonl:1: requests[0].requests[0].requests \"\" is not a list of objects; correct "
-            "the row");
+    refuses(
+        {of_size(
+            "64",
+            R"({"t":0,"type":"subagent","requests":[{"t":1,"type":"subagent","requests":4}]})")},
+        open(),
+        "t.jsonl:1: requests[0].requests[0].requests \"4\" is not a list of objects; correct "
+        "the row");
 }
 
 TEST(Refusals, OfMappedColumns) {

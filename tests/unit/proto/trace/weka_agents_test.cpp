@@ -137,10 +137,10 @@ TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
     }
     EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
     EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
-                                          {2, 1, true, 2},
-                                          {3, 1, true, 3},
+                                          {2, 1, true, 3},
+                                          {3, 1, true, 2},
                                           {4, 1, true, 8},
-                                          {4, 3, true, 0},
+                                          {4, 2, true, 0},
                                           {5, 0, true, 19},
                                           {5, 4, true, 0}}));
 }
