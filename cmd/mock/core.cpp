@@ -117,6 +117,10 @@ std::uint32_t MockCore::look_up(const PromptCount& prompt) {
     return cached;
 }
 
+void MockCore::reset_cache() {
+    cache_ = PrefixCache(options_.cache_blocks_max);
+}
+
 void MockCore::check_history(RequestLog& log, std::span<const std::uint64_t> replies) {
     if (sent_) {
         const HistoryCount found = sent_->count(log.session_value(), replies);

@@ -89,6 +89,9 @@ class MockCore {
     /// always computed, as the server needs its logits.
     std::uint32_t look_up(const PromptCount& prompt);
 
+    /// Every block is forgotten.
+    void reset_cache();
+
     /// Where histories are checked: what of one was sent before goes into the log, and what is sent
     /// now is remembered.
     void check_history(RequestLog& log, std::span<const std::uint64_t> replies);

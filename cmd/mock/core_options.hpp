@@ -24,6 +24,10 @@ namespace driftless::mock {
 /// its start.
 enum class CachedReported : std::uint8_t { always, hits, never };
 
+/// Whose endpoint empties the cache: POST /reset_prefix_cache of vLLM, POST /flush_cache of SGLang.
+/// `pretended`: both answer 200, as vLLM's does while a request holds blocks, and keep the cache.
+enum class CacheReset : std::uint8_t { both, vllm, sglang, none, pretended };
+
 struct CoreOptions {
     ModelLimits model;
     Pace pace;
@@ -41,6 +45,7 @@ struct CoreOptions {
     bool early_headers = true;  ///< the head leaves before the first token, as vLLM's
     bool usage = true;          ///< false: include_usage is ignored
     CachedReported cached_reported = CachedReported::always;
+    CacheReset cache_reset = CacheReset::both;
     std::uint32_t keep_alive_requests = 0;  ///< answers per connection; 0: without limit
     Duration keep_alive_timeout{0};         ///< a connection idle for so long is closed; 0: never
     bool announce_keep_alive = true;        ///< both limits are sent in `Keep-Alive`

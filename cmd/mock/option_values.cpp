@@ -231,6 +231,21 @@ Result<CachedReported> parse_cached_reported(std::string_view text) {
                            : invalid("is not known; it is always, hits or never");
 }
 
+Result<CacheReset> parse_cache_reset(std::string_view text) {
+    constexpr std::pair<std::string_view, CacheReset> known[] = {
+        {"both", CacheReset::both},
+        {"vllm", CacheReset::vllm},
+        {"sglang", CacheReset::sglang},
+        {"none", CacheReset::none},
+        {"pretended", CacheReset::pretended}};
+    for (const auto& [name, whose] : known) {
+        if (text == name) {
+            return whose;
+        }
+    }
+    return invalid("is not known; it is both, vllm, sglang, none or pretended");
+}
+
 Result<std::vector<std::string>> parse_header_names(std::string_view text) {
     std::optional<std::vector<std::string>> names = split_at_commas(text);
     if (!names || !std::all_of(names->begin(), names->end(), is_header_name)) {

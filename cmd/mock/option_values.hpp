@@ -49,6 +49,8 @@ Result<TokenizeForm> parse_tokenize_form(std::string_view text);
 Result<WaitMode> parse_wait(std::string_view text);
 /// "always", "hits", "never"
 Result<CachedReported> parse_cached_reported(std::string_view text);
+/// "both", "vllm", "sglang", "none", "pretended"
+Result<CacheReset> parse_cache_reset(std::string_view text);
 /// "early" (true) or "late".
 Result<bool> parse_headers(std::string_view text);
 /// "X-Session-ID,X-Tree": names of header fields.

@@ -126,6 +126,9 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 parse_number, core.cache_block_tokens);
     flags.value("--cache-capacity", "BLOCKS", "least recently used out; 0: without limit", "0",
                 parse_number, core.cache_blocks_max);
+    flags.value("--cache-reset", "WHOSE",
+                "endpoint that empties it: vllm, sglang, both, none, or pretended", "both",
+                parse_cache_reset, core.cache_reset);
 }
 
 void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {

@@ -16,11 +16,12 @@
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/places.hpp"
 #include "cmd/replay/resume/again.hpp"
-#include "cmd/replay/resume/resume.hpp"
+#include "cmd/replay/resume/earlier_run.hpp"
 #include "cmd/replay/resume/same_run.hpp"
 #include "cmd/replay/run/calibration_lookup.hpp"
 #include "cmd/replay/run/execute.hpp"
 #include "cmd/replay/server/verify.hpp"
+#include "cmd/replay/server/warm_cache.hpp"
 #include "cmd/replay/workload/budgets.hpp"
 #include "cmd/replay/workload/dataset.hpp"
 #include "cmd/replay/workload/live.hpp"
@@ -34,12 +35,6 @@ namespace driftless {
 
 namespace {
 
-/// What `--resume` or `--from` names.
-struct EarlierRun {
-    RunFacts facts;
-    std::optional<Resumption> resumption;
-};
-
 /// What is known before any server: each stage that follows takes it on.
 struct Loaded {
     HostFacts host;
@@ -50,23 +45,6 @@ struct Loaded {
 /// The model of the first row, where rows have models of their own; else empty.
 std::string first_model(const Workload& workload) {
     return workload.models.empty() ? "" : workload.models.name_of(workload.plan.rows.front().row);
-}
-
-/// Locks the folder of a run that goes on.
-OrExit<std::optional<EarlierRun>> open_earlier(const AgainFlags& again,
-                                               const std::optional<RunFacts>& facts) {
-    if (!facts) {
-        return std::optional<EarlierRun>();
-    }
-    EarlierRun earlier{*facts, {}};
-    if (!again.resume.empty()) {
-        OrExit<Resumption> opened = Resumption::open(again.resume, *facts);
-        if (!opened) {
-            return opened.exit_code();
-        }
-        earlier.resumption.emplace(std::move(opened).value());
-    }
-    return std::optional<EarlierRun>(std::move(earlier));
 }
 
 /// What the flags ask of the trace, and an earlier run of both.
@@ -116,19 +94,6 @@ OrExit<Loaded> load(const ReplayOptions& options, const std::optional<EarlierRun
         return code;
     }
     return Loaded{std::move(host), std::move(workload).value(), std::move(words).value()};
-}
-
-/// The prompts are those of the run that is resumed or repeated. Sums over all of them, of a run
-/// that is resumed; else of none.
-OrExit<PromptSums> compare(const std::optional<EarlierRun>& earlier, ReplayParts& parts) {
-    if (earlier && earlier->resumption) {
-        return earlier->resumption->check(parts);
-    }
-    const int code = earlier ? check_prompts(earlier->facts, parts, "--from") : exit_done;
-    if (code != exit_done) {
-        return code;
-    }
-    return PromptSums();
 }
 
 int dry_run(const Invocation& invocation, const std::optional<EarlierRun>& earlier, Loaded loaded,
@@ -229,6 +194,18 @@ struct CheckedPrompts {
     PromptSums sums;  ///< as `compare` gives them
 };
 
+/// Of a resumed run it is what its first segment saw: that one has warmed the cache itself.
+OrExit<CacheProbe> check_caches(const std::optional<EarlierRun>& earlier,
+                                const CheckedPrompts& checked, const ReplayParts& parts,
+                                Driver& driver) {
+    if (earlier && earlier->resumption) {
+        std::puts("cache: not probed: it holds the rows that were sent before");
+        return earlier->facts.info.cache_probe;
+    }
+    const std::uint32_t verified = checked.verified ? checked.verified->requests : 0;
+    return probe_caches(parts, driver, parts.server().findings.requests + verified + 1);
+}
+
 OrExit<CheckedPrompts> check_all_prompts(const std::optional<EarlierRun>& earlier,
                                          ReplayParts& parts, Driver& driver) {
     const OrExit<std::optional<VerifyFindings>> verified = verify_prompts(parts, driver);
@@ -327,12 +304,17 @@ int send(const Invocation& invocation, const std::optional<EarlierRun>& earlier,
     if (!calibration) {
         return stopped(calibration.exit_code());
     }
+    const OrExit<CacheProbe> cache = check_caches(earlier, prompts.value(), parts, driver);
+    if (!cache) {
+        return stopped(cache.exit_code());
+    }
     const RunFile file{parts,
                        loaded.host,
                        EngineHost{host, driver.features()},
                        calibration.value(),
                        prompts.value().verified,
-                       met.value().warnings};
+                       met.value().warnings,
+                       cache.value()};
     return run(earlier, parts, file, prompts.value().sums, driver, quiet);
 }
 

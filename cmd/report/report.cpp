@@ -155,11 +155,10 @@ int report(const ReportCommand& command) {
     // Rows without a record may have left in the cache what others hit.
     if (past.left_open() > 0 || lost.rows > 0 || !lost.all_known) {
         figures.cache_excess = 0;
-        figures.warnings = warnings_of(figures);
     }
-    add_warnings(figures, facts.info.run);
     SummaryInfo info = facts.info;
-    const Judgement judged = judge_run(facts.calibration, figures, past.client());
+    figures.warnings = warnings_of(figures, info);
+    const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.limits = facts.calibration.limits;

@@ -5,6 +5,9 @@
 #include <charconv>
 #include <cstdio>
 #include <limits>
+#include <utility>
+
+#include "engine/stats/warm_cache.hpp"
 
 namespace driftless {
 
@@ -157,6 +160,16 @@ void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFac
     run.spread = plan.find("spread").as_bool().value_or(false);
 }
 
+/// Absent in runs of before caches were probed.
+void read_cache_probe(JsonValue probe, CacheProbe& out) {
+    const std::string_view state = probe.find("state").as_string().value_or("");
+    out.state = cache_state_of(state).value_or(CacheState::off);
+    out.why = std::string(probe.find("why").as_string().value_or(""));
+    out.tokens = probe.find("tokens").as_u64().value_or(0);
+    out.cached_tokens = probe.find("cached_tokens").as_u64().value_or(0);
+    out.reset = std::string(probe.find("reset").as_string().value_or(""));
+}
+
 /// Absent in runs of before there were rules.
 void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
     out.rule_texts = texts_of(root.find("rules"), "rules", facts);
@@ -271,6 +284,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     read_description(trace, plan, request, out, facts);
     read_calibration_facts(calibration, out, facts);
     read_rules(root, plan, out, facts);
+    read_cache_probe(root.find("cache_probe"), out.info.cache_probe);
     const JsonValue host = root.find("host");
     out.kernel = host.find("kernel").as_string().value_or("");
     out.cpu_model = host.find("cpu_model").as_string().value_or("");
@@ -282,12 +296,17 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
 }
 
 Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
-                    const ClientTotals& client) {
-    if (!calibration.why_not.empty()) {
-        return judge_uncalibrated(calibration.why_not, figures, client, calibration.limits);
+                    const ClientTotals& client, const CacheProbe& cache) {
+    const bool calibrated = calibration.why_not.empty();
+    Judgement judged =
+        calibrated ? judge_calibrated(figures, client, calibration.limits)
+                   : judge_uncalibrated(calibration.why_not, figures, client, calibration.limits);
+    if (calibrated) {
+        judged.reasons.push_back(how_calibrated(calibration));
     }
-    Judgement judged = judge_calibrated(figures, client, calibration.limits);
-    judged.reasons.push_back(how_calibrated(calibration));
+    if (std::string warm = warm_reason(figures, cache); !warm.empty()) {
+        judged.reasons.insert(judged.reasons.begin(), std::move(warm));
+    }
     return judged;
 }
 

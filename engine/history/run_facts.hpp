@@ -87,9 +87,10 @@ struct RunFacts {
 /// Reads the text of run.json. Errors: bad_json, missing, out_of_range; `doing` is the key.
 Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text);
 
-/// The verdict of a run under the limits that it had, calibrated or not.
+/// The verdict of a run under the limits that it had, calibrated or not. A cache that was warm is
+/// among its reasons.
 Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
-                    const ClientTotals& client);
+                    const ClientTotals& client, const CacheProbe& cache);
 
 /// "20261121-034512", as `date` of the summary has it.
 std::string date_text(std::int64_t utc_ns);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/stats/warnings.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -255,7 +254,6 @@ SummaryFigures Summary::figures() const {
         f.prompts.explanation = std::move(where);
     }
     f.cache_excess = f.cache_rows_reported > 0 ? cache_excess_.tokens() : 0;
-    f.warnings = warnings_of(f);
     return f;
 }
 

@@ -24,6 +24,7 @@
 #include "engine/prompt/overhead.hpp"
 #include "engine/stats/by_url.hpp"
 #include "engine/stats/cache_excess.hpp"
+#include "engine/stats/cache_probe.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/error_texts.hpp"
@@ -179,9 +180,10 @@ struct SummaryFigures {
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;
 
-    PhaseFigures phase;                 ///< what rules ask for
-    std::vector<UrlFigures> urls;       ///< by the server that a row was sent to
-    std::vector<std::string> warnings;  ///< warnings.hpp
+    PhaseFigures phase;            ///< what rules ask for
+    std::vector<UrlFigures> urls;  ///< by the server that a row was sent to
+    std::vector<std::string>
+        warnings;  ///< warnings.hpp; set by who knows how the run was asked for
 
     /// Whole answers, of whatever length.
     std::uint64_t answered() const { return completed + short_output + long_output; }
@@ -246,6 +248,7 @@ struct SummaryInfo {
     std::string tokenizer_id;  ///< empty: null
     std::string trace;
     RunDescription run;
+    CacheProbe cache_probe;  ///< of the servers' caches, before the first row
     std::optional<std::uint64_t> max_concurrency;
     std::optional<std::uint32_t> server_block;  ///< tokens of the server's cache blocks
     bool continuous_usage = false;              ///< servers were asked for the tokens of each chunk

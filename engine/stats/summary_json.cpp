@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "engine/stats/summary.hpp"
+#include "engine/stats/warm_cache.hpp"
 #include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 
@@ -249,7 +250,9 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_count(json, "rows_equal", f.cache_rows_equal);
     write_count(json, "rows_above", f.cache_rows_above);
     write_server_cache(json, f, info);
-    json.end_object().key("prompts").begin_object();
+    json.end_object();
+    write_warm_cache(json, f, info.cache_probe);
+    json.key("prompts").begin_object();
     write_count(json, "exact", f.prompts.exact);
     write_count(json, "off", f.prompts.off);
     write_count(json, "unknown", f.prompts.unknown);

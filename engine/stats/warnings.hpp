@@ -8,10 +8,10 @@
 namespace driftless {
 
 struct SummaryFigures;
-struct RunDescription;
+struct SummaryInfo;
 
-std::vector<std::string> warnings_of(const SummaryFigures& figures);
-/// Adds what follows from how the run was asked for: one that adapts its load.
-void add_warnings(SummaryFigures& figures, const RunDescription& run);
+/// What follows from the figures, from what was seen of the cache before the first row, and from
+/// how the run was asked for.
+std::vector<std::string> warnings_of(const SummaryFigures& figures, const SummaryInfo& info);
 
 }  // namespace driftless

@@ -140,6 +140,10 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
     flags.value("--server-block", "TOKENS",
                 "the server's cache blocks: hits are forecast in them, too [probed]", nullptr,
                 parse_positive_u32, options.server.server_block);
+    flags.on_off("--no-warm-probe", "do not ask if the cache is warm from an earlier run",
+                 options.server.warm_probe, false);
+    flags.on_off("--reset-cache", "empty the server's prefix cache first, and prove it",
+                 options.server.reset_cache);
     flags.group("");  // not in the help: the spelling of other tools
     flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
     flags.value("--port", "N", "", "8000", parse_positive_u32, server.port);

@@ -103,6 +103,8 @@ struct ServerFlags {
     std::optional<std::int64_t> wait_ready_ns;
     std::optional<Overhead> overhead;           ///< empty: what preflight finds, or none
     std::optional<std::uint32_t> server_block;  ///< `--server-block`; empty: what preflight finds
+    bool warm_probe = true;                     ///< is the cache warm from an earlier run?
+    bool reset_cache = false;                   ///< `--reset-cache`
     std::uint32_t verify_prompts = 0;  ///< rows held against the server's tokenize endpoint
 };
 

@@ -271,6 +271,14 @@ std::string contradiction(const ReplayOptions& options) {
         return std::string("--verify-prompts asks the server and ") +
                (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";
     }
+    if (options.server.reset_cache &&
+        (!options.server.preflight || !options.server.warm_probe || options.dry_run)) {
+        return std::string("--reset-cache is proven by probes and ") +
+               (options.dry_run            ? "--dry-run"
+                : options.server.preflight ? "--no-warm-probe"
+                                           : "--no-preflight") +
+               " forbids them: give one";
+    }
     if (!options.request.dialect->has_routing_headers &&
         (!options.request.routing_strategy.empty() || !options.request.user.empty())) {
         return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";

@@ -114,7 +114,13 @@ int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
     }
     if (salt_is_new(facts, parts.invocation().cache_salt, flag)) {
         // Their digest must differ; what else decides it must not.
-        return check_sources(facts, parts, flag);
+        const int code = check_sources(facts, parts, flag);
+        if (code == exit_done) {
+            std::printf(
+                "from: prompts are in other words than the run's (another --cache-salt); lengths, "
+                "sharing and schedule are equal\n");
+        }
+        return code;
     }
     const OrExit<PromptSums> sums = sum_prompts(parts);
     if (!sums) {

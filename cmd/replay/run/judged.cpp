@@ -12,7 +12,7 @@ namespace driftless {
 void judge(const RunFile& file, const RunEnd& end, const SummaryFigures& figures,
            const ClientTotals& client, SummaryInfo& info) {
     const ReplayOptions& options = file.parts.invocation().options;
-    const Judgement judged = judge_run(file.calibration, figures, client);
+    const Judgement judged = judge_run(file.calibration, figures, client, info.cache_probe);
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.limits = file.calibration.limits;

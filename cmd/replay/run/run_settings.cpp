@@ -153,6 +153,7 @@ SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns) {
     info.split_unknown = split_unknown(findings);
     info.trace = file.parts.workload().trace.name;
     info.run = description_of(file);
+    info.cache_probe = file.cache;
     if (options.sending.inflight_max && file.engine) {
         info.max_concurrency = file.engine->host.inflight_max;
     }

@@ -349,6 +349,7 @@ std::string to_json(const RunFile& file, const RunProgress& progress) {
     write_request(json, file);
     write_preflight(json, file.parts.server(), file.warnings);
     write_verified(json, file.verified);
+    write_cache_probe(json, file.cache);
     write_calibration(json, file.calibration);
     write_host(json, file);
     if (progress.engine) {

@@ -20,6 +20,7 @@
 #include "engine/host/host.hpp"
 #include "engine/preflight/verify.hpp"
 #include "engine/schedule/idle_figures.hpp"
+#include "engine/stats/cache_probe.hpp"
 
 namespace driftless {
 
@@ -100,6 +101,7 @@ struct RunFile {
     CalibrationFacts calibration;            ///< of a dry run: none
     std::optional<VerifyFindings> verified;  ///< `--verify-prompts`
     std::vector<std::string> warnings;       ///< about rows that this server may not take as meant
+    CacheProbe cache = {};                   ///< of the servers' caches; of a dry run: none
 };
 
 /// What a run adds to it while it goes on.

@@ -62,6 +62,18 @@ void write_preflight(JsonWriter& json, const Server& server,
     json.end_object();
 }
 
+void write_cache_probe(JsonWriter& json, const CacheProbe& probe) {
+    json.key("cache_probe").begin_object();
+    json.key("state").string(name_of(probe.state));
+    json.key("why");
+    probe.why.empty() ? json.null() : json.string(probe.why);
+    json.key("tokens").unsigned_integer(probe.tokens);
+    json.key("cached_tokens").unsigned_integer(probe.cached_tokens);
+    json.key("reset");
+    probe.reset.empty() ? json.null() : json.string(probe.reset);
+    json.end_object();
+}
+
 void write_verified(JsonWriter& json, const std::optional<VerifyFindings>& verified) {
     json.key("verified");
     if (!verified) {

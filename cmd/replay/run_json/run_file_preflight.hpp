@@ -8,6 +8,7 @@
 
 #include "cmd/replay/server/server.hpp"
 #include "engine/preflight/verify.hpp"
+#include "engine/stats/cache_probe.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -16,6 +17,9 @@ namespace driftless {
 /// its own notes.
 void write_preflight(JsonWriter& json, const Server& server,
                      const std::vector<std::string>& warnings);
+
+/// Key and value of `cache_probe`.
+void write_cache_probe(JsonWriter& json, const CacheProbe& probe);
 
 /// Key and value of `verified`: an object, or null where nothing was.
 void write_verified(JsonWriter& json, const std::optional<VerifyFindings>& verified);

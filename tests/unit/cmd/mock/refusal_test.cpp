@@ -194,6 +194,34 @@ TEST(MockPages, CountsForMetrics) {
     EXPECT_EQ(status_of(Player(options).ask(get("/metrics"))), 404);
 }
 
+// vLLM's and SGLang's endpoints empty the cache; a pretended one says so and does not.
+TEST(MockPages, EmptiesItsCache) {
+    const auto hits_after = [](CacheReset whose, const std::string& path, int* status) {
+        CoreOptions options;
+        options.cache_block_tokens = 4;
+        options.cache_reset = whose;
+        Player player(options);
+        (void)player.ask(chat(5, 1));
+        *status = status_of(player.ask("POST " + path + " HTTP/1.1\r\nHost: h\r\n\r\n"));
+        (void)player.ask(chat(5, 1));
+        return player.core.metrics().cache_hits;
+    };
+    int status = 0;
+    for (const char* path : {"/reset_prefix_cache", "/flush_cache"}) {
+        EXPECT_EQ(hits_after(CacheReset::both, path, &status), 0u);
+        EXPECT_EQ(status, 200);
+        EXPECT_EQ(hits_after(CacheReset::pretended, path, &status), 4u);
+        EXPECT_EQ(status, 200);
+        EXPECT_EQ(hits_after(CacheReset::none, path, &status), 4u);
+        EXPECT_EQ(status, 404);
+    }
+    EXPECT_EQ(hits_after(CacheReset::vllm, "/flush_cache", &status), 4u);
+    EXPECT_EQ(status, 404);
+    EXPECT_EQ(hits_after(CacheReset::sglang, "/flush_cache", &status), 0u);
+    Player player{CoreOptions()};
+    EXPECT_EQ(status_of(player.ask(get("/flush_cache"))), 405);
+}
+
 // Under --pod every answer, whatever it is, says who gave it, and no answer else.
 TEST(MockPages, NameAPod) {
     CoreOptions options;

@@ -58,7 +58,7 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.calibration.limits.rank_ns, 2);
     EXPECT_EQ(facts.calibration.limits.receive_delay_ns, 3);
     EXPECT_EQ(facts.calibration.limits.wire_ns, 4);
-    EXPECT_EQ(judge_run(facts.calibration, {}, {}).verdict, Verdict::uncalibrated);
+    EXPECT_EQ(judge_run(facts.calibration, {}, {}, {}).verdict, Verdict::uncalibrated);
 }
 
 TEST(RunFacts, SaysHowItWasCalibrated) {
@@ -71,7 +71,7 @@ TEST(RunFacts, SaysHowItWasCalibrated) {
     facts.taken_share = 0.5;
     EXPECT_EQ(how_calibrated(facts),
               "calibrated for 1.9 s before this run, while others had 50.0 % of the CPU");
-    EXPECT_EQ(judge_run(facts, {}, {}).reasons.back(), how_calibrated(facts));
+    EXPECT_EQ(judge_run(facts, {}, {}, {}).reasons.back(), how_calibrated(facts));
 }
 
 TEST(RunFacts, ReadsTheBarOfARun) {

@@ -19,6 +19,10 @@ SummaryFigures cache(std::uint64_t expected, std::uint64_t observed, std::uint64
     return f;
 }
 
+std::vector<std::string> warnings_of(const SummaryFigures& f) {
+    return warnings_of(f, SummaryInfo());
+}
+
 bool says(const SummaryFigures& f, const char* part) {
     const std::vector<std::string> warnings = warnings_of(f);
     return warnings.size() == 1 && warnings[0].find(part) != std::string::npos;

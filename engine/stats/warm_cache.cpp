@@ -1,0 +1,133 @@
+#include "engine/stats/warm_cache.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/stats/cache_excess.hpp"
+#include "engine/stats/summary.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/counted.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* remedy =
+    "repeat with --cache-salt random or --reset-cache, or restart the server";
+constexpr const char* was_warm_text =
+    "the prefix cache was warm from an earlier run, so TTFT is too low: ";
+
+std::string percent_of(std::uint64_t part, std::uint64_t whole) {
+    CHECK(whole > 0);
+    return percent_text(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string probe_figures(const CacheProbe& probe) {
+    return "before the first row " + std::to_string(probe.cached_tokens) + " of " +
+           std::to_string(probe.tokens) +
+           " tokens of a prompt were cached that only an earlier run of this seed and salt sends";
+}
+
+}  // namespace
+
+// More hits than even an infinite cache has that begins empty: it did not begin empty. The tokens
+// that the server's template puts before each prompt are shared by all rows, and are no sign; what
+// is expected by the server's own blocks has them already.
+WarmRows warm_rows(const SummaryFigures& f) {
+    const bool blocks_known =
+        f.server_cache_rows > 0 && f.server_cache_rows == f.cache_rows_reported;
+    const std::uint64_t expected =
+        blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
+    const std::uint64_t shared = blocks_known ? 0 : f.template_pre * f.cache_rows_reported;
+    const std::uint64_t alike =  // rows above are counted by the trace's blocks
+        alike_tokens_max * (blocks_known ? f.cache_rows_reported : f.cache_rows_above);
+    if (f.cached_tokens <= expected + shared + alike) {
+        if (f.cache_excess == 0) {
+            return {};
+        }
+        return {WarmRows::Finding::warm,
+                "rows hit " + std::to_string(f.cache_excess) +
+                    " tokens that no row of this run had sent before them, though in sum no more "
+                    "than an empty cache can hit"};
+    }
+    const std::uint64_t excess = f.cached_tokens - expected - shared;
+    const std::string figures =
+        "the server reports " + std::to_string(f.cached_tokens) + " cached tokens, " +
+        (expected == 0 ? std::string("and none can hit in an empty cache")
+                       : percent_of(f.cached_tokens, expected) + " of what an empty cache can hit");
+    const bool may_be_blocks = !blocks_known && excess < f.cache_rows_above * trace_block_max;
+    return {may_be_blocks ? WarmRows::Finding::smaller_blocks_or_warm : WarmRows::Finding::warm,
+            figures};
+}
+
+std::optional<bool> was_warm(const SummaryFigures& figures, const CacheProbe& probe) {
+    const WarmRows rows = warm_rows(figures);
+    if (probe.state == CacheState::warm || rows.finding == WarmRows::Finding::warm) {
+        return true;
+    }
+    if (probe.state == CacheState::cold) {
+        return false;
+    }
+    const bool rows_tell = figures.cache_rows_reported > 0;
+    return rows_tell && rows.finding == WarmRows::Finding::nothing ? std::optional(false)
+                                                                   : std::nullopt;
+}
+
+std::string warm_warning(const SummaryFigures& figures, const CacheProbe& probe) {
+    const WarmRows rows = warm_rows(figures);
+    if (rows.finding == WarmRows::Finding::warm) {
+        return was_warm_text + rows.figures + "; " + remedy;
+    }
+    if (probe.state == CacheState::warm) {
+        return was_warm_text + probe_figures(probe) + "; " + remedy;
+    }
+    if (rows.finding == WarmRows::Finding::nothing) {
+        return "";
+    }
+    const std::string smaller = rows.figures + ": its blocks are smaller than the trace's";
+    return probe.state == CacheState::cold
+               ? smaller + " (a probe before the first row found the cache cold)"
+               : smaller + ", or its cache was warm from an earlier run (then TTFT is too low: " +
+                     remedy + ")";
+}
+
+std::string warm_reason(const SummaryFigures& figures, const CacheProbe& probe) {
+    if (!was_warm(figures, probe).value_or(false)) {
+        return "";
+    }
+    return "not the client's doing: the prefix cache was warm before the first row (" +
+           (probe.state == CacheState::warm ? probe_figures(probe) : warm_rows(figures).figures) +
+           ")";
+}
+
+void write_warm_cache(JsonWriter& json, const SummaryFigures& figures, const CacheProbe& probe) {
+    const FirstTurnFigures& first = figures.phase.first_turns;
+    const std::uint64_t possible = first.expected_tokens + figures.template_pre * first.reported;
+    const auto count = [&json](const char* key, std::uint64_t value, bool known) {
+        json.key(key);
+        known ? json.unsigned_integer(value) : json.null();
+    };
+    const auto text = [&json](const char* key, const std::string& value) {
+        json.key(key);
+        value.empty() ? json.null() : json.string(value);
+    };
+    json.key("warm_cache").begin_object();
+    json.key("probe").string(name_of(probe.state));
+    text("why", probe.why);
+    const bool asked = probe.tokens > 0;
+    count("probe_tokens", probe.tokens, asked);
+    count("probe_cached_tokens", probe.cached_tokens, asked);
+    text("reset", probe.reset);
+    const bool reported = figures.cache_rows_reported > 0;
+    count("excess_tokens", figures.cache_excess, reported);
+    count("first_turns", first.reported, true);
+    count("first_turn_tokens", first.input_tokens, first.reported > 0);
+    count("first_turn_hits", first.cached_tokens, first.reported > 0);
+    count("first_turn_possible", possible, first.reported > 0);
+    const std::optional<bool> warm = was_warm(figures, probe);
+    json.key("warm");
+    warm ? json.boolean(*warm) : json.null();
+    json.end_object();
+}
+
+}  // namespace driftless
