@@ -17,6 +17,7 @@
 #include "cmd/find/search_report.hpp"
 #include "cmd/find/window.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/or_exit.hpp"
 #include "cmd/replay/places.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/secrets.hpp"
@@ -64,12 +65,13 @@ class Finder {
 
   private:
     int check_input();
-    int play(const Probe& probe);
+    OrExit<std::optional<std::uint64_t>> count_rows(const std::string& folder);
+    int play(const KneeProbe& probe);
     int judge(JudgedProbe judged, const CellEnd& end, const std::string& folder);
-    int lengthen(std::uint64_t rows);
+    int lengthen(double value, std::uint64_t rows);
     int end_with(const char* state, const std::string& why, int code);
     int keep();
-    std::vector<std::string> arguments(const Probe& probe) const;
+    std::vector<std::string> arguments(const KneeProbe& probe) const;
     double seconds() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     }
@@ -80,10 +82,12 @@ class Finder {
     std::string name_;
     std::chrono::steady_clock::time_point began_;
     SearchReport report_;
-    std::vector<ProbeDone> done_;  ///< those that count, and those that were spoiled
+    double short_at_ = 0;           ///< load of the last probe that was too short
+    std::uint64_t short_rows_ = 0;  ///< its rows
+    std::vector<ProbeDone> done_;   ///< those that count, and those that were spoiled
 };
 
-std::vector<std::string> Finder::arguments(const Probe& probe) const {
+std::vector<std::string> Finder::arguments(const KneeProbe& probe) const {
     std::vector<std::string> out = options_.traces;
     for (const std::string& url : options_.urls) {
         out.push_back("--url=" + url);
@@ -119,33 +123,36 @@ int Finder::end_with(const char* state, const std::string& why, int code) {
 }
 
 /// A window in which a run would have as many rows as its percentile needs; or the end of the
-/// search.
-int Finder::lengthen(std::uint64_t rows) {
+/// search, where there is none: `rows` did not grow with it.
+int Finder::lengthen(double value, std::uint64_t rows) {
     const std::uint64_t wanted = options_.slos.rows_min;
-    if (window_.can_grow()) {
+    const bool grew = value != short_at_ || rows > short_rows_;
+    short_at_ = value;
+    short_rows_ = rows;
+    if (grew && window_.can_grow()) {
         window_.grow(rows, wanted);
         std::printf(
-            "find: %llu requests are too few for a percentile of the SLO (%llu); probes "
-            "last %s from here on\n",
+            "find: %llu requests are too few for a percentile of the SLO (%llu); probes last %s "
+            "from here on\n",
             static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
             window_.text().c_str());
         return exit_done;
     }
-    return end_with("stopped",
-                    "a percentile of the SLO needs " + std::to_string(wanted) +
-                        " requests, and a probe has " + std::to_string(rows) +
-                        ": play a longer part of the trace, give users and --concurrency -- "
-                        "--recycle --for T, or ask for a lower percentile",
-                    exit_usage);
+    const std::string why =
+        "a percentile of the SLO needs " + std::to_string(wanted) + " requests, and the probe at " +
+        load_text(value) + " has " + std::to_string(rows) +
+        ": play a longer part of the trace, give --recycle --for T behind -- with users and "
+        "concurrency, or ask for a lower percentile";
+    (void)refuse(why, exit_usage);
+    return end_with("stopped", why, exit_usage);
 }
 
-/// Reads the flags and the trace as the first probe will, without a server; and counts its rows.
-int Finder::check_input() {
-    Cell cell{arguments({options_.rules.start, 0, 0, Purpose::bracket}),
-              folder_ + "/" + dry_run_folder};
-    cell.arguments.push_back("--dry-run");
+/// Rows of the first probe, without a server; nothing where only a run can tell.
+OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folder) {
+    Cell cell{arguments({options_.rules.start, 0, 0, Purpose::bracket}), folder};
+    cell.arguments.emplace_back("--dry-run");
     const CellEnd end = run_cell(cell);
-    if (end.outcome == CellOutcome::interrupted) {
+    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
         return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
     }
     if (end.exit_code != exit_done) {
@@ -154,16 +161,31 @@ int Finder::check_input() {
         (void)refuse(why, code);
         return end_with("stopped", why, code);
     }
-    const Result<std::string> text = read_whole_file(cell.folder + "/run.json");
+    const Result<std::string> text = read_whole_file(folder + "/run.json");
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text ? text.value() : "");
-    const auto rows =
-        root ? root.value().find("plan").find("rows").as_u64() : std::optional<std::uint64_t>();
-    bool recycles = false;
-    for (const std::string& flag : options_.replay_flags) {
-        recycles = recycles || flag == "--recycle";
+    const bool recycles = has_flag(options_.replay_flags, "--recycle");
+    return root && !recycles ? root.value().find("plan").find("rows").as_u64() : std::nullopt;
+}
+
+/// Reads the flags and the trace as the first probe will, and sees that it is long enough, before
+/// anything is sent.
+int Finder::check_input() {
+    int code = exit_done;
+    // Bounded: each turn lengthens the window, which has a bound.
+    for (int turn = 1; code == exit_done; ++turn) {
+        const std::string folder =
+            folder_ + "/" + dry_run_folder + (turn > 1 ? "-" + std::to_string(turn) : "");
+        const OrExit<std::optional<std::uint64_t>> rows = count_rows(folder);
+        if (!rows) {
+            return rows.exit_code();
+        }
+        if (!rows.value() || *rows.value() >= options_.slos.rows_min) {
+            break;
+        }
+        code = lengthen(options_.rules.start, *rows.value());
     }
-    return rows && *rows < options_.slos.rows_min && !recycles ? lengthen(*rows) : exit_done;
+    return code;
 }
 
 int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& folder) {
@@ -180,15 +202,16 @@ int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& fol
         done_.push_back({judged.probe, result});
     }
     const std::uint64_t rows = judged.rows;
+    const double value = judged.probe.value;
     const bool too_short = judged.outcome == ProbeOutcome::too_short;
     report_.probes.push_back(std::move(judged));
     report_.knee = next_step(options_.rules, done_).knee;
     std::fputs(printable_lines(probe_line(report_, report_.probes.back())).c_str(), stdout);
     const int kept = keep();
-    return kept == exit_done && too_short ? lengthen(rows) : kept;
+    return kept == exit_done && too_short ? lengthen(value, rows) : kept;
 }
 
-int Finder::play(const Probe& probe) {
+int Finder::play(const KneeProbe& probe) {
     JudgedProbe judged;
     judged.probe = probe;
     char number[16];
@@ -196,6 +219,9 @@ int Finder::play(const Probe& probe) {
     judged.run =
         std::string(number) + "-" + std::string(options_.over->name) + "-" + load_text(probe.value);
     const std::string folder = folder_ + "/" + judged.run;
+    std::fprintf(stderr, "find: probe %s of %s %s (%s)\n", number,
+                 std::string(options_.over->name).c_str(), load_text(probe.value).c_str(),
+                 name_of(probe.purpose));
     const double before = seconds();
     const CellEnd end = run_cell({arguments(probe), folder});
     judged.seconds = seconds() - before;
@@ -220,6 +246,9 @@ int Finder::run() {
     while (code == exit_done && report_.state == name_of(SearchState::searching)) {
         const SearchStep step = next_step(options_.rules, done_);
         report_.knee = step.knee;
+        if (step.next && stop_requests().load() > 0) {
+            return end_with("interrupted", "interrupted between two probes", exit_interrupted);
+        }
         if (step.next) {
             code = play(*step.next);
             continue;

@@ -25,7 +25,7 @@ enum class ProbeOutcome : std::uint8_t {
 };
 
 struct JudgedProbe {
-    Probe probe;
+    KneeProbe probe;
     ProbeOutcome outcome = ProbeOutcome::spoiled;
     std::string run;         ///< its folder, below that of the search
     std::string verdict;     ///< as summary.json has it

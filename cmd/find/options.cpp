@@ -30,8 +30,8 @@ constexpr const char* footer =
   speed        of the recorded instants; changes when prefixes are seen again
 
 What stands behind -- goes to every replay: replay --help lists it. A percentile needs so many
-requests: p50 11, p90 64, p95 130, p99 662, p99.9 6,636. Where a probe has fewer, --duration or --for
-is lengthened; without either, the search ends and says what to do.
+requests: p50 11, p90 64, p95 130, p99 662, p99.9 6,636. Where a probe has fewer, --duration or
+--for is lengthened; without either, the search ends and says what to do.
 
 A probe fails, too, when the server cannot keep up: when waiting requests and TTFT both rise through
 the run. A probe that the client, the host or the network spoiled is repeated.
@@ -115,13 +115,6 @@ struct Typed {
     std::optional<double> start;
 };
 
-bool has_flag(const std::vector<std::string>& flags, std::string_view name) {
-    return std::any_of(flags.begin(), flags.end(), [&](const std::string& one) {
-        return one == name ||
-               (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=');
-    });
-}
-
 /// Flags of replay that the search gives itself, or that make no probe.
 std::string check_replay_flags(const FindOptions& options) {
     const std::string own = "--" + std::string(options.over->name);
@@ -173,7 +166,9 @@ std::string complete_rules(const Typed& typed, const LoadAxis& axis, SearchRules
         rules.start = *typed.start;
     } else if (typed.low && typed.high) {
         const double middle = std::sqrt(*typed.low * *typed.high);
-        rules.start = axis.whole ? std::round(middle) : std::stod(load_text(middle));
+        char few[32];
+        (void)std::snprintf(few, sizeof few, "%.3g", middle);
+        rules.start = axis.whole ? std::round(middle) : std::stod(few);
         rules.start = std::clamp(rules.start, *typed.low, *typed.high);
     } else {
         rules.start = typed.low.value_or(std::min(1.0, typed.high.value_or(1.0)));
@@ -206,6 +201,10 @@ std::string complete(FindOptions& options, const Typed& typed) {
     }
     if (std::string why = check_replay_flags(options); !why.empty()) {
         return why;
+    }
+    if (mask_command(options.replay_flags) != options.replay_flags) {
+        return "a key behind -- would stand in the list of processes as long as the search takes; "
+               "use OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME";
     }
     options.salted = has_flag(options.replay_flags, "--cache-salt");
     return complete_rules(typed, *options.over, options.rules);
@@ -247,6 +246,13 @@ void add_flags(Flags& flags, FindOptions& options, Typed& typed) {
 }
 
 }  // namespace
+
+bool has_flag(const std::vector<std::string>& flags, std::string_view name) {
+    return std::any_of(flags.begin(), flags.end(), [&](const std::string& one) {
+        return one == name ||
+               (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=');
+    });
+}
 
 std::string load_text(double value) {
     constexpr int digits = 6;

@@ -47,6 +47,9 @@ struct FindCommandLine {
 /// Parses everything after the command's name.
 FindCommandLine parse_find_options(const std::vector<std::string>& arguments);
 
+/// Whether `--name` or `--name=value` is among the words of a command line.
+bool has_flag(const std::vector<std::string>& flags, std::string_view name);
+
 /// A load as it stands in a flag, in a file and on the screen: "12", "3.25".
 std::string load_text(double value);
 

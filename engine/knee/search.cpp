@@ -45,8 +45,8 @@ class Asked {
     }
 
     /// A probe, with the number of its tries so far.
-    Probe probe(double value, std::uint32_t seed, Purpose purpose) const {
-        Probe next{value, seed, 0, purpose};
+    KneeProbe probe(double value, std::uint32_t seed, Purpose purpose) const {
+        KneeProbe next{value, seed, 0, purpose};
         for (const ProbeDone& one : done_) {
             next.attempt += one.probe.value == value && one.probe.seed == seed ? 1 : 0;
         }

@@ -28,7 +28,7 @@ struct SearchRules {
 enum class Purpose : std::uint8_t { bracket, bisect, below, replicate };
 const char* name_of(Purpose purpose);
 
-struct Probe {
+struct KneeProbe {
     double value = 0;
     std::uint32_t seed = 0;     ///< added to the seed of the search: equal seeds play the same rows
     std::uint32_t attempt = 0;  ///< how often it was spoiled before
@@ -38,7 +38,7 @@ struct Probe {
 enum class ProbeResult : std::uint8_t { meets, fails, spoiled };
 
 struct ProbeDone {
-    Probe probe;
+    KneeProbe probe;
     ProbeResult result = ProbeResult::spoiled;
 };
 
@@ -66,7 +66,7 @@ struct Knee {
 
 struct SearchStep {
     Knee knee;
-    std::optional<Probe> next;  ///< nothing: the search is over
+    std::optional<KneeProbe> next;  ///< nothing: the search is over
 };
 
 /// A search ends by then, whatever comes.

@@ -9,7 +9,7 @@
 namespace driftless {
 namespace {
 
-using Server = std::function<ProbeResult(const Probe&)>;
+using Server = std::function<ProbeResult(const KneeProbe&)>;
 
 struct Played {
     Knee knee;
@@ -37,7 +37,7 @@ Played play(const SearchRules& rules, const Server& server) {
 }
 
 Server knee_at(double knee) {
-    return [knee](const Probe& probe) {
+    return [knee](const KneeProbe& probe) {
         return probe.value <= knee ? ProbeResult::meets : ProbeResult::fails;
     };
 }
@@ -108,7 +108,7 @@ TEST(KneeSearch, ProbesInOrder) {
 }
 
 TEST(KneeSearch, ProbesOnceBelowTheBoundary) {
-    const Played played = play(whole(1000, 100), [](const Probe& probe) {
+    const Played played = play(whole(1000, 100), [](const KneeProbe& probe) {
         return probe.value < 101 ? ProbeResult::meets : ProbeResult::fails;
     });
     EXPECT_EQ(std::count_if(played.done.begin(), played.done.end(),
@@ -134,7 +134,7 @@ TEST(KneeSearch, EndsAtTheBounds) {
 
 TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
     unsigned spoiled = 0;
-    const Played played = play(whole(64), [&](const Probe& probe) {
+    const Played played = play(whole(64), [&](const KneeProbe& probe) {
         const bool first = probe.attempt < 2;
         spoiled += first ? 1 : 0;
         return first ? ProbeResult::spoiled : knee_at(9)(probe);
@@ -143,7 +143,7 @@ TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
     EXPECT_EQ(played.knee.fail, 10);
     EXPECT_EQ(spoiled * 3, played.done.size() * 2);
 
-    const Played given_up = play(whole(64), [](const Probe& probe) {
+    const Played given_up = play(whole(64), [](const KneeProbe& probe) {
         return probe.value > 4 ? ProbeResult::spoiled : ProbeResult::meets;
     });
     EXPECT_EQ(given_up.knee.state, SearchState::spoiled);
@@ -154,7 +154,7 @@ TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
 
 // A load below the boundary that fails twice is the boundary: 20 fails although 24 passes.
 TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
-    const auto dip = [](const Probe& probe) {
+    const auto dip = [](const KneeProbe& probe) {
         const bool meets = probe.value <= 24 && !(probe.value >= 19 && probe.value <= 21);
         return meets ? ProbeResult::meets : ProbeResult::fails;
     };
@@ -164,7 +164,7 @@ TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
     EXPECT_EQ(played.knee.fail, 19);
     EXPECT_FALSE(played.knee.monotone);
     // By chance, once: the boundary stays.
-    const Played chance = play(whole(64, 24), [&](const Probe& probe) {
+    const Played chance = play(whole(64, 24), [&](const KneeProbe& probe) {
         return probe.seed == 0 ? dip(probe) : knee_at(24)(probe);
     });
     EXPECT_EQ(chance.knee.pass, 24);
@@ -174,7 +174,7 @@ TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
 
 // Replicates that disagree widen the interval to loads at which all agree.
 TEST(KneeSearch, WidensTheInterval) {
-    const Played played = play(whole(400, 100), [](const Probe& probe) {
+    const Played played = play(whole(400, 100), [](const KneeProbe& probe) {
         const double knee = probe.seed == 0 ? 200 : probe.seed == 1 ? 185 : 230;
         return knee_at(knee)(probe);
     });
@@ -196,7 +196,7 @@ TEST(KneeSearch, AlwaysEnds) {
     std::mt19937 random(7);
     for (int i = 0; i < 2000; ++i) {
         const Played played =
-            play(i % 2 == 0 ? whole(500, 20) : real(0.1, 500, 20), [&](const Probe&) {
+            play(i % 2 == 0 ? whole(500, 20) : real(0.1, 500, 20), [&](const KneeProbe&) {
                 const auto draw = random() % 10;
                 return draw < 5   ? ProbeResult::meets
                        : draw < 8 ? ProbeResult::fails
@@ -222,7 +222,7 @@ TEST(KneeSearch, TheIntervalHoldsTheKnee) {
         for (int seed = 0; seed < 3; ++seed) {
             of_seed.push_back(middle * std::normal_distribution(1.0, 0.05)(random));
         }
-        const Played played = play(real(1, 1000, 8), [&](const Probe& probe) {
+        const Played played = play(real(1, 1000, 8), [&](const KneeProbe& probe) {
             return knee_at(of_seed.at(probe.seed))(probe);
         });
         const Knee& knee = played.knee;
