@@ -10,6 +10,7 @@
 #include "cmd/calibrate/calibrate.hpp"
 #include "cmd/convert/convert.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/find/find.hpp"
 #include "cmd/inspect/inspect.hpp"
 #include "cmd/mock/mock.hpp"
 #include "cmd/nearest_name.hpp"
@@ -40,6 +41,7 @@ constexpr Command command_list[] = {
      &driftless::run_replay},
     {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report,
      true},
+    {"find", "find the highest load at which a server meets an SLO", &driftless::run_find},
     {"inspect", "say what is in a trace, what is wrong with it, what a cache could hit",
      &driftless::run_inspect, true},
     {"convert", "write a trace anew: another format, a part of it, more or less of it",

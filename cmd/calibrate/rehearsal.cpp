@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,8 +15,6 @@
 #include "engine/io/sockets.hpp"
 #include "proto/record/record.hpp"
 
-extern char** environ;
-
 namespace driftless {
 
 namespace {
@@ -27,41 +23,6 @@ constexpr std::int64_t chunks_per_stream_second = 50;
 constexpr const char* chunk_gap = "20ms";
 // A rate of a shorter sample, as the last of a run, says little of a second.
 constexpr std::int64_t sample_ns_min = 500'000'000;
-
-/// The environment without what a rehearsal has no use for.
-std::vector<char*> environment() {
-    std::vector<char*> kept;
-    for (char** one = environ; *one != nullptr; ++one) {
-        if (!std::string_view(*one).starts_with("OPENAI_API_KEY=")) {
-            kept.push_back(*one);
-        }
-    }
-    kept.push_back(nullptr);
-    return kept;
-}
-
-Result<int> spawn(const std::vector<std::string>& arguments, int output,
-                  const std::string& messages) {
-    std::vector<char*> argv;
-    for (const std::string& argument : arguments) {
-        argv.push_back(const_cast<char*>(argument.c_str()));
-    }
-    argv.push_back(nullptr);
-    std::vector<char*> variables = environment();
-    posix_spawn_file_actions_t actions;
-    (void)::posix_spawn_file_actions_init(&actions);
-    (void)::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    (void)::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(),
-                                             O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    pid_t process = -1;
-    const int failed =
-        ::posix_spawn(&process, "/proc/self/exe", &actions, nullptr, argv.data(), variables.data());
-    (void)::posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) {
-        return error_from_errno(failed, "start a process");
-    }
-    return process;
-}
 
 // The first line that comes out of a pipe, without its end; what there is, where it closes before.
 std::string read_line(int from) {
@@ -73,18 +34,16 @@ std::string read_line(int from) {
     return line;
 }
 
-/// A signal wakes us; where it asks to stop, the process is not waited for any longer.
-int wait_for(int process, const MeasuredHost& host) {
-    int status = 0;
-    if (host.stopped()) {
-        (void)::kill(process, SIGKILL);
-    }
-    while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+/// Its exit code; -1: a signal ended it. Where the user asks to stop, it is not waited for.
+int wait_for(Child& process, const MeasuredHost& host) {
+    std::optional<ChildEnd> end;
+    while (!end) {
         if (host.stopped()) {
-            (void)::kill(process, SIGKILL);
+            process.signal(SIGKILL);
         }
+        end = process.wait(std::int64_t{1'000'000'000});
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return end->exit_code;
 }
 
 std::int64_t number(JsonValue sample, std::string_view key) {
@@ -147,22 +106,33 @@ Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
 }  // namespace
 
 /// Starts this program with other arguments. Its standard output goes to `output`, its messages to
-/// the file `messages`. Returns the process id. It may use all CPUs that we were allowed: what it
-/// inherited from a pinned thread would put its writer beside its engine.
-Result<int> Rehearsals::start(const std::vector<std::string>& arguments, int output,
-                              const std::string& messages) const {
+/// the file `messages`. It may use all CPUs that we were allowed: what it inherited from a pinned
+/// thread would put its writer beside its engine.
+Result<Child> Rehearsals::start(const std::vector<std::string>& arguments, int output,
+                                const std::string& messages) const {
+    const Result<int> file = open_output(messages);
+    if (!file) {
+        return file.error();
+    }
+    ChildCommand command;
+    command.program = own_program;
+    command.arguments = arguments;
+    command.environment = own_environment({"OPENAI_API_KEY"});
+    command.output = output;
+    command.messages = file.value();
     const cpu_set_t all = cpu_set_of(host_.allowed);
     const cpu_set_t own = cpu_set_of({host_.engine_cpu});
     (void)::sched_setaffinity(0, sizeof all, &all);
-    const Result<int> process = spawn(arguments, output, messages);
+    Result<Child> process = Child::start(command);
     (void)::sched_setaffinity(0, sizeof own, &own);
+    (void)::close(file.value());
     return process;
 }
 
 Rehearsals::~Rehearsals() {
-    if (mock_ > 0) {
-        (void)::kill(mock_, SIGTERM);
-        (void)wait_for(mock_, host_);
+    if (mock_) {
+        mock_->signal(SIGTERM);
+        (void)wait_for(*mock_, host_);
     }
     if (!folder_.empty()) {
         std::error_code ignored;
@@ -182,7 +152,7 @@ Result<void> Rehearsals::open() {
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return error_from_errno(errno, "make a pipe");
     }
-    const Result<int> mock =
+    Result<Child> mock =
         start({"driftless", "mock", "--listen", "127.0.0.1:0", "--ttft", "5ms", "--itl", chunk_gap,
                "--jitter", "0.05", "--cpu", std::to_string(host_.others.front())},
               ends[1], folder_ + "/mock.txt");
@@ -192,7 +162,7 @@ Result<void> Rehearsals::open() {
     if (!mock) {
         return mock.error();
     }
-    mock_ = mock.value();
+    mock_ = std::move(mock).value();
     constexpr std::string_view before = "listening on ";
     if (!said.starts_with(before)) {
         return Error{ErrorCode::io_failed, 0, "start the mock"};
@@ -227,7 +197,7 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     if (host_.realtime) {
         arguments.push_back("--realtime");
     }
-    const Result<int> replay = start(arguments, nowhere, name + ".txt");
+    Result<Child> replay = start(arguments, nowhere, name + ".txt");
     (void)::close(nowhere);
     if (!replay) {
         return replay.error();

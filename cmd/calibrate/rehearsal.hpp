@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cmd/calibrate/measuring.hpp"
+#include "cmd/child.hpp"
 #include "engine/host/calibration.hpp"
 
 namespace driftless {
@@ -39,14 +41,14 @@ class Rehearsals {
   private:
     Result<void> write_trace(const std::string& path, std::uint32_t streams) const;
 
-    Result<int> start(const std::vector<std::string>& arguments, int output,
-                      const std::string& messages) const;
+    Result<Child> start(const std::vector<std::string>& arguments, int output,
+                        const std::string& messages) const;
 
     MeasuredHost host_;
     RehearsalShape shape_;
     std::string wait_;
     std::string folder_;
-    int mock_ = -1;  ///< process id
+    std::optional<Child> mock_;
     std::string url_;
 };
 

@@ -1,0 +1,308 @@
+#include "cmd/find/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "cmd/options_flags.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* description =
+    "Finds the highest load at which a server meets an SLO. Each probe is an ordinary replay at "
+    "one\n"
+    "load, in a folder of its own; all play the same rows with the same seed. What stands behind "
+    "--\n"
+    "are flags of replay.\n";
+
+constexpr const char* footer =
+    R"(Loads:
+  replicate    copies of the trace, which share nothing; prefix sharing stays as recorded
+  rate         requests a second (sessions, where replay --sessions is open or closed)
+  users        live session trees
+  concurrency  open requests of a closed loop
+  speed        of the recorded instants; changes when prefixes are seen again
+
+What stands behind -- goes to every replay: replay --help lists it. A percentile needs so many
+requests: p50 11, p90 64, p95 130, p99 662, p99.9 6,636. Where a probe has fewer, --duration or
+--for is lengthened; without either, the search ends and says what to do.
+
+A probe fails, too, when the server cannot keep up: when waiting requests and TTFT both rise through
+the run. A probe that the client, the host or the network spoiled is repeated.
+
+Examples:
+  driftless find trace.jsonl --url http://a:8000 --slo "ttft:p99<2s tpot:p95<50ms" --over replicate
+  driftless find trace.jsonl --url http://a:8000 --slo "ttft:p90<1s" --over rate --low 2 --high 40 \
+    -- --duration 2m --calibration none
+  driftless find chats/ --url http://a:8000 --slo "tpot:p50<30ms" --over users --high 512 \
+    -- --recycle --for 5m
+
+Exit codes: 0 done, 2 usage, 6 a probe was spoiled each time, 8 the lowest load fails,
+130 interrupted; 3, 4 and 7 as of the replay that ended so.)";
+
+constexpr std::array axes{
+    LoadAxis{"replicate", true, "copies"},     LoadAxis{"rate", false, "a second"},
+    LoadAxis{"users", true, "users"},          LoadAxis{"concurrency", true, "open requests"},
+    LoadAxis{"speed", false, "times as fast"},
+};
+/// Without --low and --high: so far from the first probe, doubled or halved.
+constexpr double reach = 1024;
+
+Result<const LoadAxis*> parse_axis(std::string_view text) {
+    for (const LoadAxis& axis : axes) {
+        if (axis.name == text) {
+            return &axis;
+        }
+    }
+    return Error{ErrorCode::invalid, 0,
+                 "is not a load; use replicate, rate, users, concurrency or speed"};
+}
+
+Result<std::optional<double>> parse_load(std::string_view text) {
+    double value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (!whole || !std::isfinite(value) || value <= 0 || value > 1e6) {
+        return Error{ErrorCode::invalid, 0, "is not a load; use a number above 0, up to 1000000"};
+    }
+    return std::optional(value);
+}
+
+Result<double> parse_tolerance(std::string_view text) {
+    const bool percent = text.ends_with('%');
+    const std::string_view digits = percent ? text.substr(0, text.size() - 1) : text;
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
+                                              std::chars_format::fixed);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    value /= percent ? 100 : 1;
+    if (!whole || !(value >= 0.001 && value <= 1)) {
+        return Error{ErrorCode::invalid, 0, "is not a tolerance; use 0.1% to 100%, as in 5%"};
+    }
+    return value;
+}
+
+Result<std::uint32_t> parse_up_to_20(std::string_view text) {
+    const Result<std::uint64_t> count = parse_count(text);
+    if (!count || count.value() > 20) {
+        return Error{ErrorCode::invalid, 0, "is not a whole number from 0 to 20"};
+    }
+    return static_cast<std::uint32_t>(count.value());
+}
+
+Result<std::uint32_t> parse_tries(std::string_view text) {
+    const Result<std::uint32_t> count = parse_up_to_20(text);
+    return count && count.value() > 0
+               ? count
+               : Error{ErrorCode::invalid, 0, "is not a number from 1 to 20"};
+}
+
+Result<std::uint64_t> parse_seed(std::string_view text) {
+    return parse_count(text);
+}
+
+/// As typed; what is in no flag yet.
+struct Typed {
+    std::optional<double> low;
+    std::optional<double> high;
+    std::optional<double> start;
+};
+
+/// Flags of replay that the search gives itself, or that make no probe.
+std::string check_replay_flags(const FindOptions& options) {
+    const std::string own = "--" + std::string(options.over->name);
+    if (has_flag(options.replay_flags, own)) {
+        return own + " behind -- is what the search varies; remove it, or use --low and --high";
+    }
+    constexpr std::array<std::pair<const char*, const char*>, 8> others{{
+        {"--seed", "; give it before --"},
+        {"--out", "; give it before --"},
+        {"--fail-if", "; say it with --slo"},
+        {"--output-path", "; records are in the folders of the probes"},
+        {"--dry-run", ": a probe must send"},
+        {"--resume", ": each probe is a new run"},
+        {"--from", ": each probe is a new run"},
+        {"--grow", " changes the load within a run"},
+    }};
+    for (const auto& [flag, why] : others) {
+        if (has_flag(options.replay_flags, flag)) {
+            return std::string(flag) + " behind -- cannot go to a probe" + why;
+        }
+    }
+    return "";
+}
+
+std::string check_whole(const LoadAxis& axis, const char* flag,
+                        const std::optional<double>& value) {
+    if (value && axis.whole && *value != std::floor(*value)) {
+        return std::string(flag) + " " + load_text(*value) + " is not a whole number, as --over " +
+               std::string(axis.name) + " needs";
+    }
+    return "";
+}
+
+/// Bounds and the first probe, where they were not given.
+std::string complete_rules(const Typed& typed, const LoadAxis& axis, SearchRules& rules) {
+    constexpr std::array names{"--low", "--high", "--start-at"};
+    const std::array given{&typed.low, &typed.high, &typed.start};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (std::string why = check_whole(axis, names[i], *given[i]); !why.empty()) {
+            return why;
+        }
+    }
+    if (typed.low && typed.high && *typed.low > *typed.high) {
+        return "--low " + load_text(*typed.low) + " is above --high " + load_text(*typed.high) +
+               "; swap them";
+    }
+    rules.whole = axis.whole;
+    if (typed.start) {
+        rules.start = *typed.start;
+    } else if (typed.low && typed.high) {
+        const double middle = std::sqrt(*typed.low * *typed.high);
+        char few[32];
+        (void)std::snprintf(few, sizeof few, "%.3g", middle);
+        rules.start = axis.whole ? std::round(middle) : std::stod(few);
+        rules.start = std::clamp(rules.start, *typed.low, *typed.high);
+    } else {
+        rules.start = typed.low.value_or(std::min(1.0, typed.high.value_or(1.0)));
+    }
+    rules.low = typed.low.value_or(axis.whole ? 1 : std::min(1.0, rules.start) / reach);
+    rules.high = typed.high.value_or(std::min(1e6, std::max(1.0, rules.start) * reach));
+    const Result<void> checked = check_rules(rules);
+    return checked
+               ? ""
+               : "--low, --high and --start-at do not fit: " + std::string(checked.error().doing);
+}
+
+std::string complete(FindOptions& options, const Typed& typed) {
+    if (options.traces.empty()) {
+        return "no trace is given: name a file or a directory";
+    }
+    if (options.over == nullptr) {
+        return "--over is missing: replicate, rate, users, concurrency or speed";
+    }
+    if (options.slos.list.empty()) {
+        return "--slo is missing: say what must hold, as in --slo \"ttft:p99<2s\"";
+    }
+    if (options.urls.empty() && !has_flag(options.replay_flags, "--url")) {
+        return "--url is missing: name the server, as in --url http://127.0.0.1:8000";
+    }
+    for (const std::string& trace : options.traces) {
+        if (trace == "-") {
+            return "standard input is read once, and each probe needs the trace; name a file";
+        }
+    }
+    if (std::string why = check_replay_flags(options); !why.empty()) {
+        return why;
+    }
+    if (mask_command(options.replay_flags) != options.replay_flags) {
+        return "a key behind -- would stand in the list of processes as long as the search takes; "
+               "use OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME";
+    }
+    options.salted = has_flag(options.replay_flags, "--cache-salt");
+    return complete_rules(typed, *options.over, options.rules);
+}
+
+FindCommandLine refused(const std::string& why) {
+    FindCommandLine line;
+    line.kind = FindCommandLine::Kind::refused;
+    line.text = "driftless find: " + why + " (see driftless find --help)";
+    return line;
+}
+
+void add_flags(Flags& flags, FindOptions& options, Typed& typed) {
+    flags.group("Search");
+    flags.value("--slo", "CONDITIONS",
+                "what must hold: \"ttft:p99<2s tpot:p95<50ms\"; errors<1% is added", nullptr,
+                parse_slos, options.slos);
+    flags.value("--over", "LOAD", "replicate, rate, users, concurrency or speed", nullptr,
+                parse_axis, options.over);
+    flags.value("--low", "L", "lowest load [1, or 1/1024 of the first probe]", nullptr, parse_load,
+                typed.low);
+    flags.value("--high", "H", "highest load [1024 times the first probe]", nullptr, parse_load,
+                typed.high);
+    flags.value("--start-at", "V", "load of the first probe [between --low and --high; 1]", nullptr,
+                parse_load, typed.start);
+    flags.value("--tolerance", "SHARE", "distance of the two sides, of the lower one", "5%",
+                parse_tolerance, options.rules.tolerance);
+    flags.value("--replicates", "N", "further seeds on each side, for the interval", "2",
+                parse_up_to_20, options.rules.replicates);
+    flags.value("--tries", "N", "of a probe that is spoiled", "3", parse_tries,
+                options.rules.tries_max);
+    flags.value("--seed", "N", "of the replays; replicates have the next ones", "0", parse_seed,
+                options.seed);
+    flags.group("Output");
+    flags.value("--out", "DIR", "new folder of find.json and the runs [runs/<UTC time>-find]",
+                nullptr, parse_text, options.out);
+    flags.group("Server");
+    flags.values("--url", "URL", "as of replay", parse_text, options.urls);
+}
+
+}  // namespace
+
+bool has_flag(const std::vector<std::string>& flags, std::string_view name) {
+    return std::any_of(flags.begin(), flags.end(), [&](const std::string& one) {
+        return one == name ||
+               (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=');
+    });
+}
+
+std::string load_text(double value) {
+    constexpr int digits = 6;
+    const int before = value >= 1 ? static_cast<int>(std::floor(std::log10(value))) + 1 : 1;
+    const int zeros = value < 1 ? static_cast<int>(std::floor(-std::log10(value))) : 0;
+    char text[64];
+    (void)std::snprintf(text, sizeof text, "%.*f", std::max(0, digits - before + zeros), value);
+    std::string out = text;
+    if (out.find('.') != out.npos) {
+        out.erase(out.find_last_not_of('0') + 1);
+        out.erase(out.find_last_not_of('.') + 1);
+    }
+    return out;
+}
+
+FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
+    FindCommandLine line;
+    FindOptions& options = line.options;
+    Typed typed;
+    const auto bar = std::find(arguments.begin(), arguments.end(), "--");
+    if (bar != arguments.end()) {
+        options.replay_flags.assign(bar + 1, arguments.end());
+    }
+    CLI::App app{description, "driftless find"};
+    app.footer(footer);
+    app.get_formatter()->column_width(30);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this and exit");
+    app.add_option("TRACE", options.traces, "trace files, or a directory; read by each replay");
+    Flags flags(app);
+    add_flags(flags, options, typed);
+    std::vector<std::string> own(arguments.begin(), bar);
+    try {
+        app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
+    } catch (const CLI::CallForHelp&) {
+        line.kind = FindCommandLine::Kind::help;
+        line.text = help_of(app);
+        return line;
+    } catch (const CLI::ParseError& error) {
+        return refused(error.what());
+    }
+    std::string why = unknown_argument(app);
+    if (!why.empty() && own.size() != arguments.size()) {
+        return refused(why);
+    }
+    if (!why.empty()) {
+        return refused(why + "; flags of replay stand behind --");
+    }
+    why = complete(options, typed);
+    return why.empty() ? line : refused(why);
+}
+
+}  // namespace driftless

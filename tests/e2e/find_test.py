@@ -1,0 +1,182 @@
+"""driftless find: the knee of a server whose places are known, bad input, and Ctrl-C."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import Case, DRIFTLESS, SECONDS_MAX, mock, send_signal
+
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/find/find.schema.json"
+PLACES = 8
+USAGE, PREFLIGHT, THRESHOLD, INTERRUPTED = 2, 4, 8, 130
+
+
+def check(test, value, schema, where="find.json"):
+    """The parts of JSON Schema that find.schema.json uses."""
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
+             "number": (int, float), "null": type(None)}  # fmt: skip
+    if "enum" in schema:
+        test.assertIn(value, schema["enum"], where)
+    elif "type" in schema:
+        wanted = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        test.assertIsInstance(value, tuple(kinds[kind] for kind in wanted), where)
+    if isinstance(value, dict):
+        test.assertEqual(list(value), schema["required"], where)
+        test.assertEqual(set(value), set(schema["properties"]), where)
+        for key, one in value.items():
+            check(test, one, schema["properties"][key], f"{where}.{key}")
+    elif isinstance(value, list):
+        for i, one in enumerate(value):
+            check(test, one, schema["items"], f"{where}[{i}]")
+
+
+class Find(Case):
+    def trace(self, rows=72, output=20):
+        """Rows that share nothing, 10 ms apart."""
+        lines = [
+            json.dumps({"timestamp": 10 * i, "input_length": 64, "output_length": output, "hash_ids": [i]})
+            for i in range(rows)
+        ]
+        return self.write("trace.jsonl", "\n".join(lines) + "\n")
+
+    def find_command(self, *flags):
+        return [DRIFTLESS, "find", *(str(flag) for flag in flags)]
+
+    def find(self, *flags):
+        return subprocess.run(self.find_command(*flags), capture_output=True, text=True,
+                              timeout=SECONDS_MAX, check=False)  # fmt: skip
+
+    def found(self, out):
+        found = json.loads((out / "find.json").read_text())
+        check(self, found, json.loads(SCHEMA.read_text()))
+        return found
+
+    def test_finds_the_places_of_a_server(self):
+        """Eight places, a second each: of nine open requests one always waits, some for a second."""
+        out = self.scratch / "found"
+        with mock("--ttft", "1ms", "--itl", "50ms", "--slots", PLACES) as server:
+            done = self.find(self.trace(30), "--url", server.url, "--slo", "ttft:max<500ms", "--over",
+                             "concurrency", "--low", 4, "--high", 16, "--replicates", 1, "--out", out, "--",
+                             "--calibration", "none")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        found = self.found(out)
+        self.assertEqual((found["pass"], found["fail"]), (PLACES, PLACES + 1), done.stdout)
+        self.assertLessEqual(found["low"], PLACES)
+        self.assertGreater(found["high"], PLACES)
+        self.assertEqual((found["binds"], found["state"]), ("ttft:max<500ms", "found"))
+        self.assertIn("ttft:max<500ms", done.stdout)
+        salts, digests = set(), {}
+        for probe in found["probes"]:  # each is an ordinary run
+            run = json.loads((out / probe["run"] / "run.json").read_text())
+            summary = json.loads((out / probe["run"] / "summary.json").read_text())
+            self.assertEqual(probe["verdict"], summary["verdict"]["name"])
+            self.assertEqual(summary["cache"]["cached_tokens"], 0)  # no probe warms the next one
+            self.assertEqual(probe["slos"][0]["value"], summary["max_ttft_ms"])
+            salts.add(run["plan"]["cache_salt"])
+            self.assertEqual(run["plan"]["seed"], probe["seed"])
+        self.assertEqual(len(salts), len(found["probes"]))
+        report = subprocess.run([DRIFTLESS, "report", out / found["probes"][0]["run"]],
+                                capture_output=True, text=True)  # fmt: skip
+        self.assertEqual(report.returncode, 0, report.stderr)
+        again = self.find(self.trace(), "--url", server.url, "--slo", "ttft:p90<1s", "--over", "rate",
+                          "--out", out)  # fmt: skip
+        self.assertEqual(again.returncode, USAGE)
+        self.assertIn("found", again.stderr)
+
+    def test_ends_at_its_bounds(self):
+        with mock("--ttft", "20ms", "--itl", "1ms") as server:
+            def find(slo, name):
+                out = self.scratch / name
+                done = self.find(self.trace(output=2), "--url", server.url, "--slo", slo, "--over", "rate",
+                                 "--low", 200, "--high", 400, "--out", out, "--", "--calibration", "none")
+                return done, self.found(out)  # fmt: skip
+
+            done, found = find("ttft:p90<10ms", "none")
+            self.assertEqual(done.returncode, THRESHOLD, done.stderr)
+            self.assertEqual((found["pass"], found["fail"], found["state"]), (None, 200, "lowest-fails"))
+            done, found = find("ttft:p90<5s", "all")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((found["pass"], found["fail"], found["binds"]), (400, None, None))
+
+    def test_a_probe_is_long_enough(self):
+        """A window grows until a percentile has its values; a trace that is too short is refused."""
+        flags = ("--low", 200, "--high", 200, "--replicates", 0)
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            out = self.scratch / "grown"
+            done = self.find(self.trace(400, 2), "--url", server.url, "--slo", "ttft:p90<5s", "--over", "rate",
+                             *flags, "--out", out, "--", "--calibration", "none", "--duration", "0.1s")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertGreaterEqual(self.found(out)["probes"][-1]["rows"], 64)
+            self.assertIn("too few", done.stdout)
+            out = self.scratch / "short"
+            done = self.find(self.trace(40, 2), "--url", server.url, "--slo", "ttft:p90<5s", "--over", "rate",
+                             *flags, "--out", out)
+            self.assertEqual(done.returncode, USAGE)
+            found = self.found(out)
+            self.assertEqual((found["probes"], found["state"]), ([], "stopped"))
+            self.assertIn("needs 64 requests, and the probe at 200 has 40", done.stderr)
+
+    def test_ctrl_c_ends_the_probe_and_says_the_state(self):
+        out = self.scratch / "stopped"
+        with mock("--ttft", "1ms", "--itl", "20ms") as server:
+            command = self.find_command(
+                self.trace(output=50), "--url", server.url, "--slo", "ttft:p90<5s", "--over", "concurrency",
+                "--out", out, "--", "--calibration", "none", "--grace", "0s")  # fmt: skip
+            process = self.launch(command, out / "01-concurrency-1")
+            begun = time.monotonic()
+            send_signal(process, signal.SIGINT)
+            said, complained = process.communicate(timeout=SECONDS_MAX)
+        self.assertEqual(process.returncode, INTERRUPTED, said + complained)
+        self.assertLess(time.monotonic() - begun, 20)
+        found = self.found(out)
+        self.assertEqual((found["state"], found["pass"], found["fail"]), ("interrupted", None, None))
+        self.assertIn("interrupted in the probe of 01-concurrency-1", said)
+        run = json.loads((out / "01-concurrency-1" / "run.json").read_text())
+        self.assertEqual(run["end"]["exit_code"], INTERRUPTED)
+
+    def test_bad_input(self):
+        trace = self.trace()
+        url = ("--url", "http://127.0.0.1:9")
+        slo = ("--slo", "ttft:p90<1s")
+        for flags, said in (
+            ((trace, *url, *slo), "--over is missing"),
+            ((trace, *url, "--over", "rate"), "--slo is missing"),
+            ((trace, *slo, "--over", "rate"), "--url is missing"),
+            ((*url, *slo, "--over", "rate"), "no trace is given"),
+            ((trace, *url, *slo, "--over", "qps"), '--over "qps" is not a load'),
+            ((trace, *url, "--slo", "fast", "--over", "rate"), '--slo "fast" compares nothing'),
+            ((trace, *url, "--slo", "ttft:p99>2s", "--over", "rate"), "wrong way round"),
+            ((trace, *url, "--slo", "ttft:p99<2", "--over", "rate"), "unit"),
+            ((trace, *url, *slo, "--over", "rate", "--low", 0), '--low "0" is not a load'),
+            ((trace, *url, *slo, "--over", "rate", "--low", 5, "--high", 4), "--low 5 is above --high 4"),
+            ((trace, *url, *slo, "--over", "users", "--high", 4.5), "--high 4.5 is not a whole number"),
+            ((trace, *url, *slo, "--over", "rate", "--", "--rate", 4), "--rate behind --"),
+        ):
+            done = self.find(*flags)
+            self.assertEqual(done.returncode, USAGE, flags)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_what_replay_refuses(self):
+        """Its exit code and its reason are those of the search."""
+        def find(name, *flags):
+            return self.find("--url", "http://127.0.0.1:9", "--slo", "ttft:p90<1s", "--over", "rate",
+                             "--out", self.scratch / name, *flags)  # fmt: skip
+
+        done = find("server", self.trace())
+        self.assertEqual(done.returncode, PREFLIGHT, done.stderr)
+        self.assertIn("127.0.0.1:9", done.stderr)
+        self.assertEqual(self.found(self.scratch / "server")["state"], "stopped")
+        done = find("flag", self.trace(), "--", "--speeed", "2")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("--speeed", done.stderr)
+        done = find("trace", self.scratch / "nowhere.jsonl")
+        self.assertNotIn(done.returncode, (0, 1))
+        self.assertIn("nowhere.jsonl", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
