@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "proto/trace/agent_waits.hpp"
-#include "proto/trace/answer_pace.hpp"
+#include "proto/trace/recorded_pace.hpp"
 #include "proto/trace/fields.hpp"
 #include "proto/trace/flat_agents.hpp"
 #include "proto/trace/numbers_by_name.hpp"
@@ -75,7 +75,7 @@ class Conversation {
     std::int64_t origin_ns_ = -1;  ///< `t` of the first request
     AgentThread thread_;
     NumbersByName models_;
-    AnswerPace pace_;
+    RecordedPace pace_;
     std::uint64_t rows_ceil_ = 0;
     std::uint64_t rows_floor_ = 0;
 };

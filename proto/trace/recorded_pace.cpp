@@ -1,17 +1,17 @@
-#include "proto/trace/answer_pace.hpp"
+#include "proto/trace/recorded_pace.hpp"
 
 #include "proto/core/check.hpp"
 #include "proto/trace/decimal_time.hpp"
 
 namespace driftless {
 
-void AnswerPace::add(std::int64_t length_ns, std::uint64_t tokens) {
+void RecordedPace::add(std::int64_t length_ns, std::uint64_t tokens) {
     CHECK(tokens > 0);
     answers_ns_ = later(answers_ns_, length_ns);
     tokens_ += tokens;
 }
 
-std::int64_t AnswerPace::of(std::uint32_t answer_tokens) const {
+std::int64_t RecordedPace::of(std::uint32_t answer_tokens) const {
     if (tokens_ == 0) {
         return 0;
     }

@@ -1,4 +1,4 @@
-/// AnswerPace: how long the answers of a recording took for their tokens, as far as it says. Others
+/// RecordedPace: how long the answers of a recording took for their tokens, as far as it says. Others
 /// are held to have taken as long for theirs.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace driftless {
 
-class AnswerPace {
+class RecordedPace {
   public:
     /// An answer of so many tokens, at least one, took so long (ns).
     void add(std::int64_t length_ns, std::uint64_t tokens);
