@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "proto/trace/agent_waits.hpp"
-#include "proto/trace/recorded_pace.hpp"
 #include "proto/trace/fields.hpp"
 #include "proto/trace/flat_agents.hpp"
 #include "proto/trace/numbers_by_name.hpp"
+#include "proto/trace/recorded_pace.hpp"
 
 namespace driftless {
 namespace {
