@@ -18,6 +18,7 @@
 #include "cmd/report/report.hpp"
 #include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/sweep/sweep.hpp"
 #include "cmd/synth/synth.hpp"
 #include "cmd/version.hpp"
 
@@ -38,6 +39,8 @@ struct Command {
 constexpr Command command_list[] = {
     {"replay", "replay a trace against a server, every request at its instant",
      &driftless::run_replay},
+    {"sweep", "replay a trace once for each combination of values, with hooks between the runs",
+     &driftless::run_sweep},
     {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report,
      true},
     {"inspect", "say what is in a trace, what is wrong with it, what a cache could hit",
