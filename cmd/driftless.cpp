@@ -19,6 +19,7 @@
 #include "cmd/report/report.hpp"
 #include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
+#include "cmd/sweep/sweep.hpp"
 #include "cmd/synth/synth.hpp"
 #include "cmd/version.hpp"
 
@@ -39,6 +40,8 @@ struct Command {
 constexpr Command command_list[] = {
     {"replay", "replay a trace against a server, every request at its instant",
      &driftless::run_replay},
+    {"sweep", "replay a trace once for each combination of values, with hooks between the runs",
+     &driftless::run_sweep},
     {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report,
      true},
     {"find", "find the highest load at which a server meets an SLO", &driftless::run_find},

@@ -1,74 +1,15 @@
 #include "cmd/rules/rule_file.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
-#include <initializer_list>
-#include <sstream>
+
+#include "cmd/toml_reader.hpp"
 
 namespace driftless {
 
 namespace {
 
-/// Reads members of one table after another and keeps the first thing that is wrong.
-class Reader {
-  public:
-    const std::string& why() const { return why_; }
-
-    /// Each key is one of `known`.
-    void check_keys(const toml::table& table, const char* place,
-                    std::initializer_list<std::string_view> known) {
-        for (const auto& [key, value] : table) {
-            if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-                fail(value, std::string(place) + std::string(key.str()) + " is not known");
-            }
-        }
-    }
-    void text(const toml::table& table, const char* key, std::string& out, bool needed) {
-        const toml::node* node = table.get(key);
-        if (node == nullptr) {
-            needed ? fail(table, std::string(key) + " is missing") : void();
-        } else if (const auto value = node->value_exact<std::string>(); value) {
-            out = *value;
-        } else {
-            fail(*node, std::string(key) + " is not a text");
-        }
-    }
-    void number(const toml::table& table, const char* key, std::optional<double>& out) {
-        const toml::node* node = table.get(key);
-        if (node == nullptr) {
-            return;
-        }
-        out = node->is_number() ? node->value<double>() : std::nullopt;
-        if (!out) {
-            fail(*node, std::string(key) + " is not a number");
-        }
-    }
-    void boolean(const toml::table& table, const char* key, bool& out) {
-        const toml::node* node = table.get(key);
-        if (node == nullptr) {
-            return;
-        }
-        if (const auto value = node->value_exact<bool>(); value) {
-            out = *value;
-        } else {
-            fail(*node, std::string(key) + " is not true or false");
-        }
-    }
-    void fail(const toml::node& node, const std::string& what) {
-        if (why_.empty()) {
-            std::ostringstream line;
-            line << "line " << node.source().begin.line << ": " << what;
-            why_ = line.str();
-        }
-    }
-
-  private:
-    std::string why_;
-};
-
-void read_flag(const toml::table& table, Reader& reader, RuleSet& out) {
+void read_flag(const toml::table& table, TomlReader& reader, RuleSet& out) {
     reader.check_keys(table, "[[flag]] ",
                       {"name", "value", "switch", "required", "absent", "other", "why"});
     FixedFlag& flag = out.flags.emplace_back();
@@ -106,7 +47,7 @@ void read_flag(const toml::table& table, Reader& reader, RuleSet& out) {
     }
 }
 
-void read_rule(const toml::table& table, Reader& reader, RuleSet& out) {
+void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
     reader.check_keys(
         table, "[[rule]] ",
         {"name", "measure", "min", "max", "equals", "exempt_below_s", "published", "why"});
@@ -139,8 +80,8 @@ void read_rule(const toml::table& table, Reader& reader, RuleSet& out) {
 }
 
 /// [[flag]] or [[rule]]: an array of tables.
-void read_tables(const toml::table& whole, const char* key, Reader& reader, RuleSet& out,
-                 void (*read)(const toml::table&, Reader&, RuleSet&)) {
+void read_tables(const toml::table& whole, const char* key, TomlReader& reader, RuleSet& out,
+                 void (*read)(const toml::table&, TomlReader&, RuleSet&)) {
     const toml::node* node = whole.get(key);
     if (node == nullptr) {
         return;
@@ -159,18 +100,6 @@ void read_tables(const toml::table& whole, const char* key, Reader& reader, Rule
     }
 }
 
-/// The library throws; nothing else here does. Empty where it is read, else what is wrong.
-std::string parse_toml(std::string_view text, toml::table& out) {
-    try {
-        out = toml::parse(text);
-    } catch (const toml::parse_error& error) {
-        std::ostringstream line;
-        line << "line " << error.source().begin.line << ": " << error.description();
-        return line.str();
-    }
-    return "";
-}
-
 }  // namespace
 
 std::string read_rule_set(std::string_view text, RuleSet& out) {
@@ -178,7 +107,7 @@ std::string read_rule_set(std::string_view text, RuleSet& out) {
     if (std::string why = parse_toml(text, whole); !why.empty()) {
         return why;
     }
-    Reader reader;
+    TomlReader reader;
     reader.check_keys(whole, "", {"name", "version", "source", "commit", "flag", "rule"});
     std::string commit;
     reader.text(whole, "name", out.name, true);

@@ -1,4 +1,4 @@
-/// A rule set in TOML (cmd/rules/README.md), read into values. The only place that knows TOML.
+/// A rule set in TOML (cmd/rules/README.md), read into values.
 #pragma once
 
 #include <string>

@@ -68,7 +68,7 @@ constexpr std::array heavy_headers{
     HeavyHeader{"zlib", "engine/input/"},
     HeavyHeader{"fmt/", "cmd/"},
     HeavyHeader{"CLI/", "cmd/"},
-    HeavyHeader{"toml++/", "cmd/rules/"},
+    HeavyHeader{"toml++/", "cmd/toml_reader"},
     HeavyHeader{"yaml-cpp/", "cmd/replay/flags/tools/"},
     HeavyHeader{"gtest/", "tests/"},
     HeavyHeader{"benchmark/", "perf/"},

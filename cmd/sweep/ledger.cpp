@@ -1,0 +1,280 @@
+#include "cmd/sweep/ledger.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cmd/sweep/averages.hpp"
+#include "cmd/whole_file.hpp"
+#include "proto/json/printable.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+// Members of summary.json that go into sweep.json as they are.
+constexpr std::array<std::string_view, 41> kept_keys{"num_prompts",
+                                                     "completed",
+                                                     "failed",
+                                                     "duration",
+                                                     "total_input_tokens",
+                                                     "total_output_tokens",
+                                                     "request_rate",
+                                                     "sent_rate",
+                                                     "request_throughput",
+                                                     "request_goodput",
+                                                     "output_throughput",
+                                                     "total_token_throughput",
+                                                     "max_concurrent_requests",
+                                                     "mean_ttft_ms",
+                                                     "median_ttft_ms",
+                                                     "p90_ttft_ms",
+                                                     "p95_ttft_ms",
+                                                     "p99_ttft_ms",
+                                                     "mean_tpot_ms",
+                                                     "median_tpot_ms",
+                                                     "p90_tpot_ms",
+                                                     "p95_tpot_ms",
+                                                     "p99_tpot_ms",
+                                                     "mean_itl_ms",
+                                                     "median_itl_ms",
+                                                     "p90_itl_ms",
+                                                     "p95_itl_ms",
+                                                     "p99_itl_ms",
+                                                     "mean_e2el_ms",
+                                                     "median_e2el_ms",
+                                                     "p90_e2el_ms",
+                                                     "p95_e2el_ms",
+                                                     "p99_e2el_ms",
+                                                     "tainted_rows",
+                                                     "censored",
+                                                     "unfinished",
+                                                     "outcomes",
+                                                     "cache",
+                                                     "warm_cache",
+                                                     "thresholds",
+                                                     "stopped"};
+
+void write_optional_text(JsonWriter& json, std::string_view key, const std::string& text) {
+    json.key(key);
+    text.empty() ? json.null() : json.string(text);
+}
+
+void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+    json.key(key).begin_array();
+    for (const std::string& text : texts) {
+        json.string(text);
+    }
+    json.end_array();
+}
+
+void write_hook(JsonWriter& json, std::string_view key, const SweepHook& hook) {
+    json.key(key).begin_object();
+    write_optional_text(json, "command", hook.command);
+    json.key("limit_ns").integer(hook.limit_ns);
+    json.end_object();
+}
+
+void write_plan(JsonWriter& json, const SweepPlan& plan) {
+    json.key("plan").begin_object();
+    write_texts(json, "arguments", plan.arguments);
+    json.key("over").begin_array();
+    for (const SweepAxis& axis : plan.axes) {
+        json.begin_object();
+        json.key("name").string(axis.name);
+        write_texts(json, "values", axis.values);
+        json.key("of_server").boolean(axis.of_server);
+        json.end_object();
+    }
+    json.end_array();
+    json.key("repeat").unsigned_integer(plan.repeat);
+    json.key("labels").begin_array();
+    for (const auto& [name, value] : plan.labels) {
+        json.begin_array().string(name).string(value).end_array();
+    }
+    json.end_array();
+    json.key("hooks").begin_object();
+    write_hook(json, "before", plan.before);
+    write_hook(json, "ready", plan.ready);
+    write_hook(json, "after", plan.after);
+    json.end_object();
+    json.key("idle_limit_ns").integer(plan.idle_limit_ns);
+    json.key("salted").boolean(plan.salted);
+    json.end_object();
+}
+
+const char* state_text(const LedgerCell& cell) {
+    return cell.state == CellState::pending   ? "pending"
+           : cell.state == CellState::running ? "running"
+                                              : name_of(cell.outcome);
+}
+
+void write_cell(JsonWriter& json, const LedgerCell& cell) {
+    json.begin_object();
+    json.key("name").string(cell.planned.name);
+    json.key("values").begin_object();
+    for (const CellValue& one : cell.planned.values) {
+        json.key(one.name).string(one.value);
+    }
+    json.end_object();
+    json.key("repeat").unsigned_integer(cell.planned.repeat);
+    json.key("run").string(cell.planned.folder);
+    json.key("outcome").string(state_text(cell));
+    write_optional_text(json, "why", cell.why);
+    write_optional_text(json, "note", cell.note);
+    json.key("warm");
+    cell.warm ? json.boolean(*cell.warm) : json.null();
+    json.key("exit_code");
+    cell.exit_code ? json.integer(*cell.exit_code) : json.null();
+    write_optional_text(json, "began", cell.began);
+    write_optional_text(json, "verdict", cell.verdict);
+    json.key("summary");
+    cell.summary.empty() ? json.null() : json.raw(cell.summary);
+    write_texts(json, "cut", cell.cut_folders);
+    json.end_object();
+}
+
+std::string text_of(JsonValue value) {
+    return std::string(value.as_string().value_or(""));
+}
+
+std::vector<std::string> texts_of(JsonValue array) {
+    std::vector<std::string> texts;
+    for (JsonValue one = array.first(); one.present(); one = one.next()) {
+        texts.push_back(text_of(one));
+    }
+    return texts;
+}
+
+SweepHook read_hook(JsonValue hook) {
+    return {text_of(hook.find("command")), hook.find("limit_ns").as_i64().value_or(0)};
+}
+
+SweepPlan read_plan(JsonValue json) {
+    SweepPlan plan;
+    plan.arguments = texts_of(json.find("arguments"));
+    for (JsonValue one = json.find("over").first(); one.present(); one = one.next()) {
+        plan.axes.push_back({text_of(one.find("name")), texts_of(one.find("values")),
+                             one.find("of_server").as_bool().value_or(false)});
+    }
+    plan.repeat = json.find("repeat").as_u64().value_or(1);
+    for (JsonValue one = json.find("labels").first(); one.present(); one = one.next()) {
+        plan.labels.emplace_back(text_of(one.at(0)), text_of(one.at(1)));
+    }
+    plan.before = read_hook(json.find("hooks").find("before"));
+    plan.ready = read_hook(json.find("hooks").find("ready"));
+    plan.after = read_hook(json.find("hooks").find("after"));
+    plan.idle_limit_ns = json.find("idle_limit_ns").as_i64().value_or(0);
+    plan.salted = json.find("salted").as_bool().value_or(false);
+    return plan;
+}
+
+/// False: an outcome of another version.
+bool read_cell(JsonValue json, LedgerCell& cell) {
+    const std::string state = text_of(json.find("outcome"));
+    cell.state = state == "pending"   ? CellState::pending
+                 : state == "running" ? CellState::running
+                                      : CellState::ended;
+    bool known = cell.state != CellState::ended;
+    for (const CellOutcome one :
+         {CellOutcome::completed, CellOutcome::threshold, CellOutcome::spoiled, CellOutcome::failed,
+          CellOutcome::interrupted}) {
+        if (state == name_of(one)) {
+            cell.outcome = one;
+            known = true;
+        }
+    }
+    cell.why = text_of(json.find("why"));
+    cell.note = text_of(json.find("note"));
+    cell.warm = json.find("warm").as_bool();
+    if (const std::optional<std::int64_t> code = json.find("exit_code").as_i64(); code) {
+        cell.exit_code = static_cast<int>(*code);
+    }
+    cell.began = text_of(json.find("began"));
+    cell.verdict = text_of(json.find("verdict"));
+    const JsonValue summary = json.find("summary");
+    cell.summary = summary.is(JsonType::object) ? std::string(summary.raw()) : "";
+    cell.cut_folders = texts_of(json.find("cut"));
+    return known && text_of(json.find("run")) == cell.planned.folder;
+}
+
+}  // namespace
+
+bool is_averaged(const LedgerCell& cell) {
+    const bool whole =
+        cell.outcome == CellOutcome::completed || cell.outcome == CellOutcome::threshold;
+    return cell.state == CellState::ended && whole && !cell.warm.value_or(false) &&
+           !cell.summary.empty();
+}
+
+std::string kept_figures(const CellSummary& summary) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    for (const std::string_view key : kept_keys) {
+        if (const JsonValue value = summary.root().find(key); value.present()) {
+            json.key(key).raw(value.raw());
+        }
+    }
+    json.end_object();
+    return text;
+}
+
+Ledger new_ledger(const SweepPlan& plan) {
+    Ledger ledger{plan, {}};
+    for (PlannedCell& cell : plan_cells(plan)) {
+        ledger.cells.push_back({});
+        ledger.cells.back().planned = std::move(cell);
+    }
+    return ledger;
+}
+
+std::string sweep_json(const Ledger& ledger) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    json.key("schema").integer(sweep_schema);
+    write_plan(json, ledger.plan);
+    json.key("cells").begin_array();
+    for (const LedgerCell& cell : ledger.cells) {
+        write_cell(json, cell);
+    }
+    json.end_array();
+    write_averages(json, averages_of(ledger));
+    json.end_object();
+    escape_unprintable_json(text, 0);
+    text += '\n';
+    return text;
+}
+
+std::string read_ledger(const std::string& text, Ledger& out) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text);
+    if (!root) {
+        return "is not JSON";
+    }
+    if (root.value().find("schema").as_i64() != sweep_schema) {
+        return "is of another version of driftless";
+    }
+    const SweepPlan plan = read_plan(root.value().find("plan"));
+    if (const std::string why = check_plan(plan); !why.empty()) {
+        return "has a plan that is not valid: " + why;
+    }
+    out = new_ledger(plan);
+    const JsonValue cells = root.value().find("cells");
+    JsonValue one = cells.first();
+    bool same = cells.size() == out.cells.size();
+    for (std::size_t i = 0; same && i < out.cells.size(); ++i, one = one.next()) {
+        same = read_cell(one, out.cells[i]);
+    }
+    return same ? "" : "has other cells than its plan";
+}
+
+Result<void> write_ledger(const Ledger& ledger, const std::string& folder) {
+    const Result<void> csv = write_whole_file(folder + "/sweep.csv", sweep_csv(ledger));
+    const Result<void> json = write_whole_file(folder + "/sweep.json", sweep_json(ledger));
+    return csv ? json : csv;
+}
+
+}  // namespace driftless

@@ -1,0 +1,60 @@
+/// Ledger: what is known of every cell of a sweep, and the files that keep it: `sweep.json`,
+/// written whole after each step, and `sweep.csv`. One process at a time has the folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/run_folder.hpp"
+#include "cmd/sweep/plan.hpp"
+
+namespace driftless {
+
+inline constexpr int sweep_schema = 1;
+
+enum class CellState : std::uint8_t {
+    pending,  ///< not begun
+    running,  ///< begun; in a file that nobody writes any more: cut off
+    ended,
+};
+
+struct LedgerCell {
+    PlannedCell planned;
+    CellState state = CellState::pending;
+    CellOutcome outcome = CellOutcome::failed;  ///< of an ended one
+    std::string why;                            ///< one line; empty: nothing to say
+    std::string note;  ///< what else happened, as that the server's counters are not known
+    std::optional<bool> warm;
+    std::optional<int> exit_code;  ///< of the replay; nothing: it was not started, or killed
+    std::string began;             ///< UTC
+    std::string verdict;           ///< its name
+    std::string summary;           ///< figures, a JSON object; empty: none
+    std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
+};
+
+/// Whether the figures of a cell count in averages: it ended by itself, the client did not spoil
+/// it, and its cache is not known to have been warm.
+bool is_averaged(const LedgerCell& cell);
+
+/// The figures of a run that a ledger keeps, as a JSON object.
+std::string kept_figures(const CellSummary& summary);
+
+struct Ledger {
+    SweepPlan plan;
+    std::vector<LedgerCell> cells;  ///< in the order in which they are played
+};
+Ledger new_ledger(const SweepPlan& plan);
+
+std::string sweep_json(const Ledger& ledger);
+std::string sweep_csv(const Ledger& ledger);
+
+/// Reads the text of a `sweep.json`. Returns what is wrong with it, or the empty text.
+std::string read_ledger(const std::string& text, Ledger& out);
+
+/// Writes both files into `folder`. Errors: those of the file system.
+Result<void> write_ledger(const Ledger& ledger, const std::string& folder);
+
+}  // namespace driftless

@@ -1,0 +1,214 @@
+#include "cmd/sweep/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cmd/secrets.hpp"
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+// What decides where a run is written and whether there is one is the sweep's.
+constexpr std::array<std::string_view, 9> own_flags{
+    "out", "output-path", "resume", "resend", "from", "dry-run", "save-prompts", "help", "quiet"};
+constexpr std::size_t folder_bytes_max = 80;
+
+bool is_own_flag(std::string_view name) {
+    return std::find(own_flags.begin(), own_flags.end(), name) != own_flags.end();
+}
+
+/// The name of a flag as it stands in an argument; empty: it is none.
+std::string_view flag_name(std::string_view argument) {
+    return argument.starts_with("--") ? argument.substr(2, argument.find('=') - 2)
+                                      : std::string_view();
+}
+
+bool has_flag(const SweepPlan& plan, std::string_view name) {
+    const bool typed =
+        std::any_of(plan.arguments.begin(), plan.arguments.end(),
+                    [name](const std::string& argument) { return flag_name(argument) == name; });
+    return typed || std::any_of(plan.axes.begin(), plan.axes.end(), [name](const SweepAxis& axis) {
+               return !axis.of_server && axis.name == name;
+           });
+}
+
+std::string check_arguments(const std::vector<std::string>& arguments) {
+    for (const std::string& argument : arguments) {
+        if (const std::string_view name = flag_name(argument); is_own_flag(name)) {
+            return "--" + std::string(name) + " cannot be a flag of cells; remove it";
+        }
+        if (argument == "-") {
+            return "the trace is read once for each cell, which standard input cannot be; name a "
+                   "file";
+        }
+    }
+    if (mask_command(arguments) != arguments) {
+        return "sweep.json would hold a secret of these flags; give it as env:NAME, or in "
+               "OPENAI_API_KEY";
+    }
+    return "";
+}
+
+std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
+    const char* const flag = axis.of_server ? "--server " : "--over ";
+    const auto same_name = [&axis](const auto& one) { return one.name == axis.name; };
+    if (std::count_if(plan.axes.begin(), plan.axes.end(), same_name) > 1) {
+        return flag + axis.name + ": the name is given twice; put all values into one list";
+    }
+    for (const auto& [key, value] : plan.labels) {
+        if (key == axis.name) {
+            return "--label " + key + ": each cell has its value of " + key +
+                   " as a label; remove this one";
+        }
+    }
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+        if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i),
+                      axis.values[i]) != axis.values.begin() + static_cast<std::ptrdiff_t>(i)) {
+            return flag + axis.name + ": " + axis.values[i] +
+                   " stands there twice; --repeat N repeats cells";
+        }
+    }
+    if (axis.of_server) {
+        return "";
+    }
+    if (is_own_flag(axis.name) || axis.name == "label") {
+        return flag + axis.name + ": this flag cannot be varied";
+    }
+    for (const std::string& value : axis.values) {
+        const std::vector<std::string> argument{"--" + axis.name + "=" + value};
+        if (mask_command(argument) != argument) {
+            return flag + axis.name + ": sweep.json would hold a secret; give it as env:NAME";
+        }
+    }
+    return "";
+}
+
+/// A text as a part of a file's name.
+std::string slug(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                           (c >= 'A' && c <= 'Z') || c == '.' || c == '=' || c == '_';
+        out += plain ? c : '-';
+    }
+    return out.substr(0, folder_bytes_max);
+}
+
+std::string numbered(std::size_t number, std::size_t count) {
+    const std::string text = std::to_string(number);
+    const std::size_t digits = std::max<std::size_t>(std::to_string(count).size(), 2);
+    return std::string(digits - std::min(digits, text.size()), '0') + text;
+}
+
+/// The combination of that number, as digits of the axes.
+PlannedCell combination(const SweepPlan& plan, std::size_t number) {
+    PlannedCell cell;
+    cell.values.resize(plan.axes.size());
+    for (std::size_t i = plan.axes.size(); i-- > 0;) {
+        const SweepAxis& axis = plan.axes[i];
+        cell.values[i] = {axis.name, axis.values[number % axis.values.size()]};
+        number /= axis.values.size();
+    }
+    for (const CellValue& one : cell.values) {
+        cell.name += (cell.name.empty() ? "" : " ") + one.name + "=" + one.value;
+    }
+    return cell;
+}
+
+std::size_t combinations_of(const SweepPlan& plan) {
+    std::size_t count = 1;
+    for (const SweepAxis& axis : plan.axes) {
+        count = std::min(count * axis.values.size(), cells_max + 1);
+    }
+    return count;
+}
+
+}  // namespace
+
+Result<SweepAxis> parse_axis(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    std::string_view name = text.substr(0, equals);
+    name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+    const bool plain =
+        name.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == name.npos;
+    if (equals == text.npos || name.empty() || !plain) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not a list of values; name a flag of replay: speed=1,2,4"};
+    }
+    const Result<std::vector<std::string>> values = parse_list(text.substr(equals + 1));
+    if (!values) {
+        return Error{ErrorCode::invalid, 0,
+                     "has an empty value; separate values by one comma: speed=1,2,4"};
+    }
+    return SweepAxis{std::string(name), values.value(), false};
+}
+
+std::string check_plan(const SweepPlan& plan) {
+    if (plan.axes.empty()) {
+        return "nothing is varied; give --over speed=1,2,4, or --repeat and --over with one value";
+    }
+    if (std::string why = check_arguments(plan.arguments); !why.empty()) {
+        return why;
+    }
+    for (const SweepAxis& axis : plan.axes) {
+        if (axis.values.empty()) {
+            return "--over " + axis.name + " has no values";
+        }
+        if (std::string why = check_axis(plan, axis); !why.empty()) {
+            return why;
+        }
+    }
+    const bool of_server = std::any_of(plan.axes.begin(), plan.axes.end(),
+                                       [](const SweepAxis& axis) { return axis.of_server; });
+    if (of_server && plan.before.command.empty()) {
+        return "--server needs a hook that sets up the server: --before CMD";
+    }
+    if (combinations_of(plan) > cells_max || plan.repeat > cells_max / combinations_of(plan)) {
+        return "the sweep has more than " + std::to_string(cells_max) +
+               " cells; give fewer values, or fewer repeats";
+    }
+    return "";
+}
+
+bool needs_salt(const SweepPlan& plan) {
+    return plan.before.command.empty() && !has_flag(plan, "cache-salt") &&
+           !has_flag(plan, "reset-cache");
+}
+
+std::vector<PlannedCell> plan_cells(const SweepPlan& plan) {
+    const std::size_t each = combinations_of(plan);
+    std::vector<PlannedCell> cells;
+    for (std::uint64_t repeat = 1; repeat <= plan.repeat; ++repeat) {
+        for (std::size_t i = 0; i < each; ++i) {
+            PlannedCell cell = combination(plan, repeat % 2 == 1 ? i : each - 1 - i);
+            cell.repeat = repeat;
+            cell.folder = numbered(cells.size() + 1, each * plan.repeat) + "-" + slug(cell.name);
+            cells.push_back(std::move(cell));
+        }
+    }
+    return cells;
+}
+
+std::vector<std::string> arguments_of(const SweepPlan& plan, const PlannedCell& cell) {
+    std::vector<std::string> arguments = plan.arguments;
+    for (std::size_t i = 0; i < cell.values.size(); ++i) {
+        const auto& [name, value] = cell.values[i];
+        if (!plan.axes[i].of_server && value != "false") {
+            arguments.push_back(value == "true" ? "--" + name : "--" + name + "=" + value);
+        }
+        arguments.push_back("--label=" + name + "=" + value);
+    }
+    for (const auto& [key, value] : plan.labels) {
+        arguments.push_back("--label=" + key + "=" + value);
+    }
+    if (plan.salted) {
+        arguments.emplace_back("--cache-salt=random");
+    }
+    return arguments;
+}
+
+}  // namespace driftless

@@ -1,0 +1,69 @@
+/// SweepPlan: what a sweep is to do, and the cells that it has. Plain values; pure functions, which
+/// print nothing and touch no file. `sweep.json` keeps the plan, so that `--resume` needs no other
+/// source.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/cells/cell.hpp"
+
+namespace driftless {
+
+/// Cells of one sweep, repeats counted.
+inline constexpr std::size_t cells_max = 1000;
+
+/// What is varied: a flag of replay, or a setting of the server that hooks alone know.
+struct SweepAxis {
+    std::string name;  ///< without dashes
+    std::vector<std::string> values;
+    bool of_server = false;
+};
+
+struct SweepHook {
+    std::string command;  ///< empty: none
+    std::int64_t limit_ns = 0;
+};
+
+struct SweepPlan {
+    std::vector<std::string> arguments;  ///< of every replay: TRACE.., flags
+    std::vector<SweepAxis> axes;
+    std::uint64_t repeat = 1;
+    std::vector<std::pair<std::string, std::string>> labels;
+    SweepHook before;
+    SweepHook ready;
+    SweepHook after;
+    std::int64_t idle_limit_ns = 0;  ///< longest wait for an idle server
+    /// Each cell has prompts of its own (`--cache-salt random`), because nothing else empties the
+    /// server's cache between cells.
+    bool salted = false;
+};
+
+struct PlannedCell {
+    std::vector<CellValue> values;  ///< [axes]
+    std::uint64_t repeat = 1;       ///< from 1
+    std::string name;               ///< "speed=2 users=8"
+    std::string folder;             ///< of its run, in that of the sweep: "03-speed=2-users=8"
+};
+
+/// "speed=1,2,4": an axis. Errors: invalid; the `doing` says what is wrong, and the remedy.
+Result<SweepAxis> parse_axis(std::string_view text);
+
+/// What is wrong with a plan, with the remedy; empty: nothing. Flags of replay are not looked at.
+std::string check_plan(const SweepPlan& plan);
+
+/// Whether replay's flags leave the cache to us: neither --cache-salt nor --reset-cache is given,
+/// and no `before` hook may restart the server.
+bool needs_salt(const SweepPlan& plan);
+
+/// Every combination, in the order in which they are played: the first axis changes slowest; every
+/// second repeat goes backwards (A B B A), so that a drift of the machine does not favour one end.
+std::vector<PlannedCell> plan_cells(const SweepPlan& plan);
+
+/// Arguments of a cell's replay, but for --out.
+std::vector<std::string> arguments_of(const SweepPlan& plan, const PlannedCell& cell);
+
+}  // namespace driftless

@@ -1,0 +1,43 @@
+/// TomlReader: members of TOML tables, one after another, and the first thing that is wrong with
+/// them. The only way this project reads TOML; whoever reads a kind of file includes this and not
+/// the library. Throws nothing, prints nothing.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace driftless {
+
+/// Empty where the text is read into `out`, else what is wrong: "line 3: ...".
+std::string parse_toml(std::string_view text, toml::table& out);
+
+class TomlReader {
+  public:
+    /// "line 3: gate is not known"; empty: nothing was wrong so far.
+    const std::string& why() const { return why_; }
+
+    /// Each key is one of `known`; `place` stands before its name in what is said.
+    void check_keys(const toml::table& table, const char* place,
+                    std::initializer_list<std::string_view> known);
+    /// A member that is not there leaves `out` as it is.
+    void text(const toml::table& table, const char* key, std::string& out, bool needed);
+    void number(const toml::table& table, const char* key, std::optional<double>& out);
+    void boolean(const toml::table& table, const char* key, bool& out);
+    /// A text, number or boolean as it is typed on a command line; or a list of them.
+    void scalars(const toml::table& table, const char* key, std::vector<std::string>& out);
+    /// A table, or null.
+    const toml::table* table(const toml::table& above, const char* key);
+    void fail(const toml::node& node, const std::string& what);
+
+  private:
+    void scalar(const toml::node& node, const char* key, std::vector<std::string>& out);
+
+    std::string why_;
+};
+
+}  // namespace driftless
