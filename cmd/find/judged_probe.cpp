@@ -130,7 +130,8 @@ void decide(const CellEnd& end, const Slos& slos, JudgedProbe& probe) {
     const bool unstable = probe.stability.stability == Stability::unstable;
     if (end.outcome == CellOutcome::spoiled || is_spoiled(probe.verdict)) {
         probe.outcome = ProbeOutcome::spoiled;
-        probe.why = probe.verdict + ": " + end.summary->verdict_reasons();
+        const auto reason = end.summary->root().find("verdict").find("reasons").first().as_string();
+        probe.why = probe.verdict + (reason ? ": " + std::string(*reason) : "");
     } else if (probe.rows < slos.rows_min) {
         probe.outcome = ProbeOutcome::too_short;
         probe.why = std::to_string(probe.rows) + " requests of the " +

@@ -232,7 +232,7 @@ void add_flags(Flags& flags, FindOptions& options, Typed& typed) {
                 parse_load, typed.start);
     flags.value("--tolerance", "SHARE", "distance of the two sides, of the lower one", "5%",
                 parse_tolerance, options.rules.tolerance);
-    flags.value("--replicates", "N", "further seeds on each side, for the interval", "2",
+    flags.value("--replicates", "N", "further seeds on each side, for the interval", "3",
                 parse_up_to_20, options.rules.replicates);
     flags.value("--tries", "N", "of a probe that is spoiled", "3", parse_tries,
                 options.rules.tries_max);

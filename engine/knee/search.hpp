@@ -21,7 +21,7 @@ struct SearchRules {
     double high = 0;               ///< highest load that is allowed; not below `low`
     double start = 1;              ///< the first probe, from `low` to `high`
     double tolerance = 0.05;       ///< of the bracket's lower end; whole loads: 1 at least
-    std::uint32_t replicates = 2;  ///< further seeds at each side; 0: no interval
+    std::uint32_t replicates = 3;  ///< further seeds at each side; 0: no interval
     std::uint32_t tries_max = 3;   ///< of a probe that was spoiled each time
 };
 

@@ -11,7 +11,7 @@ from harness import Case, DRIFTLESS, SECONDS_MAX, mock, send_signal
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/find/find.schema.json"
 PLACES = 8
-USAGE, PREFLIGHT, THRESHOLD, INTERRUPTED = 2, 4, 8, 130
+USAGE, PREFLIGHT, SPOILED, THRESHOLD, INTERRUPTED = 2, 4, 6, 8, 130
 
 
 def check(test, value, schema, where="find.json"):
@@ -118,6 +118,19 @@ class Find(Case):
             found = self.found(out)
             self.assertEqual((found["probes"], found["state"]), ([], "stopped"))
             self.assertIn("needs 64 requests, and the probe at 200 has 40", done.stderr)
+
+    def test_throws_away_what_the_client_spoiled(self):
+        """No row can leave within 1 us: each probe is spoiled, and is tried so often."""
+        calibration = self.lenient_calibration()[:2]
+        out = self.scratch / "spoiled"
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            done = self.find(self.trace(output=2), "--url", server.url, "--slo", "ttft:p90<5s", "--over", "rate",
+                             "--low", 400, "--high", 400, "--tries", 2, "--out", out, "--", *calibration,
+                             "--certify-within", "1us")  # fmt: skip
+        self.assertEqual(done.returncode, SPOILED, done.stdout + done.stderr)
+        found = self.found(out)
+        self.assertEqual([probe["meets"] for probe in found["probes"]], [None, None])
+        self.assertEqual((found["state"], found["pass"], found["fail"]), ("spoiled", None, None))
 
     def test_ctrl_c_ends_the_probe_and_says_the_state(self):
         out = self.scratch / "stopped"

@@ -46,12 +46,14 @@ SearchRules whole(double high, double start = 1) {
     SearchRules rules;
     rules.high = high;
     rules.start = start;
+    rules.replicates = 2;
     return rules;
 }
 
 SearchRules real(double low, double high, double start) {
     SearchRules rules;
     rules.whole = false;
+    rules.replicates = 2;
     rules.low = low;
     rules.high = high;
     rules.start = start;
