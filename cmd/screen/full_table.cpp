@@ -69,6 +69,11 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
     }
     const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
     table.count("Failed requests:", f.failed - std::min(unsent, f.failed));
+    if (f.abandoned.requests > 0) {
+        table.count("Abandoned:", f.abandoned.requests);
+        table.count("- before their first token:", f.abandoned.no_first_token);
+        table.count("- tokens that had come:", f.abandoned.output_tokens);
+    }
     if (unsent > 0) {
         table.count("Not sent:", unsent);
         table.count("- waited for a row that failed:", f.dropped);
@@ -254,7 +259,7 @@ void add_goodput(Table& table, const SummaryFigures& f) {
                (bound("ttft", f.goodput_limits.ttft_ns) + bound("tpot", f.goodput_limits.tpot_ns) +
                 bound("e2e", f.goodput_limits.e2e_ns))
                    .substr(1));
-    table.line("Good requests:", fmt::format("{} ({})", f.good, share(f.good, f.rows)));
+    table.line("Good requests:", fmt::format("{} ({})", f.good, share(f.good, f.decided())));
 }
 
 void add_outcomes(Table& table, const SummaryFigures& f) {

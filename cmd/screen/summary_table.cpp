@@ -91,6 +91,8 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     const std::uint64_t failed = f.failed - std::min(unsent, f.failed);
     requests += fmt::format(", {} failed", grouped(failed));
     requests += unsent > 0 ? fmt::format(", {} not sent", grouped(unsent)) : "";
+    const std::uint64_t given_up = f.abandoned.requests;
+    requests += given_up > 0 ? fmt::format(", {} abandoned", grouped(given_up)) : "";
     requests += f.censored > 0 ? fmt::format(", {} cut off", grouped(f.censored)) : "";
     lines.add("Requests", requests);
     if (f.warmup_rows > 0) {
@@ -104,6 +106,9 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     if (f.censored > 0) {
         lines.add("Cut off", fmt::format("{} still open when the time was over (`censored`)",
                                          rows_text(f.censored)));
+    }
+    if (f.abandoned.requests > 0) {
+        lines.add("Abandoned", abandoned_text(f.abandoned));
     }
     if (f.dropped > 0) {
         lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
@@ -196,8 +201,8 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
     if (f.goodput_limits.set()) {
         lines.add("Goodput",
                   fmt::format("{:.2f}/s: {} of {} rows ({}) within {} ms",
-                              f.request_goodput.value_or(0), grouped(f.good), grouped(f.rows),
-                              share(f.good, f.rows), bounds(f.goodput_limits)));
+                              f.request_goodput.value_or(0), grouped(f.good), grouped(f.decided()),
+                              share(f.good, f.decided()), bounds(f.goodput_limits)));
     }
 }
 

@@ -70,6 +70,17 @@ std::string live_text(const LiveSums& live) {
     return text;
 }
 
+std::string abandoned_text(const AbandonedSums& abandoned) {
+    const std::uint64_t silent = abandoned.no_first_token;
+    std::string text = fmt::format("{} by their clients (--abandon), {} of their tokens had come",
+                                   rows_text(abandoned.requests), grouped(abandoned.output_tokens));
+    if (silent > 0) {
+        text += fmt::format("; {} had no first token, and TTFT would be longer with them",
+                            grouped(silent));
+    }
+    return text;
+}
+
 const char* overtaken_remedy(const SummaryInfo& info) {
     if (info.run.trace_dependencies == 0) {
         return "the trace does not record what they waited for, so --sessions closed is not "
@@ -103,11 +114,6 @@ std::string failure_text(Outcome outcome, const std::string& said) {
         default:
             return "no error text";
     }
-}
-
-bool is_failure(Outcome outcome) {
-    return outcome != Outcome::ok && outcome != Outcome::short_output &&
-           outcome != Outcome::long_output;
 }
 
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,

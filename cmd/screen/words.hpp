@@ -30,13 +30,11 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info);
 const char* overtaken_remedy(const SummaryInfo& info);
 /// How many turns held answers of the run, and how long they were beside what was recorded.
 std::string live_text(const LiveSums& live);
+/// What became of requests that were abandoned; there are some.
+std::string abandoned_text(const AbandonedSums& abandoned);
 
 /// Why a row failed, for people: what the server said, else what the outcome means.
 std::string failure_text(Outcome outcome, const std::string& said);
-
-/// An outcome that counts as a failure in what people read: neither ok nor an answer of another
-/// length.
-bool is_failure(Outcome outcome);
 
 /// "http_5xx 12, truncated 3": the failures among these outcomes, but for `without`.
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,

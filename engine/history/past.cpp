@@ -102,7 +102,9 @@ Result<void> Past::add_record(std::string_view line) {
     summary_.add(known);
     if (closed_) {  // what an answer lacks in content is known too late to hold anybody back
         const bool answered = known.done_ns && known.status == 200;
-        rows_[known.row] = {known.fired_ns, answered ? known.done_ns : std::nullopt};
+        rows_[known.row] = {known.fired_ns, known.outcome == Outcome::abandoned ? known.ended_ns
+                                            : answered                          ? known.done_ns
+                                                                                : std::nullopt};
     }
     return {};
 }

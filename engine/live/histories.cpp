@@ -81,7 +81,8 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
         }
         return;
     }
-    const bool goes_on = said.whole || rules_.goes_on_unanswered;
+    const bool goes_on = said.whole || rules_.goes_on_unanswered ||
+                         record.outcome == Outcome::abandoned;  // without what it had said
     Spoken spoken;
     spoken.pass = due.pass;
     spoken.has_ended = true;

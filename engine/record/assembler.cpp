@@ -220,7 +220,7 @@ void Assembler::count_record(const RowState& state) {
     CHECK(state.fired_ns == no_stamp || counts_.inflight > 0);
     CHECK(counts_.tokens >= state.tokens_counted);
     counts_.inflight -= state.fired_ns == no_stamp ? 0 : 1;
-    counts_.failed += is_whole(record_.outcome) ? 0 : 1;
+    counts_.failed += is_failure(record_.outcome) ? 1 : 0;
     if (record_.output_tokens.has_value()) {
         counts_.tokens += static_cast<std::uint64_t>(*record_.output_tokens) - state.tokens_counted;
     }

@@ -120,7 +120,8 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     const bool had_left = record.fired_ns.has_value();
     ++sums.ended;
     sums.unsent += had_left ? 0 : 1;
-    sums.failed += is_whole(record.outcome) ? 0 : 1;
+    sums.failed += is_failure(record.outcome) ? 1 : 0;
+    sums.abandoned += record.outcome == Outcome::abandoned ? 1 : 0;
     sums.censored += record.censored ? 1 : 0;
     open.landed += had_left ? 1 : 0;
     if (due.phase == Phase::warmup) {
@@ -140,6 +141,9 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     const bool is_ok = record.outcome == Outcome::ok;
     if (is_ok && record.tpot_ns) {
         open.tpot.add(std::llround(*record.tpot_ns));
+    }
+    if (record.outcome == Outcome::abandoned && is_undecided(rules_.goodput, record)) {
+        ++open.undecided;
     }
     if (is_ok && rules_.goodput.set() && meets(rules_.goodput, record)) {
         sums.good = sums.good.value_or(0) + 1;
@@ -194,8 +198,9 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     }
     if (rules_.goodput.set()) {
         sums.good = sums.good.value_or(0);
-        if (sums.ended > 0) {
-            sums.goodput = static_cast<double>(*sums.good) / static_cast<double>(sums.ended);
+        if (sums.ended > open.undecided) {
+            sums.goodput =
+                static_cast<double>(*sums.good) / static_cast<double>(sums.ended - open.undecided);
         }
     }
     sums.ttft = percentiles_of(open.ttft);

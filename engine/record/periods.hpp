@@ -70,8 +70,9 @@ class Periods {
         Histogram ttft;
         Histogram ttft_due;
         Histogram tpot;
-        std::uint64_t landed = 0;  ///< ended, and had been fired
-        std::int64_t live = 0;     ///< trees more, or less
+        std::uint64_t landed = 0;     ///< ended, and had been fired
+        std::uint64_t undecided = 0;  ///< abandoned before a limit of `--goodput` was broken
+        std::int64_t live = 0;        ///< trees more, or less
         std::int64_t flying = 0;
         bool measures = false;  ///< requests of the measurement have left
 

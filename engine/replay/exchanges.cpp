@@ -19,7 +19,8 @@ void Exchanges::begin(Lane& lane) {
     lane.parser.reset();
 }
 
-void Exchanges::prepare(Lane& lane, RowUnderway& row, const AnswerLimits& limits) {
+void Exchanges::prepare(Lane& lane, RowUnderway& row, const AnswerLimits& limits,
+                        std::optional<Duration> patience) {
     CHECK(lane.state == LaneState::busy && !row.bytes.empty());
     row.enter(RowStage::in_flight);
     ExchangeState& exchange = lane.exchange;
@@ -29,6 +30,7 @@ void Exchanges::prepare(Lane& lane, RowUnderway& row, const AnswerLimits& limits
     exchange.storage = std::exchange(row.storage, nullptr);
     exchange.is_retry = row.tries > 0;
     exchange.limits = limits;
+    exchange.patience = patience;
     lane.send.spec.stamps = lane.has_stamps.transmit ? &lane.stamps : nullptr;
     submit_slice(lane, first_bytes_max);
 }
@@ -48,8 +50,7 @@ void Exchanges::fired(Lane& lane, Instant at) {
     exchange.fired = at;
     exchange.row->fired = at;
     in_flight_.add(*exchange.row);
-    const Timeouts& limits = parts_.settings.timeouts;
-    parts_.loop.timers().set(lane.timer, at + std::min(limits.first_byte, limits.total));
+    parts_.loop.timers().set(lane.timer, deadlines_of(exchange).first());
     lane.progress.notify();
 }
 
@@ -153,8 +154,7 @@ void Exchanges::received(Lane& lane, const Completion& done) {
     if (first && lane.exchange.any_byte && !lane.exchange.over) {
         // The idle limit may end before the timer. One that has passed already ends the exchange
         // when all is read.
-        const Deadlines deadlines = deadlines_of(lane.exchange);
-        parts_.loop.timers().set(lane.timer, std::min(deadlines.total, deadlines.silence));
+        parts_.loop.timers().set(lane.timer, deadlines_of(lane.exchange).first());
     }
 }
 
@@ -172,8 +172,10 @@ void Exchanges::note_over(Lane& lane) {
 
 Exchanges::Deadlines Exchanges::deadlines_of(const ExchangeState& exchange) const {
     const Timeouts& limits = parts_.settings.timeouts;
-    return {exchange.fired + limits.total, exchange.any_byte ? exchange.last_byte + limits.idle
-                                                             : exchange.fired + limits.first_byte};
+    return {
+        exchange.fired + limits.total,
+        exchange.any_byte ? exchange.last_byte + limits.idle : exchange.fired + limits.first_byte,
+        exchange.patience ? exchange.fired + *exchange.patience : never};
 }
 
 // Receives only note their instant; this looks at it when the earliest deadline has passed.
@@ -181,11 +183,13 @@ void Exchanges::watch(Lane& lane, Instant now) {
     CHECK(lane.state == LaneState::busy);
     ExchangeState& exchange = lane.exchange;
     const Deadlines deadlines = deadlines_of(exchange);
-    const Instant next = std::min(deadlines.total, deadlines.silence);
+    const Instant next = deadlines.first();
     if (now >= next) {
         exchange.over_since = exchange.free_since = next;
     }
-    if (now >= deadlines.total) {
+    if (now >= deadlines.abandon && deadlines.abandon == next) {
+        lane.end(Outcome::abandoned);
+    } else if (now >= deadlines.total) {
         lane.end(Outcome::timeout_total);
     } else if (now >= deadlines.silence) {
         lane.end(exchange.any_byte ? Outcome::timeout_idle : Outcome::timeout_first_byte);

@@ -4,8 +4,10 @@
 /// and closes no connection. Owned by the pool, whose lanes outlive it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "engine/replay/in_flight.hpp"
 #include "engine/replay/lane.hpp"
@@ -24,8 +26,10 @@ class Exchanges {
     /// The lane, idle or bound, is busy with an exchange of no row.
     void begin(Lane& lane);
     /// The exchange is that of this row, and its first bytes are in the driver's queue. The caller
-    /// reads the clock and then lets the driver flush: that is the fire.
-    void prepare(Lane& lane, RowUnderway& row, const AnswerLimits& limits);
+    /// reads the clock and then lets the driver flush: that is the fire. `patience`: so long after
+    /// it the request is abandoned; nothing: never.
+    void prepare(Lane& lane, RowUnderway& row, const AnswerLimits& limits,
+                 std::optional<Duration> patience = std::nullopt);
     /// After the fire: starts the clocks of the exchange and wakes its coroutine. `at`: when the
     /// row left, for the first time where this is a retry.
     void fired(Lane& lane, Instant at);
@@ -68,6 +72,8 @@ class Exchanges {
     struct Deadlines {
         Instant total;
         Instant silence;  ///< by what has come so far
+        Instant abandon;  ///< `never`: its client waits
+        Instant first() const { return std::min({total, silence, abandon}); }
     };
     Deadlines deadlines_of(const ExchangeState& exchange) const;
     void submit_slice(Lane& lane, std::size_t bytes_max);

@@ -32,8 +32,19 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
     }
     lanes_.exchanges.prepare(lane, row,
                              answer_limits(asked_tokens(row.due, trace_.rows[row.due.row]),
-                                           settings_.output, settings_.repeats_text));
+                                           settings_.output, settings_.repeats_text),
+                             patience_of(row.due));
     return info;
+}
+
+// What is sent before the measurement makes it ready, and nobody gives it up.
+std::optional<Duration> Firing::patience_of(const Due& due) const {
+    if (due.phase == Phase::warmup) {
+        return std::nullopt;
+    }
+    const std::optional<std::int64_t> after_ns =
+        abandoned_after_ns(settings_.abandon, {trace_.rows[due.row].index, due.pass, due.attempt});
+    return after_ns ? std::optional(Duration{*after_ns}) : std::nullopt;
 }
 
 void Firing::let_go(Lane& lane, RowUnderway& row, Instant due, FiredInfo info) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "engine/io/loop.hpp"
 #include "engine/record/fired_marks.hpp"
@@ -42,6 +43,7 @@ class Firing {
     std::uint64_t rows() const { return rows_; }
 
   private:
+    std::optional<Duration> patience_of(const Due& due) const;
     void push_fired(const Lane& lane, const RowUnderway& row, const FiredInfo& info);
 
     Loop& loop_;

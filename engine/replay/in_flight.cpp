@@ -82,6 +82,7 @@ void InFlight::push_end(RowUnderway& row, const Event& event) {
     }
     row.ended = Instant{event.stamp_ns};
     row.answered = event.end.outcome == Outcome::ok && event.end.status == 200;
+    row.abandoned = event.end.outcome == Outcome::abandoned;
     ended_.push_back(row);
     const EventRing::Push pushed = parts_.ring.push(event);
     CHECK(pushed == EventRing::Push::whole);  // the ring keeps a place for every end

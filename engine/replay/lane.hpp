@@ -66,6 +66,8 @@ struct ExchangeState {
     bool wire_known = false;      ///< its transmit stamp has come
     bool is_retry = false;        ///< the row was sent before: `fired` is the first time
     AnswerLimits limits;
+    /// So long after its fire the client gives it up; nothing: it waits.
+    std::optional<Duration> patience;
 
     Instant fired;
     Instant first_byte;        ///< stamp of the first response byte, once there is `any_byte`

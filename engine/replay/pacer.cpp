@@ -92,6 +92,7 @@ void Pacer::note_ends() {
         CHECK(!row.told);
         row.told = true;
         TurnEnd end = row.answered;
+        end.is_abandoned = row.abandoned;
         end.is_429 = row.is_429;
         end.retry_after_ns = row.retry_after_ns;
         schedule_.ended(row.due, (row.ended - zero_).ns, end);

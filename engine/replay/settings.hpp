@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/io/address.hpp"
+#include "engine/plan/abandonment.hpp"
 #include "engine/time/instant.hpp"
 #include "engine/tls/context.hpp"
 #include "proto/api/dialect.hpp"
@@ -77,6 +78,7 @@ struct ReplaySettings {
     /// what it holds back is late by `LateCause::limit`.
     bool capped_by_host = false;
     BudgetRules budgets;
+    AbandonRules abandon;
     std::uint32_t lanes_max = 1024;  ///< connections at most, over all targets
     ConnectionRule connection = ConnectionRule::reuse;
     std::uint32_t connections_fixed = 0;  ///< `--connections N`: exactly so many; 0: as needed

@@ -11,7 +11,7 @@ namespace driftless {
 /// Instants from time 0 of the run.
 struct EarlierRow {
     std::optional<std::int64_t> fired_ns;
-    std::optional<std::int64_t> answered_ns;  ///< its answer was whole then
+    std::optional<std::int64_t> answered_ns;  ///< its answer was whole then, or it was abandoned
 };
 
 /// By the `index` of the row.

@@ -171,7 +171,7 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, const TurnEnd& end) {
         users_->ended(due.request, at_ns, end);
         load_next();
     } else if (releases_ != nullptr) {
-        releases_->ended(due.request, at_ns, end.answered);
+        releases_->ended(due.request, at_ns, end.goes_on());
         load_next();
     }
     // Somebody releases what is left, or drops it.

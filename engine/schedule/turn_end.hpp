@@ -6,12 +6,17 @@
 namespace driftless {
 
 struct TurnEnd {
-    bool answered = false;  ///< by a whole answer: others may go on behind it
+    bool answered = false;  ///< by a whole answer
+    /// Its client gave it up, by plan: a user who goes on with the next turn. It is not sent again.
+    bool is_abandoned = false;
     bool is_429 = false;
     /// Of a 429: when its server says that the request may come again, from its end.
     std::int64_t retry_after_ns = unknown;
 
     static constexpr std::int64_t unknown = -1;
+
+    /// Others go on behind it.
+    bool goes_on() const { return answered || is_abandoned; }
 
     // NOLINTNEXTLINE(google-explicit-constructor): most ends say nothing else.
     TurnEnd(bool is_answered) : answered(is_answered) {}

@@ -211,7 +211,7 @@ void Users::ended(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end)
 /// A turn that has failed has another try, where it may.
 bool Users::sends_again(std::uint32_t request, std::int64_t at_ns, const TurnEnd& end) {
     const PendingTurn& turn = releases_.turn(request);
-    if (end.answered || stopped_ || turn.state != TurnState::taken) {
+    if (end.goes_on() || stopped_ || turn.state != TurnState::taken) {
         return false;
     }
     const FailureRules& rules = rules_.failures;
@@ -234,14 +234,14 @@ void Users::end_request(std::uint32_t request, std::int64_t at_ns, const TurnEnd
     const bool left = releases_.turn(request).left;
     const bool was_dropped = releases_.turn(request).state == TurnState::dropped;
     const bool goes_on =
-        end.answered || (rules_.failures.rule == FailureRule::go_on && !was_dropped && !stopped_);
+        end.goes_on() || (rules_.failures.rule == FailureRule::go_on && !was_dropped && !stopped_);
     const std::uint32_t number = user_of(request);
     releases_.ended(request, at_ns, goes_on);
     User& user = users_[number];
     user.awaited += releases_.turn(request).awaits ? 1 : 0;
     CHECK(user.unended > 0 && (left || user.unleft > 0));
     user.unleft -= left ? 0 : 1;
-    user.is_answered = user.is_answered || end.answered;
+    user.is_answered = user.is_answered || end.goes_on();
     // What is dropped ends with the row that failed it, whenever it gets its record.
     user.end_ns = was_dropped ? user.end_ns : std::max(user.end_ns, at_ns);
     if (--user.unended == 0) {

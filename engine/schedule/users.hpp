@@ -82,7 +82,7 @@ class Users {
         std::uint32_t in_flight = 0;
         std::uint32_t awaited = 0;     ///< that have ended, and whose words others wait for
         std::uint32_t vain_trees = 0;  ///< the last so many, in which nothing was answered
-        bool is_answered = false;      ///< something of this tree was
+        bool is_answered = false;      ///< something of this tree was, or was abandoned
         bool has_begun = false;        ///< something of this tree has had its turn
         bool has_next = false;
         bool is_cut = false;  ///< a part of the tree will not be sent: the time is up

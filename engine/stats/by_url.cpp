@@ -60,12 +60,12 @@ void ByUrl::add(const Record& record) {
     }
     if (record.outcome == Outcome::ok) {
         ++one.figures.completed;
-        if (record.ttft_ns) {
-            one.ttft.add(static_cast<double>(*record.ttft_ns));
-        }
-    } else if (!is_whole(record.outcome) && record.outcome != Outcome::not_sent &&
+    } else if (is_failure(record.outcome) && record.outcome != Outcome::not_sent &&
                !record.censored) {
         ++one.figures.failed;
+    }
+    if (counts_ttft(record.outcome) && record.ttft_ns) {
+        one.ttft.add(static_cast<double>(*record.ttft_ns));
     }
     CHECK(one.figures.completed + one.figures.failed <= one.figures.rows);
 }

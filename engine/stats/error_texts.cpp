@@ -21,7 +21,7 @@ std::string without_numbers(std::string_view text) {
 }
 
 void ErrorTexts::add(const Record& record) {
-    if (is_whole(record.outcome) || record.outcome == Outcome::not_sent || record.censored) {
+    if (!is_failure(record.outcome) || record.outcome == Outcome::not_sent || record.censored) {
         return;
     }
     // As the record's line has it: the sums of a run that is resumed are read from there.

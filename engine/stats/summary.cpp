@@ -28,6 +28,28 @@ bool meets(const GoodputLimits& limits, const Record& record) {
     return ttft && tpot && e2e;
 }
 
+bool is_undecided(const GoodputLimits& limits, const Record& record) {
+    const OptionalNs& left = record.fired_ns;
+    const std::int64_t waited_ns =
+        left && record.ended_ns ? *record.ended_ns - *left : std::int64_t{0};
+    const std::int64_t ttft_ns = record.ttft_ns.value_or(waited_ns);
+    const bool late = (limits.ttft_ns && ttft_ns > *limits.ttft_ns) ||
+                      (limits.e2e_ns && waited_ns > *limits.e2e_ns);
+    return !late;
+}
+
+void AbandonedSums::add(const GoodputLimits& limits, const Record& record) {
+    ++requests;
+    undecided += is_undecided(limits, record) ? 1 : 0;
+    output_tokens += count_of(record.output_tokens.value_or(0));
+    if (record.first_token_ns) {
+        input_tokens +=
+            count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+    } else {
+        ++no_first_token;
+    }
+}
+
 void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;
     CHECK(static_cast<std::size_t>(record.outcome) < f.outcomes.size());
@@ -35,7 +57,8 @@ void Summary::add(const Record& record) {
     if (record.phase == Phase::warmup) {
         ++f.warmup_rows;
         f.warmup_fired += record.fired_ns ? 1 : 0;
-        f.warmup_failed += is_whole(record.outcome) || record.outcome == Outcome::not_sent ? 0 : 1;
+        f.warmup_failed +=
+            is_failure(record.outcome) && record.outcome != Outcome::not_sent ? 1 : 0;
         timeline_.add_warm_up(record.segment);
         return;
     }
@@ -62,18 +85,24 @@ void Summary::add(const Record& record) {
     add_output(record);
     errors_.add(record);
     by_url_.add(record);
+    if (counts_ttft(record.outcome)) {
+        add_known(ttft_, record.ttft_ns);
+        add_known(ttft_due_, record.ttft_due_ns);
+    }
     if (record.outcome == Outcome::ok) {
         add_ok(record);
     } else if (record.outcome == Outcome::short_output) {
         ++f.short_output;
     } else if (record.outcome == Outcome::long_output) {
         ++f.long_output;
+    } else if (record.outcome == Outcome::abandoned) {
+        f.abandoned.add(f.goodput_limits, record);
     } else if (record.censored) {
         ++f.censored;
     } else {
         ++f.failed;
     }
-    CHECK(f.completed + f.short_output + f.long_output + f.censored + f.failed == f.rows);
+    CHECK(f.answered() + f.abandoned.requests + f.censored + f.failed == f.rows);
 }
 
 void Summary::add_taints(const Record& record) {
@@ -187,8 +216,6 @@ void Summary::add_ok(const Record& record) {
     f.output_tokens += count_of(record.output_tokens.value_or(0));
     f.good += meets(f.goodput_limits, record) ? 1 : 0;
     CHECK(f.good <= f.completed);
-    add_known(ttft_, record.ttft_ns);
-    add_known(ttft_due_, record.ttft_due_ns);
     add_known(e2e_, record.e2e_ns);
     if (record.tpot_ns.has_value()) {
         tpot_.add(*record.tpot_ns);

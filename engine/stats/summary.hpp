@@ -5,9 +5,10 @@
 /// bytes a second of the run (its ClientTotals: 48 more). `figures` takes 104 more while it sorts.
 ///
 /// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
-/// `short_output` and `long_output` are counted beside them. Drift is over all rows that left, but
-/// those that `--max-inflight` held back. Nothing that failed vanishes: `completed` +
-/// `short_output` + `long_output` + `censored` + `failed` is the number of records of the phase
+/// ttft and ttft_due also over those that were abandoned after their first token. `short_output`
+/// and `long_output` are counted beside them. Drift is over all rows that left, but those that
+/// `--max-inflight` held back. Nothing that failed vanishes: `completed` + `short_output` +
+/// `long_output` + `abandoned` + `censored` + `failed` is the number of records of the phase
 /// `profile`; those of the warm-up are counted apart, and in nothing else. What needs the chunks of
 /// every row (itl, chunk gaps, the best second) is unknown where those of one row were not kept.
 #pragma once
@@ -58,7 +59,8 @@ namespace driftless {
 /// 13: `censored` (no longer among `failed`), `retries`, `warmup`.
 /// 14: `rules`. 15: `live`.
 /// 16: `thresholds`; `request_rate` may be a number; `sent_rate`; `run.rate`, `run.arrivals`,
-///     `run.arriving`, `run.planned_rate`.
+///     `run.arriving`, `run.planned_rate`;
+///     `abandoned` (not among `failed`).
 inline constexpr int summary_schema = 16;
 
 /// Tainted rows that are listed by number; the rest is counted.
@@ -73,6 +75,18 @@ struct GoodputLimits {
 };
 /// Of a request that is ok.
 bool meets(const GoodputLimits& limits, const Record& record);
+/// Of a request that was abandoned: it had broken none of them by then, so that nobody knows.
+bool is_undecided(const GoodputLimits& limits, const Record& record);
+
+/// Requests that were abandoned.
+struct AbandonedSums {
+    std::uint64_t requests = 0;
+    std::uint64_t no_first_token = 0;  ///< before their first token
+    std::uint64_t undecided = 0;       ///< before they had broken a limit of `--goodput`
+    std::uint64_t input_tokens = 0;    ///< prompts of those that had their first token
+    std::uint64_t output_tokens = 0;   ///< that had come
+    void add(const GoodputLimits& limits, const Record& record);
+};
 
 /// Turns whose prompts held answers of the run.
 struct LiveSums {
@@ -92,6 +106,7 @@ struct SummaryFigures {
     std::uint64_t completed = 0;     ///< ok
     std::uint64_t short_output = 0;  ///< counted beside
     std::uint64_t long_output = 0;   ///< counted beside
+    AbandonedSums abandoned;         ///< given up by their clients, by plan
     std::uint64_t censored = 0;      ///< cut off when the time of the run was over
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t dropped = 0;       ///< of those: not sent, for a row that they waited for failed
@@ -192,7 +207,10 @@ struct SummaryFigures {
     std::uint64_t failed_sent() const {
         return failed - std::min(failed, outcomes[static_cast<std::size_t>(Outcome::not_sent)]);
     }
+    /// Those whose clients have waited for the end: of abandoned ones nobody knows it.
     std::uint64_t ended_sent() const { return answered() + failed_sent(); }
+    /// Rows of which is known whether they are good (`--goodput`), or that had no chance to be.
+    std::uint64_t decided() const { return rows - abandoned.undecided; }
 };
 
 class Summary {

@@ -119,6 +119,13 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
 void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "short_output", f.short_output);
     write_count(json, "long_output", f.long_output);
+    json.key("abandoned").begin_object();
+    write_count(json, "requests", f.abandoned.requests);
+    write_count(json, "no_first_token", f.abandoned.no_first_token);
+    write_count(json, "undecided", f.abandoned.undecided);
+    write_count(json, "input_tokens", f.abandoned.input_tokens);
+    write_count(json, "output_tokens", f.abandoned.output_tokens);
+    json.end_object();
     write_count(json, "censored", f.censored);
     write_count(json, "fired", f.fired);
     write_count(json, "dropped", f.dropped);

@@ -80,6 +80,7 @@ struct RowUnderway {
     bool answered = false;              ///< by a whole answer with status 200
     bool told = false;                  ///< the schedule knows of its end
     bool is_429 = false;                ///< its answer was one
+    bool abandoned = false;             ///< its client gave it up, by plan
     std::uint16_t tries = 0;            ///< stale retries so far; such a row counts as in flight
     std::uint16_t losses = 0;           ///< connections that ended young, bound to it
     std::int64_t held_ns = 0;           ///< as far as is known

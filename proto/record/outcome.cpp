@@ -32,6 +32,7 @@ constexpr std::array<const char*, outcome_count> outcome_names = {
     "bad_event",
     "limit_exceeded",
     "no_tokens",
+    "abandoned",
     "cancelled",
     "interrupted",
     "not_sent",

@@ -32,16 +32,25 @@ enum class Outcome : std::uint8_t {
     bad_event,           ///< an event that is no JSON or not of the API
     limit_exceeded,      ///< more bytes, events or tokens than the limits allow
     no_tokens,           ///< complete, without error; no token seen, none counted
+    abandoned,           ///< given up by its client, by plan (`--abandon`); not a failure
     cancelled,           ///< in flight when the user ended the run
     interrupted,         ///< in flight, for all we know, when an earlier segment of this run died
     not_sent,            ///< never fired
 };
-inline constexpr unsigned outcome_count = 25;
+inline constexpr unsigned outcome_count = 26;
 
 const char* name_of(Outcome outcome);
 /// Whether the answer came whole, of whatever length: ok, short_output or long_output.
 constexpr bool is_whole(Outcome outcome) {
     return outcome <= Outcome::long_output;
+}
+/// Whether it counts as a failure: no whole answer came, and the client did not give it up by plan.
+constexpr bool is_failure(Outcome outcome) {
+    return !is_whole(outcome) && outcome != Outcome::abandoned;
+}
+/// Whether its TTFT counts, where a first token came: what the client did later changes nothing.
+constexpr bool counts_ttft(Outcome outcome) {
+    return outcome == Outcome::ok || outcome == Outcome::abandoned;
 }
 std::optional<Outcome> outcome_from_name(std::string_view name);
 

@@ -30,6 +30,7 @@ void append_period(std::string& out, const Period& period) {
     json.key("ended").unsigned_integer(period.ended);
     json.key("unsent").unsigned_integer(period.unsent);
     json.key("failed").unsigned_integer(period.failed);
+    json.key("abandoned").unsigned_integer(period.abandoned);
     json.key("censored").unsigned_integer(period.censored);
     json.key("in_flight").unsigned_integer(period.in_flight);
     json.key("live_trees").optional_integer(as_integer(period.live_trees));

@@ -27,11 +27,12 @@ struct Period {
     std::int64_t end_ns = 0;  ///< not in it
     Phase phase = Phase::profile;
 
-    std::uint64_t released = 0;  ///< fired
-    std::uint64_t ended = 0;     ///< records
-    std::uint64_t unsent = 0;    ///< of these, never fired
-    std::uint64_t failed = 0;    ///< of those that ended, without a whole answer
-    std::uint64_t censored = 0;  ///< of these, cut off because the time of the run was over
+    std::uint64_t released = 0;   ///< fired
+    std::uint64_t ended = 0;      ///< records
+    std::uint64_t unsent = 0;     ///< of these, never fired
+    std::uint64_t failed = 0;     ///< of those that ended, without a whole answer; `abandoned` not
+    std::uint64_t abandoned = 0;  ///< of those that ended, given up by their clients
+    std::uint64_t censored = 0;   ///< of the failed, cut off because the time of the run was over
     std::uint64_t in_flight = 0;
     std::optional<std::uint64_t> live_trees;   ///< null without users and sessions
     std::optional<std::uint64_t> users_added;  ///< null without users
@@ -46,7 +47,7 @@ struct Period {
     PeriodPercentiles tpot;                    ///< of the ends that are ok
 
     std::optional<std::uint64_t> good;  ///< null without `--goodput`
-    std::optional<double> goodput;      ///< good / ended; null where none ended, too
+    std::optional<double> goodput;      ///< good / ended, undecided ones left out; or null
 
     // Of the requests that ended; null where none of them knows it.
     std::optional<std::int64_t> expected_cached_tokens;

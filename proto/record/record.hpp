@@ -26,8 +26,8 @@ class JsonDocument;
 /// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
 /// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
 /// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
-/// `padded_tokens`.
-inline constexpr int record_schema = 11;
+/// `padded_tokens`. 12: the outcome `abandoned`.
+inline constexpr int record_schema = 12;
 
 using OptionalNs = std::optional<std::int64_t>;
 

@@ -67,6 +67,16 @@ class Figures(Case):
         records, _ = self.check(run.folder)
         self.assertGreater(len({r["outcome"] for r in records}), 4)
 
+    def test_abandoned_and_resumed(self):
+        slo = {"ttft": 60, "e2e": 300}
+        folder = self.killed_and_resumed("--abandon", "50%:10ms..200ms", "--goodput",
+                                         "ttft:60 e2e:300")  # fmt: skip
+        records, summary = self.check(folder, slo)
+        for segment in (0, 1):
+            given_up = [r for r in records if (r["outcome"], r["segment"]) == ("abandoned", segment)]
+            self.assertGreater(len(given_up), 3)
+        self.assertGreater(summary["abandoned"]["no_first_token"], 0)
+
     def test_whole_answers_and_held_rows(self):
         with mock("--ttft", "20ms", "--itl", "1ms") as server:
             run = self.replay_well(

@@ -22,6 +22,7 @@ ELSEWHERE = {
     "http_5xx": "refusal_test.py",
     "stream_error": "mock_test.py",
     "bad_event": "mock_test.py",
+    "abandoned": "abandon_test.py",
     "cancelled": "interrupt_test.py",
     "interrupted": "resume_test.py",
     "not_sent": "interrupt_test.py",

@@ -5,6 +5,7 @@ import collections
 import math
 
 WHOLE = ("ok", "short_output", "long_output")
+NO_FAILURE = (*WHOLE, "abandoned", "not_sent")
 WISHED = ("inflight", "budget")  # causes of lateness that the user asked for
 PERCENTILES = (25, 50, 75, 90, 95, 99, 99.9)
 
@@ -138,11 +139,11 @@ def meets(record, slo):
     )
 
 
-def latencies(ok, whole):
+def latencies(ok, given_up, whole):
     found = {}
-    for metric, key in (("ttft", "ttft_ns"), ("tpot", "tpot_ns"), ("e2el", "e2e_ns"),
-                        ("ttft_due", "ttft_due_ns")):  # fmt: skip
-        found.update(in_ms(metric, distribution(known(ok, key))))
+    for metric, key, of in (("ttft", "ttft_ns", ok + given_up), ("tpot", "tpot_ns", ok),
+                            ("e2el", "e2e_ns", ok), ("ttft_due", "ttft_due_ns", ok + given_up)):  # fmt: skip
+        found.update(in_ms(metric, distribution(known(of, key))))
     chunked = [r for r in ok if r["chunk_ns"]]
     counted = [r for r in chunked if r["chunk_tokens"] is not None]
     found["itl_rows_left_out"] = len(chunked) - len(counted) if whole else len(ok)
@@ -151,6 +152,25 @@ def latencies(ok, whole):
     per_chunk = [gap for r in ok if r["chunk_ns"] for gap in gaps(r)] if whole else []
     found.update(in_ms("chunk_gap", distribution(per_chunk)))
     return found
+
+
+def undecided(record, slo):
+    """It was given up before it had broken a bound in ms."""
+    waited = record["ended_ns"] - record["fired_ns"]
+    lasted = {"ttft": waited if record["ttft_ns"] is None else record["ttft_ns"], "e2e": waited}
+    return all(lasted[metric] <= bound * 1e6 for metric, bound in slo.items() if metric in lasted)
+
+
+def abandoned(given_up, slo):
+    begun = [r for r in given_up if r["first_token_ns"] is not None]
+    counted = [r["input_length"] if r["prompt_tokens"] is None else r["prompt_tokens"] for r in begun]
+    return {
+        "requests": len(given_up),
+        "no_first_token": len(given_up) - len(begun),
+        "undecided": sum(undecided(r, slo) for r in given_up),
+        "input_tokens": sum(counted),
+        "output_tokens": sum(r["output_tokens"] or 0 for r in given_up),
+    }
 
 
 def in_ms(metric, d):
@@ -235,12 +255,13 @@ def urls(records):
     for url in sorted({r["url"] for r in records if r["url"] is not None}):
         rows = [r for r in records if r["url"] == url]
         ok = [r for r in rows if r["outcome"] == "ok"]
-        ttft = distribution(known(ok, "ttft_ns"))
+        given_up = [r for r in rows if r["outcome"] == "abandoned"]
+        ttft = distribution(known(ok + given_up, "ttft_ns"))
         found.append({
             "rows": len(rows),
             "completed": len(ok),
             "failed": sum(
-                r["outcome"] not in (*WHOLE, "not_sent") and not r["censored"] for r in rows
+                r["outcome"] not in NO_FAILURE and not r["censored"] for r in rows
             ),
             "median_ttft_ms": None if ttft["p50"] is None else ttft["p50"] / 1e6,
             "p99_ttft_ms": None if ttft["p99"] is None else ttft["p99"] / 1e6,
@@ -257,6 +278,8 @@ def summary_of(records, slo=None):
     ok = [r for r in records if r["outcome"] == "ok"]
     short = [r for r in records if r["outcome"] == "short_output"]
     longer = [r for r in records if r["outcome"] == "long_output"]
+    given_up = [r for r in records if r["outcome"] == "abandoned"]
+    others = len(ok) + len(short) + len(longer) + len(given_up)
     seconds = duration_ns(records, warmup) / 1e9
     told = [r["prompt_tokens"] for r in ok]
     inputs = sum(r["input_length"] or 0 if n is None else n for r, n in zip(ok, told))
@@ -273,12 +296,13 @@ def summary_of(records, slo=None):
         "short_output": len(short),
         "long_output": len(longer),
         "censored": censored,
-        "failed": len(records) - len(ok) - len(short) - len(longer) - censored,
+        "abandoned": abandoned(given_up, slo or {}),
+        "failed": len(records) - others - censored,
         "retries": sum(r["attempt"] > 0 and r["fired_ns"] is not None for r in records),
         "warmup": {
             "requests": len(warmup),
             "fired": len(known(warmup, "fired_ns")),
-            "failed": sum(r["outcome"] not in (*WHOLE, "not_sent") for r in warmup),
+            "failed": sum(r["outcome"] not in NO_FAILURE for r in warmup),
         },
         "outputs": outputs_by_length(ok + short + longer),
         "outcomes": collections.Counter(r["outcome"] for r in records),
@@ -298,7 +322,7 @@ def summary_of(records, slo=None):
         "coalesced_chunks": sum(r["coalesced_chunks"] for r in records),
         "receive_delay_max_ns": max(known(records, "receive_delay_ns"), default=None),
         "urls": urls(records),
-        **latencies(ok, not lost_chunks(records)),
+        **latencies(ok, given_up, not lost_chunks(records)),
         **sending(records),
         **prompts(records),
     }

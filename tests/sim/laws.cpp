@@ -10,6 +10,7 @@
 #include "engine/session/run_order.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/laws_of_abandonment.hpp"
 #include "tests/sim/laws_of_budgets.hpp"
 #include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/laws_of_forecast.hpp"
@@ -297,6 +298,7 @@ constexpr Law all_laws[] = {
     {"parts that waited are reported", parts_that_waited_are_reported},
     {"only a full cap holds back", only_a_full_cap_holds_back},
     {"budgets are kept", budgets_are_kept},
+    {"requests are abandoned as drawn", abandoned_as_drawn},
     {"users begin when they are wanted", users_begin_when_wanted},
     {"sleeps of the host are reported", sleeps_of_the_host_are_reported},
     {"losses are reported", losses_are_reported},

@@ -45,6 +45,7 @@ Period period_of(JsonValue line) {
     period.ended = count(line, "ended");
     period.unsent = count(line, "unsent");
     period.failed = count(line, "failed");
+    period.abandoned = count(line, "abandoned");
     period.censored = count(line, "censored");
     period.in_flight = count(line, "in_flight");
     period.live_trees = count_or_null(line, "live_trees");
@@ -92,6 +93,7 @@ Sums sums_of(const std::vector<Period>& periods) {
         sums["ended"] += signed_of(one.ended);
         sums["unsent"] += signed_of(one.unsent);
         sums["failed"] += signed_of(one.failed);
+        sums["abandoned"] += signed_of(one.abandoned);
         sums["censored"] += signed_of(one.censored);
         sums["first tokens"] += signed_of(one.first_tokens);
         sums["input tokens"] += one.input_tokens;
@@ -114,7 +116,8 @@ Sums sums_of(const std::vector<Record>& records) {
         sums["released"] += one.fired_ns ? 1 : 0;
         sums["ended"] += 1;
         sums["unsent"] += one.fired_ns ? 0 : 1;
-        sums["failed"] += is_whole(one.outcome) ? 0 : 1;
+        sums["failed"] += is_failure(one.outcome) ? 1 : 0;
+        sums["abandoned"] += one.outcome == Outcome::abandoned ? 1 : 0;
         sums["censored"] += one.censored ? 1 : 0;
         sums["first tokens"] += one.first_token_ns ? 1 : 0;
         sums["input tokens"] += one.last_token_ns ? input : 0;

@@ -45,9 +45,9 @@ std::optional<std::int64_t> released_by(const Record& parent, const Dependency& 
     if (one.trigger == Trigger::dispatch && parent.fired_ns) {
         return *parent.fired_ns + one.delay_ns;
     }
-    const bool has_words = !words || is_whole(parent.outcome) || go_on;
+    const bool has_words = !words || !is_failure(parent.outcome) || go_on;
     if (one.trigger == Trigger::completion && is_answered(parent) && has_words) {
-        return *parent.done_ns + one.delay_ns;
+        return parent.done_ns.value_or(parent.ended_ns.value_or(0)) + one.delay_ns;
     }
     return go_on && parent.ended_ns ? std::optional(*parent.ended_ns + one.delay_ns) : std::nullopt;
 }

@@ -10,9 +10,11 @@ namespace driftless::sim {
 
 struct KilledRun;
 
-/// As far as framing tells: what its content lacks is known too late.
+/// Others go on behind it: it was answered, as far as framing tells (what its content lacks is
+/// known too late), or its client gave it up.
 inline bool is_answered(const Record& record) {
-    return record.done_ns.has_value() && record.status == 200;
+    return record.outcome == Outcome::abandoned ||
+           (record.done_ns.has_value() && record.status == 200);
 }
 
 /// "turns wait for their parents"

@@ -9,6 +9,7 @@
 
 #include "engine/replay/room_times.hpp"
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/laws_of_abandonment.hpp"
 #include "tests/sim/laws_of_budgets.hpp"
 
 namespace driftless::sim {
@@ -69,6 +70,8 @@ std::string timeouts_keep_to_what_came(const SimResult& result) {
             deadline_ns = *record.fired_ns + limits.total.ns;
         } else if (record.outcome == Outcome::timeout_first_byte) {
             deadline_ns = *record.fired_ns + limits.first_byte.ns;
+        } else if (record.outcome == Outcome::abandoned) {
+            deadline_ns = given_up_at_ns(result, record).value_or(deadline_ns);
         } else if (record.outcome == Outcome::timeout_idle && last != result.last_reads.end()) {
             deadline_ns = last->second.read_ns + limits.idle.ns;
         }

@@ -78,6 +78,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
     {Bug::wide_budgets, "budgets are kept"},
+    {Bug::other_patience, "requests are abandoned as drawn"},
     {Bug::no_barriers, "no turn before what its barrier names"},
     {Bug::file_order, "hits are expected in the order of the run"},
     {Bug::eager_users, "users begin when they are wanted"},
@@ -230,6 +231,12 @@ const OutputBug output_bugs[] = {
     {"sleeps of the host are reported",
      [](SimResult& result) {
          result.sleeps.push_back({*ok_record(result).fired_ns + 1, 1'000'000'000});
+     }},
+    {"requests are abandoned as drawn",
+     [](SimResult& result) { ok_record(result).outcome = Outcome::abandoned; }},
+    {"requests are abandoned as drawn",
+     [](SimResult& result) {  // all, as soon as they have left
+         result.abandon = {1, 0, 0, 0};
      }},
     {"losses are reported", [](SimResult& result) { ok_record(result).retransmits = 1; }},
     {"losses are reported",

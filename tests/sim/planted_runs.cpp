@@ -85,6 +85,9 @@ SimResult run_with(Bug bug) {
     options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
     options.budgets.output.tokens = bug == Bug::wide_budgets ? 20 : 0;
     options.budgets.output.period = milliseconds(20);
+    if (bug == Bug::other_patience) {
+        options.abandon = {0.5, 0, milliseconds(30).ns, options.seed};
+    }
     options.run_json_written = bug == Bug::late_zero ? milliseconds(150) : Duration{0};
     if (bug == Bug::early_turns || bug == Bug::lost_release) {
         options.closed = true;

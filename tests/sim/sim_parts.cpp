@@ -21,6 +21,8 @@ ReplaySettings settings_of(const SimOptions& options) {
         settings.budgets.input.tokens *= 2;
         settings.budgets.output.tokens *= 2;
     }
+    settings.abandon = options.abandon;
+    settings.abandon.seed += options.bug == Bug::other_patience ? 1 : 0;
     settings.lanes_max =
         options.connections_fixed > 0 ? options.connections_fixed : options.inflight_max;
     settings.connections_fixed = options.connections_fixed;

@@ -183,6 +183,7 @@ class Simulation {
         result_.inflight_max = options_.inflight_max;
         result_.capped_by_host = options_.capped_by_host;
         result_.budgets = options_.budgets;
+        result_.abandon = options_.abandon;
         for (const Planned& planned : plan_.rows) {
             const std::uint32_t row = trace_.rows[planned.row].index;
             result_.expected_cached[row] = planned.expected_cached_tokens;

@@ -71,6 +71,7 @@ enum class Bug : std::uint8_t {
     forgotten_words,   ///< answers are put into later prompts without their text
     unfilled_prompts,  ///< prompts that are too short get words of no length
     wide_budgets,      ///< token budgets are twice of what was asked for
+    other_patience,    ///< clients give up other requests than were drawn
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
     // Those that only users meet.
     first_of_users = extra_user,
@@ -94,6 +95,7 @@ struct SimOptions {
     std::uint32_t inflight_max = 64;
     bool capped_by_host = false;  ///< ... is what the host has room for
     BudgetRules budgets;
+    AbandonRules abandon;
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
     std::optional<ArrivalRules> arrivals;  ///< rows come at a rate
@@ -275,6 +277,7 @@ struct SimResult {
     std::uint32_t inflight_max = 0;
     bool capped_by_host = false;
     BudgetRules budgets;                                     ///< those that were asked for
+    AbandonRules abandon;                                    ///< the same
     std::map<std::uint32_t, std::uint32_t> expected_cached;  ///< [row] as the plan expects
     std::uint64_t rows = 0;
     std::uint64_t stale_retries = 0;

@@ -267,6 +267,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_run_json({Random(mix64(seed ^ order_stream))}, options);
     options.period_ns = milliseconds(Dice{Random(mix64(seed ^ periods_stream))}.number(5, 300)).ns;
     options.weather.stuck_flag = Dice{Random(mix64(seed ^ flags_stream))}.maybe(1);
+    draw_abandonment(seed, options);
     return options;
 }
 

@@ -24,6 +24,8 @@ void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t
 SimOptions swarm_options(std::uint64_t seed);
 /// In a third of the runs rows arrive at a rate.
 void draw_arrivals(std::uint64_t seed, SimOptions& options);
+/// In a third of the runs clients give requests up.
+void draw_abandonment(std::uint64_t seed, SimOptions& options);
 /// Token budgets, in a third of the runs: of any size that lets the trace leave within seconds.
 void draw_budgets(std::uint64_t seed, const Trace& trace, SimOptions& options);
 

@@ -23,4 +23,17 @@ void draw_arrivals(std::uint64_t seed, SimOptions& options) {
     options.arrivals = rules;
 }
 
+void draw_abandonment(std::uint64_t seed, SimOptions& options) {
+    constexpr std::uint64_t abandonment_stream = 0xABA4D0;
+    Random random(mix64(seed ^ abandonment_stream));
+    if (random.below(3) != 0) {
+        return;
+    }
+    AbandonRules& rules = options.abandon;
+    rules.share = random.below(8) == 0 ? 1 : random.uniform();
+    rules.from_ns = static_cast<std::int64_t>(random.below(50'000'000));
+    rules.to_ns = rules.from_ns + static_cast<std::int64_t>(random.below(200'000'000));
+    rules.seed = seed;
+}
+
 }  // namespace driftless::sim

@@ -23,6 +23,7 @@
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/input/trace_file.hpp"
+#include "engine/plan/abandonment.hpp"
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/balance.hpp"
 #include "engine/plan/gaps.hpp"
@@ -151,6 +152,7 @@ struct SendingFlags {
     std::optional<std::uint32_t> inflight_max;  ///< empty: file limit - 64
     std::optional<TypedBudget> budget_input;
     std::optional<TypedBudget> budget_output;
+    std::optional<AbandonRules> abandon;       ///< `--abandon`; without the seed
     std::optional<std::uint32_t> connections;  ///< empty: follows the schedule
     ConnectionRule connection = ConnectionRule::reuse;
     Balance balance = Balance::turn;

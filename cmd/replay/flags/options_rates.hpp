@@ -30,6 +30,10 @@ inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--shape", "FILE",
                 "a rate by lines of SECONDS,RATE, linear between; the last stays [none]", nullptr,
                 parse_text, rates.shape_file);
+    flags.value("--abandon", "P:T1..T2",
+                "10%:2s..10s: clients give up this share of the requests, at a seeded\n"
+                "time after the fire; they count as abandoned, not as failed [none]",
+                nullptr, parse_abandon, options.sending.abandon);
 }
 
 }  // namespace driftless

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "cmd/replay/flags/option_values.hpp"
 #include "cmd/values.hpp"
+#include "engine/plan/load.hpp"
 #include "proto/core/decimal.hpp"
 
 namespace driftless {
@@ -174,6 +176,28 @@ Result<TypedRamp> parse_ramp(std::string_view text) {
                      "leads; give one above 0, or a linear ramp over a time"};
     }
     return ramp;
+}
+
+Result<AbandonRules> parse_abandon(std::string_view text) {
+    const Error refused{ErrorCode::invalid, 0,
+                        "is not a share of the requests and two times, the lesser first; use "
+                        "10%:2s..10s, or 0.1:500ms..1m"};
+    const std::size_t colon = text.find(':');
+    const std::size_t dots = text.find("..");
+    if (colon == text.npos || dots == text.npos || dots < colon) {
+        return refused;
+    }
+    const Result<Share> share = parse_share(text.substr(0, colon));
+    const Result<std::int64_t> from = parse_duration_ns(text.substr(colon + 1, dots - colon - 1));
+    const Result<std::int64_t> to = parse_duration_ns(text.substr(dots + 2));
+    if (!share || !from || !to || to.value() < from.value() || to.value() == 0) {
+        return refused;
+    }
+    AbandonRules rules;
+    rules.share = static_cast<double>(share.value().billionths) / 1e9;
+    rules.from_ns = from.value();
+    rules.to_ns = to.value();
+    return rules;
 }
 
 }  // namespace driftless

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/plan/abandonment.hpp"
 #include "engine/plan/rate_curve.hpp"
 #include "engine/plan/unit_gaps.hpp"
 #include "proto/core/result.hpp"
@@ -52,5 +53,9 @@ std::string text_of(const TypedArrivals& arrivals);
 
 /// "1:20:60s", with ":linear", ":exponential" or ":steps=5" behind; "rows" for a time.
 Result<TypedRamp> parse_ramp(std::string_view text);
+
+/// "10%:2s..10s", "0.1:500ms..1m": a share of the requests, and when they are given up after their
+/// fire. Without the seed.
+Result<AbandonRules> parse_abandon(std::string_view text);
 
 }  // namespace driftless

@@ -38,6 +38,8 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     settings.inflight_max = host.inflight_max;
     settings.capped_by_host = host.capped_by_host;
     settings.budgets = budgets_of(options.sending);
+    settings.abandon = options.sending.abandon.value_or(AbandonRules());
+    settings.abandon.seed = options.workload.plan.seed;
     settings.connections_fixed = options.sending.connections.value_or(0);
     settings.connection = options.sending.connection;
     settings.lanes_max = lanes_most(options.sending, plan, options.workload.users, host);

@@ -206,6 +206,7 @@ void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t 
     sending.inflight_max ? json.unsigned_integer(inflight_max) : json.null();
     write_budget(json, "budget_input", sending.budget_input);
     write_budget(json, "budget_output", sending.budget_output);
+    write_abandon(json, sending.abandon, options.workload.plan.seed);
     json.key("goodput").begin_object();
     json.key("ttft_ns").optional_integer(goodput.ttft_ns);
     json.key("tpot_ns").optional_integer(goodput.tpot_ns);

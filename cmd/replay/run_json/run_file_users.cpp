@@ -57,6 +57,20 @@ void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload
     json.end_object();
 }
 
+void write_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules, std::uint64_t seed) {
+    json.key("abandon");
+    if (!rules) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("share").number(rules->share);
+    json.key("from_ns").integer(rules->from_ns);
+    json.key("to_ns").integer(rules->to_ns);
+    json.key("seed").unsigned_integer(seed);
+    json.end_object();
+}
+
 void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
                 const std::optional<Waiting>& waiting) {
     json.key("gaps");

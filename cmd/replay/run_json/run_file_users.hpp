@@ -13,6 +13,8 @@ namespace driftless {
 /// `users`: null where there are none.
 void write_users(JsonWriter& json, const UserRules& rules, const std::optional<GrowRules>& grow);
 
+/// `abandon`: which requests their clients give up; null: none.
+void write_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules, std::uint64_t seed);
 /// `gaps`: null where nothing waits.
 void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
                 const std::optional<Waiting>& waiting);

@@ -135,5 +135,20 @@ TEST(RateOptions, KeepRowsOpen) {
     EXPECT_TRUE(workload.files.times_free);
 }
 
+TEST(AbandonOption, IsReadOrRefused) {
+    EXPECT_FALSE(options_with({}).sending.abandon);
+    const auto rules = options_with({"--abandon", "10%:2s..10s"}).sending.abandon;
+    ASSERT_TRUE(rules);
+    EXPECT_EQ(rules->share, 0.1);
+    EXPECT_EQ(rules->from_ns, 2'000'000'000);
+    EXPECT_EQ(rules->to_ns, 10'000'000'000);
+    EXPECT_EQ(options_with({"--abandon", "1:0..500ms"}).sending.abandon->share, 1);
+    for (const char* const wrong : {"10%", "10%:2s", "0:1s..2s", "101%:1s..2s", "10%:2s..1s",
+                                    "10%:0..0", "10%:1..2x", "x:1s..2s", "..:", "-1:1s..2s"}) {
+        EXPECT_NE(refusal_with({"--abandon", wrong}).find("use 10%:2s..10s"), std::string::npos)
+            << wrong;
+    }
+}
+
 }  // namespace
 }  // namespace driftless
