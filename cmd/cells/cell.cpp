@@ -198,7 +198,9 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
     std::vector<CellValue> set = values;
     set.push_back({"cell", name});
     set.push_back({"run", folder});
-    if (!url.empty()) {
+    const bool varied = std::any_of(values.begin(), values.end(),
+                                    [](const CellValue& one) { return one.name == "url"; });
+    if (!url.empty() && !varied) {
         set.push_back({"url", url});
     }
     std::vector<std::string> names;
