@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import pathlib
 import signal
 import socket
@@ -180,6 +181,38 @@ kind = "test"
         self.assertIn(bad["why"], (out / (bad["run"] + ".stderr")).read_text())
         self.assertIn("failed: driftless: ", done.stdout)
         self.assertEqual([one["cells"] for one in self.ledger(out)["averages"]], [1, 0])
+
+    def test_a_replay_that_is_killed(self):
+        """As the kernel does where memory is short: the cell has failed, and the next one is played."""
+        out = self.scratch / "killed"
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process = self.start_sweep(SAMPLE, "--url", server.url, "--over", "speed=1,200", "--out", out,
+                                       "--", "--calibration", "none")  # fmt: skip
+            fired = out / "01-speed=1" / "fired.jsonl"
+            self.wait_for(lambda: fired.exists() and fired.stat().st_size > 0, "the first cell does not begin")
+            (child,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            os.kill(int(child), signal.SIGKILL)
+            said, complained = process.communicate(timeout=SECONDS_MAX)
+        self.assertEqual(process.returncode, 0, said + complained)
+        first, second = self.ledger(out)["cells"]
+        self.assertEqual((first["outcome"], first["exit_code"]), ("failed", None))
+        self.assertIn("ended by signal 9", first["why"])
+        self.assertEqual(second["outcome"], "completed")
+
+    def test_a_sweep_killed_in_its_last_hook(self):
+        """The run before it is whole: it is not played again."""
+        out = self.scratch / "last"
+        hook = out / "01-speed=50.after.txt"
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            process = self.start_sweep(SAMPLE, "--url", server.url, "--over", "speed=50", "--out", out,
+                                       "--after", "sleep 600", "--", "--limit", "5", "--calibration", "none")  # fmt: skip
+            self.wait_for(hook.exists, "the hook does not begin")
+            process.kill()
+            process.wait()
+            before = self.ledger(out)["cells"]
+            self.assertEqual(self.sweep("--resume", out).returncode, 0)
+        self.assertEqual(before[0]["outcome"], "completed")
+        self.assertEqual(self.ledger(out)["cells"], before)
 
     def test_a_threshold_of_a_cell(self):
         out = self.scratch / "threshold"
