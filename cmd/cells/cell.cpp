@@ -77,9 +77,13 @@ std::optional<CellSummary> read_summary(const std::string& folder) {
     return summary ? std::optional(std::move(summary).value()) : std::nullopt;
 }
 
-/// The conditions of --fail-if that hold.
+/// The condition of --stop-when that ended the run, and those of --fail-if that hold.
 std::string crossed_thresholds(const CellSummary& summary) {
     std::string crossed;
+    const JsonValue stopped = summary.root().find("stopped_when").find("cond");
+    if (stopped.present()) {
+        crossed = "stopped when " + std::string(stopped.as_string().value_or(""));
+    }
     const JsonValue all = summary.root().find("thresholds");
     for (JsonValue one = all.first(); one.present(); one = one.next()) {
         if (one.find("fails").as_bool().value_or(false)) {

@@ -99,6 +99,11 @@ TEST(SweepAverages, LeaveOutAWarmCellAndSaySo) {
 
     end_cell(ledger.cells[2], CellOutcome::threshold, 30);
     EXPECT_EQ(averages_of(ledger)[1].figure("mean_ttft_ms"), 25);
+
+    std::string& summary = ledger.cells[2].summary;
+    summary.replace(summary.size() - 1, 1, R"(,"stopped_when":{"cond":"errors > 5 %"}})");
+    EXPECT_EQ(averages_of(ledger)[1].figure("mean_ttft_ms"), 20);
+    EXPECT_EQ(averages_of(ledger)[1].others, 1U);
 }
 
 TEST(SweepCsv, HasALineOfEveryCell) {
