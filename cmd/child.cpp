@@ -34,7 +34,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 /// What the new process does before it becomes the program: only calls that are safe in a signal
 /// handler, because other threads may have held locks. Returns an errno.
 int become(const ChildCommand& command, char* const* argv, char* const* envp, pid_t parent) {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD}) {
         (void)::signal(number, SIG_DFL);  // what is ignored stays ignored across exec
     }
     if (command.own_group && ::setpgid(0, 0) != 0) {
@@ -83,6 +83,7 @@ Result<Child> Child::start(const ChildCommand& command) {
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return error_from_errno(errno, "start a process");
     }
+    (void)::signal(SIGCHLD, SIG_DFL);  // who started us may ignore it: then no end could be read
     // Until exec the child has our handlers: no signal may reach them there.
     sigset_t all;
     sigset_t before;
@@ -120,8 +121,10 @@ std::optional<ChildEnd> Child::wait(std::int64_t ns) {
         return std::nullopt;
     }
     siginfo_t end{};
-    if (::waitid(P_PID, static_cast<id_t>(id_), &end, WEXITED | WNOWAIT | WNOHANG) != 0 ||
-        end.si_pid != id_) {
+    if (::waitid(P_PID, static_cast<id_t>(id_), &end, WEXITED | WNOWAIT | WNOHANG) != 0) {
+        return ChildEnd{};  // somebody else reaped it
+    }
+    if (end.si_pid != id_) {
         return std::nullopt;
     }
     return end.si_code == CLD_EXITED ? ChildEnd{end.si_status, 0} : ChildEnd{-1, end.si_status};

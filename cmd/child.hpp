@@ -34,12 +34,13 @@ struct ChildCommand {
 /// How a process ended.
 struct ChildEnd {
     int exit_code = -1;  ///< -1: a signal ended it
-    int signal = 0;      ///< ... this one
+    int signal = 0;      ///< ... this one; 0: none, or it is not known how it ended
 };
 
 class Child {
   public:
-    /// Starts it; its stdin is /dev/null, signal handlers are the default ones. Errors: not_found,
+    /// Starts it; its stdin is /dev/null, signal handlers are the default ones. From here on this
+    /// process does not ignore SIGCHLD. Errors: not_found,
     /// denied, exhausted, io_failed, of the program as well as of the process.
     static Result<Child> start(const ChildCommand& command);
 

@@ -77,9 +77,13 @@ std::optional<CellSummary> read_summary(const std::string& folder) {
     return summary ? std::optional(std::move(summary).value()) : std::nullopt;
 }
 
-/// The conditions of --fail-if that hold.
+/// The condition of --stop-when that ended the run, and those of --fail-if that hold.
 std::string crossed_thresholds(const CellSummary& summary) {
     std::string crossed;
+    const JsonValue stopped = summary.root().find("stopped_when").find("cond");
+    if (stopped.present()) {
+        crossed = "stopped when " + std::string(stopped.as_string().value_or(""));
+    }
     const JsonValue all = summary.root().find("thresholds");
     for (JsonValue one = all.first(); one.present(); one = one.next()) {
         if (one.find("fails").as_bool().value_or(false)) {
@@ -198,7 +202,9 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
     std::vector<CellValue> set = values;
     set.push_back({"cell", name});
     set.push_back({"run", folder});
-    if (!url.empty()) {
+    const bool varied = std::any_of(values.begin(), values.end(),
+                                    [](const CellValue& one) { return one.name == "url"; });
+    if (!url.empty() && !varied) {
         set.push_back({"url", url});
     }
     std::vector<std::string> names;

@@ -28,7 +28,7 @@ struct Cell {
 
 enum class CellOutcome : std::uint8_t {
     completed,    ///< exit code 0, and the client did not spoil it
-    threshold,    ///< exit code 8: a --fail-if holds
+    threshold,    ///< exit code 8: a --fail-if holds, or a --stop-when did
     spoiled,      ///< the client, the host or the network did (the verdict), or exit code 6 for it
     failed,       ///< any other exit code, or a signal
     interrupted,  ///< exit code 130, or the user asked to stop

@@ -1,5 +1,5 @@
 /// Averages: the repeats of each combination of values, taken together. A cell that began warm, was
-/// spoiled or failed is left out, and counted. Pure.
+/// spoiled, stopped early or failed is left out, and counted. Pure.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Average {
     std::vector<CellValue> values;
     std::size_t averaged = 0;  ///< cells
     std::size_t warm = 0;      ///< left out, though they ended well
-    std::size_t others = 0;    ///< left out: spoiled, failed, interrupted, not run yet
+    std::size_t others = 0;    ///< left out: spoiled, failed, stopped early, not run yet
     std::vector<AveragedFigure> figures;
 
     std::optional<double> figure(std::string_view key) const;

@@ -54,7 +54,7 @@ constexpr std::array<std::string_view, 41> kept_keys{"num_prompts",
                                                      "cache",
                                                      "warm_cache",
                                                      "thresholds",
-                                                     "stopped"};
+                                                     "stopped_when"};
 
 void write_optional_text(JsonWriter& json, std::string_view key, const std::string& text) {
     json.key(key);
@@ -199,13 +199,20 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     return known && text_of(json.find("run")) == cell.planned.folder;
 }
 
+/// A run that --stop-when ended has the figures of a part of the trace.
+bool was_stopped(const LedgerCell& cell) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(cell.summary);
+    return root && root.value().find("stopped_when").is(JsonType::object);
+}
+
 }  // namespace
 
 bool is_averaged(const LedgerCell& cell) {
     const bool whole =
         cell.outcome == CellOutcome::completed || cell.outcome == CellOutcome::threshold;
     return cell.state == CellState::ended && whole && !cell.warm.value_or(false) &&
-           !cell.summary.empty();
+           !cell.summary.empty() && !was_stopped(cell);
 }
 
 std::string kept_figures(const CellSummary& summary) {

@@ -36,7 +36,7 @@ struct LedgerCell {
 };
 
 /// Whether the figures of a cell count in averages: it ended by itself, the client did not spoil
-/// it, and its cache is not known to have been warm.
+/// it, no --stop-when cut it short, and its cache is not known to have been warm.
 bool is_averaged(const LedgerCell& cell);
 
 /// The figures of a run that a ledger keeps, as a JSON object.

@@ -14,8 +14,8 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    R"(Plays a trace once for each combination of values. Each cell is an ordinary run in a folder of
-its own; sweep.json and sweep.csv have what came of all.
+    R"(Plays a trace once for each combination of values. Each cell is an ordinary run in a folder
+of its own; sweep.json and sweep.csv have what came of all.
 
   driftless sweep [FLAGS] TRACE... --over NAME=A,B,.. -- [FLAGS OF REPLAY]
   driftless sweep [FLAGS] FILE.toml
@@ -23,8 +23,8 @@ its own; sweep.json and sweep.csv have what came of all.
 )";
 
 constexpr const char* footer =
-    R"(Hooks are shell commands. Their environment has each value of the cell (DRIFTLESS_SPEED=2), and
-DRIFTLESS_URL, DRIFTLESS_CELL, DRIFTLESS_RUN (folder of the run). At its limit a hook is killed
+    R"(Hooks are shell commands. Their environment has each value of the cell (DRIFTLESS_SPEED=2),
+and DRIFTLESS_URL, DRIFTLESS_CELL, DRIFTLESS_RUN (folder of the run). At its limit a hook is killed
 with its process group, and the cell has failed. What it starts in the background goes on.
 
 A cell without a --before, --cache-salt or --reset-cache gets --cache-salt random: else it would
@@ -39,7 +39,7 @@ Examples:
   driftless sweep --resume sweeps/20261121T062957Z
 
 Exit codes: 0 done (cells that failed are data), 2 usage, 3 input refused, 5 no cell completed,
-7 the host lacks or fails, 8 a --fail-if of a cell holds, 130 interrupted.)";
+7 the host lacks or fails, 8 a --fail-if or --stop-when of a cell holds, 130 interrupted.)";
 
 SweepCommandLine refused(const std::string& why) {
     SweepCommandLine line;

@@ -72,7 +72,9 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
         }
     }
     if (axis.of_server) {
-        return "";
+        const bool taken = axis.name == "url" || axis.name == "cell" || axis.name == "run";
+        return taken ? flag + axis.name + ": hooks have another value of this name; choose another"
+                     : "";
     }
     if (is_own_flag(axis.name) || axis.name == "label") {
         return flag + axis.name + ": this flag cannot be varied";

@@ -54,8 +54,16 @@ class CellPlay {
         if (prepare()) {
             take(run_cell({arguments_of(plan_, cell_.planned), run_folder_}));
         }
-        clean_up();
         cell_.state = CellState::ended;
+    }
+
+    /// Also after a cell that failed or was interrupted; one more request to stop ends it.
+    void clean_up() {
+        const HookEnd end = run_hook(hook("after", plan_.after), environment_,
+                                     run_folder_ + ".after.txt", stop_requests().load());
+        if (end.outcome != HookOutcome::done) {
+            cell_.note += (cell_.note.empty() ? "" : "; ") + end.why;
+        }
     }
 
   private:
@@ -104,15 +112,6 @@ class CellPlay {
             cell_.warm = end.summary->warm();
             cell_.verdict = end.summary->verdict();
             cell_.summary = kept_figures(*end.summary);
-        }
-    }
-
-    /// Also after a cell that failed or was interrupted; one more request to stop ends it.
-    void clean_up() {
-        const HookEnd end = run_hook(hook("after", plan_.after), environment_,
-                                     run_folder_ + ".after.txt", stop_requests().load());
-        if (end.outcome != HookOutcome::done) {
-            cell_.note += (cell_.note.empty() ? "" : "; ") + end.why;
         }
     }
 
@@ -173,33 +172,47 @@ void forget(LedgerCell& cell) {
     cell = std::move(fresh);
 }
 
+int write_or_fail(const Ledger& ledger, const std::string& folder) {
+    const Result<void> written = write_ledger(ledger, folder);
+    return written ? exit_done : fail_host((folder + "/sweep.json").c_str(), written.error());
+}
+
+/// From its beginning to what is kept of it; what stops the whole sweep is an exit code.
+int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
+              const std::string& key) {
+    LedgerCell& cell = ledger.cells[index];
+    if (const Result<void> aside = set_aside(cell, folder); !aside) {
+        return fail_host(cell.planned.folder.c_str(), aside.error());
+    }
+    forget(cell);
+    cell.state = CellState::running;
+    cell.began = utc_now();
+    if (const int code = write_or_fail(ledger, folder); code != exit_done) {
+        return code;
+    }
+    std::fputs(cell_begins(ledger, index).c_str(), stdout);
+    (void)std::fflush(stdout);
+    const ReplayCommandLine line =
+        parse_replay_options(arguments_of(ledger.plan, cell.planned), key);
+    CellPlay play(ledger.plan, cell, folder, line.options);
+    play.play();
+    const int kept = write_or_fail(ledger, folder);  // before a hook that may hang
+    play.clean_up();
+    std::fputs(cell_ends(cell).c_str(), stdout);
+    return kept == exit_done ? write_or_fail(ledger, folder) : kept;
+}
+
 }  // namespace
 
 int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
-    const std::string json = folder + "/sweep.json";
     bool stopped = false;
     for (std::size_t i = 0; i < ledger.cells.size() && !stopped; ++i) {
         LedgerCell& cell = ledger.cells[i];
         if (cell.state == CellState::ended && cell.outcome != CellOutcome::interrupted) {
             continue;
         }
-        if (const Result<void> aside = set_aside(cell, folder); !aside) {
-            return fail_host(cell.planned.folder.c_str(), aside.error());
-        }
-        forget(cell);
-        cell.state = CellState::running;
-        cell.began = utc_now();
-        if (const Result<void> written = write_ledger(ledger, folder); !written) {
-            return fail_host(json.c_str(), written.error());
-        }
-        std::fputs(cell_begins(ledger, i).c_str(), stdout);
-        (void)std::fflush(stdout);
-        const ReplayCommandLine line =
-            parse_replay_options(arguments_of(ledger.plan, cell.planned), key);
-        CellPlay(ledger.plan, cell, folder, line.options).play();
-        std::fputs(cell_ends(cell).c_str(), stdout);
-        if (const Result<void> written = write_ledger(ledger, folder); !written) {
-            return fail_host(json.c_str(), written.error());
+        if (const int code = play_cell(ledger, i, folder, key); code != exit_done) {
+            return code;
         }
         stopped = stop_requests().load() > 0;
     }

@@ -42,6 +42,14 @@ TEST(Child, SaysHowItEnded) {
     EXPECT_EQ(end.signal, SIGKILL);
 }
 
+// A supervisor may start us so; then the kernel would forget how a child ended.
+TEST(Child, SaysSoWhereChildrenWereIgnored) {
+    (void)::signal(SIGCHLD, SIG_IGN);
+    Result<Child> three = Child::start(shell("exit 3"));
+    ASSERT_TRUE(three);
+    EXPECT_EQ(end_of(three.value()).exit_code, 3);
+}
+
 TEST(Child, AProgramThatIsNotThere) {
     ChildCommand command = shell("");
     command.program = "/nowhere/at/all";
