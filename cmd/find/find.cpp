@@ -133,7 +133,7 @@ int Finder::lengthen(double value, std::uint64_t rows) {
         window_.grow(rows, wanted);
         std::printf(
             "find: %llu requests are too few for a percentile of the SLO (%llu); probes last %s "
-            "from here on\n",
+            "from here on (a higher --low keeps them short)\n",
             static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
             window_.text().c_str());
         return exit_done;

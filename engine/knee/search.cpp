@@ -13,8 +13,8 @@ constexpr double below_share = 0.85;
 /// A probe in this part below the boundary makes that one superfluous.
 constexpr double below_from = 0.75;
 constexpr double below_to = 0.95;
-/// The interval widens by one, three and seven widths of the boundary, and no further.
-constexpr std::uint32_t widenings_max = 3;
+/// The interval widens by 1, 3, 7, 15 and 31 widths of the boundary, and no further.
+constexpr std::uint32_t widenings_max = 5;
 
 /// As few digits as the width needs, within the bounds. A tenth of `width` is resolved.
 double rounded(const SearchRules& rules, double value, double width) {
