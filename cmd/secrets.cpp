@@ -172,6 +172,12 @@ std::string mask_value(std::string_view flag, std::string_view value) {
     if (flag == "--backend") {
         return mask_backend(value);
     }
+    if (flag == "--event") {
+        const std::size_t url = value.find(" post ");
+        return url == value.npos
+                   ? std::string(value)
+                   : std::string(value.substr(0, url + 6)) + mask_url(value.substr(url + 6));
+    }
     constexpr std::array<std::string_view, 6> of_urls{"--url",      "--base-url", "--target",
                                                       "--endpoint", "--host",     "--connect-to"};
     const bool is_url = std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();

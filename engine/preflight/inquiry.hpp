@@ -1,7 +1,8 @@
-/// Inquiry: one HTTP request and its whole answer, on a connection of its own, before time 0.
+/// Inquiry: one HTTP request and its whole answer, on a connection of its own.
 ///
-/// Used by the preflight only: it collects bodies and takes its time. Uses the run's driver, so
-/// that what it finds out is found the way the run will go. Reusable, one request at a time;
+/// It collects bodies and takes its time: for the preflight, before time 0, on the run's driver, so
+/// that what it finds out is found the way the run will go; and for timed events, on a driver of
+/// their own thread. Never for rows. Reusable, one request at a time;
 /// immovable.
 #pragma once
 

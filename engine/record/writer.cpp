@@ -1,6 +1,5 @@
 #include "engine/record/writer.hpp"
 
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "engine/host/probes.hpp"
+#include "engine/host/side_thread.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
@@ -291,29 +291,12 @@ Result<void> RecordWriter::start_thread(EventRing& ring, const cpu_set_t* cpus,
     ring_ = &ring;
     progress_ = progress;
     stopping_.store(false);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    const sched_param normal{};
-    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
-    pthread_attr_setschedparam(&attributes, &normal);
-    if (cpus != nullptr) {
-        pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
+    const Result<pthread_t> started = start_side_thread("writer", cpus, thread_main, this);
+    if (!started) {
+        return started.error();
     }
-    // The new thread inherits the mask: signals are for the engine's thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&thread_, &attributes, thread_main, this);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    if (failure != 0) {
-        return Error{failure == EPERM ? ErrorCode::denied : ErrorCode::exhausted, failure,
-                     "start the writer thread"};
-    }
+    thread_ = started.value();
     has_thread_ = true;
-    pthread_setname_np(thread_, "writer");
     return {};
 }
 

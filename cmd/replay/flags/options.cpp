@@ -8,6 +8,7 @@
 #include "cmd/options_trace.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
+#include "cmd/replay/flags/options_events.hpp"
 #include "cmd/replay/flags/options_rates.hpp"
 #include "cmd/replay/flags/options_users.hpp"
 #include "cmd/replay/flags/row_headers.hpp"
@@ -367,6 +368,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_rate_flags(flags, options);
     add_user_flags(flags, options);
     add_output_flags(flags, options);
+    add_event_flags(flags, options.events);
     add_host_flags(flags, options);
     add_rule_flags(flags, options.rules, options.results);
     add_again_flags(flags, options);

@@ -2,9 +2,9 @@
 ///
 /// Made by `parse_replay_options` (with `--resume` and `--from` once more, by `take_up`) and never
 /// changed; what becomes of keys and salts is in invocation.hpp. Parsing touches no clock, no
-/// socket and no file but that of --template, which says what other flags mean; what needs them
-/// (does the output folder exist? is the model there?) is asked later. Durations are ns. A flag is
-/// here when it works.
+/// socket and no file but those of --template and --events, which are flags themselves; what needs
+/// them (does the output folder exist? is the model there?) is asked later. Durations are ns. A
+/// flag is here when it works.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cmd/replay/flags/described_api.hpp"
+#include "cmd/replay/flags/event_values.hpp"
 #include "cmd/replay/flags/limit_values.hpp"
 #include "cmd/replay/flags/live_values.hpp"
 #include "cmd/replay/flags/rate_values.hpp"
@@ -175,6 +176,13 @@ struct ResultFlags {
     TableKind table = TableKind::compact;
 };
 
+/// What is done at instants of the run, beside sending rows.
+struct EventFlags {
+    std::vector<TypedEvent> typed;  ///< `--event`, then those of the file
+    std::string file;               ///< `--events`; empty: none
+    std::int64_t timeout_ns = 0;    ///< of each
+};
+
 /// Which earlier run is taken up: its flags are added by whoever reads it (recall.hpp).
 struct AgainFlags {
     std::string resume;  ///< folder of the run that goes on; empty: a new one
@@ -214,6 +222,7 @@ struct ReplayOptions {
     PromptFlags prompts;
     SendingFlags sending;
     ResultFlags results;
+    EventFlags events;
     AgainFlags again;
     HostFlags host;
     CalibrationFlags calibration;

@@ -143,6 +143,14 @@ std::string complete_record_headers(ReplayOptions& options) {
     return "";
 }
 
+std::string complete_events(EventFlags& events) {
+    const std::string why = events.file.empty() ? "" : read_events(events.file, events.typed);
+    return why.empty() && events.typed.size() > events_max
+               ? "--event: there are " + std::to_string(events.typed.size()) +
+                     " of them: " + std::to_string(events_max) + " at most"
+               : why;
+}
+
 std::string complete_speed(ReplayOptions& options) {
     const Result<Speed> speed = parse_speed(options.workload.speed_text);
     if (!speed) {
@@ -315,6 +323,9 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
                      ReplayOptions& options) {
     std::string why = describe_api(options.request.dialect, options.request.template_file,
                                    options.request.described);
+    if (why.empty()) {
+        why = complete_events(options.events);
+    }
     if (why.empty()) {
         why = complete_sessions(options.workload, options.request.output);
     }

@@ -19,9 +19,9 @@ namespace {
 constexpr std::array<std::string_view, 10> of_one_run{
     "--out",    "--output-path", "--save-prompts", "--resume", "--from",
     "--resend", "--dry-run",     "--no-progress",  "--quiet",  "--table"};
-constexpr std::array<std::string_view, 8> paths{"--tokenizer", "--dataset", "--calibration",
+constexpr std::array<std::string_view, 9> paths{"--tokenizer", "--dataset", "--calibration",
                                                 "--template",  "--ca",      "--cert",
-                                                "--key",       "--shape"};
+                                                "--key",       "--shape",   "--events"};
 constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};

@@ -12,6 +12,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/run/judged.hpp"
+#include "cmd/replay/run/run_events.hpp"
 #include "cmd/replay/run/run_settings.hpp"
 #include "cmd/replay/run/written_figures.hpp"
 #include "cmd/replay/run_json/anchors.hpp"
@@ -58,7 +59,8 @@ class Execution final : private RunHost {
           cache_before_(prepared.parts.prompts().cache_marks()),
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)),
           line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
-                                &stop_requests(), options_.sending.grace_ns}) {}
+                                &stop_requests(), options_.sending.grace_ns}),
+          events_(prepared.parts) {}
 
     int go();
 
@@ -68,7 +70,10 @@ class Execution final : private RunHost {
     void settle_engine() override;
     bool name_segment(const RunSegment& segment, Instant zero) override;
     void remove_marks(const std::string& run_id) override { FiredMarks::remove(run_id); }
-    bool set_time_zero(Instant zero) override { return write_run_json(zero, Lasting::written); }
+    bool set_time_zero(Instant zero) override {
+        zero_ = zero;
+        return write_run_json(zero, Lasting::written);
+    }
     bool start_writer(RecordWriter& writer) override;
     void stop_writer(RecordWriter& writer) override;
     void close_books(const RecordWriter& writer, Run* run) override;
@@ -105,6 +110,8 @@ class Execution final : private RunHost {
     FiredMarks marks_;
     std::atomic<std::uint32_t> users_wanted_{0};  ///< of `--grow`: set by the writer's thread
     ProgressLine line_;
+    RunEvents events_;
+    Instant zero_;          ///< time 0, once it is settled
     int code_ = exit_done;  ///< of what refused, or of the books
 };
 
@@ -212,6 +219,14 @@ std::optional<RecordSinks> Execution::open_files() {
         (void)refuse(is_there ? exit_usage : code);
         return {};
     }
+    const std::uint32_t segment = is_new ? 0 : prepared_.resumed->segment();
+    if (const int code = events_.open(folder_, segment); code != exit_done) {
+        if (is_new) {
+            remove_sinks(sinks.value());
+        }
+        (void)refuse(code);
+        return {};
+    }
     return std::move(sinks).value();
 }
 
@@ -250,18 +265,24 @@ bool Execution::start_writer(RecordWriter& writer) {
     const cpu_set_t cpus = cpu_set_of(host_.writer_cpus);
     writer.watch_thread(this_thread_id());
     const Result<void> started = writer.start_thread(ring_, &cpus, line_.callback());
-    return started || refuse(fail_host("writer thread", started.error()));
+    if (!started) {
+        return refuse(fail_host("writer thread", started.error()));
+    }
+    const int code = events_.start(zero_, progress_.segments.back().first_due_ns, cpus);
+    return code == exit_done || refuse(code);
 }
 
 void Execution::stop_writer(RecordWriter& writer) {
     writer.stop();
     line_.wipe();
+    events_.stop();
 }
 
 void Execution::discard(const RecordWriter* writer) {
     if (!taken_) {
         return;
     }
+    events_.discard();
     if (writer != nullptr) {
         remove_sinks(writer->sinks());
     }
@@ -338,7 +359,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
     const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
-    const bool failed = writer.failed() || !summed;
+    const bool failed = writer.failed() || !summed || events_.failed();
     end.exit_code = exit_code_of(prepared_.file, end.interrupted, figures, info, failed);
     end.verdict = info.verdict;
     end.verdict_reasons = info.verdict_reasons;

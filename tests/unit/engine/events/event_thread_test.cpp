@@ -1,0 +1,157 @@
+// Events of a run on a thread of their own: each has one line, which the schema allows; a hanging
+// one holds up nobody, and nothing outlives the run.
+#include "engine/events/event_thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "engine/io/host_clocks.hpp"
+#include "proto/json/document.hpp"
+#include "tests/unit/schema_check.hpp"
+
+namespace driftless {
+namespace {
+
+PlannedEvent event(std::uint64_t number, std::int64_t at_ns, TimedEventKind kind,
+                   const std::string& what) {
+    PlannedEvent made;
+    made.number = number;
+    made.at_ns = at_ns;
+    made.kind = kind;
+    made.what = what;
+    return made;
+}
+
+constexpr TimedEventKind run = TimedEventKind::run;
+constexpr TimedEventKind label = TimedEventKind::label;
+
+/// Plays events for so long, then stops. Lines go to `text`.
+struct Played {
+    Played(std::vector<PlannedEvent> events, Duration length, EventRules rules = {},
+           bool interrupted = false, std::int64_t from_ns = 0)
+        : thread(std::move(events), std::move(rules), LineSink(&text)) {
+        const Instant zero = HostClocks::now();
+        EXPECT_TRUE(thread.start(zero, from_ns, nullptr));
+        std::this_thread::sleep_for(std::chrono::nanoseconds(length.ns));
+        const Instant over = HostClocks::now();
+        thread.stop(interrupted);
+        stop_took = HostClocks::now() - over;
+    }
+    const TimedEvent& of(std::uint64_t number) const {
+        for (const TimedEvent& one : thread.ended()) {
+            if (one.event == number) {
+                return one;
+            }
+        }
+        ADD_FAILURE() << "no line of event " << number;
+        return thread.ended().front();
+    }
+    std::string text;
+    EventThread thread;
+    Duration stop_took{0};
+};
+
+// Every event has one line; instants are the run's; what was too late is told.
+TEST(EventThread, WritesALineForEach) {
+    const Played played(
+        {event(0, 20'000'000, run, "echo a; exit 3"), event(1, 10'000'000, label, "phase=degraded"),
+         event(2, 3'600'000'000'000, run, "echo never"), event(3, 0, run, "true")},
+        milliseconds(300));
+    ASSERT_EQ(played.thread.ended().size(), 4u);
+    EXPECT_EQ(played.of(0).status, EventStatus::failed);
+    EXPECT_EQ(played.of(0).code, 3);
+    EXPECT_EQ(played.of(0).output, "a\n");
+    EXPECT_GE(*played.of(0).begin_ns, 20'000'000);
+    EXPECT_GE(*played.of(0).end_ns, *played.of(0).begin_ns);
+    EXPECT_EQ(played.of(1).status, EventStatus::ok);
+    EXPECT_EQ(played.of(1).begin_ns, played.of(1).end_ns);
+    EXPECT_EQ(played.of(2).status, EventStatus::not_run);
+    EXPECT_FALSE(played.of(2).begin_ns);
+    EXPECT_EQ(played.of(3).status, EventStatus::ok);
+
+    JsonDocument schema;
+    const std::string text = source_file("proto/record/timed_event.schema.json");
+    const JsonValue shape = schema.parse(text).value();
+    std::string_view rest = played.text;
+    std::size_t lines = 0;
+    for (; !rest.empty(); ++lines) {
+        const std::size_t end = rest.find('\n');
+        JsonDocument line;
+        const Result<JsonValue> value = line.parse(rest.substr(0, end));
+        ASSERT_TRUE(value);
+        EXPECT_EQ(schema_errors(shape, value.value()), std::vector<std::string>());
+        rest.remove_prefix(end + 1);
+    }
+    EXPECT_EQ(lines, 4u);
+}
+
+// One that hangs, and takes no SIGTERM, is ended at its limit; the next one is not late for it.
+TEST(EventThread, AHangingOneHoldsUpNobody) {
+    EventRules rules;
+    rules.limit = milliseconds(100);
+    const Played played(
+        {event(0, 0, run, "trap '' TERM; sleep 100; sleep 100"), event(1, 50'000'000, run, "true")},
+        milliseconds(1800), rules);
+    EXPECT_EQ(played.of(0).status, EventStatus::timed_out);
+    EXPECT_LT(*played.of(0).end_ns, 1'700'000'000);
+    EXPECT_EQ(played.of(1).status, EventStatus::ok);
+    EXPECT_LT(*played.of(1).begin_ns, 1'000'000'000);
+}
+
+// At the end of the run what goes on has a little longer; after an interrupt it has not.
+TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
+    EventRules rules;
+    rules.last_wait = milliseconds(500);
+    const Played finishes({event(0, 0, run, "sleep 0.3")}, milliseconds(50), rules);
+    EXPECT_EQ(finishes.of(0).status, EventStatus::ok);
+    const Played hangs({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
+    EXPECT_EQ(hangs.of(0).status, EventStatus::cut_off);
+    EXPECT_GE(hangs.stop_took, milliseconds(400));
+    EXPECT_LT(hangs.stop_took, seconds(20));
+    rules.last_wait = seconds(100);
+    const Played interrupted({event(0, 0, run, "sleep 100")}, milliseconds(50), rules, true);
+    EXPECT_EQ(interrupted.of(0).status, EventStatus::cut_off);
+    EXPECT_LT(interrupted.stop_took, seconds(20));
+}
+
+// The user has asked to stop: nothing begins any more.
+TEST(EventThread, BeginsNothingAfterAnInterrupt) {
+    const std::atomic<int> asked{1};
+    EventRules rules;
+    rules.stop_requests = &asked;
+    const Played played({event(0, 0, run, "true")}, milliseconds(50), rules);
+    EXPECT_EQ(played.of(0).status, EventStatus::not_run);
+}
+
+// A resumed run is behind what was due before it.
+TEST(EventThread, LeavesOutWhatIsBehindAResumedRun) {
+    const Played played({event(0, 5, label, "before"), event(1, 6, label, "behind")},
+                        milliseconds(50), {}, false, 6);
+    EXPECT_EQ(played.thread.left_out(), 1u);
+    ASSERT_EQ(played.thread.ended().size(), 1u);
+    EXPECT_EQ(played.of(1).what, "behind");
+}
+
+// Keys of the run do not reach the file.
+TEST(EventThread, MasksKeys) {
+    EventRules rules;
+    rules.secrets = {"sk-12345678"};
+    const Played played({event(0, 0, run, "echo sk-12345678")}, milliseconds(200), rules);
+    EXPECT_EQ(played.text.find("sk-12345678"), std::string::npos);
+    EXPECT_EQ(played.of(0).output, "***\n");
+}
+
+// Nobody listens there: one clause says so.
+TEST(EventThread, SaysWhyAPostFailed) {
+    PlannedEvent post = event(0, 0, TimedEventKind::post, "http://127.0.0.1:1/x");
+    post.address = resolve("127.0.0.1", 1).value().front();
+    post.request = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+    const Played played({post}, milliseconds(200));
+    EXPECT_EQ(played.of(0).status, EventStatus::failed);
+    EXPECT_NE(played.of(0).error.find("refused"), std::string::npos) << played.of(0).error;
+}
+
+}  // namespace
+}  // namespace driftless
