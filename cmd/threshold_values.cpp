@@ -142,4 +142,33 @@ Result<Threshold> parse_threshold(std::string_view text) {
     return out;
 }
 
+Result<StopRule> parse_stop_rule(std::string_view text) {
+    constexpr std::string_view word = " for ";
+    const std::size_t at = text.find(word);
+    const Result<Threshold> threshold = parse_threshold(text.substr(0, at));
+    if (!threshold) {
+        return threshold.error();
+    }
+    StopRule rule;
+    rule.threshold = threshold.value();
+    rule.text = std::string(text);
+    const std::optional<StopFigure> figure = stop_figure_of(rule.threshold);
+    if (!figure) {
+        return remedy(
+            "names a figure that is only known at the end; while a run goes on there are errors, "
+            "failed, and ttft, ttft_due and tpot with a statistic, as in \"ttft:p99 > 10s for "
+            "30s\"");
+    }
+    rule.figure = *figure;
+    if (at != text.npos) {
+        const Result<std::int64_t> time =
+            parse_duration_ns(without_blanks(text.substr(at + word.size())));
+        if (!time) {
+            return remedy("needs a time behind \"for\", as in \"ttft:p99 > 10s for 30s\"");
+        }
+        rule.for_ns = time.value();
+    }
+    return rule;
+}
+
 }  // namespace driftless

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "engine/stats/stop_rule.hpp"
 #include "engine/stats/thresholds.hpp"
 #include "proto/core/result.hpp"
 
@@ -11,5 +12,9 @@ namespace driftless {
 /// "ttft:p99 > 2s", "errors > 0.1 %", "completed < 240"; blanks count for nothing. A time needs its
 /// statistic and a unit. Errors: invalid; the `doing` is a clause with the remedy.
 Result<Threshold> parse_threshold(std::string_view text);
+
+/// "errors > 5 %", "ttft:p99 > 10s for 30s": a threshold of a figure that is known while a run goes
+/// on, and how long it has to hold. Errors as above.
+Result<StopRule> parse_stop_rule(std::string_view text);
 
 }  // namespace driftless

@@ -1,5 +1,7 @@
 #include "cmd/screen/judged_table.hpp"
 
+#include <fmt/format.h>
+
 #include "cmd/screen/lines.hpp"
 #include "cmd/screen/rule_lines.hpp"
 
@@ -30,11 +32,21 @@ std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
     return lines.take();
 }
 
+std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
+    Lines lines;
+    if (stopped) {
+        lines.add("Stopped", fmt::format("after {:.1f} s, --stop-when {}: {}", stopped->at_s,
+                                         stopped->condition, value_text(*stopped)));
+    }
+    return lines.take();
+}
+
 }  // namespace
 
 std::string judged_table(const std::vector<RuleFinding>& rules,
-                         const std::vector<ThresholdFinding>& thresholds) {
-    return rules_table(rules) + thresholds_table(thresholds);
+                         const std::vector<ThresholdFinding>& thresholds,
+                         const std::optional<StoppedWhen>& stopped) {
+    return rules_table(rules) + thresholds_table(thresholds) + stopped_table(stopped);
 }
 
 }  // namespace driftless

@@ -1,6 +1,8 @@
-/// Below the table of a run, whichever it is: what became of `--rules` and of each `--fail-if`.
+/// Below the table of a run, whichever it is: what became of `--rules`, of each
+/// `--fail-if`, and which `--stop-when` has ended it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +11,9 @@
 
 namespace driftless {
 
-/// Nothing without either.
+/// Nothing without any.
 std::string judged_table(const std::vector<RuleFinding>& rules,
-                         const std::vector<ThresholdFinding>& thresholds);
+                         const std::vector<ThresholdFinding>& thresholds,
+                         const std::optional<StoppedWhen>& stopped);
 
 }  // namespace driftless

@@ -378,7 +378,7 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
     const std::string table =
         kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
-    return table + judged_table(info.rules, info.thresholds);
+    return table + judged_table(info.rules, info.thresholds, info.stopped_when);
 }
 
 }  // namespace driftless

@@ -187,9 +187,9 @@ void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
     rules.measured_from_ns = root.find("end").find("measured_from_ns").as_i64();
     rules.arguments = out.arguments;
     const bool interrupted = root.find("end").find("interrupted").as_bool().value_or(false);
-    rules.ending = !out.ended    ? Ending::none
-                   : interrupted ? Ending::interrupted
-                                 : Ending::by_itself;
+    out.info.stopped_when = read_stopped_when(root.find("end").find("stopped_when"));
+    const bool cut_short = interrupted || out.info.stopped_when.has_value();
+    rules.ending = !out.ended ? Ending::none : cut_short ? Ending::interrupted : Ending::by_itself;
 }
 
 void read_request(JsonValue request, RunFacts& out, Facts& facts) {

@@ -79,7 +79,7 @@ class Renderer {
     }
 
     static std::string remedy_of(const FieldTemplate& field, const std::string& name) {
-        return field.flag == FieldTemplate{}.flag
+        return field.flag == std::string_view(FieldTemplate{}.flag)
                    ? "leave {" + name + "} out of --header " + field.name
                    : "rename the session, or leave " + std::string(field.flag) + " out";
     }

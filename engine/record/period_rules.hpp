@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
+#include "engine/record/early_stop.hpp"
 #include "engine/record/grow_rules.hpp"
 #include "engine/stats/summary.hpp"
 
@@ -18,6 +20,10 @@ struct PeriodRules {
     GrowRules grow;
     /// How many users there are to be: told to the engine. Not null where `grow` adds any.
     std::atomic<std::uint32_t>* users_wanted = nullptr;
+    std::vector<StopRule> stop_when;
+    EndedRequests ended_before;  ///< of a run that is resumed: in its earlier segments
+    /// The run has to end early: told to the engine. Not null where `stop_when` has any.
+    std::atomic<bool>* stop_wanted = nullptr;
 };
 
 }  // namespace driftless

@@ -53,6 +53,10 @@ Periods::Periods(const AssemblerConfig& config)
         CHECK(has_users_ && rules_.users_wanted != nullptr);
         growth_.emplace(rules_.grow, *rules_.users_wanted);
     }
+    if (!rules_.stop_when.empty()) {
+        CHECK(rules_.stop_wanted != nullptr);
+        stop_.emplace(rules_.stop_when, rules_.ended_before, *rules_.stop_wanted);
+    }
 }
 
 void Periods::begin(std::int64_t time_zero_ns) {
@@ -149,6 +153,9 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
         sums.good = sums.good.value_or(0) + 1;
     }
     add_cached(sums, record);
+    if (stop_) {
+        stop_->ended(record);
+    }
 }
 
 void Periods::add_cached(Period& sums, const Record& record) const {
@@ -170,6 +177,11 @@ void Periods::look_for_growth(const Open& open) {
                                 : metric == GrowMetric::ttft_due ? open.ttft_due
                                                                  : open.tpot;
     growth_->look(measured.distribution(), open.sums.failed, users_begun_);
+}
+
+void Periods::look_for_stop(const Open& open) {
+    stop_->look({open.sums.begin_ns, open.sums.end_ns, open.ttft.distribution(),
+                 open.ttft_due.distribution(), open.tpot.distribution()});
 }
 
 void Periods::close_older(std::int64_t end_ns, bool is_last) {
@@ -209,6 +221,9 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     append_period(lines_, sums);
     if (growth_ && sums.phase == Phase::profile && !is_last) {
         look_for_growth(open);
+    }
+    if (stop_ && sums.phase == Phase::profile && !is_last) {
+        look_for_stop(open);
     }
     users_begun_ += sums.users_added.value_or(0);
     if (open.empty()) {  // idle: its histograms are as good as new

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/record/early_stop.hpp"
 #include "engine/record/fill_record.hpp"
 #include "engine/record/growth.hpp"
 #include "engine/record/live_trees.hpp"
@@ -61,6 +62,10 @@ class Periods {
     /// The run is over: the last line ends with its last event.
     void finish();
 
+    /// The condition that has ended the run early.
+    std::optional<StoppedWhen> stopped_when() const {
+        return stop_ ? stop_->found() : std::nullopt;
+    }
     /// Lines of periods that are over, for the caller to take.
     std::string& lines() { return lines_; }
 
@@ -91,6 +96,7 @@ class Periods {
     void add_cached(Period& sums, const Record& record) const;
     bool is_drain(std::int64_t end_ns) const;
     void look_for_growth(const Open& open);
+    void look_for_stop(const Open& open);
     bool begins(std::uint32_t user);
 
     PeriodRules rules_;
@@ -99,8 +105,9 @@ class Periods {
     std::uint64_t users_begun_ = 0;  ///< before the older period
     std::int64_t settle_ns_;
     std::optional<LiveTrees> trees_;
-    std::optional<Growth> growth_;  ///< none: the number of users stays
-    std::vector<bool> users_;       ///< [users] it has begun
+    std::optional<Growth> growth_;   ///< none: the number of users stays
+    std::optional<EarlyStop> stop_;  ///< none: it goes on to its end
+    std::vector<bool> users_;        ///< [users] it has begun
     std::array<Open, 2> open_;
     std::uint64_t older_;                    ///< number of the older open period
     std::int64_t older_begin_ns_ = 0;        ///< absolute

@@ -111,6 +111,10 @@ class RecordWriter {
     const Summary& summary() const { return summary_; }
     const ClientTotals& client() const { return client_; }
     const AssemblerCounts& counts() const { return assembler_.counts(); }
+    /// The condition of `--stop-when` that was found to hold.
+    std::optional<StoppedWhen> stopped_when() const {
+        return periods_ ? periods_->stopped_when() : std::nullopt;
+    }
     const RecordSinks& sinks() const { return sinks_; }
 
   private:

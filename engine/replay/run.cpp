@@ -244,9 +244,12 @@ bool Run::is_drained(std::int64_t at_ns) const {
 
 bool Run::watch_stop(Instant now) {
     const int asked = parts_.stop_requests.load(std::memory_order_relaxed);
-    const int requests = asked + (stop_asked_ ? 1 : 0);
+    if (parts_.stop_wanted != nullptr && !stopping_) {
+        stopped_early_ = parts_.stop_wanted->load(std::memory_order_relaxed);
+    }
+    const int requests = asked + (stop_asked_ ? 1 : 0) + (stopped_early_ ? 1 : 0);
     drained_ = zero_ != never && is_drained((now - zero_).ns);
-    lanes_.parts.time_over = drained_ && asked == 0;
+    lanes_.parts.time_over = (drained_ || stopped_early_) && asked == 0;
     if ((requests > 0 || drained_) && !stopping_) {
         stopping_ = true;
         interrupted_ = asked > 0;

@@ -52,6 +52,8 @@ struct RunParts {
     Replies* replies = nullptr;
     /// How many users are to play; written by the writer's side. Null: all that there are.
     const std::atomic<std::uint32_t>* users_wanted = nullptr;
+    /// The run has to end early (`--stop-when`); raised by the writer's side. Null: it never has.
+    const std::atomic<bool>* stop_wanted = nullptr;
 };
 
 class Run {
@@ -77,6 +79,8 @@ class Run {
 
     /// The user stopped it before its end.
     bool interrupted() const { return interrupted_; }
+    /// The writer's side has stopped it before its end.
+    bool stopped_early() const { return stopped_early_; }
     /// What was still open when the time for it was over was cancelled.
     bool drained() const { return drained_; }
     const LaneCounts& lane_counts() { return lanes_.parts.counts; }
@@ -135,6 +139,7 @@ class Run {
     bool stopping_ = false;
     bool interrupted_ = false;
     bool drained_ = false;
+    bool stopped_early_ = false;
     bool closing_ = false;
     Instant grace_ends_ = never;
     Instant last_fire_;

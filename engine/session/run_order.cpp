@@ -79,6 +79,8 @@ bool RunOrder::open_files() {
     }
     parts_.config.periods.begin_ns = parts_.segment.first_due_ns;
     const Past& past = resumed->whole.past;
+    const SummaryFigures before = past.summary().figures();
+    parts_.config.periods.ended_before = {before.ended_sent(), before.failed_sent()};
     writer_.emplace(parts_.config, past.summary(), std::move(*sinks), past.client());
     writer_->add(resumed->settled(parts_.config));
     return !writer_->failed();

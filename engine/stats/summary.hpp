@@ -60,8 +60,8 @@ namespace driftless {
 /// 14: `rules`. 15: `live`.
 /// 16: `thresholds`; `request_rate` may be a number; `sent_rate`; `run.rate`, `run.arrivals`,
 ///     `run.arriving`, `run.planned_rate`;
-///     `abandoned` (not among `failed`).
-inline constexpr int summary_schema = 16;
+///     `abandoned` (not among `failed`); `stopped_when`.
+inline constexpr int summary_schema = 17;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -279,6 +279,7 @@ struct SummaryInfo {
     const ClientTotals* client = nullptr;      ///< null: nobody counted
     std::vector<RuleFinding> rules;            ///< `--rules`; empty: none were asked for
     std::vector<ThresholdFinding> thresholds;  ///< `--fail-if`
+    std::optional<StoppedWhen> stopped_when;   ///< `--stop-when`; nothing: it was not stopped so
     std::optional<Unfinished> unfinished;      ///< none: every row has its record
 };
 

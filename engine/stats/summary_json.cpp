@@ -331,6 +331,7 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.end_object();
     write_rules(json, info.rules);
     write_thresholds(json, info.thresholds);
+    write_stopped_when(json, info.stopped_when);
 }
 
 }  // namespace

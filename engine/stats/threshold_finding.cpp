@@ -5,8 +5,6 @@
 
 namespace driftless {
 
-namespace {
-
 const char* name_of(FigureUnit unit) {
     switch (unit) {
         case FigureUnit::time:
@@ -18,8 +16,6 @@ const char* name_of(FigureUnit unit) {
     }
     return "";
 }
-
-}  // namespace
 
 bool any_fails(const std::vector<ThresholdFinding>& findings) {
     return std::any_of(findings.begin(), findings.end(),
@@ -43,6 +39,39 @@ std::string value_text(const ThresholdFinding& finding) {
             break;
     }
     return text;
+}
+
+std::string value_text(const StoppedWhen& stopped) {
+    return value_text(ThresholdFinding{stopped.condition, stopped.value, stopped.unit, true});
+}
+
+void write_stopped_when(JsonWriter& json, const std::optional<StoppedWhen>& stopped) {
+    json.key("stopped_when");
+    if (!stopped) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("cond").string(stopped->condition);
+    json.key("at_s").number(stopped->at_s);
+    json.key("value").number(stopped->value);
+    json.key("unit").string(name_of(stopped->unit));
+    json.end_object();
+}
+
+std::optional<StoppedWhen> read_stopped_when(JsonValue value) {
+    const auto condition = value.find("cond").as_string();
+    const auto at_s = value.find("at_s").as_double();
+    const auto measured = value.find("value").as_double();
+    const auto unit = value.find("unit").as_string();
+    if (!condition || !at_s || !measured || !unit) {
+        return std::nullopt;
+    }
+    StoppedWhen stopped{std::string(*condition), *at_s, *measured, FigureUnit::number};
+    for (const FigureUnit one : {FigureUnit::time, FigureUnit::share}) {
+        stopped.unit = *unit == name_of(one) ? one : stopped.unit;
+    }
+    return stopped;
 }
 
 void write_thresholds(JsonWriter& json, const std::vector<ThresholdFinding>& findings) {

@@ -61,6 +61,18 @@ const auto& all_figures() {
     return all;
 }
 
+std::optional<double> measure(const Threshold& threshold, const Figures& figures) {
+    const FigureName& figure = *threshold.figure;
+    if (figure.distribution == nullptr) {
+        return figure.value(figures);
+    }
+    const Distribution& distribution = figure.distribution(figures);
+    return distribution.count == 0 ? std::nullopt
+                                   : std::optional(statistic_of(threshold, distribution));
+}
+
+}  // namespace
+
 double statistic_of(const Threshold& threshold, const Distribution& distribution) {
     switch (threshold.statistic) {
         case Statistic::mean:
@@ -73,16 +85,6 @@ double statistic_of(const Threshold& threshold, const Distribution& distribution
             return distribution.at[threshold.percentile];
     }
     return 0;
-}
-
-std::optional<double> measure(const Threshold& threshold, const Figures& figures) {
-    const FigureName& figure = *threshold.figure;
-    if (figure.distribution == nullptr) {
-        return figure.value(figures);
-    }
-    const Distribution& distribution = figure.distribution(figures);
-    return distribution.count == 0 ? std::nullopt
-                                   : std::optional(statistic_of(threshold, distribution));
 }
 
 bool crosses(const Threshold& threshold, double value) {
@@ -98,8 +100,6 @@ bool crosses(const Threshold& threshold, double value) {
     }
     return true;
 }
-
-}  // namespace
 
 const FigureName* find_figure(std::string_view name) {
     const auto& all = all_figures();

@@ -42,6 +42,11 @@ struct Threshold {
     std::string text;  ///< as it was typed
 };
 
+/// Of a time, which has values.
+double statistic_of(const Threshold& threshold, const Distribution& distribution);
+/// The value lies beyond the bound.
+bool crosses(const Threshold& threshold, double value);
+
 /// In the order in which they were given.
 std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thresholds,
                                                const SummaryFigures& figures);

@@ -21,6 +21,7 @@
 #include "tests/sim/laws_of_periods.hpp"
 #include "tests/sim/laws_of_rates.hpp"
 #include "tests/sim/laws_of_rules.hpp"
+#include "tests/sim/laws_of_stops.hpp"
 #include "tests/sim/laws_of_talks.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_users.hpp"
@@ -299,6 +300,8 @@ constexpr Law all_laws[] = {
     {"only a full cap holds back", only_a_full_cap_holds_back},
     {"budgets are kept", budgets_are_kept},
     {"requests are abandoned as drawn", abandoned_as_drawn},
+    {"nothing leaves when the run has to stop", nothing_leaves_behind_a_stop},
+    {"runs stop for what they have measured", stops_have_their_cause},
     {"users begin when they are wanted", users_begin_when_wanted},
     {"sleeps of the host are reported", sleeps_of_the_host_are_reported},
     {"losses are reported", losses_are_reported},

@@ -156,9 +156,9 @@ Sums sums_of(const std::vector<Record>& records) {
             sums.input += static_cast<std::uint64_t>(
                 one.prompt_tokens.value_or(std::int64_t{one.input_length.value_or(0)}));
             sums.output += static_cast<std::uint64_t>(one.output_tokens.value_or(0));
-            if (one.ttft_ns) {
-                sums.ttft.push_back(static_cast<double>(*one.ttft_ns));
-            }
+        }
+        if (counts_ttft(one.outcome) && one.ttft_ns) {
+            sums.ttft.push_back(static_cast<double>(*one.ttft_ns));
         }
     }
     return sums;

@@ -77,6 +77,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::split_trees, "users play one tree each"},
     {Bug::lost_time, "nothing is due when the time is up"},
     {Bug::early_start, "trees go on where they were primed"},
+    {Bug::deaf_engine, "nothing leaves when the run has to stop"},
     {Bug::wide_budgets, "budgets are kept"},
     {Bug::other_patience, "requests are abandoned as drawn"},
     {Bug::no_barriers, "no turn before what its barrier names"},
@@ -238,6 +239,8 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) {  // all, as soon as they have left
          result.abandon = {1, 0, 0, 0};
      }},
+    {"runs stop for what they have measured",
+     [](SimResult& result) { result.stopped_early = true; }},
     {"losses are reported", [](SimResult& result) { ok_record(result).retransmits = 1; }},
     {"losses are reported",
      [](SimResult& result) { ok_record(result).tainted = {"retransmitted"}; }},

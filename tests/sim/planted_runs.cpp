@@ -88,6 +88,12 @@ SimResult run_with(Bug bug) {
     if (bug == Bug::other_patience) {
         options.abandon = {0.5, 0, milliseconds(30).ns, options.seed};
     }
+    if (bug == Bug::deaf_engine) {
+        options.stop_when = {stop_rule("errors", 0.1, 0)};
+        options.server.faults = {{mock::Fault::http_500, 0.5, {}}};
+        options.period_ns = milliseconds(5).ns;
+        return run(trace_with_a_gap(2), options);
+    }
     options.run_json_written = bug == Bug::late_zero ? milliseconds(150) : Duration{0};
     if (bug == Bug::early_turns || bug == Bug::lost_release) {
         options.closed = true;

@@ -263,6 +263,7 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.periods.grow = options.grow;
     config.periods.grow.users_first = options.users.first();
     config.periods.grow.users_max = options.users.users;
+    config.periods.stop_when = options.stop_when;
     config.periods.for_ns = options.users.for_ns;
     config.periods.goodput.ttft_ns = milliseconds(20).ns;
     if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound

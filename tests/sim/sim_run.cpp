@@ -43,7 +43,9 @@ class Simulation {
                   tls_.get()),
           host_(trace_, plan_, options, segment, driver_, ring_, marks_, result_) {
         result_.period_ns = options.period_ns;
-        result_.arrivals = options.arrivals;
+        if (segment.resumed == nullptr && !segment.kill) {  // it has a record of each row
+            result_.arrivals = options.arrivals;
+        }
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
         if (!options.unwatched) {
             witness_.watch(driver_);
@@ -116,6 +118,7 @@ class Simulation {
         AssemblerConfig made = assembler_of(lonely_ ? *lonely_ : trace_, plan_, dialect_, options_);
         made.histories = live_ ? &live_->histories : nullptr;
         made.periods.users_wanted = &host_.users_wanted();
+        made.periods.stop_wanted = &host_.stop_wanted();
         return made;
     }
     const std::atomic<std::uint32_t>* users_wanted() {
@@ -148,7 +151,8 @@ class Simulation {
                 driver_,
                 {trace_, schedule, armer, bodies_, ring_, endpoints_of(tls_.get(), options_),
                  host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_,
-                 live_ ? &live_->replies : nullptr, users_wanted()},
+                 live_ ? &live_->replies : nullptr, users_wanted(),
+                 options_.bug == Bug::deaf_engine ? nullptr : &host_.stop_wanted()},
                 settings_of(options_));
             result_.first_due_ns = replay.first_due_ns();
             const OrderEnd end = order.play(replay);
@@ -184,6 +188,9 @@ class Simulation {
         result_.capped_by_host = options_.capped_by_host;
         result_.budgets = options_.budgets;
         result_.abandon = options_.abandon;
+        result_.stop_when = options_.stop_when;
+        result_.stop_found = writer.stopped_when();
+        result_.stopped_early = replay.stopped_early();
         for (const Planned& planned : plan_.rows) {
             const std::uint32_t row = trace_.rows[planned.row].index;
             result_.expected_cached[row] = planned.expected_cached_tokens;
@@ -196,7 +203,8 @@ class Simulation {
         for (std::size_t i = 0; i < outcome_count; ++i) {
             result_.outcomes[i] = writer.summary().figures().outcomes[i] - result_.outcomes[i];
         }
-        result_.stopped = writer.failed() || host_.stop_requests() > 0 || replay.drained();
+        result_.stopped = writer.failed() || host_.stop_requests() > 0 || replay.drained() ||
+                          replay.stopped_early();
         result_.bytes_delivered = driver_.bytes_delivered();
         result_.bytes_accepted = driver_.bytes_accepted();
         result_.segments_resent = driver_.segments_resent();

@@ -71,6 +71,7 @@ enum class Bug : std::uint8_t {
     forgotten_words,   ///< answers are put into later prompts without their text
     unfilled_prompts,  ///< prompts that are too short get words of no length
     wide_budgets,      ///< token budgets are twice of what was asked for
+    deaf_engine,       ///< the engine is not told that the run has to stop
     other_patience,    ///< clients give up other requests than were drawn
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
     // Those that only users meet.
@@ -96,6 +97,7 @@ struct SimOptions {
     bool capped_by_host = false;  ///< ... is what the host has room for
     BudgetRules budgets;
     AbandonRules abandon;
+    std::vector<StopRule> stop_when;  ///< conditions that end the run early
     std::uint32_t connections_fixed = 0;
     ConnectionRule connection = ConnectionRule::reuse;
     std::optional<ArrivalRules> arrivals;  ///< rows come at a rate
@@ -276,8 +278,12 @@ struct SimResult {
     Balance balance = Balance::turn;
     std::uint32_t inflight_max = 0;
     bool capped_by_host = false;
-    BudgetRules budgets;                                     ///< those that were asked for
-    AbandonRules abandon;                                    ///< the same
+    BudgetRules budgets;              ///< those that were asked for
+    AbandonRules abandon;             ///< the same
+    std::vector<StopRule> stop_when;  ///< the same
+    OptionalNs stop_wanted_ns;  ///< run time at which the writer had found one of them to hold
+    std::optional<StoppedWhen> stop_found;
+    bool stopped_early = false;  ///< the engine knew of it before its end
     std::map<std::uint32_t, std::uint32_t> expected_cached;  ///< [row] as the plan expects
     std::uint64_t rows = 0;
     std::uint64_t stale_retries = 0;

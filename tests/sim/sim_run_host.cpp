@@ -147,6 +147,9 @@ void SimRunHost::note_wanted(std::int64_t at_ns) {
     if (users != (result_.wanted.empty() ? 0 : result_.wanted.back().users)) {
         result_.wanted.push_back({at_ns, users});
     }
+    if (stop_wanted_ && !result_.stop_wanted_ns) {
+        result_.stop_wanted_ns = at_ns;
+    }
 }
 
 void SimRunHost::stop_writer(RecordWriter& writer) {

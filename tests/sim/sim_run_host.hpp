@@ -48,6 +48,8 @@ class SimRunHost final : public RunHost {
     const std::atomic<int>& stop_requests() const { return stop_requests_; }
     /// How many users are to play: told by the writer.
     std::atomic<std::uint32_t>& users_wanted() { return users_wanted_; }
+    /// The run has to end early: told by the writer.
+    std::atomic<bool>& stop_wanted() { return stop_wanted_; }
     /// Bytes of fired.jsonl of the segments before it.
     std::uint64_t fired_before() const { return fired_before_; }
     /// The same of periods.jsonl.
@@ -79,6 +81,7 @@ class SimRunHost final : public RunHost {
     RecordWriter* writer_ = nullptr;  ///< once it is started
     std::atomic<int> stop_requests_{0};
     std::atomic<std::uint32_t> users_wanted_{0};
+    std::atomic<bool> stop_wanted_{false};
     Instant zero_;
     Random random_;                       ///< when events are drained
     std::map<std::uint32_t, Due> armed_;  ///< [request] that was told of last

@@ -359,6 +359,7 @@ SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
     const Trace trace = closed_trace(seed, rows);
     SimOptions options = closed_options(seed);
     draw_budgets(seed, trace, options);
+    draw_stop(seed, options);
     return run(trace, options);
 }
 
@@ -371,6 +372,7 @@ SimResult run_swarm(std::uint64_t seed, std::uint32_t rows) {
     SimOptions options = swarm_options(seed);
     draw_arrivals(seed, options);
     draw_budgets(seed, trace, options);
+    draw_stop(seed, options);
     return run(trace, options);
 }
 

@@ -26,6 +26,9 @@ SimOptions swarm_options(std::uint64_t seed);
 void draw_arrivals(std::uint64_t seed, SimOptions& options);
 /// In a third of the runs clients give requests up.
 void draw_abandonment(std::uint64_t seed, SimOptions& options);
+/// In a third of the runs a condition may end them early.
+void draw_stop(std::uint64_t seed, SimOptions& options);
+StopRule stop_rule(const char* figure, double bound, std::int64_t for_ns);
 /// Token budgets, in a third of the runs: of any size that lets the trace leave within seconds.
 void draw_budgets(std::uint64_t seed, const Trace& trace, SimOptions& options);
 

@@ -36,4 +36,30 @@ void draw_abandonment(std::uint64_t seed, SimOptions& options) {
     rules.seed = seed;
 }
 
+StopRule stop_rule(const char* figure, double bound, std::int64_t for_ns) {
+    StopRule rule;
+    rule.threshold.figure = find_figure(figure);
+    rule.threshold.bound = bound;
+    rule.figure = stop_figure_of(rule.threshold).value_or(StopFigure::errors);
+    rule.for_ns = for_ns;
+    rule.text = std::string(figure) + " > " + std::to_string(bound);
+    return rule;
+}
+
+void draw_stop(std::uint64_t seed, SimOptions& options) {
+    constexpr std::uint64_t stop_stream = 0x5709;
+    Random random(mix64(seed ^ stop_stream));
+    if (random.below(3) != 0) {
+        return;
+    }
+    const auto for_ns =
+        random.below(2) == 0 ? 0 : static_cast<std::int64_t>(random.below(300'000'000));
+    if (random.below(2) == 0) {
+        options.stop_when.push_back(stop_rule("errors", 0.5 * random.uniform(), for_ns));
+    } else {
+        const char* const figure = random.below(2) == 0 ? "ttft" : "tpot";
+        options.stop_when.push_back(stop_rule(figure, 1e7 * random.uniform(), for_ns));
+    }
+}
+
 }  // namespace driftless::sim

@@ -45,6 +45,7 @@ TEST(Swarm, LawsHoldWhateverTheFaults) {
     std::uint64_t tainted = 0;
     std::uint64_t full_disks = 0;
     std::uint64_t came_whole = 0;  // under --no-stream
+    std::uint64_t stopped_early = 0;
     play_seeds(seeds_for_all, run_swarm, [&](std::uint64_t seed, const SimResult& result) {
         const bool streams = swarm_options(seed).stream;
         for (const Record& record : result.records) {
@@ -54,6 +55,7 @@ TEST(Swarm, LawsHoldWhateverTheFaults) {
             came_whole += !streams && record.outcome == Outcome::ok ? 1 : 0;
         }
         full_disks += result.disk_failed ? 1 : 0;
+        stopped_early += result.stopped_early ? 1 : 0;
     });
     for (unsigned i = 0; i < outcome_count; ++i) {
         const auto outcome = static_cast<Outcome>(i);
@@ -68,6 +70,7 @@ TEST(Swarm, LawsHoldWhateverTheFaults) {
     EXPECT_TRUE(tainted > 0 || seeds(seeds_for_all) < seeds_for_all);
     EXPECT_GT(full_disks, 0u);
     EXPECT_GT(came_whole, 0u);
+    EXPECT_GT(stopped_early, 0u);
 }
 
 // Rows that wait for each other: some are sent behind their parents, some are dropped behind those

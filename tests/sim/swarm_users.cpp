@@ -177,7 +177,9 @@ SimOptions users_options(std::uint64_t seed, const Trace& trace) {
 
 SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
     const Trace trace = users_trace(seed, rows);
-    return run(trace, users_options(seed, trace));
+    SimOptions options = users_options(seed, trace);
+    draw_stop(seed, options);
+    return run(trace, options);
 }
 
 // No disk is full: such a run ends by itself, before its time.

@@ -59,7 +59,7 @@ Examples:
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
 5 no request was answered whole, 6 not certified, or a rule violated that had to be met,
-7 the host lacks or fails, 8 a --fail-if holds, 130 interrupted.)";
+7 the host lacks or fails, 8 a --fail-if or --stop-when holds, 130 interrupted.)";
 
 /// The lines of `--help` behind its flags, one of them for each API.
 std::string footer() {
@@ -293,6 +293,10 @@ void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
     flags.values("--fail-if", "COND",
                  "exit 8 where it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
                  results.fail_if);
+    flags.values("--stop-when", "COND",
+                 "end early, with exit 8, when at the end of a --period this holds:\n"
+                 "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\"",
+                 parse_stop_rule, results.stop_when);
 }
 
 void add_again_flags(Flags& flags, ReplayOptions& options) {

@@ -34,6 +34,7 @@
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/schedule/user_rules.hpp"
+#include "engine/stats/stop_rule.hpp"
 #include "engine/stats/taint.hpp"
 #include "engine/stats/thresholds.hpp"
 #include "engine/tls/context.hpp"
@@ -169,6 +170,7 @@ struct ResultFlags {
     std::uint64_t save_responses = 0;
     GoodputLimits goodput;
     std::vector<Threshold> fail_if;
+    std::vector<StopRule> stop_when;
     std::int64_t period_ns = 0;  ///< of periods.jsonl; 0: there is none
     std::vector<std::pair<std::string, std::string>> labels;
     bool progress = true;

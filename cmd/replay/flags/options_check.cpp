@@ -222,6 +222,9 @@ std::string host_contradiction(const ReplayOptions& options) {
 }
 
 std::string growth_contradiction(const ReplayOptions& options) {
+    if (!options.results.stop_when.empty() && options.results.period_ns == 0) {
+        return "--stop-when goes by the figures of periods and --period none has none: give one";
+    }
     if (options.workload.grow && options.results.period_ns == 0) {
         return "--grow goes by the figures of periods and --period none has none: give one";
     }

@@ -41,8 +41,9 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
             figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] - figures.dropped;
         std::string ended =
             unsent == 0 ? ""
-                        : "; " + std::to_string(unsent) +
-                              " were not sent because it was interrupted, which ends a run: "
+                        : "; " + std::to_string(unsent) + " were not sent because it was " +
+                              (facts.info.stopped_when ? "stopped by --stop-when" : "interrupted") +
+                              ", which ends a run: "
                               "only one that was killed can be resumed";
         if (figures.dropped > 0) {
             ended += "; " + std::to_string(figures.dropped) +

@@ -109,6 +109,7 @@ class Execution final : private RunHost {
     std::optional<LiveRun> live_;  ///< `--assistant live`
     FiredMarks marks_;
     std::atomic<std::uint32_t> users_wanted_{0};  ///< of `--grow`: set by the writer's thread
+    std::atomic<bool> stop_wanted_{false};        ///< of `--stop-when`: the same
     ProgressLine line_;
     RunEvents events_;
     Instant zero_;          ///< time 0, once it is settled
@@ -161,12 +162,12 @@ int Execution::play() {
     if (prepared_.plan.rows.empty()) {
         end = order.play_without_rows();
     } else {
-        Run run(
-            driver_,
-            {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
-             prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_,
-             live_ ? &live_->replies : nullptr, options_.workload.grow ? &users_wanted_ : nullptr},
-            settings_);
+        Run run(driver_,
+                {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
+                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_,
+                 live_ ? &live_->replies : nullptr,
+                 options_.workload.grow ? &users_wanted_ : nullptr, &stop_wanted_},
+                settings_);
         end = order.play(run);
     }
     const RecordWriter* const writer = order.writer();
@@ -183,6 +184,7 @@ OrderParts Execution::order_parts() {
     AssemblerConfig config = assembler_config(prepared_.file, prepared_.plan, requests_end());
     config.histories = live_ ? &live_->histories : nullptr;
     config.periods.users_wanted = &users_wanted_;
+    config.periods.stop_wanted = &stop_wanted_;
     return {std::move(config),
             Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
             marks_, prepared_.resumed};
@@ -354,6 +356,9 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         end.clamped_rows = prepared_.prompts.clamped_rows;
     }
     info.clamped_rows = end.clamped_rows;
+    if (run != nullptr && run->stopped_early()) {
+        end.stopped_when = info.stopped_when = writer.stopped_when();
+    }
     judge(prepared_.file, end, figures, writer.client(), info);
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";

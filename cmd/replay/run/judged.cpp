@@ -40,7 +40,7 @@ int exit_code_of(const RunFile& file, bool interrupted, const SummaryFigures& fi
     if (uncertified || unruly) {
         return exit_not_certified;
     }
-    return any_fails(info.thresholds) ? exit_threshold : exit_done;
+    return any_fails(info.thresholds) || info.stopped_when ? exit_threshold : exit_done;
 }
 
 }  // namespace driftless

@@ -97,6 +97,7 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     config.periods.goodput = options.results.goodput;
     config.periods.warms_up = options.workload.users.start.warms_up();
     config.periods.grow = options.workload.grow.value_or(GrowRules());
+    config.periods.stop_when = options.results.stop_when;
     config.periods.for_ns = options.workload.users.for_ns;
     config.forecast = forecast_rules(file);
     return config;
@@ -178,7 +179,7 @@ RuleFacts rule_facts(const RunFile& file, const RunEnd& end) {
     facts.for_ns = users.for_ns;
     facts.arguments = file.parts.invocation().arguments;
     facts.measured_from_ns = end.measured_from_ns;
-    facts.ending = end.interrupted ? Ending::interrupted : Ending::by_itself;
+    facts.ending = end.interrupted || end.stopped_when ? Ending::interrupted : Ending::by_itself;
     return facts;
 }
 

@@ -61,6 +61,7 @@ struct RunEnd {
     std::uint64_t rows_fired = 0;
     std::uint64_t records = 0;
     bool interrupted = false;
+    std::optional<StoppedWhen> stopped_when;      ///< `--stop-when`
     std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
     std::uint64_t clamped_rows = 0;
     std::uint64_t connects = 0;

@@ -66,6 +66,7 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("rows_fired").unsigned_integer(end->rows_fired);
     json.key("records").unsigned_integer(end->records);
     json.key("interrupted").boolean(end->interrupted);
+    write_stopped_when(json, end->stopped_when);
     json.key("connects").unsigned_integer(end->connects);
     json.key("connect_failures").unsigned_integer(end->connect_failures);
     json.key("stale_retries").unsigned_integer(end->stale_retries);

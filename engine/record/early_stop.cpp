@@ -1,0 +1,84 @@
+#include "engine/record/early_stop.hpp"
+
+#include <algorithm>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+constexpr double ns_per_s = 1e9;
+
+}  // namespace
+
+void EndedRequests::add(const Record& record) {
+    const bool counts = record.phase != Phase::warmup && record.outcome != Outcome::not_sent &&
+                        record.outcome != Outcome::abandoned && !record.censored;
+    ended += counts ? 1 : 0;
+    failed += counts && is_failure(record.outcome) ? 1 : 0;
+}
+
+EarlyStop::EarlyStop(const std::vector<StopRule>& rules, const EndedRequests& before,
+                     std::atomic<bool>& wanted)
+    : requests_(before), wanted_(wanted) {
+    CHECK(!rules.empty());
+    for (const StopRule& rule : rules) {
+        watched_.push_back({rule, std::nullopt, 0});
+    }
+}
+
+EarlyStop::Figure EarlyStop::figure_of(const StopRule& rule, const PeriodMeasured& measured) const {
+    const auto of = [&rule](const Distribution& one) {
+        return one.count == 0 ? Figure() : Figure{statistic_of(rule.threshold, one), one.count};
+    };
+    switch (rule.figure) {
+        case StopFigure::ttft:
+            return of(measured.ttft);
+        case StopFigure::ttft_due:
+            return of(measured.ttft_due);
+        case StopFigure::tpot:
+            return of(measured.tpot);
+        case StopFigure::errors: {
+            const auto all = static_cast<double>(std::max<std::uint64_t>(requests_.ended, 1));
+            return {static_cast<double>(requests_.failed) / all, requests_.ended};
+        }
+        case StopFigure::failed:
+            return {static_cast<double>(requests_.failed), requests_.ended};
+    }
+    CHECK(false);
+    return {};
+}
+
+void EarlyStop::look(const PeriodMeasured& measured) {
+    for (Watched& watched : watched_) {
+        look_at(watched, measured);
+    }
+}
+
+void EarlyStop::look_at(Watched& watched, const PeriodMeasured& measured) {
+    const StopRule& rule = watched.rule;
+    const Figure figure = figure_of(rule, measured);
+    if (figure.values == 0) {
+        return;
+    }
+    if (!crosses(rule.threshold, figure.value)) {
+        watched.holds_from_ns.reset();
+        return;
+    }
+    const bool of_run = rule.figure == StopFigure::errors || rule.figure == StopFigure::failed;
+    watched.values =
+        watched.holds_from_ns && !of_run ? watched.values + figure.values : figure.values;
+    watched.holds_from_ns = watched.holds_from_ns.value_or(measured.begin_ns);
+    const bool long_enough = measured.end_ns - *watched.holds_from_ns >= rule.for_ns;
+    if (found_ || !long_enough || watched.values < sample_min) {
+        return;
+    }
+    const FigureUnit unit = rule.threshold.figure->unit;
+    const double value = unit == FigureUnit::time ? figure.value / ns_per_ms : figure.value;
+    found_ = StoppedWhen{rule.text, static_cast<double>(measured.end_ns) / ns_per_s, value, unit};
+    wanted_.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace driftless

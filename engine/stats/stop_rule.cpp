@@ -1,0 +1,24 @@
+#include "engine/stats/stop_rule.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace driftless {
+
+std::optional<StopFigure> stop_figure_of(const Threshold& threshold) {
+    constexpr std::array<std::pair<std::string_view, StopFigure>, 5> known = {
+        {{"ttft", StopFigure::ttft},
+         {"ttft_due", StopFigure::ttft_due},
+         {"tpot", StopFigure::tpot},
+         {"errors", StopFigure::errors},
+         {"failed", StopFigure::failed}}};
+    for (const auto& [name, figure] : known) {
+        if (threshold.figure->name == name) {
+            return figure;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace driftless
