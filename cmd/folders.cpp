@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

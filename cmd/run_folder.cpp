@@ -15,7 +15,7 @@
 
 #include "cmd/folders.hpp"
 #include "cmd/whole_file.hpp"
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

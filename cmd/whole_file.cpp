@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

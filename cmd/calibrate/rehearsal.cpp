@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "engine/calibrate/floor.hpp"
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cmd/calibrate/measuring.hpp"
-#include "cmd/child.hpp"
 #include "engine/host/calibration.hpp"
+#include "engine/host/child.hpp"
 
 namespace driftless {
 

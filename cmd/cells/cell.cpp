@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <utility>
 
-#include "cmd/child.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
-#include "engine/io/sockets.hpp"
+#include "engine/host/child.hpp"
 #include "engine/stats/verdict.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <optional>
 
-#include "cmd/child.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/values.hpp"
+#include "engine/host/child.hpp"
 
 namespace driftless {
 

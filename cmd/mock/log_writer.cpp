@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless::mock {
 

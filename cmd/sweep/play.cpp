@@ -17,7 +17,7 @@
 #include "cmd/stop.hpp"
 #include "cmd/sweep/table.hpp"
 #include "cmd/whole_file.hpp"
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 #include "proto/http/url.hpp"
 
 namespace driftless {

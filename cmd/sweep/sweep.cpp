@@ -20,7 +20,7 @@
 #include "cmd/sweep/options.hpp"
 #include "cmd/sweep/play.hpp"
 #include "cmd/whole_file.hpp"
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

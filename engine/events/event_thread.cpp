@@ -10,8 +10,8 @@
 
 #include "engine/host/side_thread.hpp"
 #include "engine/io/host_clocks.hpp"
-#include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/sys_error.hpp"
 #include "proto/record/masked.hpp"
 
 namespace driftless {
@@ -163,7 +163,7 @@ void EventThread::begin(const PlannedEvent& event, Instant now) {
             begin_post(*one, event);
             break;
     }
-    if (one->child || one->posting != nullptr) {
+    if (one->command || one->posting != nullptr) {
         underway_.push_back(std::move(one));
     }
 }
@@ -175,12 +175,13 @@ void EventThread::fail(Underway& one, std::string why) {
 }
 
 void EventThread::begin_run(Underway& one) {
-    Result<Child> child = Child::start(one.line.what);
-    if (!child) {
-        fail(one, "cannot " + std::string(child.error().doing) + ": " + reason_of(child.error()));
+    Result<EventCommand> command = EventCommand::start(one.line.what);
+    if (!command) {
+        fail(one,
+             "cannot " + std::string(command.error().doing) + ": " + reason_of(command.error()));
         return;
     }
-    one.child.emplace(std::move(child).value());
+    one.command.emplace(std::move(command).value());
 }
 
 void EventThread::begin_post(Underway& one, const PlannedEvent& event) {
@@ -194,10 +195,10 @@ void EventThread::begin_post(Underway& one, const PlannedEvent& event) {
 
 /// True where it has ended, and its line is written.
 bool EventThread::step(Underway& one, Instant now) {
-    if (one.child) {
-        one.child->read_output(one.line.output, event_output_max, one.line.output_bytes);
-        if (const std::optional<ChildEnd> end = one.child->reap()) {
-            one.child->read_output(one.line.output, event_output_max, one.line.output_bytes);
+    if (one.command) {
+        one.command->read_output(one.line.output, event_output_max, one.line.output_bytes);
+        if (const std::optional<ChildEnd> end = one.command->end()) {
+            one.command->read_output(one.line.output, event_output_max, one.line.output_bytes);
             take_end(one, *end);
             return true;
         }
@@ -216,19 +217,22 @@ void EventThread::force(Underway& one, Instant now) {
     const bool again = one.forced != EventStatus::ok;
     one.forced = again ? one.forced : hurried_ ? EventStatus::cut_off : EventStatus::timed_out;
     one.limit = now + kill_pause;
-    if (!one.child) {
+    if (!one.command) {
         one.posting->cancel();
     } else if (again) {
-        one.child->kill();
+        one.command->kill();
     } else {
-        one.child->ask_to_end();
+        one.command->ask_to_end();
     }
 }
 
 void EventThread::take_end(Underway& one, const ChildEnd& end) {
-    one.line.code = end.code;
-    one.line.signal = end.signal;
-    const bool good = end.code && *end.code == 0;
+    if (end.exit_code >= 0) {
+        one.line.code = end.exit_code;
+    } else if (end.signal != 0) {
+        one.line.signal = end.signal;
+    }
+    const bool good = end.exit_code == 0;
     one.line.status = one.forced != EventStatus::ok ? one.forced
                       : good                        ? EventStatus::ok
                                                     : EventStatus::failed;
@@ -286,9 +290,10 @@ void EventThread::wait(Instant now) {
     for (const std::unique_ptr<Underway>& one : underway_) {
         until = std::min(until, std::max(one->limit, now));
         posting = posting || one->posting != nullptr;
-        if (one->child) {
-            watched.push_back({one->child->end_fd(), POLLIN, 0});
-            watched.push_back({one->child->output_fd(), POLLIN, 0});  // below 0 it is not looked at
+        if (one->command) {
+            watched.push_back({one->command->end_fd(), POLLIN, 0});
+            watched.push_back(
+                {one->command->output_fd(), POLLIN, 0});  // below 0 it is not looked at
         }
     }
     if (posting) {

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/events/child.hpp"
+#include "engine/events/event_command.hpp"
 #include "engine/events/planned_event.hpp"
 #include "engine/events/posting.hpp"
 #include "engine/io/uring.hpp"
@@ -62,7 +62,7 @@ class EventThread {
     /// An event that has begun and takes time.
     struct Underway {
         TimedEvent line;
-        std::optional<Child> child;
+        std::optional<EventCommand> command;
         std::unique_ptr<Posting> posting;
         Instant limit;                         ///< ended by force then
         EventStatus forced = EventStatus::ok;  ///< why it was; `ok`: it was not

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 namespace {

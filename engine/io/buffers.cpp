@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "engine/host/memory.hpp"
-#include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

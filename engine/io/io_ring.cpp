@@ -6,8 +6,8 @@
 #include <csignal>
 
 #include "engine/io/host_clocks.hpp"
-#include "engine/io/sockets.hpp"
 #include "engine/io/uring_flags.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

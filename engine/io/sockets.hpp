@@ -8,9 +8,6 @@
 
 namespace driftless {
 
-/// The Error for an errno value, by the one table that there is.
-Error error_from_errno(int sys_errno, const char* doing);
-
 /// Stream socket of the address's family: close-on-exec, TCP_NODELAY where it is TCP. Blocking, on
 /// purpose: io_uring polls by itself and would return -EAGAIN on a non-blocking one.
 Result<Socket> make_stream_socket(const Address& address);

@@ -8,6 +8,7 @@
 
 #include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

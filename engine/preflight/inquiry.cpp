@@ -6,6 +6,7 @@
 #include "engine/io/sockets.hpp"
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 

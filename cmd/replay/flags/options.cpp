@@ -6,6 +6,7 @@
 #include "cmd/options_flags.hpp"
 #include "cmd/options_load.hpp"
 #include "cmd/options_trace.hpp"
+#include "cmd/replay/flags/help_footer.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
 #include "cmd/replay/flags/options_events.hpp"
@@ -25,53 +26,6 @@ namespace {
 constexpr const char* description =
     "Replays a request trace against an inference server: every request leaves at its recorded\n"
     "instant, every streamed token is stamped.\n";
-
-constexpr const char* footer_before_apis =
-    R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
-
-Standard output has what was chosen, then the result; standard error has progress, warnings and
-errors. --quiet leaves out what was chosen, and progress.
-
-APIs:
-)";
-
-constexpr const char* footer_behind_apis = R"(
-Headers of rows: in a --header these are the row's own: {row}, {session}, {tree} (the session at
-the root of its tree), {parent} (the session that spawned its own), {turn}, {pass} (0, or the pass
-of --recycle), {user} (of --users) and {kept.COLUMN}. A row that has none goes without that header:
-routers take an empty one for a session. What could begin another header is refused. The same
-request has the same headers in each run of one seed, but for {user}: who is free first plays.
---session-headers agentx sends {session}-{pass} as X-Correlation-ID, X-Session-ID,
-X-Session-Affinity, X-SMG-Routing-Key and X-Dynamo-Session-ID, and of sub-agents {parent}-{pass} as
-X-Dynamo-Parent-Session-ID; a --header of the same name goes before.
-
-Examples:
-  driftless replay trace.jsonl --url http://127.0.0.1:8000
-  driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
-  driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
-  driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
-  driftless replay trace.jsonl --url http://a:8000 --fail-if "ttft:p99 > 2s"
-  driftless replay trace.jsonl --url https://llm.example.com/v1 --ca our-ca.pem
-  driftless replay trace.jsonl --url http://a:8000 --header "X-Session: {session}"
-  driftless replay trace.jsonl --dry-run
-  driftless replay --resume runs/20261121T062957Z-trace
-  driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
-
-Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
-5 no request was answered whole, 6 not certified, or a rule violated that had to be met,
-7 the host lacks or fails, 8 a --fail-if or --stop-when holds, 130 interrupted.)";
-
-/// The lines of `--help` behind its flags, one of them for each API.
-std::string footer() {
-    constexpr std::size_t name_width = 20;
-    std::string text = footer_before_apis;
-    for (const Dialect* dialect : dialects()) {
-        std::string line = std::string("  ") + dialect->name;
-        line.resize(std::max(line.size(), 2 + name_width), ' ');
-        text += line + dialect->help + "\n";
-    }
-    return text + footer_behind_apis;
-}
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
@@ -359,7 +313,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     line.notes = spelled.notes;
     TypedServer server;
     CLI::App app{description, "driftless replay"};
-    app.footer(footer());
+    app.footer(replay_help_footer());
     app.get_formatter()->column_width(30);
     app.allow_extras();
     app.set_help_flag("-h,--help", "print this and exit");

@@ -23,11 +23,11 @@
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
-#include "engine/io/sockets.hpp"
 #include "engine/live/live_run.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/session/run_order.hpp"
 #include "engine/stats/warnings.hpp"
+#include "proto/core/sys_error.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "cmd/child.hpp"
 #include "cmd/stop.hpp"
+#include "engine/host/child.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

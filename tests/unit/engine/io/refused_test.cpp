@@ -18,6 +18,7 @@
 #include "engine/io/transmit_stamps.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/io/warm_pair.hpp"
+#include "proto/core/sys_error.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 
 namespace driftless {

@@ -1,4 +1,4 @@
-#include "cmd/child.hpp"
+#include "engine/host/child.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include "engine/io/sockets.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 
@@ -31,8 +31,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     return pointers;
 }
 
-/// What the new process does before it becomes the program: only calls that are safe in a signal
-/// handler, because other threads may have held locks. Returns an errno.
+/// What the new process does before it becomes the program. Until then it has our memory, and the
+/// thread that started it stands still: only system calls here. Returns an errno.
 int become(const ChildCommand& command, char* const* argv, char* const* envp, pid_t parent) {
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD}) {
         (void)::signal(number, SIG_DFL);  // what is ignored stays ignored across exec
@@ -59,16 +59,6 @@ int become(const ChildCommand& command, char* const* argv, char* const* envp, pi
     return errno;
 }
 
-/// The errno that the new process could not go on with; 0: it is the program now.
-int read_failure(int from) {
-    int failed = 0;
-    ssize_t got = 0;
-    do {
-        got = ::read(from, &failed, sizeof failed);
-    } while (got < 0 && errno == EINTR);
-    return got == sizeof failed ? failed : 0;
-}
-
 void reap(pid_t id) {
     while (::waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -79,10 +69,6 @@ void reap(pid_t id) {
 Result<Child> Child::start(const ChildCommand& command) {
     const std::vector<char*> argv = pointers_to(command.arguments);
     const std::vector<char*> envp = pointers_to(command.environment);
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-        return error_from_errno(errno, "start a process");
-    }
     (void)::signal(SIGCHLD, SIG_DFL);  // who started us may ignore it: then no end could be read
     // Until exec the child has our handlers: no signal may reach them there.
     sigset_t all;
@@ -90,22 +76,23 @@ Result<Child> Child::start(const ChildCommand& command) {
     (void)::sigfillset(&all);
     (void)::pthread_sigmask(SIG_SETMASK, &all, &before);
     const pid_t parent = ::getpid();
-    const pid_t id = ::fork();
+    volatile int failed = 0;  // written by the child, which has our memory until it is the program
+    const pid_t id = ::vfork();
     if (id == 0) {
-        const int failed = become(command, argv.data(), envp.data(), parent);
-        (void)!::write(ends[1], &failed, sizeof failed);
+        failed = become(command, argv.data(), envp.data(), parent);
         ::_exit(127);
     }
-    int failed = id < 0 ? errno : 0;
+    if (id < 0) {
+        failed = errno;
+    }
     (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    (void)::close(ends[1]);
-    failed = failed != 0 ? failed : read_failure(ends[0]);
-    (void)::close(ends[0]);
     const int handle = failed == 0 ? static_cast<int>(::syscall(SYS_pidfd_open, id, 0)) : -1;
     if (handle >= 0) {
         return Child(id, handle);
     }
-    failed = failed != 0 ? failed : errno;
+    if (failed == 0) {
+        failed = errno;
+    }
     if (id > 0) {
         (void)::kill(id, SIGKILL);
         reap(id);

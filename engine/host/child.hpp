@@ -1,6 +1,9 @@
-/// Child: a process that a command starts, waits for and never forgets. Its destructor kills what
-/// still runs. Nothing here waits without a bound, and a signal to us ends no wait unseen: waits
-/// are cut into slices, between which the caller looks at `stop_requests`.
+/// Child: a process that we start, wait for and never forget. Its destructor kills what still runs.
+/// Nothing here waits without a bound, and a signal to us ends no wait unseen: waits are cut into
+/// slices, between which the caller looks at `stop_requests`.
+///
+/// It is started without a copy of our memory (vfork), so that no page of the engine's becomes
+/// copy-on-write. It has the CPUs and the priority of the thread that starts it.
 #pragma once
 
 #include <sys/types.h>
@@ -48,6 +51,8 @@ class Child {
     /// a signal came, whatever is first. The process is not reaped before the destructor: its group
     /// can be signalled until then.
     std::optional<ChildEnd> wait(std::int64_t ns);
+    /// Readable when it has ended.
+    int end_fd() const { return handle_; }
 
     void signal(int number) const;
     /// Everything in its group, also once it has ended itself. Only with `own_group`.

@@ -1,5 +1,5 @@
 // Child: how a process ends is told, also one that cannot begin; what is left running is killed.
-#include "cmd/child.hpp"
+#include "engine/host/child.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
