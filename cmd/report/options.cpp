@@ -19,6 +19,8 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace --table full
   driftless report runs/20261121T062957Z-trace --json | jq .p99_ttft_ms
   driftless report runs/20261121T062957Z-trace --fail-if "ttft:p99 > 2s"
+  driftless report runs/20261121T062957Z-trace --csv tables --junit result.xml
+  driftless report runs/20261121T062957Z-trace --markdown - >> "$GITHUB_STEP_SUMMARY"
 
 Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read,
 8 a --fail-if that was given here holds.)";
@@ -28,6 +30,27 @@ ReportCommandLine refused(const std::string& why) {
     line.kind = ReportCommandLine::Kind::refused;
     line.text = "driftless report: " + why + " (see driftless report --help)";
     return line;
+}
+
+Result<std::string> parse_new_path(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "names no file"};
+    }
+    return std::string(text);
+}
+
+/// One text at most goes to standard output.
+std::string why_not_together(const ReportCommand& command) {
+    const bool markdown = command.exports.markdown == "-";
+    const bool junit = command.exports.junit == "-";
+    if (markdown && junit) {
+        return "--markdown - and --junit - both want standard output; give one of them a file";
+    }
+    if (command.json && (markdown || junit)) {
+        return std::string("--json and ") + (markdown ? "--markdown -" : "--junit -") +
+               " both want standard output; give the latter a file";
+    }
+    return "";
 }
 
 }  // namespace
@@ -48,6 +71,14 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     flags.values("--fail-if", "COND",
                  "exit 8 where it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
                  line.command.fail_if);
+    flags.group("Files, which must not be there yet");
+    ReportExports& files = line.command.exports;
+    flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
+                parse_new_path, files.csv);
+    flags.value("--markdown", "FILE", "one page, as for a GitHub job summary (-: on stdout)",
+                nullptr, parse_new_path, files.markdown);
+    flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: on stdout)",
+                nullptr, parse_new_path, files.junit);
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     } catch (const CLI::CallForHelp&) {
@@ -61,6 +92,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     if (why.empty() && line.command.folder.empty()) {
         why = "no run is given: name its folder";
     }
+    why = why.empty() ? why_not_together(line.command) : why;
     return why.empty() ? line : refused(why);
 }
 

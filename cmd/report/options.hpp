@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/report/exports.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/stats/thresholds.hpp"
 
@@ -15,6 +16,7 @@ struct ReportCommand {
     bool json = false;
     std::vector<Threshold> fail_if;  ///< empty: those of the run, for its summary alone
     TableKind table = TableKind::compact;
+    ReportExports exports;
 };
 
 struct ReportCommandLine {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/report/exports.hpp"
 #include "cmd/report/options.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
@@ -174,10 +175,16 @@ int report(const ReportCommand& command) {
     if (past.records() < facts.rows && !facts.has_users) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
     }
-    const std::string text = command.json
-                                 ? summary_json(figures, info)
-                                 : printable_lines(summary_table(figures, info, command.table));
-    std::fputs(text.c_str(), stdout);
+    const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
+    if (!command.exports.take_stdout()) {
+        const std::string text = command.json
+                                     ? run.summary
+                                     : printable_lines(summary_table(figures, info, command.table));
+        std::fputs(text.c_str(), stdout);
+    }
+    if (const int code = write_exports(command.exports, run); code != exit_done) {
+        return code;
+    }
     explain(folder, facts, past, files.value(), lost, live);
     return !command.fail_if.empty() && any_fails(info.thresholds) ? exit_threshold : exit_done;
 }

@@ -1,13 +1,8 @@
 #include "engine/history/past.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
-#include "engine/input/lines.hpp"
-#include "engine/input/source.hpp"
 #include "engine/schedule/due.hpp"
 #include "proto/record/client_sample.hpp"
 #include "proto/record/record.hpp"
@@ -18,61 +13,22 @@ namespace {
 
 using AddLine = Result<void> (Past::*)(std::string_view);
 
-/// `path:17: what is wrong`.
-std::string describe(const std::string& path, std::uint64_t line, const Error& error) {
-    const std::string place = path + ":" + std::to_string(line) + ": ";
-    switch (error.code) {
-        case ErrorCode::exists:
-            return place + error.doing;
-        case ErrorCode::missing:
-        case ErrorCode::out_of_range:
-            return place + error.doing + " is " + reason_of(error);
-        default:
-            return place + "cannot " + error.doing + ": " + reason_of(error);
-    }
-}
-
 Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, std::string& why) {
-    struct stat facts{};
-    if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
-        why = path + ": is not a regular file, so what a run wrote there cannot be read again";
-        return Error{ErrorCode::invalid, 0, "open a file"};
+    Result<RunLines> lines = RunLines::open(path, why);
+    if (!lines) {
+        return lines.error();
     }
-    Result<InputSource> source = InputSource::open(path);
-    if (!source) {
-        if (source.error().code == ErrorCode::not_found) {
-            return LineBytes{};
-        }
-        why = path + ": cannot be read (" + std::strerror(source.error().sys_errno) + ")";
-        return source.error();
-    }
-    LineBytes bytes;
-    LineSplitter lines;
-    while (true) {  // until the file ends
-        const Result<std::string_view> piece = source.value().read();
-        if (!piece) {
-            why = path + ": cannot be read (" + source.value().reason_of(piece.error()) + ")";
-            return piece.error();
-        }
-        if (piece.value().empty()) {
-            break;
-        }
-        bytes.whole += piece.value().size();
-        lines.feed(piece.value());
-        while (const auto line = lines.next()) {
-            if (const Result<void> added = (past.*add)(*line); !added) {
-                why = describe(path, lines.number(), added.error());
-                return added.error();
-            }
-        }
-        if (lines.too_long()) {
-            why = path + ": a line is longer than any that a run writes";
-            return Error{ErrorCode::too_large, 0, "read a line"};
+    while (const auto line = lines.value().next()) {
+        if (const Result<void> added = (past.*add)(*line); !added) {
+            why = describe_line(path, lines.value().number(), added.error());
+            return added.error();
         }
     }
-    bytes.torn = lines.pending();
-    bytes.whole -= bytes.torn;
-    return bytes;
+    if (lines.value().error()) {
+        why = lines.value().why();
+        return *lines.value().error();
+    }
+    return lines.value().bytes();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "engine/history/run_facts.hpp"
+#include "engine/history/run_lines.hpp"
 #include "engine/schedule/earlier_rows.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
@@ -27,12 +28,6 @@ struct Left {
     std::int64_t held_ns = 0;
     LateCause late_cause = LateCause::none;
     OptionalNs due_ns;  ///< older files do not say
-};
-
-/// Whole lines of a file, and what follows the last of them.
-struct LineBytes {
-    std::uint64_t whole = 0;
-    std::uint64_t torn = 0;
 };
 
 class Past {

@@ -82,7 +82,7 @@ void check_members(const Pair& pair, std::vector<Pair>& work, std::vector<std::s
 void check_keywords(const Pair& pair, std::vector<std::string>& errors) {
     static constexpr std::string_view known[] = {
         "$schema", "$id",      "title",      "description",          "type",  "enum",
-        "minimum", "required", "properties", "additionalProperties", "items",
+        "minimum", "required", "properties", "additionalProperties", "items", "unit",
     };
     for (JsonValue word = pair.schema.first(); word.present(); word = word.next()) {
         bool found = false;

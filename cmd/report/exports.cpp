@@ -1,0 +1,44 @@
+#include "cmd/report/exports.hpp"
+
+#include <utility>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "cmd/report/csv_folder.hpp"
+#include "cmd/report/junit.hpp"
+#include "cmd/report/markdown.hpp"
+#include "engine/input/sink.hpp"
+
+namespace driftless {
+
+namespace {
+
+int write_text(const char* flag, const std::string& path, const std::string& text) {
+    Result<OutputSink> sink = OutputSink::create(path);
+    if (!sink) {
+        return fail_new_file(flag, path, sink.error());
+    }
+    Result<void> done = sink.value().write(text);
+    if (done) {
+        done = sink.value().finish();
+    }
+    return done ? exit_done : fail_new_file(flag, path, done.error());
+}
+
+}  // namespace
+
+int write_exports(const ReportExports& exports, const ReportedRun& run) {
+    int code = exit_done;
+    if (!exports.markdown.empty()) {
+        code = write_text("--markdown", exports.markdown, markdown_summary(run));
+    }
+    if (code == exit_done && !exports.junit.empty()) {
+        code = write_text("--junit", exports.junit, junit_report(run));
+    }
+    if (code == exit_done && !exports.csv.empty()) {
+        code = write_csv_folder(run, exports.csv);
+    }
+    return code;
+}
+
+}  // namespace driftless

@@ -1,0 +1,23 @@
+/// The files that `report` writes beside its screen: which were asked for, and writing them.
+#pragma once
+
+#include <string>
+
+#include "cmd/report/reported_run.hpp"
+
+namespace driftless {
+
+/// Paths as typed; empty: not asked for. "-" is standard output where a file is one text.
+struct ReportExports {
+    std::string csv;
+    std::string markdown;
+    std::string junit;
+
+    /// An export has standard output for itself.
+    bool take_stdout() const { return markdown == "-" || junit == "-"; }
+};
+
+/// Writes what was asked for, and never over a file. Returns the exit code; what failed is printed.
+int write_exports(const ReportExports& exports, const ReportedRun& run);
+
+}  // namespace driftless

@@ -1,0 +1,197 @@
+#include "cmd/report/figures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cmd/report/shipped_schemas.hpp"
+#include "proto/core/check.hpp"
+#include "proto/json/printable.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::array all_tables{RunTable::summary, RunTable::requests, RunTable::periods};
+
+const char* schema_name(RunTable table) {
+    switch (table) {
+        case RunTable::requests:
+            return "record";
+        case RunTable::periods:
+            return "period";
+        case RunTable::summary:
+            return "summary";
+    }
+    return "";
+}
+
+std::string_view schema_of(RunTable table) {
+    const auto all = shipped_schemas();
+    const auto found = std::find_if(all.begin(), all.end(), [table](const ShippedSchema& one) {
+        return one.name == schema_name(table);
+    });
+    CHECK(found != all.end());
+    return found->text;
+}
+
+/// A member of the schema that is still to be looked at.
+struct Pending {
+    JsonValue schema;
+    Figure figure;
+};
+
+/// The type, or one of the types, that a schema allows.
+bool allows(JsonValue schema, std::string_view type) {
+    const JsonValue types = schema.find("type");
+    for (JsonValue one = types.first(); one.present(); one = one.next()) {
+        if (one.as_string() == type) {
+            return true;
+        }
+    }
+    return types.as_string() == type;
+}
+
+bool is_array_of_numbers(JsonValue schema) {
+    const JsonValue items = schema.find("items");
+    return items.present() && (allows(items, "integer") || allows(items, "number"));
+}
+
+/// Up to the first full stop that ends a sentence.
+std::string first_sentence(std::string_view text) {
+    for (std::size_t at = text.find(". "); at != text.npos; at = text.find(". ", at + 1)) {
+        const char next = at + 2 < text.size() ? text[at + 2] : 'A';
+        if (next >= 'A' && next <= 'Z') {
+            return std::string(text.substr(0, at + 1));
+        }
+    }
+    return std::string(text);
+}
+
+/// The unit at the end of a name; empty where it has none.
+std::string unit_in(std::string_view name) {
+    constexpr std::array<std::string_view, 4> units{"ns", "us", "ms", "s"};
+    const std::size_t at = name.rfind('_');
+    const std::string_view last = at == name.npos ? "" : name.substr(at + 1);
+    return std::find(units.begin(), units.end(), last) == units.end() ? "" : std::string(last);
+}
+
+/// `above` is the object that holds it, whose unit and definition it has where it says nothing.
+Figure figure_of(const Figure& above, JsonValue schema) {
+    Figure figure;
+    const std::string key(schema.key());
+    figure.path = above.path;
+    figure.path.push_back(key);
+    figure.name = above.name.empty() ? key : above.name + "." + key;
+    figure.holds_numbers = allows(schema, "integer") || allows(schema, "number");
+    figure.unit = schema.find("unit").as_string().value_or("");
+    const bool holds_figures = schema.find("properties").present();
+    if (figure.unit.empty() && (figure.holds_numbers || holds_figures)) {
+        figure.unit = unit_in(key);
+        // An integer beside times is how many they are.
+        if (figure.unit.empty() && !allows(schema, "integer")) {
+            figure.unit = above.unit;
+        }
+    }
+    const auto said = schema.find("description").as_string();
+    figure.definition = said ? first_sentence(*said) : above.definition;
+    return figure;
+}
+
+TableRow row_of(std::initializer_list<std::string_view> texts) {
+    TableRow row;
+    for (const std::string_view text : texts) {
+        row.push_back(text_cell(text));
+    }
+    return row;
+}
+
+}  // namespace
+
+const char* name_of(RunTable table) {
+    switch (table) {
+        case RunTable::requests:
+            return "requests";
+        case RunTable::periods:
+            return "periods";
+        case RunTable::summary:
+            return "summary";
+    }
+    return "";
+}
+
+std::vector<Figure> figures_of(RunTable table) {
+    JsonDocument document;
+    const Result<JsonValue> schema = document.parse(schema_of(table));
+    CHECK(schema);
+    std::vector<Figure> figures;
+    std::vector<Pending> pending{{schema.value(), {}}};
+    while (!pending.empty()) {  // bounded by the members of the schema
+        const Pending one = std::move(pending.back());
+        pending.pop_back();
+        const JsonValue members = one.schema.find("properties");
+        if (!members.present()) {
+            if (!is_array_of_numbers(one.schema)) {
+                figures.push_back(one.figure);
+            }
+            continue;
+        }
+        const std::size_t from = pending.size();
+        for (JsonValue member = members.first(); member.present(); member = member.next()) {
+            pending.push_back({member, figure_of(one.figure, member)});
+        }
+        std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(from), pending.end());
+    }
+    return figures;
+}
+
+JsonValue value_of(JsonValue record, const Figure& figure) {
+    for (const std::string& key : figure.path) {
+        record = record.find(key);
+    }
+    return record;
+}
+
+TableCell text_cell(std::string_view text) {
+    return {CellKind::text, printable(text)};
+}
+
+TableCell cell_of(JsonValue value) {
+    if (!value.present() || value.is(JsonType::null)) {
+        return {};
+    }
+    switch (value.type()) {
+        case JsonType::number:
+            return {CellKind::number, std::string(value.raw())};
+        case JsonType::boolean:
+            return {CellKind::boolean, std::string(value.raw())};
+        case JsonType::string:
+            return text_cell(value.as_string().value_or(""));
+        default:
+            return text_cell(value.raw());
+    }
+}
+
+std::vector<TableRow> summary_rows(std::string_view summary) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(summary);
+    CHECK(root);  // our own text
+    std::vector<TableRow> rows;
+    for (const Figure& figure : figures_of(RunTable::summary)) {
+        rows.push_back(row_of({figure.name, "", figure.unit}));
+        rows.back()[1] = cell_of(value_of(root.value(), figure));
+    }
+    return rows;
+}
+
+std::vector<TableRow> definition_rows() {
+    std::vector<TableRow> rows;
+    for (const RunTable table : all_tables) {
+        for (const Figure& figure : figures_of(table)) {
+            rows.push_back(row_of({name_of(table), figure.name, figure.unit, figure.definition}));
+        }
+    }
+    return rows;
+}
+
+}  // namespace driftless

@@ -1,0 +1,64 @@
+/// Figures: the columns of a run's tables and the figures of its summary, with unit and definition,
+/// as the shipped schemas list them. Every export takes its columns from here.
+///
+/// Arrays of numbers (`chunk_ns`, the list of tainted rows) are no figures: the run's own files
+/// have them. Other arrays and objects without fixed keys are one figure each, as JSON text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+enum class RunTable : std::uint8_t {
+    requests,  ///< requests.jsonl, a row each
+    periods,   ///< periods.jsonl
+    summary,   ///< summary.json: one object
+};
+/// "requests", "periods", "summary": the name of the table's file or sheet.
+const char* name_of(RunTable table);
+
+struct Figure {
+    std::vector<std::string> path;  ///< keys from the root of the record; one but in the summary
+    std::string name;               ///< the keys with dots between them
+    std::string unit;               ///< "ns", "ms", "s", "tokens", ..; empty: a count, or text
+    std::string definition;         ///< one sentence; empty: its name says it
+    bool holds_numbers = false;
+};
+
+/// In the order of the schema.
+std::vector<Figure> figures_of(RunTable table);
+
+/// The value of a figure in its record; absent where the record does not have it.
+JsonValue value_of(JsonValue record, const Figure& figure);
+
+enum class CellKind : std::uint8_t { empty, number, boolean, text };
+
+/// A value as the exports show it.
+struct TableCell {
+    CellKind kind = CellKind::empty;
+    std::string text;  ///< numbers: their digits as the record has them; text: printable UTF-8
+};
+/// Null and absent are empty. Arrays and objects are JSON text.
+TableCell cell_of(JsonValue value);
+
+using TableRow = std::vector<TableCell>;
+
+/// A cell of text.
+TableCell text_cell(std::string_view text);
+/// A row for each figure of the summary: figure, value, unit. `summary` is the text of
+/// summary.json.
+std::vector<TableRow> summary_rows(std::string_view summary);
+/// A row for each figure of all three tables: table, name, unit, definition.
+std::vector<TableRow> definition_rows();
+
+/// The column names of both.
+inline constexpr std::string_view summary_columns[] = {"figure", "value", "unit"};
+inline constexpr std::string_view definition_columns[] = {"table", "name", "unit", "definition"};
+
+}  // namespace driftless

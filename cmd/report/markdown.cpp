@@ -1,0 +1,172 @@
+#include "cmd/report/markdown.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cmd/report/figures.hpp"
+#include "cmd/screen/words.hpp"
+#include "proto/core/check.hpp"
+#include "proto/export/markdown.hpp"
+#include "proto/json/printable.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// A figure of the summary, and what a person calls it.
+struct Shown {
+    std::string_view label;
+    std::string_view figure;
+};
+
+constexpr std::array load{
+    Shown{"Sent", "fired"},
+    Shown{"Duration", "duration"},
+    Shown{"Requests sent", "sent_rate"},
+    Shown{"Requests ok", "request_throughput"},
+    Shown{"Requests ok within --goodput", "request_goodput"},
+    Shown{"Output tokens", "output_throughput"},
+    Shown{"Input and output tokens", "total_token_throughput"},
+    Shown{"Open at most", "max_concurrent_requests"},
+};
+constexpr std::array latencies{Shown{"TTFT", "ttft"}, Shown{"TPOT", "tpot"}, Shown{"E2E", "e2el"}};
+constexpr std::array<std::string_view, 6> statistics{"mean", "p50", "p90", "p95", "p99", "max"};
+constexpr std::array cache{
+    Shown{"Expected", "cache.expected_cached_tokens"},
+    Shown{"Expected of rows that report", "cache.expected_cached_tokens_reported"},
+    Shown{"Hit", "cache.cached_tokens"},
+    Shown{"Rows that report", "cache.rows_reported"},
+    Shown{"Rows as expected", "cache.rows_equal"},
+};
+constexpr std::array drift{Shown{"p50", "drift_ns.p50"}, Shown{"p99", "drift_ns.p99"},
+                           Shown{"Worst", "drift_ns.max"}};
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    append_markdown_text(out, text);
+    return out;
+}
+
+/// The summary by the names of its figures.
+class Page {
+  public:
+    explicit Page(const std::string& summary) : figures_(figures_of(RunTable::summary)) {
+        const Result<JsonValue> root = document_.parse(summary);
+        CHECK(root);  // our own text
+        root_ = root.value();
+    }
+
+    /// Integers whole, all else with two digits behind the point; "-" where nothing was measured.
+    std::string value(std::string_view name) const {
+        const JsonValue found = value_of(root_, figure(name));
+        if (const auto whole = found.as_i64()) {
+            return std::to_string(*whole);
+        }
+        const auto number = found.as_double();
+        return number ? fmt::format("{:.2f}", *number) : "-";
+    }
+    const Figure& figure(std::string_view name) const {
+        const Figure* wanted = nullptr;
+        for (const Figure& one : figures_) {
+            wanted = one.name == name ? &one : wanted;
+        }
+        CHECK(wanted != nullptr);
+        return *wanted;
+    }
+    template <std::size_t count>
+    void add(std::string_view title, const std::array<Shown, count>& shown) {
+        text += fmt::format("\n### {}\n\n| | value | unit |\n|---|---:|---|\n", title);
+        for (const auto& [label, name] : shown) {
+            text +=
+                fmt::format("| {} | {} | {} |\n", escaped(label), value(name), figure(name).unit);
+        }
+    }
+
+    std::string text;
+
+  private:
+    std::vector<Figure> figures_;
+    JsonDocument document_;
+    JsonValue root_;
+};
+
+void add_outcome(Page& page, const ReportedRun& run) {
+    const SummaryInfo& info = run.info;
+    const SummaryFigures& f = run.figures;
+    const auto row = [&page](std::string_view label, const std::string& text) {
+        page.text += fmt::format("| {} | {} |\n", label, escaped(text));
+    };
+    page.text += fmt::format("## driftless: {}\n\n| | |\n|---|---|\n", escaped(info.verdict));
+    row("Verdict", info.verdict);
+    for (const std::string& reason : info.verdict_reasons) {
+        row("", reason);
+    }
+    for (const std::string& warning : f.warnings) {
+        row("Warning", warning);
+    }
+    row("Requests", fmt::format("{} ok of {}, {} failed", f.completed, f.rows, f.failed));
+    if (f.short_output + f.long_output > 0) {
+        row("Lengths", fmt::format("{} shorter than asked, {} longer than asked", f.short_output,
+                                   f.long_output));
+    }
+    if (f.abandoned.requests > 0) {
+        row("Abandoned", abandoned_text(f.abandoned));
+    }
+    if (f.censored > 0) {
+        row("Cut off", rows_text(f.censored));
+    }
+    if (f.failed > 0) {
+        row("Failed", failed_kinds(f.outcomes));
+    }
+    if (info.unfinished) {
+        row("Unfinished", fmt::format("{} without a record", rows_text(info.unfinished->rows)));
+    }
+    row("Trace", info.trace);
+    row("Model", info.model_id);
+}
+
+void add_latencies(Page& page) {
+    page.text += "\n### Latency\n\n| ms |";
+    for (const std::string_view statistic : statistics) {
+        page.text += fmt::format(" {} |", statistic);
+    }
+    page.text += "\n|---|---:|---:|---:|---:|---:|---:|\n";
+    for (const auto& [label, metric] : latencies) {
+        page.text += fmt::format("| {} |", label);
+        for (const std::string_view statistic : statistics) {
+            page.text +=
+                fmt::format(" {} |", page.value(fmt::format("{}_{}_ms", statistic, metric)));
+        }
+        page.text += '\n';
+    }
+}
+
+void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
+    if (findings.empty()) {
+        return;
+    }
+    page.text += "\n### Thresholds\n\n| | fails if | measured |\n|---|---|---:|\n";
+    for (const ThresholdFinding& one : findings) {
+        page.text += fmt::format("| {} | {} | {} |\n", one.fails ? "**fail**" : "pass",
+                                 escaped(one.condition), value_text(one));
+    }
+}
+
+}  // namespace
+
+std::string markdown_summary(const ReportedRun& run) {
+    Page page(run.summary);
+    add_outcome(page, run);
+    page.add("Load", load);
+    add_latencies(page);
+    page.add("Cache", cache);
+    page.add("Drift", drift);
+    add_thresholds(page, run.info.thresholds);
+    return page.text;
+}
+
+}  // namespace driftless

@@ -1,0 +1,15 @@
+/// CSV as RFC 4180 has it: fields with commas between them, CRLF at the end of a line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace driftless {
+
+inline constexpr std::string_view csv_line_end = "\r\n";
+
+/// Appends one field: in quotes where it holds a comma, a quote or an end of line (section 2.5 to
+/// 2.7).
+void append_csv_field(std::string& out, std::string_view text);
+
+}  // namespace driftless

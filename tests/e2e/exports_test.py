@@ -1,0 +1,128 @@
+"""report --csv, --markdown, --junit: each file says what the run's own files say, also of a run that was killed."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, send_signal
+
+WHOLE = {"chunk_ns", "chunk_tokens"}  # arrays of numbers are in no table
+
+
+def report(folder, *flags):
+    return subprocess.run([DRIFTLESS, "report", folder, *flags], capture_output=True, text=True)
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file, strict=True))
+
+
+def shown(value):
+    """A value of a record as its cell has it."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def lines_of(path):
+    return read_jsonl(path, whole=False)
+
+
+class Exports(Case):
+    def play(self, server, *flags):
+        return self.replay(SAMPLE, "--url", server.url, "--limit", 20, "--speed", 50, *flags)
+
+    def test_tables(self):
+        with mock("--ttft", "20ms", "--itl", "1ms", "--fault-row", "500:3") as server:
+            run = self.play(server, "--no-preflight", "--model", "mock-model", "--period", "100ms")
+        tables = os.path.join(run.folder, "tables")
+        done = report(run.folder, "--csv", tables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("requests", "periods"):
+            head, *rows = rows_of(f"{tables}/{name}.csv")
+            records = lines_of(f"{run.folder}/{name}.jsonl")
+            self.assertGreater(len(records), 1)
+            self.assertEqual(head, [key for key in records[0] if key not in WHOLE])
+            self.assertEqual(rows, [[shown(record[key]) for key in head] for record in records])
+        head, *rows = rows_of(f"{tables}/summary.csv")
+        self.assertEqual(head, ["figure", "value", "unit"])
+        figures = {name: value for name, value, _ in rows}
+        summary = run.json("summary.json")
+        self.assertEqual(float(figures["p99_ttft_ms"]), summary["p99_ttft_ms"])
+        self.assertEqual(figures["drift_ns.p50"], shown(summary["drift_ns"]["p50"]))
+        self.assertEqual(figures["cache.cached_tokens"], str(summary["cache"]["cached_tokens"]))
+        self.assertEqual(figures["outcomes.http_5xx"], "1")
+        head, *rows = rows_of(f"{tables}/definitions.csv")
+        self.assertEqual(head, ["table", "name", "unit", "definition"])
+        self.assertIn(["requests", "drift_ns", "ns", "fired_ns - due_ns."], rows)
+        self.assertEqual(len({(table, name) for table, name, _, _ in rows}), len(rows))
+
+        again = report(run.folder, "--csv", tables)  # never over what is there
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("requests.csv: exists already; name a new file", again.stderr)
+
+    def test_job_summary(self):
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            run = self.play(server, "--fail-if", "ttft:p50 > 1ms", "--fail-if", "errors > 0 %")
+        page = report(run.folder, "--markdown", "-")
+        self.assertEqual(page.returncode, 0, page.stderr)
+        summary = run.json("summary.json")
+        lines = page.stdout.splitlines()
+        self.assertEqual(lines[0], f"## driftless: {summary['verdict']['name']}")
+        self.assertIn("| Requests | 20 ok of 20, 0 failed |", lines)
+        ttft = [f"{summary[key + '_ttft_ms']:.2f}" for key in ("mean", "p50", "p90", "p95", "p99", "max")]
+        self.assertIn(f"| TTFT | {' | '.join(ttft)} |", lines)
+        self.assertIn(f"| p99 | {summary['drift_ns']['p99']:.2f} | ns |".replace(".00 ", " "), lines)
+        value = summary["thresholds"][0]["value"]
+        self.assertIn(f"| **fail** | ttft:p50 \\> 1ms | {value:.3f} ms |", lines)
+        self.assertIn("| pass | errors \\> 0 % | 0 % |", lines)
+        order = [lines.index(f"### {title}") for title in ("Load", "Latency", "Cache", "Drift", "Thresholds")]
+        self.assertEqual(order, sorted(order))
+
+    def test_junit(self):
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            run = self.play(server, "--label", "a=b")
+        path = os.path.join(run.folder, "junit.xml")
+        done = report(run.folder, "--junit", path, "--fail-if", "ttft:p50 > 1ms", "--fail-if", "failed > 0")
+        self.assertEqual(done.returncode, 8, done.stderr)  # the files are written all the same
+        root = ElementTree.parse(path).getroot()
+        verdict, *cases = root.iter("testcase")
+        name = run.json("summary.json")["verdict"]["name"]
+        self.assertEqual(verdict.find("skipped") is not None, name == "uncalibrated")
+        self.assertEqual(verdict.find("failure") is not None, name in ("client-limited", "host-noisy", "network-limited"))
+        self.assertEqual([case.get("name") for case in cases], ["ttft:p50 > 1ms", "failed > 0"])
+        self.assertEqual([case.find("failure") is not None for case in cases], [True, False])
+        suite = root.find("testsuite")
+        self.assertEqual(int(suite.get("tests")), 3)
+        self.assertEqual(int(suite.get("failures")), len(list(root.iter("failure"))))
+
+    def test_one_text_on_standard_output(self):
+        for flags in (("--markdown", "-", "--junit", "-"), ("--json", "--markdown", "-")):
+            refused = report("nowhere", *flags)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("want standard output", refused.stderr)
+
+    def test_a_killed_run(self):
+        with mock("--ttft", "20ms", "--itl", "20ms") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--period", "200ms", until="requests.jsonl")
+            send_signal(process, signal.SIGKILL)
+            process.communicate()
+        with open(f"{folder}/requests.jsonl", "a") as file:
+            file.write('{"row":99999,"torn')
+        done = report(folder, "--csv", f"{folder}/tables", "--junit", f"{folder}/junit.xml",
+                      "--markdown", f"{folder}/page.md")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        head, *rows = rows_of(f"{folder}/tables/requests.csv")
+        self.assertEqual([row[0] for row in rows], [str(one["row"]) for one in lines_of(f"{folder}/requests.jsonl")])
+        case = next(ElementTree.parse(f"{folder}/junit.xml").iter("testcase"))
+        self.assertIn("rows have no record", case.find("failure").get("message"))
+        self.assertIn("| Unfinished |", (folder / "page.md").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
