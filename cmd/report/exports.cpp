@@ -7,6 +7,7 @@
 #include "cmd/report/csv_folder.hpp"
 #include "cmd/report/junit.hpp"
 #include "cmd/report/markdown.hpp"
+#include "cmd/report/perfetto.hpp"
 #include "engine/input/sink.hpp"
 
 namespace driftless {
@@ -37,6 +38,9 @@ int write_exports(const ReportExports& exports, const ReportedRun& run) {
     }
     if (code == exit_done && !exports.csv.empty()) {
         code = write_csv_folder(run, exports.csv);
+    }
+    if (code == exit_done && !exports.perfetto.empty()) {
+        code = write_perfetto(run, exports.perfetto);
     }
     return code;
 }

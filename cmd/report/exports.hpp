@@ -12,6 +12,7 @@ struct ReportExports {
     std::string csv;
     std::string markdown;
     std::string junit;
+    std::string perfetto;
 
     /// An export has standard output for itself.
     bool take_stdout() const { return markdown == "-" || junit == "-"; }

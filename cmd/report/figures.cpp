@@ -12,7 +12,8 @@ namespace driftless {
 
 namespace {
 
-constexpr std::array all_tables{RunTable::summary, RunTable::requests, RunTable::periods};
+/// Those with definitions of their own in the exports.
+constexpr std::array defined_tables{RunTable::summary, RunTable::requests, RunTable::periods};
 
 const char* schema_name(RunTable table) {
     switch (table) {
@@ -22,6 +23,8 @@ const char* schema_name(RunTable table) {
             return "period";
         case RunTable::summary:
             return "summary";
+        case RunTable::events:
+            return "timed_event";
     }
     return "";
 }
@@ -116,6 +119,8 @@ const char* name_of(RunTable table) {
             return "periods";
         case RunTable::summary:
             return "summary";
+        case RunTable::events:
+            return "events";
     }
     return "";
 }
@@ -186,7 +191,7 @@ std::vector<TableRow> summary_rows(std::string_view summary) {
 
 std::vector<TableRow> definition_rows() {
     std::vector<TableRow> rows;
-    for (const RunTable table : all_tables) {
+    for (const RunTable table : defined_tables) {
         for (const Figure& figure : figures_of(table)) {
             rows.push_back(row_of({name_of(table), figure.name, figure.unit, figure.definition}));
         }

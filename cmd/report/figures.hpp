@@ -19,8 +19,9 @@ enum class RunTable : std::uint8_t {
     requests,  ///< requests.jsonl, a row each
     periods,   ///< periods.jsonl
     summary,   ///< summary.json: one object
+    events,    ///< events.jsonl
 };
-/// "requests", "periods", "summary": the name of the table's file or sheet.
+/// "requests", "periods", "summary", "events": the name of the table's file or sheet.
 const char* name_of(RunTable table);
 
 struct Figure {

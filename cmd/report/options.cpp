@@ -21,6 +21,7 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace --fail-if "ttft:p99 > 2s"
   driftless report runs/20261121T062957Z-trace --csv tables --junit result.xml
   driftless report runs/20261121T062957Z-trace --markdown - >> "$GITHUB_STEP_SUMMARY"
+  driftless report runs/20261121T062957Z-trace --perfetto run.pftrace
 
 Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read,
 8 a --fail-if that was given here holds.)";
@@ -79,6 +80,8 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
                 nullptr, parse_new_path, files.markdown);
     flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: on stdout)",
                 nullptr, parse_new_path, files.junit);
+    flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev", nullptr,
+                parse_new_path, files.perfetto);
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     } catch (const CLI::CallForHelp&) {

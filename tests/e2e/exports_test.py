@@ -1,4 +1,4 @@
-"""report --csv, --markdown, --junit: each file says what the run's own files say, also of a run that was killed."""
+"""report --csv, --markdown, --junit, --perfetto: each file says what the run's own files say, also of a run that was killed."""
 
 import csv
 import json
@@ -115,12 +115,14 @@ class Exports(Case):
         with open(f"{folder}/requests.jsonl", "a") as file:
             file.write('{"row":99999,"torn')
         done = report(folder, "--csv", f"{folder}/tables", "--junit", f"{folder}/junit.xml",
-                      "--markdown", f"{folder}/page.md")
+                      "--markdown", f"{folder}/page.md", "--perfetto", f"{folder}/run.pftrace")
         self.assertEqual(done.returncode, 0, done.stderr)
         head, *rows = rows_of(f"{folder}/tables/requests.csv")
         self.assertEqual([row[0] for row in rows], [str(one["row"]) for one in lines_of(f"{folder}/requests.jsonl")])
         case = next(ElementTree.parse(f"{folder}/junit.xml").iter("testcase"))
         self.assertIn("rows have no record", case.find("failure").get("message"))
+        for one in lines_of(f"{folder}/requests.jsonl"):  # what is in it: tests/interop/exports
+            self.assertIn(f"row {one['row']}".encode(), (folder / "run.pftrace").read_bytes())
         self.assertIn("| Unfinished |", (folder / "page.md").read_text())
 
 

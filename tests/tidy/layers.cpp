@@ -71,6 +71,7 @@ constexpr std::array heavy_headers{
     HeavyHeader{"CLI/", "cmd/"},
     HeavyHeader{"toml++/", "cmd/toml_reader"},
     HeavyHeader{"yaml-cpp/", "cmd/replay/flags/tools/"},
+    HeavyHeader{"protozero/", "proto/export/"},
     HeavyHeader{"gtest/", "tests/"},
     HeavyHeader{"benchmark/", "perf/"},
 };
