@@ -44,7 +44,8 @@ endif()
 add_executable(unit_tests ${unit_sources})
 target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
                            SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
-target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main OpenSSL::SSL)
+target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main OpenSSL::SSL LibArchive::LibArchive
+                      PkgConfig::XLSXWRITER)
 # Speed is half of what a test costs to compile.
 target_compile_options(unit_tests PRIVATE -O0 $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # These go through megabytes, byte by byte; a precompiled header is for one optimisation only.
@@ -112,7 +113,8 @@ foreach(header ${header_files})
 endforeach()
 add_library(headers OBJECT EXCLUDE_FROM_ALL ${header_sources})
 target_compile_options(headers PRIVATE ${warnings} -O0 -g0)
-target_link_libraries(headers PRIVATE driftless_cmd PkgConfig::URING llhttp fmt::fmt GTest::gtest)
+target_link_libraries(headers PRIVATE driftless_cmd PkgConfig::URING PkgConfig::XLSXWRITER LibArchive::LibArchive
+                      llhttp fmt::fmt GTest::gtest)
 target_compile_definitions(headers PRIVATE SHARED_DATA="" TEST_DATA="")
 
 # abort: programs that must die. The comment `// Dies with: TEXT` says what they must print; a

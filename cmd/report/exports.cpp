@@ -8,6 +8,7 @@
 #include "cmd/report/junit.hpp"
 #include "cmd/report/markdown.hpp"
 #include "cmd/report/perfetto.hpp"
+#include "cmd/report/workbook.hpp"
 #include "engine/input/sink.hpp"
 
 namespace driftless {
@@ -41,6 +42,9 @@ int write_exports(const ReportExports& exports, const ReportedRun& run) {
     }
     if (code == exit_done && !exports.perfetto.empty()) {
         code = write_perfetto(run, exports.perfetto);
+    }
+    if (code == exit_done && !exports.xlsx.empty()) {
+        code = write_workbook(run, exports.xlsx);
     }
     return code;
 }

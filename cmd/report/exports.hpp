@@ -13,6 +13,7 @@ struct ReportExports {
     std::string markdown;
     std::string junit;
     std::string perfetto;
+    std::string xlsx;
 
     /// An export has standard output for itself.
     bool take_stdout() const { return markdown == "-" || junit == "-"; }

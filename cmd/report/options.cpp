@@ -21,7 +21,7 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace --fail-if "ttft:p99 > 2s"
   driftless report runs/20261121T062957Z-trace --csv tables --junit result.xml
   driftless report runs/20261121T062957Z-trace --markdown - >> "$GITHUB_STEP_SUMMARY"
-  driftless report runs/20261121T062957Z-trace --perfetto run.pftrace
+  driftless report runs/20261121T062957Z-trace --perfetto run.pftrace --xlsx run.xlsx
 
 Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read,
 8 a --fail-if that was given here holds.)";
@@ -76,6 +76,8 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     ReportExports& files = line.command.exports;
     flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
                 parse_new_path, files.csv);
+    flags.value("--xlsx", "FILE", "a workbook of Excel: the same tables, and charts", nullptr,
+                parse_new_path, files.xlsx);
     flags.value("--markdown", "FILE", "one page, as for a GitHub job summary (-: on stdout)",
                 nullptr, parse_new_path, files.markdown);
     flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: on stdout)",

@@ -1,4 +1,4 @@
-"""report --csv, --markdown, --junit, --perfetto: each file says what the run's own files say, also of a run that was killed."""
+"""report --csv, --markdown, --junit, --perfetto, --xlsx: each file says what the run's own files say, also of a run that was killed."""
 
 import csv
 import json
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
+import zipfile
 
 from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, send_signal
 
@@ -115,7 +116,8 @@ class Exports(Case):
         with open(f"{folder}/requests.jsonl", "a") as file:
             file.write('{"row":99999,"torn')
         done = report(folder, "--csv", f"{folder}/tables", "--junit", f"{folder}/junit.xml",
-                      "--markdown", f"{folder}/page.md", "--perfetto", f"{folder}/run.pftrace")
+                      "--markdown", f"{folder}/page.md", "--perfetto", f"{folder}/run.pftrace",
+                      "--xlsx", f"{folder}/run.xlsx")
         self.assertEqual(done.returncode, 0, done.stderr)
         head, *rows = rows_of(f"{folder}/tables/requests.csv")
         self.assertEqual([row[0] for row in rows], [str(one["row"]) for one in lines_of(f"{folder}/requests.jsonl")])
@@ -123,6 +125,9 @@ class Exports(Case):
         self.assertIn("rows have no record", case.find("failure").get("message"))
         for one in lines_of(f"{folder}/requests.jsonl"):  # what is in it: tests/interop/exports
             self.assertIn(f"row {one['row']}".encode(), (folder / "run.pftrace").read_bytes())
+        with zipfile.ZipFile(folder / "run.xlsx") as book:
+            sheet = book.read("xl/worksheets/sheet3.xml").decode()  # requests
+        self.assertEqual(sheet.count("<row "), 1 + len(rows))
         self.assertIn("| Unfinished |", (folder / "page.md").read_text())
 
 

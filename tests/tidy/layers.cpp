@@ -72,6 +72,7 @@ constexpr std::array heavy_headers{
     HeavyHeader{"toml++/", "cmd/toml_reader"},
     HeavyHeader{"yaml-cpp/", "cmd/replay/flags/tools/"},
     HeavyHeader{"protozero/", "proto/export/"},
+    HeavyHeader{"xlsxwriter", "cmd/report/"},
     HeavyHeader{"gtest/", "tests/"},
     HeavyHeader{"benchmark/", "perf/"},
 };

@@ -1,0 +1,226 @@
+#include "cmd/report/workbook.hpp"
+
+#include <unistd.h>
+#include <xlsxwriter.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "cmd/report/jsonl_rows.hpp"
+#include "cmd/report/sheet.hpp"
+
+namespace driftless {
+
+namespace {
+
+// Axes show ns as ms and s: each comma of a number format divides by 1,000.
+constexpr const char* ns_as_ms = "0.0,,";
+constexpr const char* ns_as_s = "0.0,,,";
+constexpr const char* plain = "General";
+
+struct Axis {
+    const char* title;
+    const char* column;
+    const char* format;
+};
+
+/// A chart of a table: columns over one column.
+struct ChartSpec {
+    const char* title;
+    lxw_chart_type type;
+    Axis across;
+    const char* up_title;
+    const char* up_format;
+    std::vector<const char*> columns;
+};
+
+const std::vector<ChartSpec>& period_charts() {
+    static const std::vector<ChartSpec> charts{
+        {"TTFT by period",
+         LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS,
+         {"s", "end_ns", ns_as_s},
+         "ms",
+         ns_as_ms,
+         {"ttft_p50_ns", "ttft_p90_ns", "ttft_p99_ns"}},
+        {"Requests by period",
+         LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS,
+         {"s", "end_ns", ns_as_s},
+         "requests",
+         plain,
+         {"released", "ended", "failed", "in_flight"}},
+    };
+    return charts;
+}
+
+const std::vector<ChartSpec>& request_charts() {
+    static const std::vector<ChartSpec> charts{
+        {"TTFT and E2E by due instant",
+         LXW_CHART_SCATTER,
+         {"s", "due_ns", ns_as_s},
+         "ms",
+         ns_as_ms,
+         {"ttft_ns", "e2e_ns"}},
+        {"TTFT by input length",
+         LXW_CHART_SCATTER,
+         {"tokens", "input_length", plain},
+         "ms",
+         ns_as_ms,
+         {"ttft_ns"}},
+        {"Drift by due instant",
+         LXW_CHART_SCATTER,
+         {"s", "due_ns", ns_as_s},
+         "ms",
+         ns_as_ms,
+         {"drift_ns"}},
+    };
+    return charts;
+}
+
+/// Charts below each other on a sheet of their own.
+class ChartSheet {
+  public:
+    explicit ChartSheet(lxw_workbook* workbook)
+        : workbook_(workbook), sheet_(workbook_add_worksheet(workbook, "charts")) {}
+
+    void add(const Sheet& table, const ChartSpec& spec) {
+        if (table.rows() == 0) {
+            return;
+        }
+        lxw_chart* const chart =
+            workbook_add_chart(workbook_, static_cast<std::uint8_t>(spec.type));
+        chart_title_set_name(chart, spec.title);
+        chart_axis_set_name(chart->x_axis, spec.across.title);
+        chart_axis_set_num_format(chart->x_axis, spec.across.format);
+        chart_axis_set_name(chart->y_axis, spec.up_title);
+        chart_axis_set_num_format(chart->y_axis, spec.up_format);
+        for (const char* column : spec.columns) {
+            add_series(chart, table, spec, column);
+        }
+        lxw_chart_options options{};
+        options.x_scale = 2;
+        options.y_scale = 1.4;
+        (void)worksheet_insert_chart_opt(sheet_, next_row_, 0, chart, &options);
+        next_row_ += rows_a_chart;
+    }
+
+  private:
+    static constexpr lxw_row_t rows_a_chart = 22;
+
+    static void add_series(lxw_chart* chart, const Sheet& table, const ChartSpec& spec,
+                           const char* column) {
+        lxw_chart_series* const series = chart_add_series(chart, nullptr, nullptr);
+        const char* const sheet = table.name().c_str();
+        const std::uint16_t across = table.place_of(spec.across.column);
+        const std::uint16_t up = table.place_of(column);
+        chart_series_set_categories(series, sheet, 1, across, table.rows(), across);
+        chart_series_set_values(series, sheet, 1, up, table.rows(), up);
+        chart_series_set_name_range(series, sheet, 0, up);
+        if (spec.type == LXW_CHART_SCATTER) {
+            chart_series_set_marker_type(series, LXW_CHART_MARKER_CIRCLE);
+            chart_series_set_marker_size(series, 3);
+        }
+    }
+
+    lxw_workbook* workbook_;
+    lxw_worksheet* sheet_;
+    lxw_row_t next_row_ = 0;
+};
+
+void fill(Sheet& sheet, const std::vector<TableRow>& rows) {
+    for (const TableRow& row : rows) {
+        sheet.add(row);
+    }
+    sheet.finish();
+}
+
+std::vector<std::string_view> names_of(const std::vector<Figure>& columns) {
+    std::vector<std::string_view> names;
+    for (const Figure& column : columns) {
+        names.push_back(column.name);
+    }
+    return names;
+}
+
+/// Why the lines cannot be read, or empty.
+std::string fill(Sheet& sheet, JsonlRows& rows) {
+    while (const TableRow* row = rows.next()) {
+        sheet.add(*row);
+    }
+    sheet.finish();
+    return rows.why();
+}
+
+/// Fills the workbook. Why it cannot be, or empty.
+std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requests,
+                 JsonlRows& periods) {
+    Sheet summary(workbook, name_of(RunTable::summary), summary_columns);
+    fill(summary, summary_rows(run.summary));
+    ChartSheet charts(workbook);
+    Sheet request_sheet(workbook, name_of(RunTable::requests), names_of(requests.columns()));
+    if (std::string why = fill(request_sheet, requests); !why.empty()) {
+        return why;
+    }
+    Sheet period_sheet(workbook, name_of(RunTable::periods), names_of(periods.columns()));
+    if (std::string why = fill(period_sheet, periods); !why.empty()) {
+        return why;
+    }
+    for (const ChartSpec& chart : period_charts()) {
+        charts.add(period_sheet, chart);
+    }
+    for (const ChartSpec& chart : request_charts()) {
+        charts.add(request_sheet, chart);
+    }
+    Sheet definitions(workbook, "definitions", definition_columns);
+    fill(definitions, definition_rows());
+    return "";
+}
+
+int refuse(const std::string& why) {
+    std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+    return exit_input;
+}
+
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == path.npos ? "." : path.substr(0, slash + 1);
+}
+
+}  // namespace
+
+int write_workbook(const ReportedRun& run, const std::string& path) {
+    if (const int code = refuse_existing_file("--xlsx", path); code != exit_done) {
+        return code;
+    }
+    std::string why;
+    Result<JsonlRows> requests =
+        JsonlRows::open(run.records_path(), figures_of(RunTable::requests), why);
+    Result<JsonlRows> periods =
+        JsonlRows::open(run.periods_path(), figures_of(RunTable::periods), why);
+    if (!requests || !periods) {
+        return refuse(why);
+    }
+    std::string temporary = folder_of(path);
+    lxw_workbook_options options{};
+    options.constant_memory = LXW_TRUE;
+    options.tmpdir = temporary.data();
+    lxw_workbook* const workbook = workbook_new_opt(path.c_str(), &options);
+    if (workbook == nullptr) {
+        return fail_new_file("--xlsx", path, Error{ErrorCode::io_failed, errno, "make the file"});
+    }
+    why = fill(workbook, run, requests.value(), periods.value());
+    errno = 0;
+    const lxw_error closed = workbook_close(workbook);  // writes the file, and frees the workbook
+    if (closed != LXW_NO_ERROR || !why.empty()) {
+        const Error error{ErrorCode::io_failed, errno, "write the workbook"};
+        (void)::unlink(path.c_str());
+        return why.empty() ? fail_new_file("--xlsx", path, error) : refuse(why);
+    }
+    return exit_done;
+}
+
+}  // namespace driftless
