@@ -23,8 +23,9 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace --markdown - >> "$GITHUB_STEP_SUMMARY"
   driftless report runs/20261121T062957Z-trace --perfetto run.pftrace --xlsx run.xlsx
 
-Exit codes: 0 done, 2 usage (no folder of a run, too), 3 a file of the run cannot be read,
-8 a --fail-if that was given here holds.)";
+Exit codes: 0 done, 2 usage (no folder of a run, or a file that is there already, too),
+3 a file of the run cannot be read, 7 a file cannot be written, 8 a --fail-if that was given
+here holds.)";
 
 ReportCommandLine refused(const std::string& why) {
     ReportCommandLine line;

@@ -143,6 +143,10 @@ void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFac
     run.trace_paths = texts_of(trace.find("paths"), "paths", facts);
     run.trace_rows = trace.find("rows").as_u64().value_or(0);
     run.trace_dependencies = trace.find("dependencies").as_u64().value_or(0);
+    run.trace_digest = std::string(trace.find("digest").as_string().value_or(""));
+    run.schedule_digest = std::string(plan.find("schedule_digest").as_string().value_or(""));
+    run.users = plan.find("users").find("count").as_u64().value_or(0);
+    run.for_ns = plan.find("users").find("for_ns").as_i64();
     run.output = std::string(request.find("output").as_string().value_or(""));
     run.speed = std::string(plan.find("speed").as_string().value_or("1"));
     run.start_ns = plan.find("start_ns").as_i64();

@@ -67,6 +67,16 @@ class Exports(Case):
         self.assertEqual(again.returncode, 2)
         self.assertIn("requests.csv: exists already; name a new file", again.stderr)
 
+    def test_the_summary_says_what_was_run(self):
+        """One file a run is enough for a table of runs; a report says the same."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            run = self.play(server, "--cache-salt", "night")
+        said, facts = run.json("summary.json")["run"], run.json("run.json")
+        self.assertEqual(said["trace_digest"], facts["trace"]["digest"])
+        self.assertEqual(said["schedule_digest"], facts["plan"]["schedule_digest"])
+        self.assertEqual((said["users"], said["for_ns"], said["cache_salt"]), (None, None, "night"))
+        self.assertEqual(json.loads(report(run.folder, "--json").stdout)["run"], said)
+
     def test_job_summary(self):
         with mock("--ttft", "5ms", "--itl", "1ms") as server:
             run = self.play(server, "--fail-if", "ttft:p50 > 1ms", "--fail-if", "errors > 0 %")

@@ -1,5 +1,6 @@
 /// A small JSON Schema validator for the tests that hold real output against the shipped schemas.
-/// It knows what those use: type, enum, required, properties, additionalProperties, items, minimum.
+/// It knows what those use: type, enum, required, properties, additionalProperties, items, minimum;
+/// `unit` is ours and says what a number counts in.
 /// A keyword that it does not know is an error, so that a schema cannot promise what nobody checks.
 #pragma once
 

@@ -7,6 +7,7 @@
 #include "cmd/secrets.hpp"
 #include "cmd/trace_values.hpp"
 #include "engine/plan/trees.hpp"
+#include "proto/core/hex.hpp"
 #include "proto/trace/decimal_time.hpp"
 
 namespace driftless {
@@ -117,6 +118,12 @@ RunDescription description_of(const RunFile& file) {
     run.trace_paths = options.workload.files.paths;
     run.trace_rows = workload.trace.rows.size();
     run.trace_dependencies = workload.trace.dependencies.size();
+    run.trace_digest = hex_text(workload.trace.digest);
+    run.schedule_digest = hex_text(workload.plan.schedule_digest);
+    run.users = options.workload.users.users;
+    if (run.users > 0) {  // all else has no such time
+        run.for_ns = options.workload.users.for_ns;
+    }
     run.rows = workload.plan.rows.size();
     run.speed = options.workload.speed_text;
     run.start_ns = plan.start_ns;

@@ -1,7 +1,5 @@
 #include "cmd/replay/run_json/run_file.hpp"
 
-#include <cstdio>
-
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
@@ -15,6 +13,7 @@
 #include "cmd/trace_values.hpp"
 #include "cmd/version.hpp"
 #include "cmd/whole_file.hpp"
+#include "proto/core/hex.hpp"
 #include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 #include "proto/record/record.hpp"
@@ -22,12 +21,6 @@
 namespace driftless {
 
 namespace {
-
-std::string hex(std::uint64_t value) {
-    char text[17];
-    std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
-    return text;
-}
 
 void counts(JsonWriter& json, const char* key, const std::vector<std::uint32_t>& values) {
     json.key(key).begin_array();
@@ -58,7 +51,7 @@ void write_trace(JsonWriter& json, const RunFile& file) {
     json.key("rows").unsigned_integer(trace.rows.size());
     json.key("dependencies").unsigned_integer(trace.dependencies.size());
     json.key("bytes").unsigned_integer(trace.bytes);
-    json.key("digest").string(hex(trace.digest));
+    json.key("digest").string(hex_text(trace.digest));
     json.key("rows_unsorted").unsigned_integer(trace.rows_unsorted);
     json.key("surplus_ids").unsigned_integer(trace.surplus_ids);
     json.key("rows_uncovered").unsigned_integer(trace.rows_uncovered);
@@ -121,9 +114,9 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.key("expected_cached_tokens").unsigned_integer(plan.expected_cached_tokens);
     json.key("longest_row_tokens").integer(longest_row(workload.trace, plan));
     json.key("last_due_ns").integer(last_due_ns(workload.waiting, plan));
-    json.key("schedule_digest").string(hex(plan.schedule_digest));
+    json.key("schedule_digest").string(hex_text(plan.schedule_digest));
     json.key("prompts_digest");
-    end && end->prompts_digest ? json.string(hex(*end->prompts_digest)) : json.null();
+    end && end->prompts_digest ? json.string(hex_text(*end->prompts_digest)) : json.null();
     json.key("clamped_rows");
     end ? json.unsigned_integer(end->clamped_rows) : json.null();
     json.end_object();
@@ -184,7 +177,7 @@ void write_template(JsonWriter& json, const RequestFlags& request) {
     }
     json.begin_object();
     json.key("file").string(request.template_file);
-    json.key("digest").string(hex(request.described->form.digest));
+    json.key("digest").string(hex_text(request.described->form.digest));
     json.end_object();
 }
 
@@ -238,7 +231,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("model").string(server.findings.model);
     json.key("prompt").string(name_of(server.prompt));
     json.key("words").unsigned_integer(file.parts.words().size());
-    json.key("words_digest").string(hex(file.parts.words().digest()));
+    json.key("words_digest").string(hex_text(file.parts.words().digest()));
     write_tokenizer(json, options.prompts.tokenizer, server.words.selected);
     write_recorded(json, file.parts.served().recorded);
     write_live(json, file.parts.served().live, file.parts.invocation().options.request.live_keep);

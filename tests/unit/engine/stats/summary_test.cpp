@@ -275,6 +275,10 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     info.run.trace_paths = {"conversation.jsonl"};
     info.run.arguments = {"conversation.jsonl", "--url=http://a:1", "--limit=3"};
     info.run.limit = 3;
+    info.run.trace_digest = "00000000000000ff";
+    info.run.schedule_digest = "0123456789abcdef";
+    info.run.users = 12;
+    info.run.for_ns = 60'000 * ms;
     info.run.start_ns = 5;
     info.run.cache_salt = "s";
     info.run.prompt = "text";
@@ -306,6 +310,9 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     EXPECT_EQ(root.find("goodput").find("ttft_ms").as_double(), 200.0);
     EXPECT_EQ(root.find("run").find("limit").as_u64(), 3u);
     EXPECT_TRUE(root.find("run").find("end_ns").is(JsonType::null));
+    EXPECT_EQ(root.find("run").find("trace_digest").as_string(), "00000000000000ff");
+    EXPECT_EQ(root.find("run").find("users").as_u64(), 12u);
+    EXPECT_EQ(root.find("run").find("for_ns").as_i64(), 60'000 * ms);
     EXPECT_EQ(root.find("completed").as_u64(), 1u);
     EXPECT_TRUE(document.parse(summary_json(Summary().figures(), {}))
                     .value()
