@@ -11,7 +11,7 @@ namespace {
 constexpr const char* description =
     "Rebuilds the summary of a run from what it wrote. A run that was killed, or still goes on, "
     "is\n"
-    "summed up as far as it came, and what is missing is counted. Changes nothing.\n";
+    "summed up as far as it came, and what is missing is counted. Its files stay as they are.\n";
 
 constexpr const char* footer =
     R"(Examples:

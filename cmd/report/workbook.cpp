@@ -1,5 +1,6 @@
 #include "cmd/report/workbook.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <xlsxwriter.h>
 
@@ -13,6 +14,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/report/jsonl_rows.hpp"
 #include "cmd/report/sheet.hpp"
+#include "proto/core/sys_error.hpp"
 
 namespace driftless {
 
@@ -180,6 +182,24 @@ std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requ
     return "";
 }
 
+/// Writes the file, and frees the workbook. What the library says of an error on standard error is
+/// left out: our own line says it.
+Result<void> close_workbook(lxw_workbook* workbook) {
+    std::FILE* const said = stderr;
+    std::FILE* const nowhere = std::fopen("/dev/null", "w");
+    stderr = nowhere == nullptr ? said : nowhere;
+    errno = 0;
+    const lxw_error closed = workbook_close(workbook);
+    const int number = errno;
+    stderr = said;
+    if (nowhere != nullptr) {
+        (void)std::fclose(nowhere);
+    }
+    return closed == LXW_NO_ERROR
+               ? Result<void>()
+               : Result<void>(Error{ErrorCode::io_failed, number, "write the workbook"});
+}
+
 int refuse(const std::string& why) {
     std::fprintf(stderr, "driftless report: %s\n", why.c_str());
     return exit_input;
@@ -193,9 +213,6 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 int write_workbook(const ReportedRun& run, const std::string& path) {
-    if (const int code = refuse_existing_file("--xlsx", path); code != exit_done) {
-        return code;
-    }
     std::string why;
     Result<JsonlRows> requests =
         JsonlRows::open(run.records_path(), figures_of(RunTable::requests), why);
@@ -204,6 +221,12 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
     if (!requests || !periods) {
         return refuse(why);
     }
+    // Made here, because the library would write over what is there.
+    const int made = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (made < 0) {
+        return fail_new_file("--xlsx", path, error_from_errno(errno, "create the file"));
+    }
+    (void)::close(made);
     std::string temporary = folder_of(path);
     lxw_workbook_options options{};
     options.constant_memory = LXW_TRUE;
@@ -213,12 +236,10 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
         return fail_new_file("--xlsx", path, Error{ErrorCode::io_failed, errno, "make the file"});
     }
     why = fill(workbook, run, requests.value(), periods.value());
-    errno = 0;
-    const lxw_error closed = workbook_close(workbook);  // writes the file, and frees the workbook
-    if (closed != LXW_NO_ERROR || !why.empty()) {
-        const Error error{ErrorCode::io_failed, errno, "write the workbook"};
+    const Result<void> closed = close_workbook(workbook);
+    if (!closed || !why.empty()) {
         (void)::unlink(path.c_str());
-        return why.empty() ? fail_new_file("--xlsx", path, error) : refuse(why);
+        return why.empty() ? fail_new_file("--xlsx", path, closed.error()) : refuse(why);
     }
     return exit_done;
 }

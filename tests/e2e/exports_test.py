@@ -118,6 +118,19 @@ class Exports(Case):
             self.assertEqual(refused.returncode, 2)
             self.assertIn("want standard output", refused.stderr)
 
+    def test_files_that_cannot_be_written(self):
+        """One line says why, and what was there stays as it was."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.play(server)
+        before = (run.folder / "run.json").read_bytes()
+        for flag in ("--xlsx", "--perfetto", "--markdown", "--junit"):
+            for path, code, why in ((run.folder / "run.json", 2, "File exists"),
+                                    (run.folder / "none" / "file", 7, "No such file or directory")):
+                done = report(run.folder, flag, path)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertEqual(done.stderr, f"driftless: {flag} {path}: cannot create the file: {why}\n")
+        self.assertEqual((run.folder / "run.json").read_bytes(), before)
+
     def test_a_killed_run(self):
         with mock("--ttft", "20ms", "--itl", "20ms") as server:
             process, folder = self.start(SAMPLE, "--url", server.url, "--period", "200ms", until="requests.jsonl")
