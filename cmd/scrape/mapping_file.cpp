@@ -1,0 +1,76 @@
+#include "cmd/scrape/mapping_file.hpp"
+
+#include "cmd/scrape/shipped_mappings.hpp"
+#include "cmd/toml_reader.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+void read_source(const toml::table& table, TomlReader& reader, EngineMapping& out) {
+    reader.check_keys(table, "[[figure]] ",
+                      {"name", "metrics", "label", "values", "over", "scale"});
+    FigureSource& source = out.sources.emplace_back();
+    std::string name;
+    std::optional<double> scale;
+    reader.text(table, "name", name, true);
+    reader.scalars(table, "metrics", source.metrics);
+    reader.text(table, "label", source.label, false);
+    reader.scalars(table, "values", source.values);
+    reader.text(table, "over", source.over, false);
+    reader.number(table, "scale", scale);
+    source.scale = scale.value_or(1);
+    const std::optional<ServerFigure> figure = server_figure_of(name);
+    if (!figure) {
+        reader.fail(table,
+                    "[[figure]] name \"" + name + "\" is not known; see engine/scrape/README.md");
+    } else if (source.metrics.empty()) {
+        reader.fail(table, "[[figure]] " + name + ": metrics is missing");
+    } else if (source.label.empty() != source.values.empty()) {
+        reader.fail(table, "[[figure]] " + name + ": label and values go together");
+    } else {
+        source.figure = *figure;
+    }
+}
+
+}  // namespace
+
+std::string read_mapping(std::string_view text, EngineMapping& out) {
+    toml::table whole;
+    if (std::string why = parse_toml(text, whole); !why.empty()) {
+        return why;
+    }
+    TomlReader reader;
+    reader.check_keys(whole, "", {"engine", "prefixes", "ranks", "figure"});
+    reader.text(whole, "engine", out.engine, true);
+    reader.scalars(whole, "prefixes", out.prefixes);
+    reader.scalars(whole, "ranks", out.ranks);
+    if (out.prefixes.empty()) {
+        reader.fail(whole, "prefixes is missing");
+    }
+    const toml::node* node = whole.get("figure");
+    const toml::array* const figures = node != nullptr ? node->as_array() : nullptr;
+    if (figures == nullptr) {
+        reader.fail(node != nullptr ? *node : whole, "figure is not written as [[figure]]");
+        return reader.why();
+    }
+    for (const toml::node& one : *figures) {
+        if (const toml::table* const table = one.as_table(); table != nullptr) {
+            read_source(*table, reader, out);
+        } else {
+            reader.fail(one, "figure is not written as [[figure]]");
+        }
+    }
+    return reader.why();
+}
+
+std::vector<EngineMapping> known_mappings() {
+    std::vector<EngineMapping> mappings;
+    for (const ShippedMapping& one : shipped_mappings()) {
+        CHECK(read_mapping(one.text, mappings.emplace_back()).empty());
+    }
+    return mappings;
+}
+
+}  // namespace driftless

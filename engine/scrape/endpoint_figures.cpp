@@ -1,0 +1,171 @@
+#include "engine/scrape/endpoint_figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace driftless {
+
+namespace {
+
+constexpr std::string_view total = "_total";
+
+/// `name` is that metric, with or without `_total`.
+bool is_metric(std::string_view name, std::string_view metric) {
+    return same_metric_name(name, metric) ||
+           (name.ends_with(total) &&
+            same_metric_name(name.substr(0, name.size() - total.size()), metric));
+}
+
+bool has(const std::vector<std::string>& texts, std::string_view text) {
+    return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+bool begins_with_one(const Exposition& page, const std::vector<std::string>& prefixes) {
+    return std::any_of(page.samples.begin(), page.samples.end(), [&](const MetricSample& sample) {
+        return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
+            return has_metric_prefix(sample.name, prefix);
+        });
+    });
+}
+
+/// The labels as one text, without those in `without`.
+std::string text_of(std::span<const MetricLabel> labels, const std::vector<std::string>& without) {
+    std::vector<std::string> parts;
+    for (const MetricLabel& one : labels) {
+        if (!has(without, one.name)) {
+            parts.push_back(std::string(one.name) + '\0' + std::string(one.value) + '\0');
+        }
+    }
+    std::sort(parts.begin(), parts.end());
+    std::string text;
+    for (const std::string& part : parts) {
+        text += part;
+    }
+    return text;
+}
+
+}  // namespace
+
+/// An engine is recognised once: pages of an idle server may lack what tells it.
+void EndpointFigures::choose(const Exposition& page) {
+    for (const EngineMapping& one : mappings_) {
+        if (begins_with_one(page, one.prefixes)) {
+            mapping_ = &one;
+            found_.resize(one.sources.size());
+            return;
+        }
+    }
+}
+
+void EndpointFigures::add(const Exposition& page) {
+    ++pages_;
+    if (mapping_ == nullptr) {
+        choose(page);
+    }
+    if (mapping_ == nullptr) {
+        return;
+    }
+    fell_ = false;
+    for (const MetricSample& sample : page.samples) {
+        for (std::size_t i = 0; i < found_.size(); ++i) {
+            const FigureSource& source = mapping_->sources[i];
+            for (const std::string& metric : source.metrics) {
+                if (is_metric(sample.name, metric)) {
+                    take(page, source, sample, found_[i].series);
+                }
+            }
+            if (!source.over.empty() && is_metric(sample.name, source.over)) {
+                take(page, source, sample, found_[i].over);
+            }
+        }
+    }
+    restarts_ += fell_ ? 1 : 0;
+}
+
+/// Of the same series twice on one page the higher one holds: with several API servers vLLM gives
+/// that of one process, and of all.
+void EndpointFigures::take(const Exposition& page, const FigureSource& source,
+                           const MetricSample& sample, std::map<std::string, Series>& series) {
+    const MetricType type = page.families[sample.family].type;
+    const bool counts = is_counter(source.figure);
+    const auto labels = page.labels_of(sample);
+    if (std::isnan(sample.value) ||
+        (counts && type != MetricType::unknown && !page.is_counter(sample)) ||
+        (!source.label.empty() &&
+         !has(source.values, label_value(labels, source.label).value_or("")))) {
+        return;
+    }
+    std::string name(sample.name);
+    std::replace(name.begin(), name.end(), ':', '_');
+    const auto [place, is_new] = series.try_emplace(name + '\0' + text_of(labels, {}));
+    Series& one = place->second;
+    if (is_new) {
+        one.group = name + '\0' + text_of(labels, mapping_->ranks);
+        one.grown = pages_ > 1 ? sample.value : 0;
+    } else if (one.page == pages_) {
+        const double higher = std::max(0.0, sample.value - one.latest);
+        one.grown += pages_ > 1 ? higher : 0;
+        one.latest += higher;
+        return;
+    } else {
+        const bool fell = counts && sample.value < one.latest;
+        one.grown += fell ? sample.value : sample.value - one.latest;
+        fell_ = fell_ || fell;
+    }
+    one.latest = sample.value;
+    one.page = pages_;
+}
+
+double EndpointFigures::sum(const std::map<std::string, Series>& series,
+                            ServerFigure figure) const {
+    std::map<std::string_view, double> groups;
+    for (const auto& [text, one] : series) {
+        if (is_counter(figure) || one.page == pages_) {
+            const double value = is_counter(figure) ? one.grown : one.latest;
+            const auto [place, is_new] = groups.try_emplace(one.group, value);
+            place->second = std::max(place->second, value);
+        }
+    }
+    double sum = 0;
+    double most = 0;
+    for (const auto& [group, value] : groups) {
+        sum += value;
+        most = std::max(most, value);
+    }
+    return is_usage(figure) ? most : sum;
+}
+
+std::optional<double> EndpointFigures::value(ServerFigure figure) const {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+        const FigureSource& source = mapping_->sources[i];
+        const Found& found = found_[i];
+        const auto is_there = [&](const auto& one) {
+            return is_counter(figure) || one.second.page == pages_;
+        };
+        if (source.figure != figure ||
+            std::none_of(found.series.begin(), found.series.end(), is_there)) {
+            continue;
+        }
+        const double value = sum(found.series, figure) * source.scale;
+        if (source.over.empty()) {
+            return value;
+        }
+        const double over = sum(found.over, figure);
+        return over > 0 ? std::optional(value / over) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+std::optional<double> figure_of_all(std::span<const EndpointFigures> endpoints,
+                                    ServerFigure figure) {
+    std::optional<double> all;
+    for (const EndpointFigures& one : endpoints) {
+        if (const std::optional<double> value = one.value(figure); value) {
+            const double before = all.value_or(0);
+            all = is_usage(figure) ? std::max(before, *value) : before + *value;
+        }
+    }
+    return all;
+}
+
+}  // namespace driftless

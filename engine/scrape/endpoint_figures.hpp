@@ -1,0 +1,71 @@
+/// EndpointFigures: the figures of one address, from its pages, one after the other.
+///
+/// The first page is the baseline: counters are what they grew by since. A counter that the
+/// baseline lacked was 0. One that fell began anew at 0: the server was restarted. Owned by
+/// whoever scrapes; refers to the mappings. It fetches nothing and knows no clock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/scrape/server_figure.hpp"
+#include "proto/metrics/exposition.hpp"
+
+namespace driftless {
+
+class EndpointFigures {
+  public:
+    /// `mappings` outlives this; of those that fit a page, the first holds.
+    explicit EndpointFigures(std::span<const EngineMapping> mappings) : mappings_(mappings) {}
+
+    /// The next page. Pages of an engine that no mapping has say nothing.
+    void add(const Exposition& page);
+
+    /// The engine that the pages are of; empty: unknown.
+    std::string_view engine() const {
+        return mapping_ != nullptr ? std::string_view(mapping_->engine) : std::string_view();
+    }
+    /// A gauge of the latest page, or what a counter grew by. Nothing where the server does not say
+    /// it.
+    std::optional<double> value(ServerFigure figure) const;
+    /// Pages on which some counter was lower than before.
+    std::uint64_t restarts() const { return restarts_; }
+
+  private:
+    /// One series of a source. Counters: what it grew by.
+    struct Series {
+        std::string group;  ///< its labels without those of ranks
+        double latest = 0;
+        double grown = 0;
+        std::uint64_t page = 0;  ///< the latest that had it
+    };
+    /// What a source has found; by the text of the series.
+    struct Found {
+        std::map<std::string, Series> series;
+        std::map<std::string, Series> over;
+    };
+
+    void choose(const Exposition& page);
+    void take(const Exposition& page, const FigureSource& source, const MetricSample& sample,
+              std::map<std::string, Series>& series);
+    double sum(const std::map<std::string, Series>& series, ServerFigure figure) const;
+
+    std::span<const EngineMapping> mappings_;
+    const EngineMapping* mapping_ = nullptr;
+    std::vector<Found> found_;  ///< [sources]
+    std::uint64_t pages_ = 0;
+    std::uint64_t restarts_ = 0;
+    bool fell_ = false;  ///< a counter of this page
+};
+
+/// One figure of several addresses: usages take the highest, all else is added up. Nothing where
+/// none says it.
+std::optional<double> figure_of_all(std::span<const EndpointFigures> endpoints,
+                                    ServerFigure figure);
+
+}  // namespace driftless

@@ -1,0 +1,37 @@
+// Any bytes are a line of server.jsonl or are not; what is one, written anew, means the same.
+#include "proto/record/server_line.hpp"
+
+#include <string>
+#include <variant>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+namespace {
+
+std::string written(const ServerLine& line) {
+    std::string out;
+    if (const auto* const series = std::get_if<ServerSeries>(&line); series != nullptr) {
+        append_server_series(out, *series);
+    } else {
+        append_server_scrape(out, std::get<ServerScrape>(line));
+    }
+    return out;
+}
+
+}  // namespace
+}  // namespace driftless
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace driftless;
+    JsonDocument document;
+    const Result<ServerLine> line =
+        read_server_line(document, {reinterpret_cast<const char*>(data), size});
+    if (line) {
+        const std::string text = written(line.value());
+        const Result<ServerLine> again = read_server_line(document, text);
+        CHECK(again);
+        CHECK(written(again.value()) == text);
+    }
+    return 0;
+}

@@ -1,0 +1,42 @@
+// Tables are read whole or refused with line and reason; each shipped one reads and names an
+// engine.
+#include "cmd/scrape/mapping_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace driftless {
+namespace {
+
+std::string why(std::string_view text) {
+    EngineMapping out;
+    return read_mapping(text, out);
+}
+
+TEST(MappingFile, ReadsAndRefuses) {
+    const std::string head = "engine = \"x\"\nprefixes = [\"x:\"]\n";
+    EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"x:a\"\n"), "");
+    EXPECT_EQ(why("engine = \"x\"\nfigure = []\n"), "line 1: prefixes is missing");
+    EXPECT_EQ(why(head + "[[figure]]\nname = \"runing\"\nmetrics = \"x:a\"\n"),
+              "line 3: [[figure]] name \"runing\" is not known; see engine/scrape/README.md");
+    EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\n"),
+              "line 3: [[figure]] running: metrics is missing");
+    EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"a\"\nlabel = \"b\"\n"),
+              "line 3: [[figure]] running: label and values go together");
+    EXPECT_EQ(why(head + "gate = 1\n[[figure]]\nname = \"running\"\nmetrics = \"a\"\n"),
+              "line 3: gate is not known");
+}
+
+TEST(MappingFile, ShippedOnesCoverTheEngines) {
+    std::set<std::string> engines;
+    for (const EngineMapping& one : known_mappings()) {
+        EXPECT_FALSE(one.sources.empty()) << one.engine;
+        engines.insert(one.engine);
+    }
+    EXPECT_EQ(engines, (std::set<std::string>{"atom", "dynamo", "llamacpp", "power", "sglang",
+                                              "tgi", "trtllm", "vllm"}));
+}
+
+}  // namespace
+}  // namespace driftless
