@@ -180,7 +180,7 @@ std::int64_t waited_for_tokens_ns(const SimResult& result, const Record& held) {
     for (const UsedUp& stretch : used_up(result, *held.fired_ns)) {
         waited_ns = std::max(waited_ns, std::min(stretch.to_ns, *held.fired_ns) - held.due_ns);
     }
-    return std::max<std::int64_t>(waited_ns - lost_ns(result, held), 0);
+    return waited_ns > 0 ? std::max<std::int64_t>(waited_ns - lost_ns(result, held), 0) : 0;
 }
 
 }  // namespace
