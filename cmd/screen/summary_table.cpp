@@ -114,6 +114,12 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
         lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
                                           rows_text(f.dropped)));
     }
+    if (f.held_to_the_end > 0) {
+        lines.add(
+            f.dropped > 0 ? "" : "Not sent",
+            fmt::format("{} waited for room under --max-inflight or a token budget to the end",
+                        rows_text(f.held_to_the_end)));
+    }
     if (f.short_output > f.completed) {
         lines.add("", fmt::format("latencies are of the {} ok rows alone; --output cap takes "
                                   "shorter answers as ok",

@@ -110,6 +110,8 @@ struct SummaryFigures {
     std::uint64_t censored = 0;      ///< cut off when the time of the run was over
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t dropped = 0;       ///< of those: not sent, for a row that they waited for failed
+    std::uint64_t held_to_the_end =
+        0;  ///< of those: not sent, --max-inflight or a budget held them
     std::uint64_t fired = 0;
     std::uint64_t retries = 0;          ///< requests of rows that were sent before, in vain
     std::uint64_t warmup_rows = 0;      ///< records of the phase `warmup`
