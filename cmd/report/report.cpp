@@ -87,9 +87,15 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
         explain_users(lost, live);
         return;
     }
+    if (complete) {
+        std::fprintf(stderr,
+                     "report: the run ended before it had summed up; all %llu rows have a "
+                     "record\n",
+                     static_cast<Long>(facts.rows));
+        return;
+    }
     const char* what = live          ? "the run still goes on"
                        : facts.ended ? "the run could not write all of its records"
-                       : complete    ? "the run was killed before it had summed up"
                                      : "the run was killed";
     std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had left\n",
                  what, static_cast<Long>(facts.rows - past.records()),
