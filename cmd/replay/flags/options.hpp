@@ -19,6 +19,7 @@
 #include "cmd/replay/flags/event_values.hpp"
 #include "cmd/replay/flags/limit_values.hpp"
 #include "cmd/replay/flags/live_values.hpp"
+#include "cmd/replay/flags/metrics_values.hpp"
 #include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
@@ -185,6 +186,14 @@ struct EventFlags {
     std::int64_t timeout_ns = 0;    ///< of each
 };
 
+/// Which pages of the servers' own metrics are read beside the run.
+struct MetricsFlags {
+    std::vector<MetricsPlace> places;  ///< `--metrics`; empty: auto
+    std::int64_t period_ns = 0;
+    bool automatic() const { return places.empty() || has(MetricsPlace::Kind::automatic); }
+    bool has(MetricsPlace::Kind kind) const;
+};
+
 /// Which earlier run is taken up: its flags are added by whoever reads it (recall.hpp).
 struct AgainFlags {
     std::string resume;  ///< folder of the run that goes on; empty: a new one
@@ -225,6 +234,7 @@ struct ReplayOptions {
     SendingFlags sending;
     ResultFlags results;
     EventFlags events;
+    MetricsFlags metrics;
     AgainFlags again;
     HostFlags host;
     CalibrationFlags calibration;

@@ -1,0 +1,39 @@
+/// What a run does beside sending rows, on threads of their own: timed events, and reading the
+/// servers' own metrics. Each step prints what fails and returns an exit code.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+#include <string>
+
+#include "cmd/replay/run/parts.hpp"
+#include "cmd/replay/run/run_events.hpp"
+#include "cmd/replay/run/run_metrics.hpp"
+
+namespace driftless {
+
+class RunSides {
+  public:
+    /// `cpus`: where the threads may run.
+    RunSides(const ReplayParts& parts, const cpu_set_t& cpus)
+        : cpus_(cpus), events_(parts), metrics_(parts) {}
+
+    /// All probes have been answered, no row was sent, and there is no folder yet.
+    int start(std::uint32_t segment) { return metrics_.start(segment, cpus_); }
+    int open(const std::string& folder, std::uint32_t segment);
+    /// Time 0 is settled; events before `from_ns` are left out.
+    int begin(Instant zero, std::int64_t from_ns);
+    void stop();
+    /// The run is given up before its first row.
+    void discard();
+    /// A file could not be written.
+    bool failed() const { return events_.failed() || metrics_.failed(); }
+
+  private:
+    cpu_set_t cpus_;
+    RunEvents events_;
+    RunMetrics metrics_;
+};
+
+}  // namespace driftless
