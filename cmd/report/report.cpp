@@ -11,6 +11,8 @@
 #include "cmd/report/options.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/scrape/mapping_file.hpp"
+#include "cmd/scrape/read_totals.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/threshold_values.hpp"
 #include "engine/history/past.hpp"
@@ -158,6 +160,10 @@ int report(const ReportCommand& command) {
         figures.cache_excess = 0;
     }
     SummaryInfo info = facts.info;
+    info.server = read_totals(folder, known_mappings(), figures.timeline.spans, why);
+    if (!why.empty()) {
+        std::fprintf(stderr, "report: %s\n", why.c_str());
+    }
     figures.warnings = warnings_of(figures, info);
     const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
     info.verdict = name_of(judged.verdict);

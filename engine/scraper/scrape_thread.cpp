@@ -233,7 +233,7 @@ std::string ScrapeThread::read_page(const Result<Reply>& answer) {
     if (reply.status != 200) {
         return "answered " + std::to_string(reply.status);
     }
-    const bool is_page = reader_.read(reply.body, header_value(reply.head, "content-type")).ok();
+    const auto is_page = reader_.read(reply.body, header_value(reply.head, "content-type"));
     return is_page ? "" : reader_.problem();
 }
 

@@ -338,6 +338,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         read_written(folder_, figures, info.unfinished);
     }
     end.records = figures.rows + figures.warmup_rows;
+    info.server = sides_.totals(folder_, figures.timeline.spans);
     figures.warnings = warnings_of(figures, info);
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
         end.prompts_digest = prepared_.prompts.digest;

@@ -9,6 +9,8 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/scrape/mapping_file.hpp"
+#include "cmd/scrape/read_totals.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/host_clocks.hpp"
@@ -155,6 +157,17 @@ void RunMetrics::stop() {
     if (thread_->file_error()) {
         (void)fail_host(path_.c_str(), *thread_->file_error());
     }
+}
+
+std::optional<ServerTotals> RunMetrics::totals(const std::string& folder,
+                                               std::vector<MeasuredSpan> spans) const {
+    std::string why;
+    std::optional<ServerTotals> totals =
+        read_totals(folder, known_mappings(), std::move(spans), why);
+    if (!why.empty()) {
+        std::fprintf(stderr, "driftless: warning: %s\n", why.c_str());
+    }
+    return totals;
 }
 
 void RunMetrics::discard() {

@@ -13,6 +13,7 @@
 #include "cmd/replay/run/asked_urls.hpp"
 #include "cmd/replay/run/parts.hpp"
 #include "engine/record/line_sink.hpp"
+#include "engine/scrape/server_totals.hpp"
 #include "engine/scraper/scrape_thread.hpp"
 
 namespace driftless {
@@ -33,6 +34,9 @@ class RunMetrics {
     void stop();
     /// The run is given up before its first row.
     void discard();
+    /// Of all segments, from server.jsonl. Prints why a line of it cannot be read.
+    std::optional<ServerTotals> totals(const std::string& folder,
+                                       std::vector<MeasuredSpan> spans) const;
     /// server.jsonl could not be written.
     bool failed() const { return thread_ != nullptr && thread_->file_error().has_value(); }
 

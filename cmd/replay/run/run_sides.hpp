@@ -5,7 +5,10 @@
 #include <sched.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/run/run_events.hpp"
@@ -27,6 +30,11 @@ class RunSides {
     void stop();
     /// The run is given up before its first row.
     void discard();
+    /// What the servers measured of themselves, earlier segments included. Once it was stopped.
+    std::optional<ServerTotals> totals(const std::string& folder,
+                                       std::vector<MeasuredSpan> spans) const {
+        return metrics_.totals(folder, std::move(spans));
+    }
     /// A file could not be written.
     bool failed() const { return events_.failed() || metrics_.failed(); }
 
