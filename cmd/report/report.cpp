@@ -117,6 +117,25 @@ std::string judge(const RunFacts& facts, const SummaryFigures& figures,
     return "";
 }
 
+/// By the tables of the run, as its run.json has them. What cannot be read is told and left out.
+std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts& facts,
+                                      const SummaryFigures& figures) {
+    std::vector<EngineMapping> own;
+    std::string why;
+    for (const std::string& text : facts.metrics_tables) {
+        if (why = read_mapping(text, own.emplace_back()); !why.empty()) {
+            std::fprintf(stderr, "report: run.json: metrics_tables: %s\n", why.c_str());
+            own.pop_back();
+        }
+    }
+    std::optional<ServerTotals> totals =
+        read_totals(folder, known_mappings(std::move(own)), figures.timeline.spans, why);
+    if (!why.empty()) {
+        std::fprintf(stderr, "report: %s\n", why.c_str());
+    }
+    return totals;
+}
+
 /// The thresholds that were given here, or those of the run. False: one of the run's cannot be
 /// read.
 bool thresholds_of(const ReportCommand& command, const RunFacts& facts,
@@ -160,10 +179,7 @@ int report(const ReportCommand& command) {
         figures.cache_excess = 0;
     }
     SummaryInfo info = facts.info;
-    info.server = read_totals(folder, known_mappings(), figures.timeline.spans, why);
-    if (!why.empty()) {
-        std::fprintf(stderr, "report: %s\n", why.c_str());
-    }
+    info.server = totals_of(folder, facts, figures);
     figures.warnings = warnings_of(figures, info);
     const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
     info.verdict = name_of(judged.verdict);

@@ -62,9 +62,9 @@ void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
     for (const ScrapedUrl& url : totals.urls) {
         restarts += url.restarts;
     }
-    text += restarts > 0 ? fmt::format("; counters began anew {}",
-                                       counted(restarts, "time", "times"))
-                         : "";
+    text += restarts > 0
+                ? fmt::format("; counters began anew {}", counted(restarts, "time", "times"))
+                : "";
     lines.push_back(std::move(text));
 }
 
@@ -79,8 +79,8 @@ void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
     }
     parts.add(fmt::format("{:.0f} J", *totals.joules));
     if (f.completed > 0) {
-        parts.add(fmt::format("{:.2f} J per request",
-                              *totals.joules / static_cast<double>(f.completed)));
+        parts.add(
+            fmt::format("{:.2f} J per request", *totals.joules / static_cast<double>(f.completed)));
     }
     if (f.output_tokens > 0) {
         parts.add(fmt::format("{:.3f} J per output token",

@@ -50,9 +50,9 @@ void ServerSums::begin(std::uint32_t segment) {
 }
 
 const MeasuredSpan* ServerSums::span() const {
-    const auto found =
-        std::find_if(spans_.begin(), spans_.end(),
-                     [this](const MeasuredSpan& one) { return one.segment == segment_; });
+    const auto found = std::find_if(spans_.begin(), spans_.end(), [this](const MeasuredSpan& one) {
+        return one.segment == segment_;
+    });
     return found == spans_.end() ? nullptr : &*found;
 }
 
@@ -151,7 +151,8 @@ void ServerSums::add_gauges(Source& source, std::int64_t t_ns) {
         now[i] = source.figures.value(figure_at(i));
     }
     const MeasuredSpan* const measured = span();
-    const std::int64_t from = std::max(source.before_ns, measured != nullptr ? measured->begin_ns : 0);
+    const std::int64_t from =
+        std::max(source.before_ns, measured != nullptr ? measured->begin_ns : 0);
     const std::int64_t to = std::min(t_ns, measured != nullptr ? measured->end_ns : 0);
     const auto step = static_cast<double>(t_ns - source.before_ns);
     for (std::size_t i = 0; i < gauges && measured != nullptr && to > from; ++i) {

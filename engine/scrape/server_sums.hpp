@@ -47,7 +47,8 @@ class ServerSums {
     struct Source {
         std::string url;
         EndpointFigures figures;
-        std::vector<std::uint32_t> series;  ///< those that the engine's table uses, once it is known
+        std::vector<std::uint32_t>
+            series;  ///< those that the engine's table uses, once it is known
         bool is_chosen = false;
         std::int64_t before_ns = 0;  ///< of `before`
         Gauges before;               ///< of the latest page; nothing where that could not be read

@@ -35,11 +35,10 @@ Task<void> ScrapeThread::ScrapedPage::ask() {
     answer.emplace(std::move(got));
 }
 
-ScrapeThread::ScrapeThread(std::vector<ScrapeTarget> targets,
-                           ScrapeRules rules)
+ScrapeThread::ScrapeThread(std::vector<ScrapeTarget> targets, ScrapeRules rules)
     : targets_(std::move(targets)),
       rules_(std::move(rules)),
-      log_(rules_.segment),
+      log_(rules_.segment, SeriesLog::series_max, rules_.secrets),
       outcomes_(targets_.size()),
       first_(targets_.size()) {
     for (const ScrapeTarget& target : targets_) {

@@ -1,10 +1,11 @@
 /// ScrapeThread: reads the servers' own metrics beside a run: first when it is started, before the
 /// run, then period by period, last when it is stopped.
 ///
-/// The first pages are the baseline. They are held until time 0 and the file are known. A thread of its own, of normal priority, on CPUs that it is given; the engine's thread knows
-/// nothing of it. Pages are asked for side by side; one that is slow, endless or wrong holds up no
-/// other, is a line in the file, and is asked for less and less often. Nothing that a server
-/// answers fails a run. It owns its connections and the file.
+/// The first pages are the baseline. They are held until time 0 and the file are known. A thread of
+/// its own, of normal priority, on CPUs that it is given; the engine's thread knows nothing of it.
+/// Pages are asked for side by side; one that is slow, endless or wrong holds up no other, is a
+/// line in the file, and is asked for less and less often. Nothing that a server answers fails a
+/// run. It owns its connections and the file.
 #pragma once
 
 #include <pthread.h>
@@ -119,7 +120,7 @@ class ScrapeThread {
     LineSink file_;
     SeriesLog log_;
     ExpositionReader reader_;
-    std::vector<Outcome> outcomes_;  ///< [targets]
+    std::vector<Outcome> outcomes_;              ///< [targets]
     std::vector<std::atomic<FirstPage>> first_;  ///< [targets]
     std::unique_ptr<UringDriver> driver_;
     std::unique_ptr<Loop> loop_;

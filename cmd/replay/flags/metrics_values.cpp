@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "cmd/replay/flags/options.hpp"
+#include "cmd/scrape/mapping_file.hpp"
 #include "cmd/values.hpp"
+#include "cmd/whole_file.hpp"
 
 namespace driftless {
 
@@ -25,6 +27,8 @@ Result<MetricsPlace> parse_metrics_place(std::string_view text) {
     place.url = std::move(url).value();
     if (place.url.path.empty()) {
         place.url.path = "/metrics";
+    } else if (text.ends_with('/')) {  // another page than without it, at some servers
+        place.url.path += '/';
     }
     return place;
 }
@@ -37,6 +41,41 @@ Result<std::int64_t> parse_metrics_period(std::string_view text) {
         return Error{ErrorCode::invalid, 0, "is not a period of scrapes; use 100ms to 1h"};
     }
     return period;
+}
+
+Result<Url> parse_listen_place(std::string_view text) {
+    Result<Url> place = parse_place(text);
+    if (!place) {
+        return place.error().code == ErrorCode::out_of_range
+                   ? place.error()
+                   : Error{ErrorCode::invalid, 0, "is not ADDRESS:PORT; use 127.0.0.1:9123"};
+    }
+    if (place.value().unix_socket) {
+        return Error{ErrorCode::invalid, 0, "is a socket of a path; use 127.0.0.1:9123"};
+    }
+    return place;
+}
+
+std::string complete_metrics(MetricsFlags& metrics) {
+    if (metrics.has(MetricsPlace::Kind::none) && metrics.places.size() > 1) {
+        return "--metrics none excludes all other --metrics: remove it";
+    }
+    if (metrics.places.size() > metrics_places_max) {
+        return "--metrics: there are " + std::to_string(metrics.places.size()) +
+               " of them: " + std::to_string(metrics_places_max) + " at most";
+    }
+    for (const std::string& file : metrics.table_files) {
+        Result<std::string> text = read_whole_file(file);
+        if (!text) {
+            return "--metrics-table " + file + ": cannot be read: " + reason_of(text.error());
+        }
+        const std::string why = read_mapping(text.value(), metrics.tables.emplace_back());
+        if (!why.empty()) {
+            return "--metrics-table " + file + ": " + why;
+        }
+        metrics.table_texts.push_back(std::move(text).value());
+    }
+    return "";
 }
 
 bool MetricsFlags::has(MetricsPlace::Kind kind) const {

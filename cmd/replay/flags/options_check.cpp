@@ -151,16 +151,6 @@ std::string complete_events(EventFlags& events) {
                : why;
 }
 
-std::string metrics_contradiction(const MetricsFlags& metrics) {
-    if (metrics.has(MetricsPlace::Kind::none) && metrics.places.size() > 1) {
-        return "--metrics none excludes all other --metrics: remove it";
-    }
-    return metrics.places.size() > metrics_places_max
-               ? "--metrics: there are " + std::to_string(metrics.places.size()) +
-                     " of them: " + std::to_string(metrics_places_max) + " at most"
-               : "";
-}
-
 std::string complete_speed(ReplayOptions& options) {
     const Result<Speed> speed = parse_speed(options.workload.speed_text);
     if (!speed) {
@@ -340,7 +330,7 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
         why = complete_events(options.events);
     }
     if (why.empty()) {
-        why = metrics_contradiction(options.metrics);
+        why = complete_metrics(options.metrics);
     }
     if (why.empty()) {
         why = complete_sessions(options.workload, options.request.output);

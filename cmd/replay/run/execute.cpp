@@ -87,6 +87,7 @@ class Execution final : private RunHost {
     std::uint32_t segment() const {
         return prepared_.resumed == nullptr ? 0 : prepared_.resumed->segment();
     }
+    ProgressCallback progress_callback();
     std::uint32_t requests_end();
     Result<void> open_pass();
     OrderParts order_parts();
@@ -268,10 +269,19 @@ bool Execution::write_run_json(Instant zero, Lasting lasting) {
     return written || refuse(fail_host(path.c_str(), written.error()));
 }
 
+ProgressCallback Execution::progress_callback() {
+    return {[](void* self, const Progress& progress) {
+                auto* const execution = static_cast<Execution*>(self);
+                execution->line_.show(progress);
+                execution->sides_.show(progress);
+            },
+            this};
+}
+
 bool Execution::start_writer(RecordWriter& writer) {
     const cpu_set_t cpus = cpu_set_of(host_.writer_cpus);
     writer.watch_thread(this_thread_id());
-    const Result<void> started = writer.start_thread(ring_, &cpus, line_.callback());
+    const Result<void> started = writer.start_thread(ring_, &cpus, progress_callback());
     if (!started) {
         return refuse(fail_host("writer thread", started.error()));
     }

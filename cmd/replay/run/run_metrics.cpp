@@ -63,8 +63,7 @@ OrExit<std::vector<ScrapeTarget>> RunMetrics::prepare() {
         return exit_done;
     };
     for (const MetricsPlace& place : options.metrics.places) {
-        const int code =
-            place.kind == MetricsPlace::Kind::url ? add(place.url, false) : exit_done;
+        const int code = place.kind == MetricsPlace::Kind::url ? add(place.url, false) : exit_done;
         if (code != exit_done) {
             return code;
         }
@@ -148,10 +147,11 @@ void RunMetrics::stop() {
     for (std::size_t at = 0; at < targets_.size(); ++at) {
         const ScrapeThread::Outcome& outcome = thread_->outcomes()[at];
         if (outcome.kept && outcome.failures > 0) {
-            std::fprintf(stderr, "driftless: warning: --metrics %s: %llu of %s could not be read: %s\n",
-                         targets_[at].url.c_str(), static_cast<unsigned long long>(outcome.failures),
-                         counted(outcome.failures + outcome.pages, "page", "pages").c_str(),
-                         outcome.first_failure.c_str());
+            std::fprintf(
+                stderr, "driftless: warning: --metrics %s: %llu of %s could not be read: %s\n",
+                targets_[at].url.c_str(), static_cast<unsigned long long>(outcome.failures),
+                counted(outcome.failures + outcome.pages, "page", "pages").c_str(),
+                outcome.first_failure.c_str());
         }
     }
     if (thread_->file_error()) {
@@ -162,8 +162,9 @@ void RunMetrics::stop() {
 std::optional<ServerTotals> RunMetrics::totals(const std::string& folder,
                                                std::vector<MeasuredSpan> spans) const {
     std::string why;
+    const std::vector<EngineMapping>& own = parts_.invocation().options.metrics.tables;
     std::optional<ServerTotals> totals =
-        read_totals(folder, known_mappings(), std::move(spans), why);
+        read_totals(folder, known_mappings(own), std::move(spans), why);
     if (!why.empty()) {
         std::fprintf(stderr, "driftless: warning: %s\n", why.c_str());
     }
