@@ -19,7 +19,7 @@ inline void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
     flags.value("--metrics-period", "T", "from one reading of them to the next", "1s",
                 parse_metrics_period, metrics.period_ns);
     flags.values("--metrics-table", "FILE",
-                 "TOML that names an engine's metrics, before those that are known", parse_text,
+                 "TOML of an engine's names; it goes before those that are known", parse_text,
                  metrics.table_files);
     flags.value("--listen", "ADDRESS:PORT", "the run's own live /metrics [none]", nullptr,
                 parse_listen_place, metrics.listen);

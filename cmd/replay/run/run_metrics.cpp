@@ -96,8 +96,13 @@ int RunMetrics::start(std::uint32_t segment, const cpu_set_t& cpus) {
     rules.secrets = secrets_of(invocation.credentials.all);
     rules.segment = segment;
     thread_ = std::make_unique<ScrapeThread>(std::move(targets).value(), std::move(rules));
-    const Result<void> started = thread_->start(&cpus);
-    return started ? exit_done : fail_host("metrics thread", started.error());
+    if (const Result<void> started = thread_->start(&cpus); !started) {
+        thread_.reset();
+        const bool is_named = std::any_of(targets_.begin(), targets_.end(),
+                                          [](const ScrapeTarget& one) { return !one.optional; });
+        return is_named ? fail_host("metrics thread", started.error()) : exit_done;
+    }
+    return exit_done;
 }
 
 void RunMetrics::await_baseline() const {
