@@ -41,9 +41,9 @@ Result<FolderLock> FolderLock::take(const std::string& folder) {
 namespace {
 
 // What a run makes before its run.json; data comes into them afterwards.
-constexpr std::array<const char*, 6> empty_files{"requests.jsonl", "fired.jsonl",
-                                                 "client.jsonl",   "responses.jsonl",
-                                                 "periods.jsonl",  "events.jsonl"};
+constexpr std::array<const char*, 7> empty_files{"requests.jsonl",  "fired.jsonl",   "client.jsonl",
+                                                 "responses.jsonl", "periods.jsonl", "events.jsonl",
+                                                 "server.jsonl"};
 constexpr const char* unfinished_file = "run.json.new";
 
 bool is_ours(const struct stat& facts) {

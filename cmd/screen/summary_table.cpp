@@ -14,6 +14,7 @@
 #include "cmd/screen/judged_table.hpp"
 #include "cmd/screen/lines.hpp"
 #include "cmd/screen/plots.hpp"
+#include "cmd/screen/server_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -379,6 +380,10 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     add_latencies(lines, f, info);
     add_urls(lines, f.urls);
     add_prompts(lines, f, info);
+    const std::vector<std::string> server = server_lines(f, info);
+    for (std::size_t i = 0; i < server.size(); ++i) {
+        lines.add(i == 0 ? "Metrics" : "", server[i]);
+    }
     add_drift(lines, f);
     lines.rule("");
     return lines.take();
