@@ -248,6 +248,7 @@ void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns
 
 void AnswerState::take_unread(std::int64_t stamp_ns, bool coalesced) {
     has_tokens = true;
+    first_event_ns = first_event_ns == no_stamp ? stamp_ns : first_event_ns;
     stamp_chunk(stamp_ns, coalesced, 'u');
     give_counting_up();
     ids_on_all = false;

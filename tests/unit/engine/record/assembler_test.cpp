@@ -136,6 +136,7 @@ TEST(Assembler, ReasoningIsATokenAndNotContent) {
     const Record& record = row.end(60);
     EXPECT_EQ(record.first_token_ns, 20);
     EXPECT_EQ(record.first_content_ns, 40);
+    EXPECT_EQ(record.chunk_kinds, "r2c1");
     Digest digest;
     digest.add("Letmeyes");
     EXPECT_EQ(record.output_digest, digest.value());
