@@ -46,11 +46,15 @@ GuideStats stats_of(const ViewedRequest& request) {
     stats.prompt = request.prompt_usage.value_or(0);
     stats.output = request.output_usage.value_or(stats.iterations);
     // What is raised ends it: an error at its event, a status at the head.
-    const OptionalNs raised = request.error_ns        ? request.error_ns
-                              : request.status != 200 ? request.headers_ns
-                                                      : OptionalNs();
-    const std::int64_t read = request.marker_ns.value_or(request.ended_ns);
-    stats.end = in_s(stats.ok ? read : raised.value_or(request.ended_ns));
+    std::int64_t end = request.ended_ns;
+    if (stats.ok) {
+        end = request.marker_ns.value_or(end);
+    } else if (request.error_ns) {
+        end = *request.error_ns;
+    } else if (request.status != 200) {
+        end = request.headers_ns.value_or(end);
+    }
+    stats.end = in_s(end);
     return stats;
 }
 

@@ -1,4 +1,4 @@
-/// What views share to print and to warn. Internal to the room.
+/// What views share to print and to warn; `report` prints its own tables with it.
 #pragma once
 
 #include <cstdint>
