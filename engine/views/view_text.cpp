@@ -19,7 +19,7 @@ std::string with_commas(double value, int decimals) {
     std::size_t at = std::min(digits.find('.'), digits.size());
     while (at > begin + 3) {  // bounded by the digits
         at -= 3;
-        digits.insert(at, ",");
+        digits.insert(at, 1, ',');
     }
     return digits;
 }
@@ -59,7 +59,11 @@ std::string ViewTable::text() const {
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            line += i == 0 ? pad_right(row[i], widths[i]) : "  " + pad_left(row[i], widths[i]);
+            if (i == 0) {
+                line = pad_right(row[i], widths[i]);
+            } else {
+                line.append(2, ' ').append(pad_left(row[i], widths[i]));
+            }
         }
         line.erase(line.find_last_not_of(' ') + 1);
         out += line + "\n";

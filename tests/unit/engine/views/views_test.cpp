@@ -1,7 +1,5 @@
 // What each view makes of five requests is what that tool's own functions made of them
 // (tests/data/views/README.md), figure by figure.
-#include "engine/views/view.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/views/view.hpp"
 #include "proto/json/document.hpp"
 #include "proto/record/record.hpp"
 
@@ -248,14 +247,14 @@ std::vector<Pair> pairs_of(const std::vector<std::string>& names) {
 
 TEST_F(Views, Aiperf) {
     std::vector<std::string> names;
-    expect_statistics(names, "summary/",
-                      {"time_to_first_token", "time_to_second_token", "time_to_first_output_token",
-                       "request_latency", "inter_token_latency", "inter_chunk_latency",
-                       "output_token_count", "reasoning_token_count",
-                       "output_token_throughput_per_user", "e2e_output_token_throughput",
-                       "prefill_throughput_per_user", "decode_duration", "stream_setup_latency",
-                       "stream_prefill_latency", "output_sequence_length", "input_sequence_length"},
-                      {"avg", "min", "max", "p50", "p90", "p99", "std", "count"});
+    expect_statistics(
+        names, "summary/",
+        {"time_to_first_token", "time_to_second_token", "time_to_first_output_token",
+         "request_latency", "inter_token_latency", "inter_chunk_latency", "output_token_count",
+         "reasoning_token_count", "output_token_throughput_per_user", "e2e_output_token_throughput",
+         "prefill_throughput_per_user", "decode_duration", "stream_setup_latency",
+         "stream_prefill_latency", "output_sequence_length", "input_sequence_length"},
+        {"avg", "min", "max", "p50", "p90", "p99", "std", "count"});
     expect_statistics(names, "summary/",
                       {"benchmark_duration", "request_throughput", "output_token_throughput",
                        "total_token_throughput", "goodput", "good_request_fraction"},
@@ -281,8 +280,8 @@ TEST_F(Views, AiperfWritesInfinityAsNull) {
 TEST_F(Views, Guidellm) {
     std::vector<std::string> names;
     const std::vector<std::string> metrics = {
-        "request_latency",         "time_to_first_token_ms", "time_to_first_output_token_ms",
-        "time_per_output_token_ms", "inter_token_latency_ms", "requests_per_second",
+        "request_latency",          "time_to_first_token_ms",   "time_to_first_output_token_ms",
+        "time_per_output_token_ms", "inter_token_latency_ms",   "requests_per_second",
         "output_tokens_per_second", "prompt_tokens_per_second", "tokens_per_second",
         "request_concurrency",      "output_token_count",       "request_dispatch_delay",
         "request_scheduled_latency"};
@@ -317,10 +316,10 @@ TEST_F(Views, GenaiPerf) {
         expect_statistics(names, prefix, metrics,
                           {"avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99",
                            "min", "max", "std"});
-        expect_statistics(names, prefix,
-                          {"output_token_throughput", "request_goodput", "request_count",
-                           "request_throughput"},
-                          {"avg"});
+        expect_statistics(
+            names, prefix,
+            {"output_token_throughput", "request_goodput", "request_count", "request_throughput"},
+            {"avg"});
         expect("genai-perf", "genai-perf", pairs_of(names), rows);
     }
 }
@@ -352,14 +351,14 @@ TEST_F(Views, InferencePerf) {
     std::vector<std::string> names;
     const std::string prefix = "use_server_output_tokens=False/";
     const std::vector<std::string> statistics = {"mean", "min", "max", "median", "p90", "p99"};
-    expect_statistics(names, prefix,
-                      {"load_summary/schedule_delay", "successes/latency/request_latency",
-                       "successes/latency/normalized_time_per_output_token",
-                       "successes/latency/time_per_output_token",
-                       "successes/latency/time_to_first_token",
-                       "successes/latency/inter_token_latency", "successes/output_len",
-                       "failures/request_latency"},
-                      statistics);
+    expect_statistics(
+        names, prefix,
+        {"load_summary/schedule_delay", "successes/latency/request_latency",
+         "successes/latency/normalized_time_per_output_token",
+         "successes/latency/time_per_output_token", "successes/latency/time_to_first_token",
+         "successes/latency/inter_token_latency", "successes/output_len",
+         "failures/request_latency"},
+        statistics);
     expect_statistics(names, prefix, {"successes/throughput"},
                       {"input_tokens_per_sec", "output_tokens_per_sec", "total_tokens_per_sec",
                        "requests_per_sec"});
@@ -375,25 +374,24 @@ TEST_F(Views, InferencePerf) {
 TEST_F(Views, Inferencex) {
     std::vector<std::string> names;
     const std::vector<std::string> statistics = {"mean", "p50", "p75", "p90", "p95", "std"};
-    expect_statistics(
-        names, "",
-        {"request_metrics/latency/ttft", "request_metrics/latency/e2el",
-         "request_metrics/latency/itl", "request_metrics/latency/tpot",
-         "request_metrics/latency/intvty", "request_metrics/latency/e2e_norm_intvty",
-         "request_metrics/qps", "request_metrics/tokens/input",
-         "request_metrics/tokens/output_actual"},
-        statistics);
+    expect_statistics(names, "",
+                      {"request_metrics/latency/ttft", "request_metrics/latency/e2el",
+                       "request_metrics/latency/itl", "request_metrics/latency/tpot",
+                       "request_metrics/latency/intvty", "request_metrics/latency/e2e_norm_intvty",
+                       "request_metrics/qps", "request_metrics/tokens/input",
+                       "request_metrics/tokens/output_actual"},
+                      statistics);
     expect_statistics(names, "",
                       {"request_metrics/throughput/input", "request_metrics/throughput/output",
                        "request_metrics/throughput/total"},
                       {"tokens_per_second"});
-    for (const std::string name : {"request_metrics/throughput/duration_seconds",
-                                   "request_metrics/qps/samples"}) {
+    for (const std::string name :
+         {"request_metrics/throughput/duration_seconds", "request_metrics/qps/samples"}) {
         names.push_back(name);
         names.push_back(name);
     }
-    for (const std::string name : {"records_total", "records_profiled", "records_dropped_total",
-                                   "records_error_dropped"}) {
+    for (const std::string name :
+         {"records_total", "records_profiled", "records_dropped_total", "records_error_dropped"}) {
         names.push_back("request_accounting/" + name);
         names.push_back("accounting/" + name);
     }
@@ -434,8 +432,8 @@ TEST_F(Views, TraceReplayer) {
     for (const std::string name :
          {"requests_total", "requests_success", "output_tokens_total", "duration_ms",
           "throughput_rps", "throughput_tps", "ttft_p50_ms", "ttft_p90_ms", "ttft_p99_ms",
-          "ttft_mean_ms", "tpot_p50_ms", "tpot_p90_ms", "tpot_p99_ms", "tpot_mean_ms",
-          "e2e_p50_ms", "e2e_p90_ms", "e2e_p99_ms", "e2e_mean_ms"}) {
+          "ttft_mean_ms", "tpot_p50_ms", "tpot_p90_ms", "tpot_p99_ms", "tpot_mean_ms", "e2e_p50_ms",
+          "e2e_p90_ms", "e2e_p99_ms", "e2e_mean_ms"}) {
         names.push_back(name);
         names.push_back("summary/" + name);
     }
@@ -475,9 +473,8 @@ TEST_F(Views, Llmd) {
 }
 
 bool says(const ViewResult& result, std::string_view words) {
-    return std::any_of(result.notes.begin(), result.notes.end(), [words](const std::string& note) {
-        return note.find(words) != note.npos;
-    });
+    return std::any_of(result.notes.begin(), result.notes.end(),
+                       [words](const std::string& note) { return note.find(words) != note.npos; });
 }
 
 // Where a tool is wrong, or a figure of it cannot be computed, the view says so; of nothing, no
