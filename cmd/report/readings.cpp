@@ -2,7 +2,11 @@
 
 #include <utility>
 
+#include "cmd/report/certificate.hpp"
+#include "cmd/report/steady_reading.hpp"
+#include "cmd/report/tree_reading.hpp"
 #include "cmd/report/viewed_run.hpp"
+#include "cmd/report/why_reading.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -38,6 +42,15 @@ std::string take_view(const View& view, const ReportedRun& run, bool json, Readi
     return "";
 }
 
+std::string take_groups(const ReportReadings& readings, const ReportedRun& run, ReadingTexts& out) {
+    std::vector<GroupTable> tables;
+    std::string why = group_tables(run, readings.by, readings.slos, tables);
+    out.screen += group_screen(tables);
+    out.members += member("by", [&](JsonWriter& writer) { write_groups(writer, tables); });
+    out.by_csv = group_csv(tables);
+    return why;
+}
+
 }  // namespace
 
 std::string take_readings(const ReportReadings& readings, const ReportedRun& run, bool json,
@@ -45,16 +58,38 @@ std::string take_readings(const ReportReadings& readings, const ReportedRun& run
     if (readings.view != nullptr) {
         return take_view(*readings.view, run, json, out);
     }
+    std::string why;
     if (!readings.by.empty() || !readings.slos.empty()) {
-        std::vector<GroupTable> tables;
-        if (std::string why = group_tables(run, readings.by, readings.slos, tables); !why.empty()) {
-            return why;
-        }
-        out.screen += group_screen(tables);
-        out.members += member("by", [&](JsonWriter& writer) { write_groups(writer, tables); });
-        out.by_csv = group_csv(tables);
+        why = take_groups(readings, run, out);
     }
-    return "";
+    if (why.empty() && readings.steady) {
+        SteadyReading reading;
+        why = read_steady(run, reading);
+        out.screen += steady_screen(reading);
+        out.members +=
+            member("steady_state", [&](JsonWriter& writer) { write_steady(writer, reading); });
+    }
+    if (why.empty() && readings.why) {
+        WhyFinding finding;
+        why = read_why(run, finding);
+        out.screen += printable_lines(why_screen(finding));
+        out.members += member("why", [&](JsonWriter& writer) { write_why(writer, finding); });
+    }
+    if (why.empty() && readings.trees) {
+        TreeTotals totals;
+        why = read_trees(run, totals);
+        out.screen += tree_screen(totals);
+        out.members += member("trees", [&](JsonWriter& writer) { write_trees(writer, totals); });
+    }
+    if (why.empty() && readings.certificate) {
+        WorkCertificate certificate;
+        why = read_certificate(run, certificate);
+        out.screen += printable_lines(certificate_screen(run, certificate));
+        out.members += member("certificate", [&](JsonWriter& writer) {
+            write_certificate(writer, run, certificate);
+        });
+    }
+    return why;
 }
 
 std::string with_members(const std::string& summary, const std::string& members) {

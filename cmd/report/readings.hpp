@@ -1,5 +1,5 @@
 /// Readings: what `report` makes of the records beside the summary: another tool's view, tables by
-/// group. What was asked for, and printing it.
+/// group, the steady part, why rows are slow. What was asked for, and printing it.
 #pragma once
 
 #include <string>
@@ -16,6 +16,15 @@ struct ReportReadings {
     const View* view = nullptr;  ///< nullptr: none
     std::vector<GroupKey> by;
     std::vector<GroupSlo> slos;
+    bool steady = false;
+    bool why = false;
+    bool trees = false;
+    bool certificate = false;
+
+    /// Any that stands below the summary.
+    bool any_below() const {
+        return !by.empty() || !slos.empty() || steady || why || trees || certificate;
+    }
 };
 
 /// What readings say.
