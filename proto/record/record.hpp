@@ -99,7 +99,7 @@ struct Record {
     OptionalNs first_token_ns;
     OptionalNs first_content_ns;
     OptionalNs last_token_ns;
-    OptionalNs first_event_ns;   ///< first event of the API, be it a role or a token; no usage alone
+    OptionalNs first_event_ns;  ///< first event of the API, be it a role or a token; no usage alone
     OptionalNs finish_event_ns;  ///< the one that named the finish reason
     OptionalNs usage_event_ns;   ///< the last one that held usage and nothing else
     OptionalNs error_event_ns;   ///< first error object in the stream

@@ -2,122 +2,19 @@
 // (tests/data/views/README.md), figure by figure.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "engine/views/view.hpp"
 #include "proto/json/document.hpp"
-#include "proto/record/record.hpp"
+#include "tests/unit/engine/views/vector_run.hpp"
 
 namespace driftless {
 namespace {
 
 constexpr double ms = 1e6;
-
-std::string text_of_file(const std::string& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-std::int64_t ns_of(JsonValue value) {
-    return static_cast<std::int64_t>(value.as_double().value_or(0) * ms);
-}
-
-/// Member by member and element by element: "a/0/b".
-JsonValue at(JsonValue value, std::string_view path) {
-    while (!path.empty()) {
-        const std::size_t slash = std::min(path.find('/'), path.size());
-        const std::string_view key = path.substr(0, slash);
-        path.remove_prefix(std::min(slash + 1, path.size()));
-        if (!value.is(JsonType::array)) {
-            value = value.find(key);
-            continue;
-        }
-        int left = std::stoi(std::string(key));
-        for (value = value.first(); left > 0; --left) {
-            value = value.next();
-        }
-    }
-    return value;
-}
-
-void add_event(Record& record, JsonValue event) {
-    const std::int64_t stamp = ns_of(event.find("t"));
-    const std::string kind(event.find("kind").as_string().value_or(""));
-    if (kind == "role") {
-        record.first_event_ns = stamp;
-    } else if (kind == "finish") {
-        record.finish_event_ns = stamp;
-    } else if (kind == "error") {
-        record.error_event_ns = stamp;
-        record.outcome = Outcome::stream_error;
-    } else if (kind == "done") {
-        record.end_marker_ns = stamp;
-    } else if (kind == "usage") {
-        record.usage_event_ns = stamp;
-        record.prompt_tokens = event.find("prompt_tokens").as_i64();
-        record.output_tokens = event.find("completion_tokens").as_i64();
-        record.tokens_source = TokensSource::usage;
-    } else {
-        record.chunk_ns.push_back(stamp - *record.fired_ns);
-        record.chunk_tokens.push_back(
-            static_cast<std::int32_t>(event.find("tokens").as_i64().value_or(0)));
-        record.chunk_tokens_known = true;
-        record.chunk_kinds += kind.substr(0, 1) + "1";
-    }
-}
-
-Record record_of(JsonValue request, std::uint32_t row) {
-    Record record;
-    record.row = row;
-    record.api = "openai-chat";
-    record.due_ns = ns_of(request.find("due"));
-    record.fired_ns = ns_of(request.find("fired"));
-    record.headers_ns = ns_of(request.find("headers"));
-    record.done_ns = ns_of(request.find("end"));
-    record.ended_ns = record.done_ns;
-    record.status = static_cast<int>(request.find("status").as_i64().value_or(0));
-    record.outcome = record.status == 200 ? Outcome::ok : Outcome::http_5xx;
-    record.input_length =
-        static_cast<std::uint32_t>(request.find("input_tokens").as_i64().value_or(0));
-    record.output_length =
-        static_cast<std::uint32_t>(request.find("recorded_output").as_i64().value_or(0));
-    const JsonValue events = request.find("events");
-    for (JsonValue event = events.first(); event.present(); event = event.next()) {
-        add_event(record, event);
-    }
-    if (!record.output_tokens && !record.chunk_ns.empty()) {  // as a record has it without usage
-        record.output_tokens = static_cast<std::int64_t>(record.chunk_ns.size());
-        record.tokens_source = TokensSource::chunks;
-        record.chunk_tokens_known = false;
-    }
-    return record;
-}
-
-/// The five requests, by way of their lines in requests.jsonl. `rows` are left out of it.
-ViewedRun vector_run(JsonValue vector, std::uint32_t rows = 5) {
-    ViewedRun run;
-    run.duration_ns = ns_of(at(vector, "run/end"));
-    run.limits.ttft_ns = 250'000'000;
-    run.limits.tpot_ns = 50'000'000;
-    run.backend = "openai-chat";
-    run.model = "m";
-    run.run_id = "run";
-    std::uint32_t row = 0;
-    const JsonValue requests = vector.find("requests");
-    for (JsonValue one = requests.first(); one.present() && row < rows; one = one.next(), ++row) {
-        std::string line;
-        append_jsonl(line, record_of(one, row));
-        JsonDocument document;
-        run.requests.push_back(*viewed_request(read_record(document, line).value()));
-    }
-    return run;
-}
 
 struct Pair {
     const char* ours;
@@ -128,7 +25,7 @@ struct Pair {
 class Views : public testing::Test {
   protected:
     void SetUp() override {
-        text_ = text_of_file(TEST_DATA "/views/vector.json");
+        text_ = vector_text();
         const Result<JsonValue> root = document_.parse(text_);
         ASSERT_TRUE(root);
         root_ = root.value();
@@ -205,14 +102,12 @@ TEST_F(Views, Sglang) {
         {"slo_attainment_by_metric/ttft", "goodput/by/ttft"},
         {"slo_attainment_by_metric/tpot", "goodput/by/tpot"},
     };
-    for (const char* name :
-         {"request_throughput", "input_throughput", "output_throughput", "total_throughput"}) {
-        static std::vector<std::string> kept;
-        kept.reserve(4);
-        kept.push_back(std::string("summary/") + name);
-        pairs.push_back({name, kept.back().c_str()});
-    }
     std::vector<std::string> names;
+    for (const std::string name :
+         {"request_throughput", "input_throughput", "output_throughput", "total_throughput"}) {
+        names.push_back(name);
+        names.push_back("summary/" + name);
+    }
     for (const std::string name : {"ttft", "tpot", "itl", "e2e_latency"}) {
         for (const std::string what : {"mean", "median", "std", "p90", "p95", "p99"}) {
             names.push_back(what + "_" + name + "_ms");
@@ -268,7 +163,7 @@ TEST_F(Views, Aiperf) {
 // What is infinite there cannot be written as a number.
 TEST_F(Views, AiperfWritesInfinityAsNull) {
     JsonDocument vector;
-    const std::string text = text_of_file(TEST_DATA "/views/vector.json");
+    const std::string text = vector_text();
     const JsonValue root = vector.parse(text).value();
     const ViewResult result = find_view("aiperf")->make(vector_run(root.find("vector")));
     JsonDocument document;
@@ -480,7 +375,7 @@ bool says(const ViewResult& result, std::string_view words) {
 // Where a tool is wrong, or a figure of it cannot be computed, the view says so; of nothing, no
 // view fails.
 TEST_F(Views, SayWhatIsWrongAndMissing) {
-    const std::string text = text_of_file(TEST_DATA "/views/vector.json");
+    const std::string text = vector_text();
     JsonDocument document;
     const JsonValue root = document.parse(text).value();
     ViewedRun run = vector_run(root.find("vector"));
