@@ -9,6 +9,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/report/exports.hpp"
 #include "cmd/report/options.hpp"
+#include "cmd/report/readings.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/scrape/mapping_file.hpp"
@@ -160,6 +161,21 @@ bool thresholds_of(const ReportCommand& command, const RunFacts& facts,
     return true;
 }
 
+/// On standard output the summary and what is below it, or the one reading that stands alone.
+void print_run(const ReportCommand& command, const ReportedRun& run, const ReadingTexts& readings) {
+    if (command.exports.take_stdout()) {
+        return;
+    }
+    std::string text = readings.screen;
+    if (!readings.own_screen && command.json) {
+        text = with_members(run.summary, readings.members);
+    } else if (!readings.own_screen) {
+        text = printable_lines(summary_table(run.figures, run.info, command.table)) + text;
+    }
+    std::fputs(text.c_str(), stdout);
+    std::fputs(readings.notes.c_str(), stderr);
+}
+
 int report(const ReportCommand& command) {
     std::string folder = command.folder;
     while (folder.size() > 1 && folder.back() == '/') {
@@ -204,13 +220,12 @@ int report(const ReportCommand& command) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
     }
     const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
-    if (!command.exports.take_stdout()) {
-        const std::string text = command.json
-                                     ? run.summary
-                                     : printable_lines(summary_table(figures, info, command.table));
-        std::fputs(text.c_str(), stdout);
+    ReadingTexts readings;
+    if (why = take_readings(command.readings, run, command.json, readings); !why.empty()) {
+        return refuse(why, exit_input);
     }
-    if (const int code = write_exports(command.exports, run); code != exit_done) {
+    print_run(command, run, readings);
+    if (const int code = write_exports(command.exports, run, readings.by_csv); code != exit_done) {
         return code;
     }
     explain(folder, facts, past, files.value(), lost, live);
