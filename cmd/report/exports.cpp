@@ -30,6 +30,9 @@ int write_text(const char* flag, const std::string& path, const std::string& tex
 }
 
 int write_page(const std::string& path, const ReportedRun& run) {
+    if (const int code = refuse_existing_file("--html", path); code != exit_done) {
+        return code;
+    }
     std::string why;
     const Result<std::string> page = page_of(run, why);
     if (!page) {

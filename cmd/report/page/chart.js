@@ -16,13 +16,13 @@ function showTime(from, to) {
   if (to - from < least) return;
   clock.from = Math.max(first, from);
   clock.to = Math.min(last, to);
-  for (const chart of charts) chart.refresh();
+  for (const chart of charts) chart.refreshSoon();
   document.dispatchEvent(new Event("zoom"));
 }
 
 function showCursor(at) {
   clock.cursor = at;
-  for (const chart of charts) if (chart.x.kind === "time") chart.drawCursor();
+  for (const chart of charts) if (chart.x.kind === "time" && chart.isNear) chart.drawCursor();
 }
 
 const isZoomed = () => clock.from > clock.full[0] || clock.to < clock.full[1];
@@ -30,6 +30,22 @@ const inWindow = (at) => at >= clock.from && at <= clock.to;
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+// Ticks of a log axis: powers of ten, or with 2 and 5, or all digits, or as on a linear axis: the first
+// that fills it.
+function logTicks([low, high], wanted) {
+  if (high / low < 5) return d3.scaleLinear().domain([low, high]).ticks(wanted);
+  const all = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+    for (let digit = 1; digit < 10; digit++) all.push({ digit, value: digit * 10 ** power });
+  }
+  const inside = all.filter(({ value }) => value >= low && value <= high);
+  const having = (...digits) => inside.filter(({ digit }) => digits.includes(digit)).map(({ value }) => value);
+  const fitting = [having(1, 2, 3, 4, 5, 6, 7, 8, 9), having(1, 2, 5), having(1, 3), having(1)].find((ticks) => ticks.length <= wanted + 1);
+  if (fitting) return fitting;
+  const decades = having(1);
+  return decades.filter((_, i) => i % Math.ceil(decades.length / wanted) === 0);
 }
 
 class Chart {
@@ -47,11 +63,26 @@ class Chart {
     host.append(this.figure);
     charts.push(this);
     followPointer(this);
-    new ResizeObserver(() => this.draw()).observe(this.box);
+    new ResizeObserver(() => {
+      if (this.current && this.box.clientWidth !== this.width) this.draw();
+    }).observe(this.box);
+    // Only what can be seen follows the zoom at once.
+    this.isNear = true;
+    this.isStale = false;
+    new IntersectionObserver(([entry]) => {
+      this.isNear = entry.isIntersecting;
+      if (this.isNear && this.isStale) this.refresh();
+    }, { rootMargin: "200px" }).observe(this.box);
+  }
+
+  refreshSoon() {
+    this.isStale = true;
+    if (this.isNear) this.refresh();
   }
 
   // The data of its layers for the time that is shown, and the drawing.
   refresh() {
+    this.isStale = false;
     this.current = this.layers(clock.from, clock.to).filter((layer) => layer !== null);
     this.scaleAxes();
     this.writeLegend();
@@ -125,21 +156,12 @@ class Chart {
     }
     const wanted = Math.max(2, Math.floor(pixels / (side === "x" ? 84 : 42)));
     if (axis.kind !== "log") return scale.ticks(wanted);
-    const all = scale.ticks();
-    const decades = all.filter((value) => Math.abs(Math.log10(value) % 1) < 1e-9);
-    if (decades.length >= wanted) {
-      const skip = Math.ceil(decades.length / wanted);
-      return decades.filter((_, i) => i % skip === 0);
-    }
-    const leading = (value) => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
-    const halves = all.filter((value) => [1, 2, 5].includes(leading(value)));
-    if (decades.length >= 2 && halves.length > wanted * 1.5) return decades;
-    return halves.length >= 2 ? halves : scale.ticks(wanted);
+    return logTicks(scale.domain(), wanted);
   }
 
   draw() {
     if (!this.current) return;
-    const width = this.box.clientWidth;
+    const width = (this.width = this.box.clientWidth);
     const height = this.box.clientHeight;
     if (width === 0) return;
     const dense = window.devicePixelRatio || 1;

@@ -46,7 +46,7 @@ function metricChoice() {
       metric = one;
       for (const other of box.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
       said.textContent = one.said;
-      for (const chart of charts) if (chart.isLatency) chart.refresh();
+      for (const chart of charts) if (chart.isLatency) chart.refreshSoon();
     });
     box.append(button);
   }
@@ -99,7 +99,7 @@ function addDistributions(part) {
     title: "Histogram", note: "rows that are ok, in the time that is shown; a log axis", isLatency: true,
     x: latencyAxis(), y: countAxis("linear", "requests"),
     layers() {
-      const { edges, counts } = logHistogram(sorted(), 20);
+      const { edges, counts } = logHistogram(sorted());
       return [{ kind: "bars", color: "blue", x0: edges.slice(0, -1), x1: edges.slice(1), y: counts }];
     },
   });

@@ -28,16 +28,16 @@ function addLoad() {
 
 function addTokens(part) {
   const output = requests.numbers("output_tokens");
-  new Chart(part.grid, {
-    title: "Tokens per second", note: "a prompt counts at its first token; an output is spread evenly from its first token to its last",
-    x: timeAxis, y: countAxis("linear", "tokens/s"),
+  const chart = (title, note, color, sums) => new Chart(part.grid, {
+    title, note, x: timeAxis, y: countAxis("linear", "tokens/s"),
     layers(from, to) {
       const bins = timeBins(from, to, 90);
-      const inputs = rateSteps(bins, binned(bins, stamps.first_token, inputTokens));
-      const made = rateSteps(bins, binnedSpread(bins, stamps.first_token, stamps.last_token, output));
-      return [{ kind: "steps", name: "prompts", color: "orange", ...inputs }, { kind: "steps", name: "outputs", color: "blue", ...made }];
+      return [{ kind: "steps", name: "tokens/s", color, ...rateSteps(bins, sums(bins)) }];
     },
   });
+  chart("Prompt tokens per second", "each prompt counts at its first token", "orange", (bins) => binned(bins, stamps.first_token, inputTokens));
+  chart("Output tokens per second", "each output is spread evenly from its first token to its last", "blue",
+    (bins) => binnedSpread(bins, stamps.first_token, stamps.last_token, output));
 }
 
 // Trees that are live: from the first fire to the last end. Null where rows stand alone.

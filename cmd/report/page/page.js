@@ -74,22 +74,34 @@ function addFoot() {
     make("p", {}, "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page)."));
 }
 
+// A link to a record: page.html#row-17.
+function openWanted() {
+  const wanted = /^#row-(\d+)$/.exec(location.hash);
+  const row = wanted ? requests.numbers("row").indexOf(Number(wanted[1])) : -1;
+  if (row >= 0) openRecord(row);
+}
+
 function drawAll() {
-  for (const chart of charts) chart.draw();
+  for (const chart of charts) chart.refresh();
+}
+
+// Verdict and figures are painted before the charts are made, and each part before the next.
+async function showParts() {
+  const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  for (const add of [addLoad, addLatency, addCache, addServer, addClient, addSessions, addOutcomes, addDefinitions]) {
+    await painted();
+    const before = charts.length;
+    add();
+    for (const chart of charts.slice(before)) chart.refresh();
+  }
+  addBar();
+  addFoot();
+  openWanted();
+  document.documentElement.dataset.ready = "true";
 }
 
 settleTime();
 addHead();
-for (const add of [addLoad, addLatency, addCache, addServer, addClient, addSessions, addOutcomes, addDefinitions]) add();
-addBar();
-addFoot();
-for (const chart of charts) chart.refresh();
+showParts();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => requestAnimationFrame(drawAll));
-// A link to a record: page.html#row-17.
-const wanted = /^#row-(\d+)$/.exec(location.hash);
-if (wanted) {
-  const row = requests.numbers("row").indexOf(Number(wanted[1]));
-  if (row >= 0) openRecord(row);
-}
-document.documentElement.dataset.ready = "true";

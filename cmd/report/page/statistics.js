@@ -125,10 +125,12 @@ function percentilesOver(bins, at, values, rows, shares) {
     Float64Array.from(lists, (list) => (list.length * (1 - share) >= 1 - 1e-9 ? quantile(list, share) : NaN)));
 }
 
-// Counts by bins of equal width on a log axis.
-function logHistogram(sorted, perDecade) {
+// Counts by about 40 bins of equal width on a log axis.
+function logHistogram(sorted) {
   const positive = sorted.filter((value) => value > 0);
   if (positive.length === 0) return { edges: [], counts: [] };
+  const decades = Math.log10(positive[positive.length - 1] / positive[0]);
+  const perDecade = Math.min(1000, Math.max(10, Math.round(40 / Math.max(decades, 1e-3))));
   const first = Math.floor(Math.log10(positive[0]) * perDecade);
   const last = Math.floor(Math.log10(positive[positive.length - 1]) * perDecade);
   const counts = new Float64Array(last - first + 1);

@@ -47,7 +47,7 @@ function short(value) {
   const size = Math.abs(value);
   if (size < 1) return `${+value.toPrecision(2)}`;
   if (size < 1000) return `${+value.toPrecision(4)}`;
-  return d3.format("~s")(value);
+  return d3.format(".3~s")(value);
 }
 
 // Seconds from time 0, as exact as the span that is shown.
