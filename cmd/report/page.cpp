@@ -12,6 +12,7 @@
 
 #include "cmd/report/jsonl_rows.hpp"
 #include "cmd/report/page_column.hpp"
+#include "cmd/report/server_table.hpp"
 #include "cmd/report/shipped_page.hpp"
 #include "cmd/version.hpp"
 #include "proto/core/check.hpp"
@@ -76,6 +77,21 @@ bool add_table(JsonWriter& json, const ReportedRun& run, RunTable table, std::ui
     return why.empty();
 }
 
+bool add_server(JsonWriter& json, const ReportedRun& run, std::string& why) {
+    const Result<std::vector<PageColumn>> columns =
+        read_server_table(run.folder + "/server.jsonl", why);
+    if (!columns) {
+        return false;
+    }
+    const std::uint64_t rows = columns.value().front().rows();
+    json.key("server").begin_object();
+    json.key("rows").unsigned_integer(rows).key("of").unsigned_integer(rows);
+    json.key("columns");
+    write_page_columns(json, columns.value());
+    json.end_object();
+    return true;
+}
+
 void add_run(JsonWriter& json, const ReportedRun& run) {
     const RunFacts& facts = run.facts;
     json.key("run").begin_object();
@@ -117,6 +133,9 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
         if (!add_table(json, run, table, stride, why)) {
             return {};
         }
+    }
+    if (!add_server(json, run, why)) {
+        return {};
     }
     json.end_object().end_object();
     return text;

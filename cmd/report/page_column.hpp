@@ -7,6 +7,8 @@
 /// column of their numbers.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,6 +28,7 @@ class PageColumn {
     /// The cell of the next row. In a column of numbers, what is not one is null.
     void add(const TableCell& cell);
     const std::string& name() const { return figure_.name; }
+    std::size_t rows() const { return std::max(integers_.size(), fractions_.size()); }
     /// Appends the column as an object. The bases, where not null, stand in the same table before
     /// it: a value is its code plus that of `plus`, minus that of `minus`.
     void write(JsonWriter& json, const PageColumn* plus, const PageColumn* minus) const;

@@ -101,6 +101,22 @@ class PageOfARun(Case):
         self.assertEqual(json.loads((folder / "run.json").read_text())["end"]["exit_code"], resumed.returncode)
         self.assertNotIn(resumed.returncode, (2, 7), resumed.stderr)
 
+    def test_a_long_run(self):
+        """Of more records than a page holds it has every second one, and says of how many."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, "--chunks", "none")
+        record = read_jsonl(run.folder / "requests.jsonl")[0]
+        with (run.folder / "requests.jsonl").open("w") as file:
+            for row in range(50_001):
+                file.write(json.dumps({**record, "row": row, "request": row}) + "\n")
+        path = run.folder / "long.html"
+        done = report(run.folder, "--html", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = Page(path)
+        self.assertEqual([row["row"] for row in page.rows("requests")], list(range(0, 50_001, 2)))
+        self.assertEqual(page.data["tables"]["requests"]["of"], 50_001)
+        self.assertEqual(page.data["summary"]["num_prompts"], 50_001)
+
     def test_none_is_written_where_none_is_wanted(self):
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
             run = self.replay_well(SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, "--report", "none")

@@ -5,7 +5,7 @@ const losses = [
   { name: "cut to the server's blocks", color: "grey", has: (row) => cachedTokens[row] >= requests.numbers("expected_cached_server")[row] },
   { name: "the turn before was still in flight", color: "orange", has: (row) => requests.value("overtaken", row) === "true" },
   { name: "another server than the turn before", color: "purple", has: (row) => movedFrom(row) },
-  { name: "no longer held, or never kept", color: "red", has: () => true },
+  { name: "not explained by the record: evicted, or never kept", color: "red", has: () => true },
 ];
 
 let earlierUrl = null;

@@ -88,7 +88,7 @@ const drawers = {
   // One request each: a bar in its lane, which a click opens.
   spans(chart, pen, layer) {
     const pitch = chart.toY(0) - chart.toY(1);
-    const height = Math.max(2, Math.min(14, pitch * (layer.thick || 0.7)));
+    const height = Math.max(2, Math.min(12, pitch * 0.7));
     pen.fillStyle = colour(layer.color);
     for (let i = 0; i < layer.x0.length; i++) {
       const x0 = chart.toX(layer.x0[i]);
@@ -96,7 +96,6 @@ const drawers = {
       const y = chart.toY(layer.lane[i] + 0.5);
       if (Number.isNaN(x1) || x1 < chart.area.left || x0 > chart.area.right) continue;
       pen.fillRect(x0, y - height / 2, Math.max(1.5, x1 - x0), height);
-      if (!layer.rows) continue;
       const middle = (Math.max(x0, chart.area.left) + Math.min(x1, chart.area.right)) / 2;
       chart.hits.x.push(middle);
       chart.hits.y.push(y);
@@ -108,7 +107,7 @@ const drawers = {
   // A straight line over the whole chart, with its name beside it.
   rule(chart, pen, layer) {
     pen.strokeStyle = colour(layer.color);
-    pen.setLineDash([4, 4]);
+    pen.setLineDash(layer.color === "grid" ? [] : [4, 4]);
     pen.beginPath();
     if (layer.at !== undefined) {
       const x = chart.toX(layer.at);

@@ -83,11 +83,12 @@ function addOverTime(part) {
       if (without.length > 0) {
         layers.push({ kind: "dots", foot: true, name: "no value", color: "red", x: column(moment, without), y: without.map(() => NaN), rows: without });
       }
-      const bins = timeBins(from, to, 40);
+      const bins = timeBins(from, to, Math.min(60, Math.max(4, shownRows().length / 25)));
       const x = binMiddles(bins);
       const [half, most, tail] = percentilesOver(bins, moment, values, measuredRows, [0.5, 0.9, 0.99]);
-      layers.push({ kind: "line", name: "p50", color: "green", x, y: half, width: 2 }, { kind: "line", name: "p90", color: "purple", x, y: most, width: 2 },
-        { kind: "line", name: "p99", color: "red", x, y: tail, width: 2 });
+      for (const [name, color, y] of [["p50", "green", half], ["p90", "purple", most], ["p99", "red", tail]]) {
+        if (y.some((value) => !Number.isNaN(value))) layers.push({ kind: "line", name, color, x, y, width: 2 });
+      }
       return layers;
     },
   });

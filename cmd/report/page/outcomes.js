@@ -49,5 +49,5 @@ function addSlowest(part) {
   part.append(make("h3", {}, "The slowest first tokens"), table(
     ["row", "at", "TTFT", "TPOT", "E2E", "prompt", "cached", "output", "in flight", "tainted"],
     slowest.map((row) => [rowButton(row), `${digits(moment[row])} s`, duration(ttft[row]), duration(requests.value("tpot_ns", row)), duration(requests.value("e2e_ns", row)),
-      digits(inputTokens[row]), digits(cachedTokens[row]), digits(requests.value("output_tokens", row)), digits(requests.value("inflight", row)), requests.value("tainted", row) ?? ""])));
+      count(inputTokens[row]), count(cachedTokens[row]), count(requests.value("output_tokens", row)), count(requests.value("inflight", row)), requests.value("tainted", row) ?? ""])));
 }

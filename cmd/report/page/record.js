@@ -13,7 +13,7 @@ let openedRow = null;
 
 function fieldText(name, row) {
   const value = requests.value(name, row);
-  if (value === null) return "unknown";
+  if (value === null) return "null";
   if (requests.unit(name) === "ns") return `${groups(value)} ns${Math.abs(value) >= 1e3 ? ` (${duration(value)})` : ""}`;
   const unit = requests.unit(name);
   return `${typeof value === "number" && unit ? groups(value) : value}${unit ? ` ${unit}` : ""}`;

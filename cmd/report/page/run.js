@@ -13,8 +13,11 @@ const stamps = Object.fromEntries(["due", "fired", "first_token", "last_token", 
 const outcomes = requests.texts("outcome");
 const phases = requests.texts("phase");
 
-// Where a row stands on the time axis: when it left, or had to.
-const moment = Float64Array.from(stamps.fired, (at, row) => (Number.isNaN(at) ? stamps.due[row] : at));
+// The last instant at which anything happened.
+const lastInstant = [...stamps.fired, ...stamps.ended, ...stamps.last_token].reduce((last, at) => (at > last ? at : last), 0);
+// Where a row stands on the time axis: when it left, or had to; rows that were never due while the run
+// went on stand at its end.
+const moment = Float64Array.from(stamps.fired, (at, row) => (Number.isNaN(at) ? Math.min(stamps.due[row], lastInstant) : at));
 const inputTokens = Float64Array.from(requests.numbers("prompt_tokens"), (tokens, row) =>
   Number.isNaN(tokens) ? requests.numbers("input_length")[row] : tokens);
 const cachedTokens = requests.numbers("cached_tokens");
@@ -39,9 +42,8 @@ function recordName(row) {
 
 // What all time charts show at first, and what is marked on them.
 function settleTime() {
-  const [, last] = extent([...stamps.ended, ...stamps.last_token, ...moment].filter((at) => !Number.isNaN(at)));
   const [first] = extent(moment.filter((at) => !Number.isNaN(at)));
-  clock.full = [Math.min(0, first === Infinity ? 0 : first), last > 0 ? last * 1.005 : 1];
+  clock.full = [Math.min(0, first === Infinity ? 0 : first), lastInstant > 0 ? lastInstant * 1.005 : 1];
   [clock.from, clock.to] = clock.full;
   const warm = indexes(requests.rows, (row) => phases[row] === "warmup");
   if (warm.length > 0) {

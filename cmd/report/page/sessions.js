@@ -1,6 +1,6 @@
 // Sessions: a lane for each tree, its requests as bars: who waited for whom, and where the gaps are.
 
-const lanesShown = 40;
+const lanesShown = 48;
 
 // Trees with their rows in order, by the pass in which they were played.
 function readTrees() {
@@ -58,54 +58,97 @@ function treeTable(trees) {
   ]);
 }
 
+// The sessions of a tree, its root first, then those of its agents as they began: a lane each.
+function lanesOf(tree) {
+  const sessions = new Map([[tree.name, []]]);
+  for (const row of [...tree.rows].sort((a, b) => stamps.fired[a] - stamps.fired[b])) {
+    const session = requests.value("session", row) ?? tree.name;
+    if (!sessions.has(session)) sessions.set(session, []);
+    sessions.get(session).push(row);
+  }
+  return [...sessions].filter(([, rows]) => rows.length > 0).map(([session, rows]) => ({ isRoot: session === tree.name, rows }));
+}
+
+// Trees side by side until the lanes of a page are full.
+function pagesOf(trees) {
+  const pages = [];
+  let lanes = lanesShown;
+  for (const tree of trees) {
+    if (lanes >= lanesShown) {
+      pages.push([]);
+      lanes = 0;
+    }
+    pages[pages.length - 1].push(tree);
+    lanes += tree.lanes.length;
+  }
+  return pages;
+}
+
 function addLanes(part, trees) {
+  for (const tree of trees) tree.lanes = lanesOf(tree);
   const orders = {
     "by beginning": (a, b) => a.from - b.from,
     "longest first": (a, b) => b.to - b.from - (a.to - a.from),
     "most requests first": (a, b) => b.rows.length - a.rows.length,
   };
-  let order = "by beginning";
+  let pages = pagesOf(trees);
   let page = 0;
-  const pages = Math.ceil(trees.length / lanesShown);
   const said = make("span", {});
   const choose = make("select", { "aria-label": "order of the lanes" }, Object.keys(orders).map((name) => make("option", {}, name)));
-  const turn = (by) => make("button", { type: "button", onclick: () => { page = (page + by + pages) % pages; show(); } }, by > 0 ? "next" : "before");
-  part.insertBefore(make("div", { class: "choice" }, choose, pages > 1 ? [turn(-1), turn(1)] : null, said), part.grid);
-  const lanes = () => [...trees].sort(orders[order]).slice(page * lanesShown, (page + 1) * lanesShown);
+  const turn = (by) => make("button", { type: "button", onclick: () => { page = (page + by + pages.length) % pages.length; show(); } }, by > 0 ? "next" : "before");
+  part.insertBefore(make("div", { class: "choice" }, choose, pages.length > 1 ? [turn(-1), turn(1)] : null, said), part.grid);
   const chart = new Chart(part.grid, {
-    title: "Lanes", note: "a lane for each tree; pale until the first token, then full; a click opens the request", wide: true,
-    height: 70 + 15 * Math.min(lanesShown, trees.length), x: timeAxis, y: { kind: "lanes", label: "trees", from: 0, to: Math.min(lanesShown, trees.length) },
-    layers: () => laneLayers(lanes()),
+    title: "Lanes", note: "a lane for each session, sub-agents below the session that called them, lines between trees; pale until the first token, then full", wide: true,
+    height: 400, x: timeAxis, y: { kind: "lanes", label: "sessions", from: 0, to: 1 },
+    layers: () => laneLayers(pages[page] || []),
   });
+  const say = () => {
+    const before = pages.slice(0, page).reduce((sum, one) => sum + one.length, 0);
+    said.textContent = `trees ${before + 1} to ${before + pages[page].length} of ${whole(trees.length)}`;
+    const lanes = pages[page].reduce((sum, tree) => sum + tree.lanes.length, 0);
+    chart.y.to = lanes;
+    chart.box.style.height = `${Math.min(900, 60 + Math.max(6, lanes) * 15)}px`;
+  };
   const show = () => {
-    said.textContent = `trees ${page * lanesShown + 1} to ${Math.min(trees.length, (page + 1) * lanesShown)} of ${whole(trees.length)}`;
+    say();
     chart.refresh();
   };
-  choose.addEventListener("change", () => { order = choose.value; page = 0; show(); });
-  said.textContent = `trees 1 to ${Math.min(trees.length, lanesShown)} of ${whole(trees.length)}`;
+  choose.addEventListener("change", () => { pages = pagesOf([...trees].sort(orders[choose.value])); page = 0; show(); });
+  say();
 }
 
 function laneLayers(trees) {
+  const spans = (name, color, more) => ({ kind: "spans", name, color, x0: [], x1: [], lane: [], rows: [], placeOf: new Map(), ...more });
   const parts = {
-    whole: { kind: "spans", color: "pale", name: "until the first token", x0: [], x1: [], lane: [], rows: [], placeOf: new Map() },
-    tokens: { kind: "spans", color: "blue", name: "tokens", x0: [], x1: [], lane: [] },
-    agents: { kind: "spans", color: "purple", name: "tokens of a sub-agent", x0: [], x1: [], lane: [], thick: 0.4 },
-    failed: { kind: "spans", color: "red", name: "failed", x0: [], x1: [], lane: [] },
+    waiting: spans("until the first token", "pale"), tokens: spans("tokens", "blue"),
+    agents: spans("tokens of a sub-agent", "purple"), failed: spans("failed", "red"),
   };
   const failed = new Set(failedRows);
-  const add = (layer, from, to, lane) => { layer.x0.push(from); layer.x1.push(to); layer.lane.push(lane); };
-  trees.forEach((tree, i) => {
-    const lane = trees.length - 1 - i;
-    for (const row of tree.rows) {
-      const end = Number.isNaN(stamps.ended[row]) ? clock.full[1] : stamps.ended[row];
-      parts.whole.placeOf.set(row, parts.whole.rows.length);
-      add(parts.whole, stamps.fired[row], end, lane);
-      parts.whole.rows.push(row);
-      if (failed.has(row)) add(parts.failed, stamps.fired[row], end, lane);
-      else if (!Number.isNaN(stamps.first_token[row])) {
-        add(requests.value("session", row) === tree.name ? parts.tokens : parts.agents, stamps.first_token[row], end, lane);
+  const rules = [];
+  const add = (layer, row, from, to, lane) => {
+    layer.placeOf.set(row, layer.rows.length);
+    layer.x0.push(from);
+    layer.x1.push(to);
+    layer.lane.push(lane);
+    layer.rows.push(row);
+  };
+  let lane = trees.reduce((sum, tree) => sum + tree.lanes.length, 0);
+  for (const tree of trees) {
+    rules.push({ kind: "rule", color: "grid", level: lane });
+    for (const { isRoot, rows } of tree.lanes) {
+      lane--;
+      for (const row of rows) {
+        const first = stamps.first_token[row];
+        const end = Number.isNaN(stamps.ended[row]) ? clock.full[1] : stamps.ended[row];
+        if (failed.has(row)) {
+          add(parts.failed, row, stamps.fired[row], end, lane);
+          continue;
+        }
+        const begun = Number.isNaN(first) ? end : first;
+        add(parts.waiting, row, stamps.fired[row], begun, lane);
+        if (begun < end) add(isRoot ? parts.tokens : parts.agents, row, begun, end, lane);
       }
     }
-  });
-  return Object.values(parts).filter((layer) => layer.x0.length > 0);
+  }
+  return rules.concat(Object.values(parts).filter((layer) => layer.x0.length > 0));
 }

@@ -42,6 +42,9 @@ function timeBins(from, to, count) {
   return { width, first, count: Math.max(1, Math.ceil((to - first) / width - 1e-9)) };
 }
 
+// So many of them that a bin holds some five of the values, as far as a chart is wide.
+const fittingBins = (from, to, values) => timeBins(from, to, Math.min(90, Math.max(12, values / 5)));
+
 // Sums of weights by the bin of their instants; weight 1 where there are none.
 function binned(bins, at, weights) {
   const sums = new Float64Array(bins.count);

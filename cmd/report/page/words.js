@@ -21,7 +21,7 @@ const whole = (value) => groups(Math.round(value));
 function digits(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "-";
   const size = Math.abs(value);
-  if (size >= 100 || value === 0) return whole(value);
+  if (size >= 100 || Number.isInteger(value)) return whole(value);
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
@@ -55,6 +55,7 @@ function clockText(seconds, span) {
   return `${seconds.toFixed(span > 500 ? 0 : span > 50 ? 1 : span > 5 ? 2 : span > 0.5 ? 3 : 6)} s`;
 }
 
+const count = (value) => (value === null || Number.isNaN(value) ? "-" : whole(value));
 const share = (part, all) => (all > 0 ? `${((100 * part) / all).toFixed(part === all ? 0 : 2)} %` : "-");
 const plural = (count, one, many) => `${whole(count)} ${count === 1 ? one : many}`;
 
