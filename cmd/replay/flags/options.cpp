@@ -203,6 +203,8 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_goodput, options.results.goodput);
     flags.value("--period", "T|none", "a line of sums in periods.jsonl every T", "10s",
                 parse_period, options.results.period_ns);
+    flags.value("--report", "KIND", "html: a page of charts in report.html at the end; or none",
+                "html", parse_report, options.results.page);
     flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
                  options.results.labels);
     flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",

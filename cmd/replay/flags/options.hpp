@@ -175,6 +175,7 @@ struct ResultFlags {
     std::vector<StopRule> stop_when;
     std::int64_t period_ns = 0;  ///< of periods.jsonl; 0: there is none
     std::vector<std::pair<std::string, std::string>> labels;
+    bool page = true;  ///< report.html in the folder
     bool progress = true;
     bool quiet = false;  ///< errors and the result only
     TableKind table = TableKind::compact;

@@ -16,24 +16,40 @@ namespace driftless {
 namespace {
 
 // What holds for one run alone: never kept.
-constexpr std::array<std::string_view, 10> of_one_run{
-    "--out",    "--output-path", "--save-prompts", "--resume", "--from",
-    "--resend", "--dry-run",     "--no-progress",  "--quiet",  "--table"};
+constexpr std::array<std::string_view, 11> of_one_run{
+    "--out",     "--output-path", "--save-prompts", "--resume", "--from",  "--resend",
+    "--dry-run", "--no-progress", "--quiet",        "--table",  "--report"};
 constexpr std::array<std::string_view, 10> paths{
     "--tokenizer", "--dataset", "--calibration", "--template", "--ca",
     "--cert",      "--key",     "--shape",       "--events",   "--metrics-table"};
 constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 25> resumable{
-    "",           "--url",           "--host",
-    "--port",     "--connect-to",    "--endpoint",
-    "--api-key",  "--header",        "--wait-ready",
-    "--cpu",      "--writer-cpu",    "--wait",
-    "--realtime", "--grace",         "--resume",
-    "--resend",   "--no-progress",   "--require-certified",
-    "--quiet",    "--table",         "--require-rules",
-    "--metrics",  "--metrics-period"};
+constexpr std::array<std::string_view, 25> resumable{"",
+                                                     "--url",
+                                                     "--host",
+                                                     "--port",
+                                                     "--connect-to",
+                                                     "--endpoint",
+                                                     "--api-key",
+                                                     "--header",
+                                                     "--wait-ready",
+                                                     "--cpu",
+                                                     "--writer-cpu",
+                                                     "--wait",
+                                                     "--realtime",
+                                                     "--grace",
+                                                     "--resume",
+                                                     "--resend",
+                                                     "--no-progress",
+                                                     "--require-certified",
+                                                     "--quiet",
+                                                     "--table",
+                                                     "--require-rules",
+                                                     "--metrics",
+                                                     "--metrics-period",
+                                                     "--listen",
+                                                     "--report"};
 
 template <typename List>
 bool holds(const List& list, std::string_view name) {

@@ -13,6 +13,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/replay/run/judged.hpp"
 #include "cmd/replay/run/run_marks.hpp"
+#include "cmd/replay/run/run_page.hpp"
 #include "cmd/replay/run/run_settings.hpp"
 #include "cmd/replay/run/run_sides.hpp"
 #include "cmd/replay/run/written_figures.hpp"
@@ -68,7 +69,9 @@ class Execution final : private RunHost {
   private:
     std::optional<RecordSinks> open_files() override;
     FiredMarks create_marks(const std::string& run_id, std::size_t rows) override;
-    void settle_engine() override;
+    void settle_engine() override {
+        progress_.engine = driftless::settle_engine(meter_, options_.host.realtime);
+    }
     bool name_segment(const RunSegment& segment, Instant zero) override;
     void remove_marks(const std::string& run_id) override { FiredMarks::remove(run_id); }
     bool set_time_zero(Instant zero) override {
@@ -249,10 +252,6 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
     return {};
 }
 
-void Execution::settle_engine() {
-    progress_.engine = driftless::settle_engine(meter_, options_.host.realtime);
-}
-
 bool Execution::name_segment(const RunSegment& segment, Instant zero) {
     if (prepared_.resumed != nullptr) {
         progress_.segments = prepared_.resumed->segments;
@@ -384,6 +383,9 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     if (!closed) {
         (void)fail_host(run_json.c_str(), closed.error());
         code_ = end.interrupted ? exit_interrupted : exit_host;
+    }
+    if (options_.results.page) {
+        write_run_page(folder_, figures, info);
     }
 }
 
