@@ -10,7 +10,9 @@
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/values.hpp"
+#include "cmd/whole_file.hpp"
 #include "proto/core/counted.hpp"
+#include "proto/json/document.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -29,6 +31,9 @@ std::string why_failed(const TimedEvent& event, const std::string& timeout) {
             return "ended after --event-timeout " + timeout;
         case EventStatus::cut_off:
             return "ended, because the run was over";
+        case EventStatus::unknown:
+            return "nobody knows how it ended: the run was killed while it went on, or when it was "
+                   "due";
         default:
             break;
     }
@@ -36,6 +41,24 @@ std::string why_failed(const TimedEvent& event, const std::string& timeout) {
            : event.code ? (event.kind == TimedEventKind::run ? "exit code " : "answered ") +
                               std::to_string(*event.code)
                         : printable(event.error);
+}
+
+/// Numbers of the events that have a line in the file. What cannot be read tells of none.
+std::vector<std::uint64_t> events_told(const std::string& path) {
+    std::vector<std::uint64_t> told;
+    const Result<std::string> text = read_whole_file(path);
+    std::string_view rest = text ? std::string_view(text.value()) : std::string_view();
+    for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+        JsonDocument line;
+        const Result<JsonValue> event = line.parse(rest.substr(0, end));
+        const std::optional<std::uint64_t> number =
+            event ? event.value().find("event").as_u64() : std::nullopt;
+        if (number) {
+            told.push_back(*number);
+        }
+        rest.remove_prefix(end + 1);
+    }
+    return told;
 }
 
 }  // namespace
@@ -80,6 +103,7 @@ int RunEvents::open(const std::string& folder, std::uint32_t segment) {
     rules.limit = Duration{invocation.options.events.timeout_ns};
     rules.secrets = secrets_of(invocation.credentials.all);
     rules.segment = segment;
+    rules.told = segment == 0 ? std::vector<std::uint64_t>() : events_told(path_);
     rules.stop_requests = &stop_requests();
     thread_ = std::make_unique<EventThread>(std::move(events).value(), std::move(rules),
                                             std::move(file).value());

@@ -138,6 +138,20 @@ TEST(EventThread, LeavesOutWhatIsBehindAResumedRun) {
     EXPECT_EQ(played.of(1).what, "behind");
 }
 
+// The part of the run that was killed wrote no line of what went on then.
+TEST(EventThread, TellsOfEventsThatWereLostWithTheirRun) {
+    EventRules rules;
+    rules.segment = 1;
+    rules.told = {0};
+    const Played played({event(0, 0, label, "a"), event(1, 1'000'000, run, "sleep 9"),
+                         event(2, 3'000'000, label, "b")},
+                        milliseconds(50), rules, false, 2'000'000);
+    ASSERT_EQ(played.thread.ended().size(), 2u);
+    EXPECT_EQ(played.of(1).status, EventStatus::unknown);
+    EXPECT_FALSE(played.of(1).begin_ns);
+    EXPECT_EQ(played.of(2).status, EventStatus::ok);
+}
+
 // Keys of the run do not reach the file.
 TEST(EventThread, MasksKeys) {
     EventRules rules;

@@ -71,6 +71,11 @@ struct RunFolder {
         std::string periods;
         append_period(periods, period);
         std::ofstream(path / "periods.jsonl") << periods;
+        std::ofstream(path / "server.jsonl")
+            << R"({"series":0,"name":"up"})" << "\n"
+            << R"({"series":1,"name":"vllm:num_requests_running"})" << "\n"
+            << R"({"t_ns":500000000,"series":[0,1],"values":[1,3]})" << "\n"
+            << R"({"t_ns":1500000000,"series":[1],"values":[2]})" << "\n";
     }
     ~RunFolder() { std::filesystem::remove_all(path); }
 
@@ -159,7 +164,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 12u);
+    ASSERT_EQ(blocks.size(), 13u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -175,8 +180,9 @@ TEST(RecordPage, JqRecipesRun) {
         "{\"pod\":\"a\",\"rows\":3,\"ttft_ms\":11}\n{\"pod\":\"b\",\"rows\":1,\"ttft_ms\":13}\n");
     EXPECT_EQ(run_in(folder, blocks[9]).output,
               "{\"row\":2,\"span\":\"llm_request\",\"e2e_ms\":16,\"span_ms\":15}\n");
-    EXPECT_EQ(run_in(folder, blocks[10]).output, "0\t250\t3\n");
-    EXPECT_EQ(run_in(folder, blocks[11]).output,
+    EXPECT_EQ(run_in(folder, blocks[10]).output, "[0.5,3]\n[1.5,2]\n");
+    EXPECT_EQ(run_in(folder, blocks[11]).output, "0\t250\t3\n");
+    EXPECT_EQ(run_in(folder, blocks[12]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 
