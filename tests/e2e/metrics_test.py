@@ -11,8 +11,6 @@ import subprocess
 import threading
 import time
 import unittest
-import urllib.error
-import urllib.request
 
 from harness import DRIFTLESS, SAMPLE, SECONDS_MAX, Case, mock, read_jsonl
 from raw_server import DONE, RawServer, stream, token, usage
@@ -156,28 +154,37 @@ class Metrics(Case):
         self.assertFalse((run.folder / "server.jsonl").exists())
 
     def test_a_page_that_hangs_costs_less_than_a_second(self):
-        came = {}
-
-        def answer(peer):
-            came.setdefault("row", time.monotonic())
-            peer.say(stream(token(), usage(4, 1), DONE))
+        """Against the same run that reads none: the best of three."""
+        asked = []
 
         class Hanging(RawServer):
             def serve(self, connection):
                 first = connection.recv(12, socket.MSG_PEEK | socket.MSG_WAITALL)
                 if first == b"GET /metrics":
-                    came.setdefault("page", time.monotonic())  # open, and silent
+                    asked.append(connection)  # open, and silent
                 else:
                     super().serve(connection)
 
+        def best_of_three(*flags):
+            times = []
+            for _ in range(3):
+                with Hanging({0: stream(token(), usage(4, 1), DONE)}) as server:
+                    begun = time.monotonic()
+                    run = self.replay(trace, "--url", server.url, *flags)
+                    times.append(time.monotonic() - begun)
+                self.assertEqual(run.code, 0, run.said + run.complained)
+                self.assertFalse((run.folder / "server.jsonl").exists())
+                self.assertNotIn("etrics", run.complained)
+            return min(times)
+
         trace = self.write("one.jsonl", '{"timestamp":0,"input_length":4,"output_length":1,'
                                         '"hash_ids":[1]}\n')  # fmt: skip
-        with Hanging({0: answer}) as server:
-            run = self.replay(trace, "--url", server.url, "--no-preflight", "--model", "m")
-        self.assertEqual(run.code, 0, run.said + run.complained)
-        self.assertFalse((run.folder / "server.jsonl").exists())
-        self.assertLess(came["row"] - came["page"], 1.0 + 0.2)  # the lead of time 0
-        self.assertNotIn("etrics", run.complained)
+        flags = ("--no-preflight", "--model", "m")
+        hanging = best_of_three(*flags)
+        self.assertEqual(len(asked), 3)
+        self.assertLess(hanging - best_of_three(*flags, "--metrics", "none"), 1.0)
+        for connection in asked:
+            connection.close()
 
     def test_pages_that_are_wrong_are_told_and_harm_nothing(self):
         pages = self.pages()
@@ -230,7 +237,8 @@ class Metrics(Case):
                                    "--metrics", pages.url + "/gpu")  # fmt: skip
         summary = run.json("summary.json")
         energy = summary["server"]["energy"]
-        self.assertEqual(energy["watts"], {"mean": 400, "max": 400})
+        self.assertAlmostEqual(energy["watts"]["mean"], 400)
+        self.assertEqual(energy["watts"]["max"], 400)
         self.assertAlmostEqual(energy["joules"], 400 * summary["duration"], places=3)
         for key, divisor in (
             ("request", summary["completed"]),
@@ -305,74 +313,6 @@ class Metrics(Case):
         table.unlink()
         self.assertEqual(self.report(run.folder)["server"], counted)
 
-    def live(self, port, path="/metrics"):
-        """The run's own page as (status, values by series)."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as page:
-                text = page.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, {}
-        values = {}
-        for line in text.splitlines():
-            if not line.startswith("#"):
-                name, value = line.rsplit(" ", 1)
-                values[name] = float(value)
-        return 200, values
-
-    def free_port(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            return free.getsockname()[1]
-
-    def test_the_runs_own_page(self):
-        port = self.free_port()
-        with mock(*FAST, "--metrics", "none") as server:
-            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 2,
-                                         "--listen", f"127.0.0.1:{port}",
-                                         until="requests.jsonl")  # fmt: skip
-            # Who says nothing, and who is slow, keep nobody from the page for long.
-            silent = socket.create_connection(("127.0.0.1", port))
-            silent.sendall(b"GET /metr")
-            seen = []
-            while not seen or seen[-1]["driftless_requests_sent_total"] < 100:
-                self.assertIsNone(process.poll())
-                status, values = self.live(port)
-                self.assertEqual(status, 200)
-                seen.append(values)
-            self.assertEqual(self.live(port, "/")[0], 404)
-            silent.close()
-            taken = self.replay(SAMPLE, "--url", server.url, "--listen", f"127.0.0.1:{port}")
-            run = self.finish(process, folder)
-        self.assertEqual(run.code, 0, run.said + run.complained)
-        self.assertEqual(taken.code, 2)
-        self.assertIn("another process listens there; use another port", taken.complained)
-        self.assertFalse(taken.folder.exists())
-        last = seen[-1]
-        self.assertEqual(last["driftless_requests_planned"], 240)
-        ended = sum(value for name, value in last.items() if "ended_total" in name)
-        self.assertLessEqual(ended, last["driftless_requests_sent_total"])
-        self.assertGreater(last['driftless_requests_ended_total{outcome="ok"}'], 0)
-        self.assertGreater(last["driftless_output_tokens_total"], 0)
-        for before, after in zip(seen, seen[1:]):
-            for name in before:
-                if name.split("{")[0].endswith("_total"):
-                    self.assertLessEqual(before[name], after[name])
-
-    def test_one_run_reads_the_page_of_another(self):
-        """What we serve, we can read."""
-        port = self.free_port()
-        with mock(*FAST, "--metrics", "none") as server:
-            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 1, "--listen",
-                                         f"127.0.0.1:{port}")  # fmt: skip
-            run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 10, "--metrics",
-                                   f"http://127.0.0.1:{port}")  # fmt: skip
-            process.kill()
-            self.finish(process, folder)
-        url = run.json("summary.json")["server"]["urls"][0]
-        self.assertEqual((url["failures"], url["engine"]), (0, None))
-        names = {line["name"]: line["type"] for line in self.lines(run.folder)[0]}
-        self.assertEqual(names["driftless_requests_sent_total"], "counter")
-
     def test_bad_input(self):
         bad = self.write("bad.toml", 'engine = "a"\nprefixes = ["a"]\ngate = 1\n')
         for flags, said in (
@@ -381,8 +321,6 @@ class Metrics(Case):
             (("--metrics-period", "1ms"), "100ms to 1h"),
             (("--metrics-table", bad), "bad.toml: line 3: gate is not known"),
             (("--metrics-table", self.scratch / "none"), "cannot be read"),
-            (("--listen", "9123"), "is not ADDRESS:PORT"),
-            (("--listen", "unix:/a"), "is a socket of a path"),
         ):
             run = self.replay(SAMPLE, "--url", "h", *flags)
             self.assertEqual(run.code, 2)

@@ -18,7 +18,7 @@ inline void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
                  parse_metrics_place, metrics.places);
     flags.value("--metrics-period", "T", "from one reading of them to the next", "1s",
                 parse_metrics_period, metrics.period_ns);
-    flags.values("--metrics-table", "FILE", "TOML of an engine's names; goes before the known ones",
+    flags.values("--metrics-table", "FILE", "TOML of an engine's names, before the known ones",
                  parse_text, metrics.table_files);
     flags.value("--listen", "ADDRESS:PORT", "the run's own live /metrics [none]", nullptr,
                 parse_listen_place, metrics.listen);

@@ -7,6 +7,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "engine/io/reachable.hpp"
+#include "proto/core/letter_case.hpp"
 
 namespace driftless {
 
@@ -23,6 +24,11 @@ std::size_t server_of(const Url& url, const std::vector<ReplayTarget>& targets) 
                    target.url.tls == url.tls && target.url.unix_socket == url.unix_socket;
         });
     return static_cast<std::size_t>(found - targets.begin());
+}
+
+bool has_header(const std::vector<Header>& headers, const std::string& name) {
+    return std::any_of(headers.begin(), headers.end(),
+                       [&name](const Header& one) { return equal_ignoring_case(one.name, name); });
 }
 
 std::string request_of(const Url& url, const char* method, std::vector<Header> headers) {
@@ -72,8 +78,11 @@ OrExit<AskedUrl> AskedUrls::prepare(const std::string& flag, const Url& url, con
     AskedUrl asked;
     if (is_ours) {
         asked.address = parts_.server().targets.endpoints[target].address;
-        const std::vector<Header>& own = invocation.credentials.headers;
-        headers.insert(headers.end(), own.begin(), own.end());
+        for (const Header& own : invocation.credentials.headers) {
+            if (!has_header(headers, own.name)) {
+                headers.push_back(own);
+            }
+        }
     } else {
         const OrExit<Address> address = find(flag, url);
         if (!address) {

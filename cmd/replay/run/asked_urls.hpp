@@ -27,7 +27,8 @@ class AskedUrls {
     explicit AskedUrls(const ReplayParts& parts) : parts_(parts) {}
 
     /// `flag` is named where it fails, "--event post". A server of the run is asked where the run
-    /// goes to, with the run's headers, keys among them; all others get `headers` alone. Prints
+    /// goes to, with the run's headers, keys among them, but for those that `headers` has; all
+    /// others get `headers` alone. Prints
     /// what fails.
     OrExit<AskedUrl> prepare(const std::string& flag, const Url& url, const char* method,
                              std::vector<Header> headers);
