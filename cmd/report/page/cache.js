@@ -26,31 +26,30 @@ function movedFrom(row) {
 
 function addCache() {
   const part = addPart("cache", "Prefix cache", "Expected is what a cache without limits would hold, by the trace. Hit is what the server says that it took from its cache.");
-  const forecast = allRows.filter((row) => !Number.isNaN(expectedTokens[row]) && !Number.isNaN(stamps.fired[row]));
-  const reported = forecast.filter((row) => !Number.isNaN(cachedTokens[row]));
-  if (forecast.length === 0 || !forecast.some((row) => expectedTokens[row] > 0)) {
+  const forecastRows = allRows.filter((row) => !Number.isNaN(expectedTokens[row]) && !Number.isNaN(stamps.fired[row]));
+  const reported = forecastRows.filter((row) => !Number.isNaN(cachedTokens[row]));
+  if (!forecastRows.some((row) => expectedTokens[row] > 0)) {
     addLine(part, "No prompt shares a prefix that the trace tells of: there is nothing to hit.");
     return;
   }
-  addHitShare(part, forecast, reported);
-  if (reported.length === 0) {
-    addLine(part, "The server does not say what it had cached: hits are not known.");
-    return;
-  }
-  addHitsByRow(part, reported);
-  addLosses(part, reported.filter((row) => cachedTokens[row] < expectedTokens[row]));
-  addLine(part, "How a cache of another size would do is a matter of the trace: driftless inspect TRACE.");
+  addHitShare(part, forecastRows, reported);
+  if (reported.length > 0) addHitsByRow(part, reported);
+  if (!forecast.why_not) addCapacityCurve(part);
+  if (reported.length > 0) addLosses(part, reported.filter((row) => cachedTokens[row] < expectedTokens[row]));
+  else addLine(part, "The server does not say what it had cached: hits are not known.");
+  if (forecast.why_not) addLine(part, forecast.why_not);
+  else addIcicle(part);
 }
 
-function addHitShare(part, forecast, reported) {
-  const at = column(moment, forecast);
+function addHitShare(part, forecastRows, reported) {
+  const at = column(moment, forecastRows);
   new Chart(part.grid, {
     title: "Hit rate over time", note: "tokens of prompts, by the time their requests were fired",
     x: timeAxis, y: axis("linear", "share of prompt tokens", (value) => `${Math.round(100 * value)} %`, (value) => `${(100 * value).toFixed(1)} %`, { from: 0, to: 1 }),
     layers(from, to) {
       const bins = timeBins(from, to, 60);
-      const all = binned(bins, at, column(inputTokens, forecast));
-      const could = binned(bins, at, column(expectedTokens, forecast));
+      const all = binned(bins, at, column(inputTokens, forecastRows));
+      const could = binned(bins, at, column(expectedTokens, forecastRows));
       const times = column(moment, reported);
       const base = binned(bins, times, column(inputTokens, reported));
       const hit = binned(bins, times, column(cachedTokens, reported));
@@ -87,7 +86,7 @@ function addLosses(part, rows) {
   const lost = (row) => expectedTokens[row] - cachedTokens[row];
   new Chart(part.grid, {
     title: "Lost hits over time", note: "tokens that were expected and not hit, row by row, by what the record says of the cause",
-    x: timeAxis, y: countAxis("log", "tokens lost"), wide: true,
+    x: timeAxis, y: countAxis("log", "tokens lost"),
     layers: () => kinds.map((loss) => ({ kind: "dots", name: loss.name, color: loss.color, x: column(moment, loss.rows), y: loss.rows.map(lost), rows: loss.rows })),
   });
   part.append(table(["lost hits", "rows", "tokens"], kinds.map((loss) =>

@@ -50,7 +50,7 @@ function logTicks([low, high], wanted) {
 
 class Chart {
   // spec: {title, note, x, y, layers, height}; axes {label, kind, tick, text, from, to}: kind is time,
-  // linear, log or tail (percentiles); `tick` writes ticks, `text` a value under the pointer.
+  // linear, log, root (of squares) or tail (percentiles); `tick` writes ticks, `text` a value under the pointer.
   constructor(host, spec) {
     Object.assign(this, spec);
     this.legend = make("div", { class: "legend" });
@@ -117,6 +117,7 @@ class Chart {
     if (axis.kind === "linear") low = Math.min(0, low);
     if (axis.from !== undefined) low = axis.from;
     if (axis.to !== undefined) high = axis.to;
+    if (axis.from > axis.to) return [axis.from, axis.to]; // upside down
     if (!(high > low)) {
       if (low === Infinity) [low, high] = axis.kind === "log" ? [1, 10] : [0, 1];
       else if (axis.kind === "log") [low, high] = [low / 2, low * 2];
@@ -140,6 +141,7 @@ class Chart {
   scale(side, domain, range) {
     const kind = this[side].kind;
     if (kind === "log") return d3.scaleLog().domain(domain).range(range);
+    if (kind === "root") return d3.scalePow().exponent(0.5).domain(domain).range(range);
     if (kind === "tail") {
       const log = d3.scaleLog().domain([1 - domain[1], 1 - domain[0]]).range([range[1], range[0]]);
       const scale = (value) => log(Math.max(1 - value, 1 - domain[1]));
@@ -155,6 +157,7 @@ class Chart {
       return [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999].filter((value) => value <= this.xDomain[1]);
     }
     const wanted = Math.max(2, Math.floor(pixels / (side === "x" ? 84 : 42)));
+    if (axis.kind === "root") return [0, ...d3.ticks(0, Math.sqrt(Math.max(...scale.domain())), wanted).slice(1).map((root) => +(root * root).toPrecision(1))];
     if (axis.kind !== "log") return scale.ticks(wanted);
     return logTicks(scale.domain(), wanted);
   }
@@ -177,7 +180,7 @@ class Chart {
     this.drawAxes(pen);
     pen.save();
     pen.beginPath();
-    pen.rect(this.area.left, this.area.top - 2, this.area.right - this.area.left, this.area.bottom - this.area.top + 4);
+    pen.rect(this.area.left - 3, this.area.top - 3, this.area.right - this.area.left + 6, this.area.bottom - this.area.top + 6);
     pen.clip();
     if (this.x.kind === "time") drawMarks(this, pen);
     this.hits = { x: [], y: [], rows: [], layers: [] };

@@ -104,6 +104,21 @@ const drawers = {
     }
   },
 
+  // Rectangles, each filled as far as its share says; `describe` says what one is.
+  tiles(chart, pen, layer) {
+    layer.boxes = layer.tiles.map(({ x0, x1, y0, y1, fill }) => {
+      const box = { x: chart.toX(x0), y: chart.toY(y0), width: chart.toX(x1) - chart.toX(x0), height: chart.toY(y1) - chart.toY(y0) };
+      const gap = box.width > 3 ? 1 : 0;
+      pen.fillStyle = colour(layer.under);
+      pen.fillRect(box.x, box.y, Math.max(0.5, box.width - gap), Math.max(0.5, box.height - gap));
+      pen.globalAlpha = fill;
+      pen.fillStyle = colour(layer.color);
+      pen.fillRect(box.x, box.y, Math.max(0.5, box.width - gap), Math.max(0.5, box.height - gap));
+      pen.globalAlpha = 1;
+      return box;
+    });
+  },
+
   // A straight line over the whole chart, with its name beside it.
   rule(chart, pen, layer) {
     pen.strokeStyle = colour(layer.color);

@@ -38,8 +38,17 @@ function tipAt(event, lines) {
   tip.style.top = `${Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 4)}px`;
 }
 
-function tipLines(chart, hit, x) {
+// The lines of the tile under the pointer; null where there is none.
+function tileLines(chart, x, y) {
+  const layer = chart.current.find((one) => one.kind === "tiles");
+  const place = layer ? layer.boxes.findIndex((box) => x >= box.x && x < box.x + box.width && y >= box.y && y < box.y + box.height) : -1;
+  return place < 0 ? null : layer.describe(place);
+}
+
+function tipLines(chart, hit, x, y) {
   if (hit !== null) return describeHit(chart, hit);
+  const tile = tileLines(chart, x, y);
+  if (tile) return tile;
   const at = chart.toX.invert(x);
   const named = chart.current.filter((layer) => layer.name && (layer.kind === "line" || layer.kind === "steps"));
   if (chart.x.kind === "time" || named.length === 0) return [];
@@ -70,7 +79,7 @@ function followPointer(chart) {
     if (chart.drag) chart.drag[1] = inside(event.offsetX);
     chart.near = chart.drag ? null : nearestHit(chart, event.offsetX, event.offsetY);
     canvas.style.cursor = chart.near !== null ? "pointer" : isTime ? "crosshair" : "default";
-    tipAt(event, chart.drag ? [] : tipLines(chart, chart.near, event.offsetX));
+    tipAt(event, chart.drag ? [] : tipLines(chart, chart.near, event.offsetX, event.offsetY));
     if (isTime) showCursor(chart.toX.invert(inside(event.offsetX)));
     else chart.drawCursor();
   });

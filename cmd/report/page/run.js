@@ -73,6 +73,7 @@ const timeAxis = {
 };
 const axis = (kind, label, tick, text, more) => ({ kind, label, tick, text: text || tick, ...more });
 const durationAxis = (kind, label, more) => axis(kind, label, roundDuration, duration, more);
+const percentAxis = (label, more) => axis("linear", label, (value) => `${+(100 * value).toFixed(1)} %`, (value) => `${(100 * value).toFixed(1)} %`, { from: 0, ...more });
 const countAxis = (kind, label, more) => axis(kind, label, short, digits, more);
 
 // A part of the page: its heading and a place for its charts. `why` stands where it has nothing to show.

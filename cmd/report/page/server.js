@@ -28,8 +28,6 @@ function serverRate(name, from, to, over) {
   return { x, y };
 }
 
-const percentAxis = (label, more) => axis("linear", label, (value) => `${+(100 * value).toFixed(1)} %`, (value) => `${(100 * value).toFixed(1)} %`, { from: 0, ...more });
-
 // Each chart has the figures that some page gives; without one it is left out.
 const serverCharts = [
   { title: "KV cache in use", note: "of the fullest server", y: percentAxis("share in use", { to: 1 }),
