@@ -66,7 +66,7 @@ const serverCharts = [
     rates: [["generated_tokens", "made", "blue"]],
   },
   {
-    title: "Hit rate, by the server",
+    title: "Hit rate of the server",
     note: "tokens found in the prefix cache, of those looked up",
     y: percentAxis("share of tokens", { to: 1 }),
     rates: [["prefix_hit_tokens", "hits", "blue", "prefix_query_tokens"]],
@@ -130,7 +130,7 @@ function addServer() {
     const known = (list) =>
       list.filter(([name, , , over]) => server.anyKnown(name) && (!over || server.anyKnown(over)));
     if (known(gauges).length + known(rates).length === 0) {
-      missing.push(title.toLowerCase());
+      missing.push(title);
       continue;
     }
     new Chart(part.grid, {
