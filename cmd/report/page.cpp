@@ -12,6 +12,7 @@
 
 #include "cmd/report/jsonl_rows.hpp"
 #include "cmd/report/page_column.hpp"
+#include "cmd/report/prefix_forecast.hpp"
 #include "cmd/report/server_table.hpp"
 #include "cmd/report/shipped_page.hpp"
 #include "cmd/version.hpp"
@@ -26,10 +27,10 @@ namespace {
 /// In the order in which they need each other.
 constexpr std::array<std::string_view, 6> libraries{"d3-array",  "d3-collection",  "d3-color",
                                                     "d3-format", "d3-interpolate", "d3-scale"};
-constexpr std::array<std::string_view, 17> scripts{
-    "columns", "statistics", "words",    "run",         "draw",  "pointer",
-    "chart",   "record",     "load",     "latency",     "cache", "server",
-    "client",  "sessions",   "outcomes", "definitions", "page",
+constexpr std::array<std::string_view, 18> scripts{
+    "columns", "statistics", "words",    "run",      "draw",        "pointer",
+    "chart",   "record",     "load",     "latency",  "forecast",    "cache",
+    "server",  "client",     "sessions", "outcomes", "definitions", "page",
 };
 constexpr std::array page_tables{RunTable::requests, RunTable::periods, RunTable::client,
                                  RunTable::events};
@@ -47,49 +48,93 @@ std::string path_of(const ReportedRun& run, RunTable table) {
                                        : run.folder + "/" + std::string(name_of(table)) + ".jsonl";
 }
 
-/// One table of the run's files. `stride`: every so many rows.
-bool add_table(JsonWriter& json, const ReportedRun& run, RunTable table, std::uint64_t stride,
-               std::string& why) {
-    Result<JsonlRows> rows = JsonlRows::open(path_of(run, table), figures_of(table), why);
-    if (!rows) {
-        return false;
-    }
+/// A table of the run's files, or as many of its rows as the page has.
+struct PageTable {
     std::vector<PageColumn> columns;
-    for (const Figure& figure : rows.value().columns()) {
-        columns.emplace_back(figure);
-    }
-    std::uint64_t read = 0;
     std::uint64_t kept = 0;
+    std::uint64_t read = 0;
+
+    const PageColumn* find(std::string_view name) const {
+        const auto found =
+            std::find_if(columns.begin(), columns.end(),
+                         [name](const PageColumn& one) { return one.name() == name; });
+        return found == columns.end() ? nullptr : &*found;
+    }
+};
+
+/// `stride`: every so many rows.
+std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std::uint64_t stride,
+                                    std::string& why) {
+    Result<JsonlRows> rows = JsonlRows::open(path_of(run, which), figures_of(which), why);
+    if (!rows) {
+        return {};
+    }
+    PageTable table;
+    for (const Figure& figure : rows.value().columns()) {
+        table.columns.emplace_back(figure);
+    }
     while (const TableRow* row = rows.value().next()) {
-        if (read++ % stride == 0) {
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                columns[i].add((*row)[i]);
+        if (table.read++ % stride == 0) {
+            for (std::size_t i = 0; i < table.columns.size(); ++i) {
+                table.columns[i].add((*row)[i]);
             }
-            ++kept;
+            ++table.kept;
         }
     }
     why = rows.value().why();
-    json.key(name_of(table)).begin_object();
-    json.key("rows").unsigned_integer(kept).key("of").unsigned_integer(read);
+    return why.empty() ? std::optional(std::move(table)) : std::nullopt;
+}
+
+void add_table(JsonWriter& json, const char* name, const PageTable& table) {
+    json.key(name).begin_object();
+    json.key("rows").unsigned_integer(table.kept).key("of").unsigned_integer(table.read);
     json.key("columns");
-    write_page_columns(json, columns);
+    write_page_columns(json, table.columns);
     json.end_object();
-    return why.empty();
+}
+
+/// Of the requests of one pass through the trace, all of which are on the page.
+PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
+    PrefixForecast none;
+    if (requests.kept < requests.read) {
+        none.why_not = "What prompts share is shown of shorter runs only.";
+        return none;
+    }
+    struct FiredPrompt {
+        std::int64_t fired_ns;
+        SentPrompt prompt;
+    };
+    std::vector<FiredPrompt> fired;
+    for (std::size_t row = 0; row < requests.kept; ++row) {
+        const auto of = [&](const char* name) { return requests.find(name)->integer(row); };
+        if (of("pass").value_or(0) > 0 || of("live_turns")) {
+            none.why_not =
+                "Prompts were not those of the trace alone: it went through it several "
+                "times, or they held answers of this run.";
+            return none;
+        }
+        if (const OptionalNs at = of("fired_ns")) {
+            const auto index = static_cast<std::uint32_t>(of("row").value_or(0));
+            fired.push_back({*at, {index, of("input_length"), of("cached_tokens")}});
+        }
+    }
+    std::stable_sort(fired.begin(), fired.end(), [](const FiredPrompt& a, const FiredPrompt& b) {
+        return a.fired_ns < b.fired_ns;
+    });
+    std::vector<SentPrompt> sent;
+    for (const FiredPrompt& one : fired) {
+        sent.push_back(one.prompt);
+    }
+    return forecast_prefixes(run, sent);
 }
 
 bool add_server(JsonWriter& json, const ReportedRun& run, std::string& why) {
-    const Result<std::vector<PageColumn>> columns =
-        read_server_table(run.folder + "/server.jsonl", why);
-    if (!columns) {
-        return false;
+    Result<std::vector<PageColumn>> columns = read_server_table(run.folder + "/server.jsonl", why);
+    if (columns) {
+        const std::uint64_t rows = columns.value().front().rows();
+        add_table(json, "server", {std::move(columns).value(), rows, rows});
     }
-    const std::uint64_t rows = columns.value().front().rows();
-    json.key("server").begin_object();
-    json.key("rows").unsigned_integer(rows).key("of").unsigned_integer(rows);
-    json.key("columns");
-    write_page_columns(json, columns.value());
-    json.end_object();
-    return true;
+    return static_cast<bool>(columns);
 }
 
 void add_run(JsonWriter& json, const ReportedRun& run) {
@@ -127,17 +172,25 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     json.key("summary").raw(run.summary);
     add_definitions(json);
     json.key("tables").begin_object();
-    for (const RunTable table : page_tables) {
-        const bool many = table == RunTable::requests && records > records_max;
+    PrefixForecast forecast;
+    for (const RunTable which : page_tables) {
+        const bool many = which == RunTable::requests && records > records_max;
         const std::uint64_t stride = many ? (records + records_max - 1) / records_max : 1;
-        if (!add_table(json, run, table, stride, why)) {
+        const std::optional<PageTable> table = read_table(run, which, stride, why);
+        if (!table) {
             return {};
+        }
+        add_table(json, name_of(which), *table);
+        if (which == RunTable::requests) {
+            forecast = forecast_of(run, *table);
         }
     }
     if (!add_server(json, run, why)) {
         return {};
     }
-    json.end_object().end_object();
+    json.end_object().key("forecast");
+    write_forecast(json, forecast);
+    json.end_object();
     return text;
 }
 

@@ -29,6 +29,10 @@ class PageColumn {
     void add(const TableCell& cell);
     const std::string& name() const { return figure_.name; }
     std::size_t rows() const { return std::max(integers_.size(), fractions_.size()); }
+    /// Null where it is unknown, or the column is one of fractions. Of a text: its number, from 1.
+    OptionalNs integer(std::size_t row) const {
+        return row < integers_.size() ? integers_[row] : OptionalNs();
+    }
     /// Appends the column as an object. The bases, where not null, stand in the same table before
     /// it: a value is its code plus that of `plus`, minus that of `minus`.
     void write(JsonWriter& json, const PageColumn* plus, const PageColumn* minus) const;

@@ -2,8 +2,16 @@
 
 // Why a row hit less than the trace allows, by what its record says. The first that holds counts.
 const losses = [
-  { name: "cut to the server's blocks", color: "grey", has: (row) => cachedTokens[row] >= requests.numbers("expected_cached_server")[row] },
-  { name: "the turn before was still in flight", color: "orange", has: (row) => requests.value("overtaken", row) === "true" },
+  {
+    name: "cut to the server's blocks",
+    color: "grey",
+    has: (row) => cachedTokens[row] >= requests.numbers("expected_cached_server")[row],
+  },
+  {
+    name: "the turn before was still in flight",
+    color: "orange",
+    has: (row) => requests.value("overtaken", row) === "true",
+  },
   { name: "another server than the turn before", color: "purple", has: (row) => movedFrom(row) },
   { name: "not explained by the record: evicted, or never kept", color: "red", has: () => true },
 ];
@@ -25,50 +33,76 @@ function movedFrom(row) {
 }
 
 function addCache() {
-  const part = addPart("cache", "Prefix cache", "Expected is what a cache without limits would hold, by the trace. Hit is what the server says that it took from its cache.");
-  const forecast = allRows.filter((row) => !Number.isNaN(expectedTokens[row]) && !Number.isNaN(stamps.fired[row]));
-  const reported = forecast.filter((row) => !Number.isNaN(cachedTokens[row]));
-  if (forecast.length === 0 || !forecast.some((row) => expectedTokens[row] > 0)) {
+  const part = addPart(
+    "cache",
+    "Prefix cache",
+    "Expected is what a cache without limits would hold, by the trace. " +
+      "Hit is what the server says that it took from its cache.",
+  );
+  const forecastRows = allRows.filter(
+    (row) => !Number.isNaN(expectedTokens[row]) && !Number.isNaN(stamps.fired[row]),
+  );
+  const reported = forecastRows.filter((row) => !Number.isNaN(cachedTokens[row]));
+  if (!forecastRows.some((row) => expectedTokens[row] > 0)) {
     addLine(part, "No prompt shares a prefix that the trace tells of: there is nothing to hit.");
     return;
   }
-  addHitShare(part, forecast, reported);
-  if (reported.length === 0) {
-    addLine(part, "The server does not say what it had cached: hits are not known.");
-    return;
-  }
-  addHitsByRow(part, reported);
-  addLosses(part, reported.filter((row) => cachedTokens[row] < expectedTokens[row]));
-  addLine(part, "How a cache of another size would do is a matter of the trace: driftless inspect TRACE.");
+  addHitShare(part, forecastRows, reported);
+  if (reported.length > 0) addHitsByRow(part, reported);
+  if (!forecast.why_not) addCapacityCurve(part);
+  if (reported.length > 0)
+    addLosses(
+      part,
+      reported.filter((row) => cachedTokens[row] < expectedTokens[row]),
+    );
+  else addLine(part, "The server does not say what it had cached: hits are not known.");
+  if (forecast.why_not) addLine(part, forecast.why_not);
+  else addIcicle(part);
 }
 
-function addHitShare(part, forecast, reported) {
-  const at = column(moment, forecast);
+function addHitShare(part, forecastRows, reported) {
+  const at = column(moment, forecastRows);
   new Chart(part.grid, {
-    title: "Hit rate over time", note: "tokens of prompts, by the time their requests were fired",
-    x: timeAxis, y: axis("linear", "share of prompt tokens", (value) => `${Math.round(100 * value)} %`, (value) => `${(100 * value).toFixed(1)} %`, { from: 0, to: 1 }),
+    title: "Hit rate over time",
+    note: "tokens of prompts, by the time their requests were fired",
+    x: timeAxis,
+    y: axis(
+      "linear",
+      "share of prompt tokens",
+      (value) => `${Math.round(100 * value)} %`,
+      (value) => `${(100 * value).toFixed(1)} %`,
+      { from: 0, to: 1 },
+    ),
     layers(from, to) {
       const bins = timeBins(from, to, 60);
-      const all = binned(bins, at, column(inputTokens, forecast));
-      const could = binned(bins, at, column(expectedTokens, forecast));
+      const all = binned(bins, at, column(inputTokens, forecastRows));
+      const could = binned(bins, at, column(expectedTokens, forecastRows));
       const times = column(moment, reported);
       const base = binned(bins, times, column(inputTokens, reported));
       const hit = binned(bins, times, column(cachedTokens, reported));
-      const ratio = (sums, whole) => Float64Array.from(sums, (sum, i) => (whole[i] > 0 ? sum / whole[i] : NaN));
+      const ratio = (sums, whole) =>
+        Float64Array.from(sums, (sum, i) => (whole[i] > 0 ? sum / whole[i] : NaN));
       const x = binMiddles(bins);
-      return [{ kind: "line", name: "expected", color: "grey", width: 4, x, y: ratio(could, all) },
-        reported.length > 0 ? { kind: "line", name: "hit", color: "blue", x, y: ratio(hit, base) } : null];
+      return [
+        { kind: "line", name: "expected", color: "grey", width: 4, x, y: ratio(could, all) },
+        reported.length > 0 ? { kind: "line", name: "hit", color: "blue", x, y: ratio(hit, base) } : null,
+      ];
     },
   });
 }
 
 function addHitsByRow(part, reported) {
   new Chart(part.grid, {
-    title: "Row by row", note: "on the line: as the trace allows; below it: hits were lost; above it: the cache was warm",
-    x: countAxis("linear", "expected (tokens)"), y: countAxis("linear", "hit (tokens)"),
+    title: "Row by row",
+    note: "on the line: as the trace allows; below it: hits were lost; above it: the cache was warm",
+    x: countAxis("linear", "expected (tokens)"),
+    y: countAxis("linear", "hit (tokens)"),
     layers() {
       const rows = reported.filter((row) => inWindow(moment[row]));
-      return [{ kind: "rule", color: "grey" }, { kind: "dots", color: "blue", x: column(expectedTokens, rows), y: column(cachedTokens, rows), rows }];
+      return [
+        { kind: "rule", color: "grey" },
+        { kind: "dots", color: "blue", x: column(expectedTokens, rows), y: column(cachedTokens, rows), rows },
+      ];
     },
   });
 }
@@ -79,17 +113,37 @@ function addLosses(part, rows) {
     return;
   }
   const taken = new Set();
-  const kinds = losses.map((loss) => {
-    const own = rows.filter((row) => !taken.has(row) && loss.has(row));
-    for (const row of own) taken.add(row);
-    return { ...loss, rows: own };
-  }).filter((loss) => loss.rows.length > 0);
+  const kinds = losses
+    .map((loss) => {
+      const own = rows.filter((row) => !taken.has(row) && loss.has(row));
+      for (const row of own) taken.add(row);
+      return { ...loss, rows: own };
+    })
+    .filter((loss) => loss.rows.length > 0);
   const lost = (row) => expectedTokens[row] - cachedTokens[row];
   new Chart(part.grid, {
-    title: "Lost hits over time", note: "tokens that were expected and not hit, row by row, by what the record says of the cause",
-    x: timeAxis, y: countAxis("log", "tokens lost"), wide: true,
-    layers: () => kinds.map((loss) => ({ kind: "dots", name: loss.name, color: loss.color, x: column(moment, loss.rows), y: loss.rows.map(lost), rows: loss.rows })),
+    title: "Lost hits over time",
+    note: "tokens that were expected and not hit, row by row, by what the record says of the cause",
+    x: timeAxis,
+    y: countAxis("log", "tokens lost"),
+    layers: () =>
+      kinds.map((loss) => ({
+        kind: "dots",
+        name: loss.name,
+        color: loss.color,
+        x: column(moment, loss.rows),
+        y: loss.rows.map(lost),
+        rows: loss.rows,
+      })),
   });
-  part.append(table(["lost hits", "rows", "tokens"], kinds.map((loss) =>
-    [loss.name, whole(loss.rows.length), whole(loss.rows.reduce((sum, row) => sum + lost(row), 0))])));
+  part.append(
+    table(
+      ["lost hits", "rows", "tokens"],
+      kinds.map((loss) => [
+        loss.name,
+        whole(loss.rows.length),
+        whole(loss.rows.reduce((sum, row) => sum + lost(row), 0)),
+      ]),
+    ),
+  );
 }

@@ -41,8 +41,11 @@ function logTicks([low, high], wanted) {
     for (let digit = 1; digit < 10; digit++) all.push({ digit, value: digit * 10 ** power });
   }
   const inside = all.filter(({ value }) => value >= low && value <= high);
-  const having = (...digits) => inside.filter(({ digit }) => digits.includes(digit)).map(({ value }) => value);
-  const fitting = [having(1, 2, 3, 4, 5, 6, 7, 8, 9), having(1, 2, 5), having(1, 3), having(1)].find((ticks) => ticks.length <= wanted + 1);
+  const having = (...digits) =>
+    inside.filter(({ digit }) => digits.includes(digit)).map(({ value }) => value);
+  const fitting = [having(1, 2, 3, 4, 5, 6, 7, 8, 9), having(1, 2, 5), having(1, 3), having(1)].find(
+    (ticks) => ticks.length <= wanted + 1,
+  );
   if (fitting) return fitting;
   const decades = having(1);
   return decades.filter((_, i) => i % Math.ceil(decades.length / wanted) === 0);
@@ -50,7 +53,7 @@ function logTicks([low, high], wanted) {
 
 class Chart {
   // spec: {title, note, x, y, layers, height}; axes {label, kind, tick, text, from, to}: kind is time,
-  // linear, log or tail (percentiles); `tick` writes ticks, `text` a value under the pointer.
+  // linear, log, root (of squares) or tail (percentiles); `tick` writes ticks, `text` a value under the pointer.
   constructor(host, spec) {
     Object.assign(this, spec);
     this.legend = make("div", { class: "legend" });
@@ -58,8 +61,13 @@ class Chart {
     this.over = make("canvas", { class: "over" });
     this.box = make("div", { class: "box" }, this.canvas, this.over);
     this.box.style.height = `${spec.height || 220}px`;
-    this.figure = make("figure", { class: spec.wide ? "wide" : "" },
-      make("figcaption", {}, make("h3", {}, spec.title), spec.note ? make("p", {}, spec.note) : null), this.legend, this.box);
+    this.figure = make(
+      "figure",
+      { class: spec.wide ? "wide" : "" },
+      make("figcaption", {}, make("h3", {}, spec.title), spec.note ? make("p", {}, spec.note) : null),
+      this.legend,
+      this.box,
+    );
     host.append(this.figure);
     charts.push(this);
     followPointer(this);
@@ -69,10 +77,13 @@ class Chart {
     // Only what can be seen follows the zoom at once.
     this.isNear = true;
     this.isStale = false;
-    new IntersectionObserver(([entry]) => {
-      this.isNear = entry.isIntersecting;
-      if (this.isNear && this.isStale) this.refresh();
-    }, { rootMargin: "200px" }).observe(this.box);
+    new IntersectionObserver(
+      ([entry]) => {
+        this.isNear = entry.isIntersecting;
+        if (this.isNear && this.isStale) this.refresh();
+      },
+      { rootMargin: "200px" },
+    ).observe(this.box);
   }
 
   refreshSoon() {
@@ -110,13 +121,13 @@ class Chart {
       if (layer.kind === "dots" || layer.kind === "line" || layer.kind === "steps") {
         take(side === "y" && this.x.kind === "time" ? this.shown(layer) : layer[side]);
       } else if (layer.kind === "bars") {
-        if (side === "y") take(layer.y);
-        else take(layer.x0), take(layer.x1);
+        for (const values of side === "y" ? [layer.y] : [layer.x0, layer.x1]) take(values);
       }
     }
     if (axis.kind === "linear") low = Math.min(0, low);
     if (axis.from !== undefined) low = axis.from;
     if (axis.to !== undefined) high = axis.to;
+    if (axis.from > axis.to) return [axis.from, axis.to]; // upside down
     if (!(high > low)) {
       if (low === Infinity) [low, high] = axis.kind === "log" ? [1, 10] : [0, 1];
       else if (axis.kind === "log") [low, high] = [low / 2, low * 2];
@@ -140,8 +151,12 @@ class Chart {
   scale(side, domain, range) {
     const kind = this[side].kind;
     if (kind === "log") return d3.scaleLog().domain(domain).range(range);
+    if (kind === "root") return d3.scalePow().exponent(0.5).domain(domain).range(range);
     if (kind === "tail") {
-      const log = d3.scaleLog().domain([1 - domain[1], 1 - domain[0]]).range([range[1], range[0]]);
+      const log = d3
+        .scaleLog()
+        .domain([1 - domain[1], 1 - domain[0]])
+        .range([range[1], range[0]]);
       const scale = (value) => log(Math.max(1 - value, 1 - domain[1]));
       scale.invert = (at) => 1 - log.invert(at);
       return scale;
@@ -155,6 +170,14 @@ class Chart {
       return [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999].filter((value) => value <= this.xDomain[1]);
     }
     const wanted = Math.max(2, Math.floor(pixels / (side === "x" ? 84 : 42)));
+    if (axis.kind === "root")
+      return [
+        0,
+        ...d3
+          .ticks(0, Math.sqrt(Math.max(...scale.domain())), wanted)
+          .slice(1)
+          .map((root) => +(root * root).toPrecision(1)),
+      ];
     if (axis.kind !== "log") return scale.ticks(wanted);
     return logTicks(scale.domain(), wanted);
   }
@@ -171,13 +194,23 @@ class Chart {
     }
     const pen = this.canvas.getContext("2d");
     pen.setTransform(dense, 0, 0, dense, 0, 0);
-    this.area = { left: margin.left, right: width - margin.right, top: margin.top, bottom: height - margin.bottom };
+    this.area = {
+      left: margin.left,
+      right: width - margin.right,
+      top: margin.top,
+      bottom: height - margin.bottom,
+    };
     this.toX = this.scale("x", this.xDomain, [this.area.left, this.area.right]);
     this.toY = this.scale("y", this.yDomain, [this.area.bottom, this.area.top]);
     this.drawAxes(pen);
     pen.save();
     pen.beginPath();
-    pen.rect(this.area.left, this.area.top - 2, this.area.right - this.area.left, this.area.bottom - this.area.top + 4);
+    pen.rect(
+      this.area.left - 3,
+      this.area.top - 3,
+      this.area.right - this.area.left + 6,
+      this.area.bottom - this.area.top + 6,
+    );
     pen.clip();
     if (this.x.kind === "time") drawMarks(this, pen);
     this.hits = { x: [], y: [], rows: [], layers: [] };
@@ -233,12 +266,14 @@ class Chart {
 
   writeLegend() {
     const named = this.current.filter((layer) => layer.name);
-    this.legend.replaceChildren(...named.map((layer) => {
-      const key = make("i", { class: `key ${layer.kind === "dots" ? "dot" : layer.dash ? "dash" : ""}` });
-      key.style.color = `var(--${layer.color})`;
-      layer.reading = make("b", {});
-      return make("span", {}, key, `${layer.name} `, layer.reading);
-    }));
+    this.legend.replaceChildren(
+      ...named.map((layer) => {
+        const key = make("i", { class: `key ${layer.kind === "dots" ? "dot" : layer.dash ? "dash" : ""}` });
+        key.style.color = `var(--${layer.color})`;
+        layer.reading = make("b", {});
+        return make("span", {}, key, `${layer.name} `, layer.reading);
+      }),
+    );
   }
 
   // The value of a curve at an instant, or NaN.
@@ -246,7 +281,8 @@ class Chart {
     const place = d3.bisectRight(layer.x, at) - 1;
     if (place < 0 || place >= layer.x.length) return NaN;
     if (layer.kind === "steps") return at > layer.x[layer.x.length - 1] ? NaN : layer.y[place];
-    const near = place + 1 < layer.x.length && layer.x[place + 1] - at < at - layer.x[place] ? place + 1 : place;
+    const near =
+      place + 1 < layer.x.length && layer.x[place + 1] - at < at - layer.x[place] ? place + 1 : place;
     return layer.y[near];
   }
 

@@ -104,6 +104,26 @@ const drawers = {
     }
   },
 
+  // Rectangles, each filled as far as its share says; `describe` says what one is.
+  tiles(chart, pen, layer) {
+    layer.boxes = layer.tiles.map(({ x0, x1, y0, y1, fill }) => {
+      const box = {
+        x: chart.toX(x0),
+        y: chart.toY(y0),
+        width: chart.toX(x1) - chart.toX(x0),
+        height: chart.toY(y1) - chart.toY(y0),
+      };
+      const gap = box.width > 3 ? 1 : 0;
+      pen.fillStyle = colour(layer.under);
+      pen.fillRect(box.x, box.y, Math.max(0.5, box.width - gap), Math.max(0.5, box.height - gap));
+      pen.globalAlpha = fill;
+      pen.fillStyle = colour(layer.color);
+      pen.fillRect(box.x, box.y, Math.max(0.5, box.width - gap), Math.max(0.5, box.height - gap));
+      pen.globalAlpha = 1;
+      return box;
+    });
+  },
+
   // A straight line over the whole chart, with its name beside it.
   rule(chart, pen, layer) {
     pen.strokeStyle = colour(layer.color);
@@ -117,8 +137,12 @@ const drawers = {
       const y = chart.toY(layer.level);
       pen.moveTo(chart.area.left, y);
       pen.lineTo(chart.area.right, y);
-    } else {  // equal values on both axes
-      const [low, high] = [Math.max(chart.xDomain[0], chart.yDomain[0]), Math.min(chart.xDomain[1], chart.yDomain[1])];
+    } else {
+      // equal values on both axes
+      const [low, high] = [
+        Math.max(chart.xDomain[0], chart.yDomain[0]),
+        Math.min(chart.xDomain[1], chart.yDomain[1]),
+      ];
       pen.moveTo(chart.toX(low), chart.toY(low));
       pen.lineTo(chart.toX(high), chart.toY(high));
     }

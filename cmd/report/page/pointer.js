@@ -33,15 +33,31 @@ function tipAt(event, lines) {
   if (tip.hidden) return;
   tip.replaceChildren(...lines.map((line) => make("div", {}, line)));
   const width = tip.offsetWidth;
-  const left = event.clientX + 14 + width > window.innerWidth ? event.clientX - 14 - width : event.clientX + 14;
+  const left =
+    event.clientX + 14 + width > window.innerWidth ? event.clientX - 14 - width : event.clientX + 14;
   tip.style.left = `${Math.max(4, left)}px`;
   tip.style.top = `${Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 4)}px`;
 }
 
-function tipLines(chart, hit, x) {
+// The lines of the tile under the pointer; null where there is none.
+function tileLines(chart, x, y) {
+  const layer = chart.current.find((one) => one.kind === "tiles");
+  const place = layer
+    ? layer.boxes.findIndex(
+        (box) => x >= box.x && x < box.x + box.width && y >= box.y && y < box.y + box.height,
+      )
+    : -1;
+  return place < 0 ? null : layer.describe(place);
+}
+
+function tipLines(chart, hit, x, y) {
   if (hit !== null) return describeHit(chart, hit);
+  const tile = tileLines(chart, x, y);
+  if (tile) return tile;
   const at = chart.toX.invert(x);
-  const named = chart.current.filter((layer) => layer.name && (layer.kind === "line" || layer.kind === "steps"));
+  const named = chart.current.filter(
+    (layer) => layer.name && (layer.kind === "line" || layer.kind === "steps"),
+  );
   if (chart.x.kind === "time" || named.length === 0) return [];
   const lines = named.map((layer) => `${layer.name} ${chart.reading(chart.valueAt(layer, at)) || "-"}`);
   return [chart.x.text(at), ...lines];
@@ -70,7 +86,7 @@ function followPointer(chart) {
     if (chart.drag) chart.drag[1] = inside(event.offsetX);
     chart.near = chart.drag ? null : nearestHit(chart, event.offsetX, event.offsetY);
     canvas.style.cursor = chart.near !== null ? "pointer" : isTime ? "crosshair" : "default";
-    tipAt(event, chart.drag ? [] : tipLines(chart, chart.near, event.offsetX));
+    tipAt(event, chart.drag ? [] : tipLines(chart, chart.near, event.offsetX, event.offsetY));
     if (isTime) showCursor(chart.toX.invert(inside(event.offsetX)));
     else chart.drawCursor();
   });
@@ -101,6 +117,8 @@ function followPointer(chart) {
     if (hit !== null && Math.abs(event.offsetX - chart.pressed) < 6) openRecord(chart.hits.rows[hit]);
     chart.drawCursor();
   });
-  canvas.addEventListener("pointercancel", () => { chart.drag = null; });
+  canvas.addEventListener("pointercancel", () => {
+    chart.drag = null;
+  });
   if (isTime) canvas.addEventListener("dblclick", () => showTime(...clock.full));
 }

@@ -47,15 +47,33 @@ function treeTable(trees) {
   const line = (name, values, text) => {
     const sorted = Float64Array.from(values).sort();
     const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
-    return [name, ...[mean, quantile(sorted, 0.5), quantile(sorted, 0.9), sorted[sorted.length - 1]].map(text)];
+    return [
+      name,
+      ...[mean, quantile(sorted, 0.5), quantile(sorted, 0.9), sorted[sorted.length - 1]].map(text),
+    ];
   };
   const seconds = (value) => duration(value * 1e9);
-  return table([plural(trees.length, "tree", "trees"), "mean", "p50", "p90", "max"], [
-    line("requests", trees.map((tree) => tree.rows.length), digits),
-    line("from first request to last end", trees.map((tree) => tree.to - tree.from), seconds),
-    line("of it, some request open", trees.map(openTime), seconds),
-    line("of it, gaps", trees.map((tree) => tree.to - tree.from - openTime(tree)), seconds),
-  ]);
+  return table(
+    [plural(trees.length, "tree", "trees"), "mean", "p50", "p90", "max"],
+    [
+      line(
+        "requests",
+        trees.map((tree) => tree.rows.length),
+        digits,
+      ),
+      line(
+        "from first request to last end",
+        trees.map((tree) => tree.to - tree.from),
+        seconds,
+      ),
+      line("of it, some request open", trees.map(openTime), seconds),
+      line(
+        "of it, gaps",
+        trees.map((tree) => tree.to - tree.from - openTime(tree)),
+        seconds,
+      ),
+    ],
+  );
 }
 
 // The sessions of a tree, its root first, then those of its agents as they began: a lane each.
@@ -66,7 +84,9 @@ function lanesOf(tree) {
     if (!sessions.has(session)) sessions.set(session, []);
     sessions.get(session).push(row);
   }
-  return [...sessions].filter(([, rows]) => rows.length > 0).map(([session, rows]) => ({ isRoot: session === tree.name, rows }));
+  return [...sessions]
+    .filter(([, rows]) => rows.length > 0)
+    .map(([session, rows]) => ({ isRoot: session === tree.name, rows }));
 }
 
 // Trees side by side until the lanes of a page are full.
@@ -94,12 +114,36 @@ function addLanes(part, trees) {
   let pages = pagesOf(trees);
   let page = 0;
   const said = make("span", {});
-  const choose = make("select", { "aria-label": "order of the lanes" }, Object.keys(orders).map((name) => make("option", {}, name)));
-  const turn = (by) => make("button", { type: "button", onclick: () => { page = (page + by + pages.length) % pages.length; show(); } }, by > 0 ? "next" : "before");
-  part.insertBefore(make("div", { class: "choice" }, choose, pages.length > 1 ? [turn(-1), turn(1)] : null, said), part.grid);
+  const choose = make(
+    "select",
+    { "aria-label": "order of the lanes" },
+    Object.keys(orders).map((name) => make("option", {}, name)),
+  );
+  const turn = (by) =>
+    make(
+      "button",
+      {
+        type: "button",
+        onclick: () => {
+          page = (page + by + pages.length) % pages.length;
+          show();
+        },
+      },
+      by > 0 ? "next" : "before",
+    );
+  part.insertBefore(
+    make("div", { class: "choice" }, choose, pages.length > 1 ? [turn(-1), turn(1)] : null, said),
+    part.grid,
+  );
   const chart = new Chart(part.grid, {
-    title: "Lanes", note: "a lane for each session, sub-agents below the session that called them, lines between trees; pale until the first token, then full", wide: true,
-    height: 400, x: timeAxis, y: { kind: "lanes", label: "sessions", from: 0, to: 1 },
+    title: "Lanes",
+    note:
+      "a lane for each session, sub-agents below the session that called them, lines between trees; " +
+      "pale until the first token, then full",
+    wide: true,
+    height: 400,
+    x: timeAxis,
+    y: { kind: "lanes", label: "sessions", from: 0, to: 1 },
     layers: () => laneLayers(pages[page] || []),
   });
   const say = () => {
@@ -113,15 +157,31 @@ function addLanes(part, trees) {
     say();
     chart.refresh();
   };
-  choose.addEventListener("change", () => { pages = pagesOf([...trees].sort(orders[choose.value])); page = 0; show(); });
+  choose.addEventListener("change", () => {
+    pages = pagesOf([...trees].sort(orders[choose.value]));
+    page = 0;
+    show();
+  });
   say();
 }
 
 function laneLayers(trees) {
-  const spans = (name, color, more) => ({ kind: "spans", name, color, x0: [], x1: [], lane: [], rows: [], placeOf: new Map(), ...more });
+  const spans = (name, color, more) => ({
+    kind: "spans",
+    name,
+    color,
+    x0: [],
+    x1: [],
+    lane: [],
+    rows: [],
+    placeOf: new Map(),
+    ...more,
+  });
   const parts = {
-    waiting: spans("until the first token", "pale"), tokens: spans("tokens", "blue"),
-    agents: spans("tokens of a sub-agent", "purple"), failed: spans("failed", "red"),
+    waiting: spans("until the first token", "pale"),
+    tokens: spans("tokens", "blue"),
+    agents: spans("tokens of a sub-agent", "purple"),
+    failed: spans("failed", "red"),
   };
   const failed = new Set(failedRows);
   const rules = [];

@@ -77,7 +77,8 @@ function binnedSpread(bins, from, to, weights) {
   return sums;
 }
 
-const binMiddles = (bins) => Float64Array.from({ length: bins.count }, (_, i) => bins.first + (i + 0.5) * bins.width);
+const binMiddles = (bins) =>
+  Float64Array.from({ length: bins.count }, (_, i) => bins.first + (i + 0.5) * bins.width);
 
 // A curve of steps from sums by bin, per second of the bin.
 function rateSteps(bins, sums) {
@@ -125,7 +126,8 @@ function percentilesOver(bins, at, values, rows, shares) {
   }
   for (const list of lists) list.sort((a, b) => a - b);
   return shares.map((share) =>
-    Float64Array.from(lists, (list) => (list.length * (1 - share) >= 1 - 1e-9 ? quantile(list, share) : NaN)));
+    Float64Array.from(lists, (list) => (list.length * (1 - share) >= 1 - 1e-9 ? quantile(list, share) : NaN)),
+  );
 }
 
 // Counts by about 40 bins of equal width on a log axis.

@@ -60,10 +60,31 @@ const share = (part, all) => (all > 0 ? `${((100 * part) / all).toFixed(part ===
 const plural = (count, one, many) => `${whole(count)} ${count === 1 ? one : many}`;
 
 function table(heads, rows, attributes = {}) {
-  const head = make("tr", {}, heads.map((text, i) => make("th", { scope: "col", class: i === 0 ? "" : "n" }, text)));
+  const head = make(
+    "tr",
+    {},
+    heads.map((text, i) => make("th", { scope: "col", class: i === 0 ? "" : "n" }, text)),
+  );
   const body = rows.map((cells) =>
-    make("tr", {}, cells.map((cell, i) =>
-      cell instanceof Node ? make("td", {}, cell) : make(i === 0 ? "th" : "td",
-        i === 0 ? { scope: "row" } : { class: typeof cell === "number" || /^[-\d]/.test(cell) ? "n" : "" }, String(cell)))));
-  return make("div", { class: "scroll" }, make("table", attributes, make("thead", {}, head), make("tbody", {}, body)));
+    make(
+      "tr",
+      {},
+      cells.map((cell, i) =>
+        cell instanceof Node
+          ? make("td", {}, cell)
+          : make(
+              i === 0 ? "th" : "td",
+              i === 0
+                ? { scope: "row" }
+                : { class: typeof cell === "number" || /^[-\d]/.test(cell) ? "n" : "" },
+              String(cell),
+            ),
+      ),
+    ),
+  );
+  return make(
+    "div",
+    { class: "scroll" },
+    make("table", attributes, make("thead", {}, head), make("tbody", {}, body)),
+  );
 }
