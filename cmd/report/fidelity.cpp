@@ -199,6 +199,14 @@ void compare_rows(const std::vector<Side::Request>& recorded, const Side& replay
                    static_cast<double>(exact), 0});
 }
 
+/// Rounded: rows of one instant leave some 10 us apart, which is no other distribution.
+std::vector<double> to_ms(std::vector<double> seconds) {
+    for (double& value : seconds) {
+        value = std::round(value * 1000);
+    }
+    return seconds;
+}
+
 /// The run's own where its rows left at recorded instants; else as the spans of time tell.
 double speed_of(const ReportedRun& run, bool rows_match, const Side& recorded,
                 const Side& replayed) {
@@ -286,8 +294,8 @@ std::string read_fidelity(const ReportedRun& run, const std::string& path, Fidel
                                  const std::vector<double>& right) {
         out.distances.push_back({name, "", {}, largest_distance(left, right), 4});
     };
-    distance("gaps between requests", a.gaps, b.gaps);
-    distance("gaps between turns", a.turn_gaps, b.turn_gaps);
+    distance("gaps between requests, to 1 ms", to_ms(a.gaps), to_ms(b.gaps));
+    distance("gaps between turns, to 1 ms", to_ms(a.turn_gaps), to_ms(b.turn_gaps));
     distance("input", a.input, b.input);
     distance("output", a.output, b.output);
     return "";
