@@ -4,7 +4,7 @@
 build_packages=(g++ cmake ninja-build pkg-config liburing-dev libsimdjson-dev libcli11-dev
     libfmt-dev libarchive-dev zlib1g-dev libpcre2-dev libutf8proc-dev
     libssl-dev libtomlplusplus-dev libyaml-cpp-dev libprotozero-dev libxlsxwriter-dev
-    systemtap-sdt-dev)
+    systemtap-sdt-dev node-d3-scale)
 
 # The HTTP parser: a library of its own in newer releases, C sources beside node's in Debian 12.
 llhttp_package() {

@@ -1,5 +1,6 @@
 #include "cmd/report/exports.hpp"
 
+#include <cstdio>
 #include <utility>
 
 #include "cmd/exit_codes.hpp"
@@ -7,6 +8,7 @@
 #include "cmd/report/csv_folder.hpp"
 #include "cmd/report/junit.hpp"
 #include "cmd/report/markdown.hpp"
+#include "cmd/report/page.hpp"
 #include "cmd/report/perfetto.hpp"
 #include "cmd/report/workbook.hpp"
 #include "engine/input/sink.hpp"
@@ -25,6 +27,19 @@ int write_text(const char* flag, const std::string& path, const std::string& tex
         done = sink.value().finish();
     }
     return done ? exit_done : fail_new_file(flag, path, done.error());
+}
+
+int write_page(const std::string& path, const ReportedRun& run) {
+    if (const int code = refuse_existing_file("--html", path); code != exit_done) {
+        return code;
+    }
+    std::string why;
+    const Result<std::string> page = page_of(run, why);
+    if (!page) {
+        std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+        return exit_input;
+    }
+    return write_text("--html", path, page.value());
 }
 
 }  // namespace
@@ -48,6 +63,9 @@ int write_exports(const ReportExports& exports, const ReportedRun& run, const st
     }
     if (code == exit_done && !exports.xlsx.empty()) {
         code = write_workbook(run, exports.xlsx);
+    }
+    if (code == exit_done && !exports.html.empty()) {
+        code = write_page(exports.html, run);
     }
     return code;
 }

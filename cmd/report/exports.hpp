@@ -14,6 +14,7 @@ struct ReportExports {
     std::string junit;
     std::string perfetto;
     std::string xlsx;
+    std::string html;
 
     /// An export has standard output for itself.
     bool take_stdout() const { return markdown == "-" || junit == "-"; }

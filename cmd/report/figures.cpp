@@ -25,6 +25,8 @@ const char* schema_name(RunTable table) {
             return "summary";
         case RunTable::events:
             return "timed_event";
+        case RunTable::client:
+            return "client";
     }
     return "";
 }
@@ -121,6 +123,8 @@ const char* name_of(RunTable table) {
             return "summary";
         case RunTable::events:
             return "events";
+        case RunTable::client:
+            return "client";
     }
     return "";
 }

@@ -20,8 +20,9 @@ enum class RunTable : std::uint8_t {
     periods,   ///< periods.jsonl
     summary,   ///< summary.json: one object
     events,    ///< events.jsonl
+    client,    ///< client.jsonl
 };
-/// "requests", "periods", "summary", "events": the name of the table's file or sheet.
+/// "requests", "periods", "summary", "events", "client": the name of the table's file or sheet.
 const char* name_of(RunTable table);
 
 struct Figure {

@@ -20,6 +20,7 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace --table full
   driftless report runs/20261121T062957Z-trace --json | jq .p99_ttft_ms
   driftless report runs/20261121T062957Z-trace --fail-if "ttft:p99 > 2s"
+  driftless report runs/20261121T062957Z-trace --html run.html
   driftless report runs/20261121T062957Z-trace --csv tables --junit result.xml
   driftless report runs/20261121T062957Z-trace --markdown - >> "$GITHUB_STEP_SUMMARY"
   driftless report runs/20261121T062957Z-trace --view vllm
@@ -81,6 +82,8 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     ReportExports& files = line.command.exports;
     flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
                 parse_new_path, files.csv);
+    flags.value("--html", "FILE", "one page with charts, tables and every record, for a browser",
+                nullptr, parse_new_path, files.html);
     flags.value("--xlsx", "FILE", "a workbook of Excel: the same tables, and charts", nullptr,
                 parse_new_path, files.xlsx);
     flags.value("--markdown", "FILE", "one page, as for a GitHub job summary (-: on stdout)",

@@ -12,6 +12,8 @@
 #include "cmd/report/readings.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/scrape/mapping_file.hpp"
+#include "cmd/scrape/read_totals.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/threshold_values.hpp"
 #include "engine/history/past.hpp"
@@ -88,9 +90,15 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
         explain_users(lost, live);
         return;
     }
+    if (complete) {
+        std::fprintf(stderr,
+                     "report: the run ended before it had summed up; all %llu rows have a "
+                     "record\n",
+                     static_cast<Long>(facts.rows));
+        return;
+    }
     const char* what = live          ? "the run still goes on"
                        : facts.ended ? "the run could not write all of its records"
-                       : complete    ? "the run was killed before it had summed up"
                                      : "the run was killed";
     std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had left\n",
                  what, static_cast<Long>(facts.rows - past.records()),
@@ -114,6 +122,25 @@ std::string judge(const RunFacts& facts, const SummaryFigures& figures,
     }
     findings = judge_rules(rules.sets, facts.rules, figures, same_value);
     return "";
+}
+
+/// By the tables of the run, as its run.json has them. What cannot be read is told and left out.
+std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts& facts,
+                                      const SummaryFigures& figures) {
+    std::vector<EngineMapping> own;
+    std::string why;
+    for (const std::string& text : facts.metrics_tables) {
+        if (why = read_mapping(text, own.emplace_back()); !why.empty()) {
+            std::fprintf(stderr, "report: run.json: metrics_tables: %s\n", why.c_str());
+            own.pop_back();
+        }
+    }
+    std::optional<ServerTotals> totals =
+        read_totals(folder, known_mappings(std::move(own)), figures.timeline.spans, why);
+    if (!why.empty()) {
+        std::fprintf(stderr, "report: %s\n", why.c_str());
+    }
+    return totals;
 }
 
 /// The thresholds that were given here, or those of the run. False: one of the run's cannot be
@@ -174,6 +201,7 @@ int report(const ReportCommand& command) {
         figures.cache_excess = 0;
     }
     SummaryInfo info = facts.info;
+    info.server = totals_of(folder, facts, figures);
     figures.warnings = warnings_of(figures, info);
     const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
     info.verdict = name_of(judged.verdict);

@@ -8,7 +8,7 @@
 namespace driftless {
 
 struct ShippedSchema {
-    std::string_view name;  ///< "period", "record", "summary", "timed_event"
+    std::string_view name;  ///< "client", "period", "record", "summary", ..
     std::string_view text;  ///< JSON
 };
 /// By name.

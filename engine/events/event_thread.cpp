@@ -215,7 +215,9 @@ bool EventThread::step(Underway& one, Instant now) {
 /// It has had its time. Called again where it goes on all the same.
 void EventThread::force(Underway& one, Instant now) {
     const bool again = one.forced != EventStatus::ok;
-    one.forced = again ? one.forced : hurried_ ? EventStatus::cut_off : EventStatus::timed_out;
+    one.forced = again            ? one.forced
+                 : one.is_hurried ? EventStatus::cut_off
+                                  : EventStatus::timed_out;
     one.limit = now + kill_pause;
     if (!one.command) {
         one.posting->cancel();
@@ -272,6 +274,7 @@ void EventThread::hurry(Instant now) {
     hurried_ = true;
     for (const std::unique_ptr<Underway>& one : underway_) {
         const Instant last = interrupted ? now : now + rules_.last_wait;
+        one->is_hurried = last < one->limit && one->forced == EventStatus::ok;
         one->limit = std::min(one->limit, last);
     }
 }

@@ -65,6 +65,7 @@ class EventThread {
         std::optional<EventCommand> command;
         std::unique_ptr<Posting> posting;
         Instant limit;                         ///< ended by force then
+        bool is_hurried = false;               ///< the end of the run has made it shorter
         EventStatus forced = EventStatus::ok;  ///< why it was; `ok`: it was not
     };
 

@@ -177,6 +177,11 @@ Result<Balance> parse_balance(std::string_view text) {
     return choose(text, choices, "is not one of turn, session");
 }
 
+Result<bool> parse_report(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"html", true}, Choice<bool>{"none", false}};
+    return choose(text, choices, "is not one of html, none");
+}
+
 Result<bool> parse_chunks(std::string_view text) {
     constexpr std::array choices{Choice<bool>{"full", true}, Choice<bool>{"none", false}};
     return choose(text, choices, "is not one of full, none");

@@ -31,6 +31,8 @@ Result<Balance> parse_balance(std::string_view text);
 Result<ConnectionRule> parse_connection_rule(std::string_view text);
 /// "full" or "none".
 Result<bool> parse_chunks(std::string_view text);
+/// "html": true, "none": false.
+Result<bool> parse_report(std::string_view text);
 /// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").
 Result<const Dialect*> parse_api(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
 #include "cmd/replay/flags/options_events.hpp"
+#include "cmd/replay/flags/options_metrics.hpp"
 #include "cmd/replay/flags/options_rates.hpp"
 #include "cmd/replay/flags/options_users.hpp"
 #include "cmd/replay/flags/row_headers.hpp"
@@ -202,6 +203,8 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_goodput, options.results.goodput);
     flags.value("--period", "T|none", "a line of sums in periods.jsonl every T", "10s",
                 parse_period, options.results.period_ns);
+    flags.value("--report", "KIND", "html: a page of charts in report.html at the end; or none",
+                "html", parse_report, options.results.page);
     flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
                  options.results.labels);
     flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
@@ -327,6 +330,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_user_flags(flags, options);
     add_output_flags(flags, options);
     add_event_flags(flags, options.events);
+    add_metrics_flags(flags, options.metrics);
     add_host_flags(flags, options);
     add_rule_flags(flags, options.rules, options.results);
     add_again_flags(flags, options);

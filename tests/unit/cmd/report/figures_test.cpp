@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/stats/summary.hpp"
+#include "proto/record/client_sample.hpp"
 #include "proto/record/period.hpp"
 #include "proto/record/record.hpp"
 
@@ -59,6 +60,7 @@ TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
     info.stopped_when = StoppedWhen{"errors > 1", 2, 3, FigureUnit::share};
     const ClientTotals client;
     info.client = &client;
+    info.server.emplace().gauges.fill(GaugeTotals{});
     const std::string text = summary_json(SummaryFigures(), info);
     const JsonValue summary = document.parse(text).value();
     std::set<std::string> names;
@@ -66,6 +68,19 @@ TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
         EXPECT_TRUE(value_of(summary, figure).present()) << figure.name;
         EXPECT_TRUE(names.insert(figure.name).second) << figure.name;
     }
+}
+
+TEST(Figures, OfTheClientAreThoseOfItsLines) {
+    JsonDocument document;
+    std::string line;
+    append_client_sample(line, ClientSample(), 0);
+    JsonValue member = document.parse(line).value().first();
+    for (const Figure& figure : figures_of(RunTable::client)) {
+        EXPECT_EQ(figure.name, member.key());
+        EXPECT_FALSE(figure.definition.empty()) << figure.name;
+        member = member.next();
+    }
+    EXPECT_FALSE(member.present()) << member.key();
 }
 
 TEST(Figures, HaveOneUnit) {

@@ -111,6 +111,10 @@ TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
     EXPECT_GE(hangs.stop_took, milliseconds(400));
     EXPECT_LT(hangs.stop_took, seconds(20));
     rules.last_wait = seconds(100);
+    rules.limit = milliseconds(400);
+    const Played too_long({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
+    EXPECT_EQ(too_long.of(0).status, EventStatus::timed_out) << "its own limit came first";
+    rules.limit = seconds(100);
     const Played interrupted({event(0, 0, run, "sleep 100")}, milliseconds(50), rules, true);
     EXPECT_EQ(interrupted.of(0).status, EventStatus::cut_off);
     EXPECT_LT(interrupted.stop_took, seconds(20));

@@ -21,6 +21,13 @@ TEST(ReplayOptions, ChooseTheTable) {
     EXPECT_FALSE(options_with({}).results.quiet);
 }
 
+TEST(ReplayOptions, EndWithAPageUnlessItIsNotWanted) {
+    EXPECT_TRUE(options_with({}).results.page);
+    EXPECT_TRUE(options_with({"--report", "html"}).results.page);
+    EXPECT_FALSE(options_with({"--report", "none"}).results.page);
+    EXPECT_TRUE(says(refusal_with({"--report", "pdf"}), "is not one of html, none"));
+}
+
 // The folder of a run is named in what is printed: with one slash between it and its files.
 TEST(ReplayOptions, FoldersHaveNoSlashBehindThem) {
     EXPECT_EQ(options_with({"--out", "runs/a//"}).results.out, "runs/a");

@@ -1,0 +1,152 @@
+// Latency: over time, as a distribution, and against what may cause it.
+
+const metrics = [
+  { key: "ttft_ns", figure: "ttft", name: "TTFT", said: "first token minus fired" },
+  { key: "ttft_due_ns", figure: "ttft_due", name: "TTFT from due", said: "first token minus due: with what the row waited in this client" },
+  { key: "tpot_ns", figure: "tpot", name: "TPOT", said: "time from the first to the last token by the tokens after the first" },
+  { key: "e2e_ns", figure: "e2el", name: "E2E", said: "last token minus fired" },
+];
+let metric = metrics[0];
+
+const latencyAxis = (more) => ({
+  kind: "log", tick: roundDuration, text: duration, ...more,
+  get label() { return metric.name; },
+});
+
+function addLatency() {
+  const part = addPart("latency", "Latency");
+  if (measuredRows.length === 0) {
+    addLine(part, "No request was answered whole: there is nothing to measure.");
+    return;
+  }
+  part.insertBefore(latencyTable(), part.grid);
+  part.insertBefore(metricChoice(), part.grid);
+  addOverTime(part);
+  addDistributions(part);
+  addAgainst(part);
+}
+
+function latencyTable() {
+  const columns = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+  const line = (name, figure) => [name, ...columns.map((one) => {
+    const ms = summary[`${one}_${figure}_ms`];
+    return ms === null || ms === undefined ? "-" : ms.toFixed(2);
+  }), whole(summary[`count_${figure}`])];
+  const rows = metrics.map((one) => line(one.name, one.figure));
+  rows.splice(3, 0, line("ITL", "itl"));
+  return table(["ms", ...columns, "values"], rows, { class: "figures" });
+}
+
+function metricChoice() {
+  const box = make("div", { class: "choice", role: "group", "aria-label": "the metric of the charts below" });
+  const said = make("span", {}, metric.said);
+  for (const one of metrics) {
+    const button = make("button", { type: "button", "aria-pressed": String(one === metric) }, one.name);
+    button.addEventListener("click", () => {
+      metric = one;
+      for (const other of box.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+      said.textContent = one.said;
+      for (const chart of charts) if (chart.isLatency) chart.refreshSoon();
+    });
+    box.append(button);
+  }
+  box.append(said);
+  return box;
+}
+
+const shownRows = () => measuredRows.filter((row) => inWindow(moment[row]));
+
+// Every record has its dot here.
+function addOverTime(part) {
+  const kinds = [
+    { name: "ok", color: "blue", has: (row) => outcomes[row] === "ok" && phases[row] === "profile" },
+    { name: "warm-up", color: "grey", has: (row) => phases[row] !== "profile" },
+    { name: "not ok", color: "orange", has: () => true },
+  ];
+  const taken = new Set();
+  for (const kind of kinds) {
+    kind.rows = allRows.filter((row) => !taken.has(row) && kind.has(row));
+    for (const row of kind.rows) taken.add(row);
+  }
+  new Chart(part.grid, {
+    title: "Over time", wide: true, height: 320, isLatency: true, isAllRecords: true,
+    note: "every record at the time it was fired; those without a value at the foot; percentiles where enough rows carry them",
+    x: timeAxis, y: latencyAxis(),
+    layers(from, to) {
+      const values = requests.numbers(metric.key);
+      const layers = [];
+      for (const kind of kinds) {
+        const known = kind.rows.filter((row) => values[row] > 0);
+        if (known.length > 0) layers.push({ kind: "dots", name: kind.name, color: kind.color, x: column(moment, known), y: column(values, known), rows: known });
+      }
+      const without = allRows.filter((row) => !(values[row] > 0));
+      if (without.length > 0) {
+        layers.push({ kind: "dots", foot: true, name: "no value", color: "red", x: column(moment, without), y: without.map(() => NaN), rows: without });
+      }
+      const bins = timeBins(from, to, Math.min(60, Math.max(4, shownRows().length / 25)));
+      const x = binMiddles(bins);
+      const [half, most, tail] = percentilesOver(bins, moment, values, measuredRows, [0.5, 0.9, 0.99]);
+      for (const [name, color, y] of [["p50", "green", half], ["p90", "purple", most], ["p99", "red", tail]]) {
+        if (y.some((value) => !Number.isNaN(value))) layers.push({ kind: "line", name, color, x, y, width: 2 });
+      }
+      return layers;
+    },
+  });
+}
+
+function addDistributions(part) {
+  const sorted = () => sortedValues(requests.numbers(metric.key), shownRows());
+  new Chart(part.grid, {
+    title: "Histogram", note: "rows that are ok, in the time that is shown; a log axis", isLatency: true,
+    x: latencyAxis(), y: countAxis("linear", "requests"),
+    layers() {
+      const { edges, counts } = logHistogram(sorted());
+      return [{ kind: "bars", color: "blue", x0: edges.slice(0, -1), x1: edges.slice(1), y: counts }];
+    },
+  });
+  new Chart(part.grid, {
+    title: "Cumulative", note: "the share of rows at or below a value", isLatency: true,
+    x: latencyAxis(), y: axis("linear", "share of rows", (value) => `${Math.round(value * 100)} %`, (value) => `${(100 * value).toFixed(2)} %`, { from: 0, to: 1 }),
+    layers() {
+      const values = sorted();
+      const places = thinned(values.length, 2000);
+      return [{ kind: "steps", name: "share", color: "blue", x: places.map((i) => values[i]), y: places.map((i) => (i + 1) / values.length) }];
+    },
+  });
+  new Chart(part.grid, {
+    title: "Percentiles", note: "the axis of HDR plots: each step to the right leaves out nine of ten of the rest", isLatency: true,
+    x: axis("tail", "percentile", (value) => `p${+(100 * value).toFixed(4)}`, (value) => `p${+(100 * value).toFixed(3)}`, { from: 0 }),
+    y: latencyAxis(),
+    layers() {
+      const values = sorted();
+      const places = thinned(values.length, 200).concat(indexes(values.length, (i) => i >= values.length - 2000)).sort((a, b) => a - b);
+      this.x.to = 1 - 1 / Math.max(10, values.length);
+      return [{ kind: "line", name: metric.name, color: "blue", x: places.map((i) => i / values.length), y: places.map((i) => values[i]) }];
+    },
+  });
+}
+
+function addAgainst(part) {
+  const uncached = Float64Array.from(inputTokens, (tokens, row) =>
+    tokens - (Number.isNaN(cachedTokens[row]) ? expectedTokens[row] : cachedTokens[row]));
+  const reports = summary.cache && summary.cache.rows_reported > 0;
+  const against = [
+    { title: "Against the length of the input", label: "prompt tokens", values: inputTokens, kind: "log" },
+    { title: "Against uncached tokens", label: `prompt tokens that were not cached${reports ? "" : " (by forecast)"}`, values: uncached, kind: "log" },
+    { title: "Against requests in flight", label: "open when it was fired", values: requests.numbers("inflight"), kind: "linear" },
+    { title: "Against the place in the session", label: "turn", values: requests.numbers("turn"), kind: "linear" },
+  ];
+  for (const one of against) {
+    const known = measuredRows.filter((row) => !Number.isNaN(one.values[row]));
+    if (new Set(column(one.values, known)).size < 2) continue;
+    new Chart(part.grid, {
+      title: one.title, note: "rows that are ok, in the time that is shown", isLatency: true,
+      x: countAxis(one.kind, one.label), y: latencyAxis(),
+      layers() {
+        const values = requests.numbers(metric.key);
+        const rows = known.filter((row) => inWindow(moment[row]) && values[row] > 0 && (one.kind !== "log" || one.values[row] > 0));
+        return [{ kind: "dots", color: "blue", x: column(one.values, rows), y: column(values, rows), rows }];
+      },
+    });
+  }
+}

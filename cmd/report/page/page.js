@@ -1,0 +1,107 @@
+// The page: verdict and why, five figures, then the parts. Runs last.
+
+function addHead() {
+  const top = document.getElementById("top");
+  const verdict = summary.verdict || { name: "unknown", reasons: [], warnings: [] };
+  const began = new Date(data.run.zero_utc_ms).toISOString().replace("T", " ").slice(0, 19);
+  const where = summary.run ? summary.run.urls.join(", ") : "";
+  top.append(
+    make("p", { class: "kicker" }, `${data.run.program} replay, ${began} UTC`),
+    make("h1", {}, summary.trace),
+    make("p", { class: "what" }, [summary.model_id, where, summary.run && `speed ${summary.run.speed}`].filter(Boolean).join(" · ")),
+    make("div", { class: `verdict ${verdict.name}` }, make("strong", {}, verdict.name), whyList(verdict)),
+    five());
+  const limits = summary.thresholds || [];
+  if (limits.length > 0) {
+    top.append(table(["limit", "", "measured"], limits.map((one) =>
+      [one.condition || one.cond, one.fails ? "fail" : "pass", `${digits(one.value)} ${one.unit || ""}`]), { class: "limits" }));
+  }
+  if (requests.of > requests.rows) {
+    top.append(make("p", { class: "note" }, `The run has ${whole(requests.of)} records; the charts draw every ${Math.round(requests.of / requests.rows)}th. The figures are of all.`));
+  }
+}
+
+// Why the verdict is what it is, what must be known, and what is missing.
+function whyList(verdict) {
+  const lines = verdict.reasons.map((text) => make("li", {}, text));
+  lines.push(...(verdict.warnings || []).map((text) => make("li", { class: "warning" }, text)));
+  if (!data.run.ended) lines.push(make("li", { class: "warning" }, "The run was killed, or still goes on: this page has it as far as its files go."));
+  if (summary.unfinished) {
+    lines.push(make("li", { class: "warning" }, `${plural(summary.unfinished.rows, "row has", "rows have")} no record; ${whole(summary.unfinished.rows_left)} of them had left.`));
+  }
+  if (summary.stopped_when) lines.push(make("li", {}, `Stopped at ${digits(summary.stopped_when.at_s)} s: ${summary.stopped_when.cond}`));
+  if (lines.length === 0) lines.push(make("li", {}, "Every row left in time and its answer was read in time, by the limits of this host."));
+  return make("ul", {}, lines);
+}
+
+function five() {
+  const ms = (name) => (summary[name] === null || summary[name] === undefined ? "-" : duration(summary[name] * 1e6));
+  const cache = summary.cache || {};
+  const failed = summary.failed || 0;
+  const figures = [
+    ["Answered", share(summary.completed, summary.num_prompts), `${whole(summary.completed)} of ${whole(summary.num_prompts)} ok, ${whole(failed)} failed`],
+    ["TTFT p99", ms("p99_ttft_ms"), `p50 ${ms("p50_ttft_ms")}; from due ${ms("p99_ttft_due_ms")}`],
+    ["TPOT p99", ms("p99_tpot_ms"), `p50 ${ms("p50_tpot_ms")}`],
+    ["Output tokens", `${digits(summary.output_throughput)}/s`, `${digits(summary.request_throughput)} requests/s for ${duration(summary.duration * 1e9)}`],
+    cache.rows_reported > 0
+      ? ["Cache hits", share(cache.cached_tokens, cache.expected_cached_tokens_reported), `${short(cache.cached_tokens)} of ${short(cache.expected_cached_tokens_reported)} expected tokens`]
+      : ["E2E p99", ms("p99_e2el_ms"), `p50 ${ms("p50_e2el_ms")}`],
+  ];
+  return make("dl", { class: "five" }, figures.map(([name, value, more]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, value), make("dd", { class: "more" }, more))));
+}
+
+function addBar() {
+  const bar = document.getElementById("bar");
+  const links = [...document.querySelectorAll("main > section")].map((part) =>
+    make("a", { href: `#${part.id}` }, part.querySelector("h2").textContent));
+  const shown = make("span", { class: "shown" });
+  const whole = make("button", { type: "button", onclick: () => showTime(...clock.full) }, "whole run");
+  const say = () => {
+    shown.textContent = `${clockText(clock.from, clock.to - clock.from)} to ${clockText(clock.to, clock.to - clock.from)}`;
+    whole.disabled = !isZoomed();
+  };
+  bar.append(make("div", { class: "links" }, links), make("div", { class: "zoom" }, shown, whole));
+  document.addEventListener("zoom", say);
+  say();
+}
+
+function addFoot() {
+  const run = summary.run || {};
+  document.getElementById("foot").append(
+    make("p", {}, [data.run.calibration, data.run.cpu, data.run.kernel && `Linux ${data.run.kernel}`].filter(Boolean).join(" · ")),
+    make("p", {}, `trace ${run.trace_digest || "-"}, schedule ${run.schedule_digest || "-"}, seed ${run.seed ?? "-"}`),
+    make("p", {}, "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page)."));
+}
+
+// A link to a record: page.html#row-17.
+function openWanted() {
+  const wanted = /^#row-(\d+)$/.exec(location.hash);
+  const row = wanted ? requests.numbers("row").indexOf(Number(wanted[1])) : -1;
+  if (row >= 0) openRecord(row);
+}
+
+function drawAll() {
+  for (const chart of charts) chart.refresh();
+}
+
+// Verdict and figures are painted before the charts are made, and each part before the next.
+async function showParts() {
+  const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  for (const add of [addLoad, addLatency, addCache, addServer, addClient, addSessions, addOutcomes, addDefinitions]) {
+    await painted();
+    const before = charts.length;
+    add();
+    for (const chart of charts.slice(before)) chart.refresh();
+  }
+  addBar();
+  addFoot();
+  openWanted();
+  document.documentElement.dataset.ready = "true";
+}
+
+settleTime();
+addHead();
+showParts();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => requestAnimationFrame(drawAll));

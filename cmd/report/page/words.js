@@ -1,0 +1,69 @@
+// Elements, and numbers as people read them. What came from outside is only ever set as text.
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    if (name === "class") element.className = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined) element.append(child);
+  }
+  return element;
+}
+
+const groups = d3.format(",");
+const whole = (value) => groups(Math.round(value));
+
+// Three digits that matter, thousands with commas.
+function digits(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "-";
+  const size = Math.abs(value);
+  if (size >= 100 || Number.isInteger(value)) return whole(value);
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
+}
+
+// Nanoseconds with the unit that fits.
+function duration(ns) {
+  if (ns === null || ns === undefined || Number.isNaN(ns)) return "-";
+  const size = Math.abs(ns);
+  if (size >= 1e9) return `${digits(ns / 1e9)} s`;
+  if (size >= 1e6) return `${digits(ns / 1e6)} ms`;
+  if (size >= 1e3) return `${digits(ns / 1e3)} us`;
+  return `${whole(ns)} ns`;
+}
+
+// Ticks of a log axis in ns, without needless digits: "20 ms".
+function roundDuration(ns) {
+  const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
+  return `${+(ns / unit).toPrecision(3)} ${name}`;
+}
+
+// 1500 as "1.5k".
+function short(value) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1) return `${+value.toPrecision(2)}`;
+  if (size < 1000) return `${+value.toPrecision(4)}`;
+  return d3.format(".3~s")(value);
+}
+
+// Seconds from time 0, as exact as the span that is shown.
+function clockText(seconds, span) {
+  return `${seconds.toFixed(span > 500 ? 0 : span > 50 ? 1 : span > 5 ? 2 : span > 0.5 ? 3 : 6)} s`;
+}
+
+const count = (value) => (value === null || Number.isNaN(value) ? "-" : whole(value));
+const share = (part, all) => (all > 0 ? `${((100 * part) / all).toFixed(part === all ? 0 : 2)} %` : "-");
+const plural = (count, one, many) => `${whole(count)} ${count === 1 ? one : many}`;
+
+function table(heads, rows, attributes = {}) {
+  const head = make("tr", {}, heads.map((text, i) => make("th", { scope: "col", class: i === 0 ? "" : "n" }, text)));
+  const body = rows.map((cells) =>
+    make("tr", {}, cells.map((cell, i) =>
+      cell instanceof Node ? make("td", {}, cell) : make(i === 0 ? "th" : "td",
+        i === 0 ? { scope: "row" } : { class: typeof cell === "number" || /^[-\d]/.test(cell) ? "n" : "" }, String(cell)))));
+  return make("div", { class: "scroll" }, make("table", attributes, make("thead", {}, head), make("tbody", {}, body)));
+}

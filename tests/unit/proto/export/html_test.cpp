@@ -1,0 +1,57 @@
+// What others said stays text inside a page, and base64 is that of RFC 4648.
+#include "proto/export/html.hpp"
+
+#include <gtest/gtest.h>
+
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+namespace {
+
+std::string html(std::string_view text) {
+    std::string out;
+    append_html_text(out, text);
+    return out;
+}
+
+std::string base64(std::string_view text) {
+    std::string out;
+    append_base64_of(out, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    return out;
+}
+
+TEST(Html, EscapesWhatMarksItUp) {
+    EXPECT_EQ(html("a<b>&\"c\""), "a&lt;b&gt;&amp;&quot;c&quot;");
+    EXPECT_EQ(html("tab\there"), "tab\\u0009here");
+    EXPECT_EQ(html(""), "");
+}
+
+// No "<" at all is left, so that no script can end; the JSON reader sees the same words.
+TEST(Html, HoldsAnyJsonInAScript) {
+    for (const char* words :
+         {"</script><script>alert(1)</script>", "<!--<script>", "<", "", "a<"}) {
+        std::string json;
+        JsonWriter(json).string(words);
+        std::string script;
+        append_script_json(script, json);
+        EXPECT_EQ(script.find('<'), script.npos) << script;
+        JsonDocument document;
+        EXPECT_EQ(document.parse(script).value().as_string(), words);
+    }
+}
+
+// The test vectors of RFC 4648, section 10.
+TEST(Html, WritesBase64) {
+    EXPECT_EQ(base64(""), "");
+    EXPECT_EQ(base64("f"), "Zg==");
+    EXPECT_EQ(base64("fo"), "Zm8=");
+    EXPECT_EQ(base64("foo"), "Zm9v");
+    EXPECT_EQ(base64("foob"), "Zm9vYg==");
+    EXPECT_EQ(base64("fooba"), "Zm9vYmE=");
+    EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+    EXPECT_EQ(base64("\xFB\xEF\xFF"), "++//");
+}
+
+}  // namespace
+}  // namespace driftless
