@@ -71,6 +71,12 @@ std::string loss_text(const HitLossTokens& loss) {
                 name.words);
         }
     }
+    if (loss.gained > 0) {
+        text += fmt::format(
+            "; {} tokens were hit beyond what was expected, as rows of one burst came in another "
+            "order, or the cache was warm",
+            loss.gained);
+    }
     return text;
 }
 
@@ -201,6 +207,7 @@ void write_certificate(JsonWriter& json, const ReportedRun& run,
     count("rows", certificate.loss.rows);
     count("expected_tokens", certificate.loss.expected);
     count("tokens", certificate.loss.lost);
+    count("gained_tokens", certificate.loss.gained);
     for (const LossName& name : loss_names) {
         count(name.key, certificate.loss.*name.tokens);
     }

@@ -8,6 +8,13 @@
 
 namespace driftless {
 
+inline Result<std::string> parse_trace_path(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "names no trace"};
+    }
+    return std::string(text);
+}
+
 inline void add_reading_flags(Flags& flags, ReportReadings& readings) {
     static const std::string views =
         "figures by another tool's definitions, in its layout: " + view_names();
@@ -29,6 +36,9 @@ inline void add_reading_flags(Flags& flags, ReportReadings& readings) {
                  readings.trees);
     flags.on_off("--certificate", "what was sent, by digests and counts; where hits were lost",
                  readings.certificate);
+    flags.value("--against", "TRACE",
+                "how faithful the run is to a trace: arrivals, lengths, sharing, gaps", nullptr,
+                parse_trace_path, readings.against);
 }
 
 /// Why they cannot stand together, or the empty text.

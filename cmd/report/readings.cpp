@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cmd/report/certificate.hpp"
+#include "cmd/report/fidelity.hpp"
 #include "cmd/report/steady_reading.hpp"
 #include "cmd/report/tree_reading.hpp"
 #include "cmd/report/viewed_run.hpp"
@@ -88,6 +89,13 @@ std::string take_readings(const ReportReadings& readings, const ReportedRun& run
         out.members += member("certificate", [&](JsonWriter& writer) {
             write_certificate(writer, run, certificate);
         });
+    }
+    if (why.empty() && !readings.against.empty()) {
+        FidelityReading reading;
+        why = read_fidelity(run, readings.against, reading);
+        out.screen += fidelity_screen(readings.against, reading);
+        out.members +=
+            member("fidelity", [&](JsonWriter& writer) { write_fidelity(writer, reading); });
     }
     return why;
 }

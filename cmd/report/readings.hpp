@@ -20,10 +20,12 @@ struct ReportReadings {
     bool why = false;
     bool trees = false;
     bool certificate = false;
+    std::string against;  ///< a trace; empty: none
 
     /// Any that stands below the summary.
     bool any_below() const {
-        return !by.empty() || !slos.empty() || steady || why || trees || certificate;
+        return !by.empty() || !slos.empty() || steady || why || trees || certificate ||
+               !against.empty();
     }
 };
 

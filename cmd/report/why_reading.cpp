@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "cmd/report/record_pass.hpp"
+#include "cmd/report/server_table.hpp"
 #include "cmd/screen/lines.hpp"
 #include "engine/stats/why_records.hpp"
 #include "engine/views/view_text.hpp"
@@ -23,11 +27,32 @@ std::string statement_text(const WhyStatement& statement) {
                        statement.is_echo ? "; says nothing beyond the first" : "");
 }
 
+std::vector<WhyServer> servers_of(const std::vector<ServerInstant>& instants) {
+    std::vector<WhyServer> servers;
+    for (const ServerInstant& one : instants) {
+        const auto figure = [&one](ServerFigure of) {
+            return one.figures[static_cast<std::size_t>(of)];
+        };
+        servers.push_back({one.t_ns, figure(ServerFigure::waiting), figure(ServerFigure::running),
+                           figure(ServerFigure::kv_usage), figure(ServerFigure::preemptions)});
+    }
+    std::stable_sort(servers.begin(), servers.end(),
+                     [](const WhyServer& a, const WhyServer& b) { return a.t_ns < b.t_ns; });
+    return servers;
+}
+
 }  // namespace
 
 std::string read_why(const ReportedRun& run, WhyFinding& out) {
     WhyRecords records;
-    std::string why = each_record(run, [&records](const Record& record) { records.add(record); });
+    std::string why;
+    const Result<std::vector<ServerInstant>> instants =
+        read_server_instants(run.folder + "/server.jsonl", why);
+    if (!instants) {
+        return why;
+    }
+    records.set_servers(servers_of(instants.value()));
+    why = each_record(run, [&records](const Record& record) { records.add(record); });
     out = records.finding();
     return why;
 }

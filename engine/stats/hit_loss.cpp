@@ -91,6 +91,8 @@ HitLossTokens HitLoss::tokens() const {
         const std::int64_t blocks = std::clamp<std::int64_t>(row->blocks, 0, lost);
         const auto left = static_cast<std::uint64_t>(lost - blocks);
         sums.lost += static_cast<std::uint64_t>(lost);
+        sums.gained +=
+            static_cast<std::uint64_t>(std::max<std::int64_t>(row->cached - row->expected, 0));
         sums.blocks += static_cast<std::uint64_t>(blocks);
         const bool alone = sums.servers == 1 && !prefills.any_at(row->fired_ns);
         if (turn == nullptr) {

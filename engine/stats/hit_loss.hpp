@@ -25,6 +25,7 @@ namespace driftless {
 struct HitLossTokens {
     std::uint64_t rows = 0;      ///< that reported their hits, with a forecast
     std::uint64_t expected = 0;  ///< tokens, of those
+    std::uint64_t gained = 0;    ///< hit beyond what was expected: rows came in another order
     std::uint64_t lost = 0;      ///< the sum of those below
     std::uint64_t blocks = 0;
     std::uint64_t in_flight = 0;

@@ -12,6 +12,7 @@ namespace {
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t burst_ns = 10'000'000;  ///< rows due within it are of one burst
 constexpr std::size_t header_names_max = 8;
+constexpr double server_age_max_ns = 5e9;
 
 template <typename T>
 double number_or_unknown(const std::optional<T>& value) {
@@ -125,6 +126,38 @@ void WhyRecords::add_place_questions(std::vector<WhyQuestion>& out) const {
     }
 }
 
+void WhyRecords::add_server_questions(std::vector<WhyQuestion>& out) const {
+    if (servers_.empty()) {
+        return;
+    }
+    std::vector<double> waiting, running, kv_usage, preempted;
+    for (const double fired : fired_ns_) {
+        const auto behind = std::upper_bound(
+            servers_.begin(), servers_.end(), fired,
+            [](double at, const WhyServer& one) { return at < static_cast<double>(one.t_ns); });
+        const bool known = behind != servers_.begin() &&
+                           fired - static_cast<double>((behind - 1)->t_ns) <= server_age_max_ns;
+        const WhyServer* const now = known ? &*(behind - 1) : nullptr;
+        const auto value = [now](std::optional<double> WhyServer::* of) {
+            return now == nullptr ? unknown : (now->*of).value_or(unknown);
+        };
+        waiting.push_back(value(&WhyServer::waiting));
+        running.push_back(value(&WhyServer::running));
+        kv_usage.push_back(value(&WhyServer::kv_usage));
+        // What was counted between the two pages around the fire.
+        const double later =
+            behind == servers_.end() ? unknown : behind->preemptions.value_or(unknown);
+        preempted.push_back(later - value(&WhyServer::preemptions));
+    }
+    add_number_questions(out, "waiting", "left while {} requests or more waited at the servers",
+                         waiting);
+    add_number_questions(out, "running", "left while {} requests or more ran at the servers",
+                         running);
+    add_number_questions(out, "kv_usage", "left while the KV usage was {} or more", kv_usage);
+    add_number_questions(out, "preemptions", "left in a period of {} preemptions or more",
+                         preempted);
+}
+
 void WhyRecords::add_own_questions(std::vector<WhyQuestion>& out) const {
     add_value_questions(out, "url", "were sent to {}", url_);
     add_value_questions(out, "model", "asked for the model {}", model_);
@@ -145,6 +178,7 @@ std::vector<WhyQuestion> WhyRecords::questions() const {
     std::vector<WhyQuestion> out;
     add_size_questions(out);
     add_place_questions(out);
+    add_server_questions(out);
     add_own_questions(out);
     return out;
 }

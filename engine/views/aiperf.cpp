@@ -215,7 +215,7 @@ std::string json_of(const ViewedRun& run, const AiperfFigures& figures) {
         }
     }
     if (figures.failed > 0) {
-        for (const std::size_t flagged : {0, 3, 5, 4}) {
+        for (const std::size_t flagged : {0U, 3U, 5U, 4U}) {
             write_adjusted(json, figures.metrics[flagged],
                            static_cast<std::size_t>(figures.failed));
         }

@@ -29,7 +29,10 @@ ServedRequest served_of(const ViewedRequest& request) {
     ServedRequest one;
     one.fired_ns = request.fired_ns;
     one.events_ns = request.stamps_of(said_kinds);
-    one.ttft_ns = one.events_ns.empty() ? 0 : one.events_ns.front() - request.fired_ns;
+    if (one.events_ns.empty()) {  // a success without text has a TTFT of 0
+        one.events_ns.push_back(request.fired_ns);
+    }
+    one.ttft_ns = one.events_ns.front() - request.fired_ns;
     one.e2e_ns = request.last_line_ns() - request.fired_ns;
     one.prompt_tokens = request.prompt_recorded;
     one.output_tokens = request.output_usage.value_or(request.output_recorded);
@@ -64,7 +67,7 @@ struct NamedLimit {
 
 std::array<NamedLimit, 3> named_limits(const ViewLimits& limits) {
     return {NamedLimit{"ttft", limits.ttft_ns}, NamedLimit{"tpot", limits.tpot_ns},
-            NamedLimit{"e2e", limits.e2e_ns}};
+            NamedLimit{"e2el", limits.e2e_ns}};
 }
 
 void add_goodput(std::string& screen, const ViewedRun& run, const SglangFigures& figures) {

@@ -68,6 +68,9 @@ def main():
                            for n, marked, drawn, hits in [(1000, 250, 10, 10), (1000, 100, 10, 3), (12031, 5, 121, 5), (12031, 6000, 121, 61),
                                                           (200, 20, 5, 1), (500, 499, 5, 5), (250000, 2500, 2500, 60), (300, 40, 30, 0)]],
     }
+    golden["distance"] = [{"a": a, "b": b, "distance": float(stats.ks_2samp(a, b).statistic)} for a, b in
+                          [([1, 2, 3, 4], [1, 2, 3, 4]), ([1, 1, 2, 5], [2, 2, 3]), (rounded(random.normal(size=40)), rounded(random.normal(0.5, size=25))),
+                           ([1, 2], [3, 4])]]
     with open(os.path.join(os.path.dirname(__file__), "golden.json"), "w") as out:
         json.dump(golden, out, indent=1)
         out.write("\n")

@@ -92,6 +92,7 @@ TEST(HitLoss, CountsRowsThatReportAlone) {
     const HitLossTokens tokens = tokens_of({silent, more});
     EXPECT_EQ(tokens.rows, 1U);
     EXPECT_EQ(tokens.lost, 0U);
+    EXPECT_EQ(tokens.gained, 20U);
     EXPECT_EQ(tokens_of({}).rows, 0U);
 }
 

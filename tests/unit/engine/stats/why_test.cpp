@@ -159,6 +159,29 @@ TEST(Why, NamesALateBurstFirst) {
     }
 }
 
+// A queue at the server between two of its pages; nothing in the records names it.
+TEST(Why, NamesTheServersQueueFirst) {
+    std::vector<Record> records = made_records(5);
+    WhyRecords why;
+    std::vector<WhyServer> servers;
+    const std::int64_t last = records.back().due_ns;
+    for (std::int64_t t = -1'000'000'000; t < last + 1'000'000'000; t += 1'000'000'000) {
+        const bool full = (t / 1'000'000'000) % 23 == 7;
+        servers.push_back({t, full ? 40.0 : 0.0, 8.0, 0.5, std::nullopt});
+    }
+    for (Record& record : records) {
+        // The last page before the fire is that of its whole second.
+        const bool full = (*record.fired_ns / 1'000'000'000) % 23 == 7;
+        add_ttft(record, full ? 300'000'000 : 0);
+        why.add(record);
+    }
+    why.set_servers(servers);
+    const WhyFinding finding = why.finding();
+    ASSERT_FALSE(finding.statements.empty());
+    EXPECT_EQ(finding.statements.front().mark,
+              "left while 40 requests or more waited at the servers");
+}
+
 TEST(Why, NamesOurOwnTaintFirst) {
     std::vector<Record> records = made_records(7);
     for (Record& record : records) {
