@@ -107,20 +107,25 @@ std::vector<Header> all_credentials(const RequestFlags& request,
 
 OrExit<Credentials> take_credentials(const RequestFlags& request,
                                      const std::vector<ReplayTarget>& targets) {
+    OrExit<Credentials> credentials = read_credentials(request, targets);
+    for (const Header& typed : request.headers) {
+        if (const std::string variable = variable_of(typed.value); !variable.empty()) {
+            wipe_variable(variable);
+        }
+    }
+    return credentials;
+}
+
+OrExit<Credentials> read_credentials(const RequestFlags& request,
+                                     const std::vector<ReplayTarget>& targets) {
     std::string why;
-    std::vector<std::string> variables;
     std::vector<Header> headers;
     std::vector<Header> from_environment;
     for (const Header& typed : request.headers) {
         headers.push_back({typed.name, taken(typed.value, why)});
-        const std::string variable = variable_of(typed.value);
-        if (!variable.empty()) {
-            variables.push_back(variable);
+        if (!variable_of(typed.value).empty()) {
             from_environment.push_back(headers.back());
         }
-    }
-    for (const std::string& variable : variables) {  // several headers may have had one
-        wipe_variable(variable);
     }
     if (!why.empty()) {
         std::fprintf(stderr, "driftless: %s\n", why.c_str());

@@ -27,6 +27,10 @@ struct Credentials {
 OrExit<Credentials> take_credentials(const RequestFlags& request,
                                      const std::vector<ReplayTarget>& targets);
 
+/// The same, and the environment stays as it is: for those who only start replays.
+OrExit<Credentials> read_credentials(const RequestFlags& request,
+                                     const std::vector<ReplayTarget>& targets);
+
 /// Whether a command line whose secrets are masked (`mask_command`) still holds one: a key that was
 /// typed a second time, where nobody looks for keys. Prints which flag has it; never the key.
 bool repeats_secret(const std::vector<std::string>& masked_command, const Credentials& credentials);

@@ -16,6 +16,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/or_exit.hpp"
+#include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/sweep/dry_run.hpp"
@@ -65,6 +66,14 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
         }
         if (line.kind == ReplayCommandLine::Kind::refused) {
             return refuse("cell " + cell.planned.name + ": " + words_of_replay(line.text));
+        }
+        const OrExit<Credentials> keys =
+            read_credentials(line.options.request, line.options.server.targets);
+        if (!keys) {
+            return keys.exit_code();
+        }
+        if (repeats_secret(arguments, keys.value())) {
+            return exit_usage;
         }
         for (const std::string& path : line.options.workload.files.paths) {
             struct stat facts{};
