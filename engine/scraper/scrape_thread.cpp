@@ -148,9 +148,12 @@ void ScrapeThread::work() {
     driver_.reset();
 }
 
-/// Until the run begins, or is given up. The answers stay where they are.
+/// Until the run begins, or is given up. The answers stay where they are. Which targets stay is
+/// decided beside it, and not to be read before `stage_` says so.
 void ScrapeThread::read_first() {
-    begin_due();
+    for (const std::unique_ptr<ScrapedPage>& page : pages_) {
+        begin(*page);
+    }
     while (stage_.load(std::memory_order_acquire) == Stage::first) {  // ends: by `begin` or `stop`
         (void)loop_->turn(HostClocks::now() + look_pause, Wait::sleep);
         for (std::size_t at = 0; at < pages_.size(); ++at) {
